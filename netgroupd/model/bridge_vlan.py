@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The VLANs of bridge ports and of bridges themselves, under ``bridge vlan``'s names."""
+
+from netgroupd.model.attr import Attr, Change, Class, table
+from netgroupd.model.value import FLAG, LINK, number, word
+
+STATES = {"disabled": 0, "listening": 1, "learning": 2, "forwarding": 3, "blocking": 4}
+
+CLASS = Class(
+    "bridge_vlan",
+    "A VLAN that a bridge port, or the bridge itself, is a member of.",
+    (
+        Attr("link", LINK, "The port, or the bridge."),
+        Attr("vid", number(16, 1, 4094), "The VLAN."),
+    ),
+    table(
+        (
+            Attr("pvid", FLAG, "Packets without a tag belong to it."),
+            Attr("untagged", FLAG, "Send its packets without a tag."),
+            Attr(
+                "tunnel_id",
+                number(32, 1, (1 << 24) - 1),
+                "The VNI that it is mapped to.",
+                1,
+                Change.IN_PLACE,
+                nullable=True,
+            ),
+            Attr("state", word(8, STATES), "Its spanning-tree state on this port.", 3),
+            Attr("neigh_suppress", FLAG, "Answer for known neighbours in this VLAN.", 9),
+        )
+    ),
+)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bonds and their ports.  Times are in milliseconds where the name does not say otherwise."""
+
+from netgroupd.model.attr import Attr, Change, table
+from netgroupd.model.kinds.kind import Kind
+from netgroupd.model.value import FLAG, IP4, IP6, LINK, MAC, S32, U32, number, several, word
+
+_DOWN = Change.DOWN
+_MODE = {
+    "balance-rr": 0,
+    "active-backup": 1,
+    "balance-xor": 2,
+    "broadcast": 3,
+    "802.3ad": 4,
+    "balance-tlb": 5,
+    "balance-alb": 6,
+}
+_VALIDATE = {
+    "none": 0,
+    "active": 1,
+    "backup": 2,
+    "all": 3,
+    "filter": 4,
+    "filter_active": 5,
+    "filter_backup": 6,
+}
+_HASH = {"layer2": 0, "layer3+4": 1, "layer2+3": 2, "encap2+3": 3, "encap3+4": 4, "vlan+srcmac": 5}
+_DELAY = number(32, 0, 0x7FFFFFFF)
+
+_BOND = table(
+    (
+        Attr("mode", word(8, _MODE), "How its ports share the work.", 1, _DOWN),
+        Attr("active_slave", LINK, "The port in use.", 2),
+        Attr("miimon", _DELAY, "How often carriers are looked at.", 3),
+        Attr("updelay", _DELAY, "How long a carrier must last to be used.", 4),
+        Attr("downdelay", _DELAY, "How long a carrier may be lost.", 5),
+        Attr("use_carrier", FLAG, "Trust the driver about carriers.", 6),
+        Attr("arp_interval", _DELAY, "How often ARP targets are asked.", 7),
+        Attr("arp_ip_target", several(IP4, unique=True), "The ARP targets, up to 16."),
+        Attr("arp_validate", word(32, _VALIDATE), "Which ARP packets count.", 9),
+        Attr("arp_all_targets", word(32, {"any": 0, "all": 1}), "How many targets must answer.", 10),
+        Attr("primary", LINK, "The port preferred.", 11, nullable=True),
+        Attr("primary_reselect", word(8, {"always": 0, "better": 1, "failure": 2}), "When it is taken again.", 12),
+        Attr("fail_over_mac", word(8, {"none": 0, "active": 1, "follow": 2}), "Whose MAC it has.", 13, _DOWN),
+        Attr("xmit_hash_policy", word(8, _HASH), "What decides about the port of a packet.", 14),
+        Attr("resend_igmp", number(32, 0, 255), "IGMP reports after a change of port.", 15),
+        Attr("num_grat_arp", number(8), "Notifications after a change of port.", 16),
+        Attr("all_slaves_active", FLAG, "Take what comes in on inactive ports.", 17),
+        Attr("min_links", U32, "The fewest ports for a carrier.", 18),
+        Attr("lp_interval", number(32, 1, 0x7FFFFFFF), "Seconds between learning packets.", 19),
+        Attr("packets_per_slave", number(32, 0, 65535), "Packets before the next port, 0 for random.", 20),
+        Attr("lacp_rate", word(8, {"slow": 0, "fast": 1}), "How often LACP speaks.", 21, _DOWN),
+        Attr("ad_select", word(8, {"stable": 0, "bandwidth": 1, "count": 2}), "Which aggregate is used.", 22, _DOWN),
+        Attr("ad_actor_sys_prio", number(16, 1, 65535), "Its priority in LACP.", 24),
+        Attr("ad_user_port_key", number(16, 0, 1023), "The user's part of the port key.", 25, _DOWN),
+        Attr("ad_actor_system", MAC, "Its MAC address in LACP.", 26),
+        Attr("tlb_dynamic_lb", FLAG, "Balance by load.", 27, _DOWN),
+        Attr("peer_notify_delay", number(32, 0, 300000), "Time between notifications.", 28),
+        Attr("lacp_active", FLAG, "Speak first.", 29, _DOWN),
+        Attr("arp_missed_max", number(8, 1, 255), "Answers that may be missed.", 30),
+        Attr("ns_ip6_target", several(IP6, unique=True), "The neighbour solicitation targets, up to 16."),
+        Attr("coupled_control", FLAG, "Collect and distribute at once.", 32, _DOWN),
+    )
+)
+
+_PORT = table(
+    (
+        Attr("queue_id", number(16), "The transmit queue that leads to it.", 5),
+        Attr("prio", S32, "The higher, the sooner it is used.", 9),
+    )
+)
+
+BOND = Kind("bond", "Several links as one.", _BOND, _PORT, master=True)

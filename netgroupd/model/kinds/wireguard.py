@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""WireGuard.  Keys are named by the files that hold them and are never in a value."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from netgroupd.model.attr import Attr, table
+from netgroupd.model.kinds.kind import MARK, Kind
+from netgroupd.model.value import NETWORK, Type, Value, ip_bytes, ip_text, number, record, several, string
+
+
+def _parse_key(raw: object) -> Value:
+    try:
+        key = base64.b64decode(str(raw), validate=True)
+    except (ValueError, binascii.Error):
+        key = b""
+    if len(key) != 32:
+        raise ValueError("expected a public key of 44 characters")
+    return base64.b64encode(key).decode()
+
+
+def _parse_endpoint(raw: object) -> Value:
+    host, _, port = str(raw).rpartition(":")
+    try:
+        address = ip_text(ip_bytes(host.removeprefix("[").removesuffix("]")))
+    except ValueError:
+        raise ValueError("expected an endpoint like 192.0.2.1:51820 or [2001:db8::1]:51820") from None
+    if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ValueError("expected an endpoint with a port from 1 to 65535")
+    return f"[{address}]:{int(port)}" if ":" in address else f"{address}:{int(port)}"
+
+
+PUBLIC_KEY = Type("a public key of 44 characters", _parse_key, {"type": "string", "minLength": 43, "maxLength": 44})
+_ENDPOINT = Type("an endpoint like 192.0.2.1:51820", _parse_endpoint, {"type": "string"})
+_FILE = string(255, r"/[^\0]+", "the absolute path of a file")
+_INTERVAL = number(16)
+
+_PEER = record(
+    {
+        "public_key": PUBLIC_KEY,
+        "preshared_key_file": _FILE,
+        "endpoint": _ENDPOINT,
+        "allowed_ips": several(NETWORK, ordered=False),
+        "persistent_keepalive": _INTERVAL,
+    },
+    frozenset({"public_key"}),
+)
+
+_LIST = several(_PEER)
+
+
+def _parse_peers(raw: object) -> Value:
+    rows = _LIST.parse(raw)
+    assert isinstance(rows, tuple)
+    by_key = {str(row["public_key"]): row for row in rows if isinstance(row, Mapping)}
+    if len(by_key) < len(rows):
+        raise ValueError("expected peers with different public keys")
+    return tuple(by_key[key] for key in sorted(by_key))
+
+
+_PEERS = _LIST._replace(parse=_parse_peers)
+
+WIREGUARD = Kind(
+    "wireguard",
+    "An encrypted tunnel to each of its peers.",
+    table(
+        (
+            Attr("private_key_file", _FILE, "The file with its private key; it is compared by the public key."),
+            Attr("listen_port", number(16, 1), "The port it listens on."),
+            Attr("fwmark", MARK, "The mark of what it sends, 0 for none."),
+            Attr("peers", _PEERS, "Its peers: public_key, endpoint, allowed_ips and more."),
+        )
+    ),
+)

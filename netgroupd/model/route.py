@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Routes of IPv4, IPv6 and MPLS, under ``ip route``'s names.
+
+What the kernel tells routes apart by is the key.  A route with several next
+hops is one object with ``nexthops``, for IPv6 too, where the kernel keeps them
+as separate routes.
+"""
+
+from netgroupd.model.address import SCOPES
+from netgroupd.model.attr import Attr, Class, table
+from netgroupd.model.encap import ENCAP, LABEL
+from netgroupd.model.state import Key
+from netgroupd.model.value import (
+    FLAG,
+    IP,
+    LINK,
+    U8,
+    U32,
+    Type,
+    Value,
+    number,
+    prefix,
+    record,
+    several,
+    string,
+    word,
+)
+
+FAMILIES = {"inet": 2, "inet6": 10, "mpls": 28}
+TYPES = {
+    "unicast": 1,
+    "local": 2,
+    "broadcast": 3,
+    "anycast": 4,
+    "multicast": 5,
+    "blackhole": 6,
+    "unreachable": 7,
+    "prohibit": 8,
+    "throw": 9,
+}
+PREFERENCES = {"low": 3, "medium": 0, "high": 1}
+MAIN_TABLE = 254
+IP6_USER_METRIC = 1024
+_TABLES = {"default": 253, "main": MAIN_TABLE, "local": 255}
+_DEFAULTS = {"inet": "0.0.0.0/0", "inet6": "::/0"}
+
+_TABLE_ID = number(32, 1)
+_NETWORK = prefix(network=True)
+
+
+def _parse_table(raw: object) -> Value:
+    if isinstance(raw, str) and raw in _TABLES:
+        return _TABLES[raw]
+    try:
+        return _TABLE_ID.parse(raw)
+    except ValueError:
+        raise ValueError("expected the number of a table, or main, local or default") from None
+
+
+TABLE = Type(
+    "the number of a table, or main, local or default",
+    _parse_table,
+    {"oneOf": [_TABLE_ID.schema, {"enum": list(_TABLES)}]},
+)
+
+
+def _parse_destination(raw: object) -> Value:
+    try:
+        return str(LABEL.parse(raw))
+    except ValueError:
+        return _NETWORK.parse(raw)
+
+
+DESTINATION = Type(
+    "a network like 10.0.0.0/8, default, or an MPLS label", _parse_destination, {"type": ["string", "integer"]}
+)
+
+NEXTHOP = record(
+    {"via": IP, "dev": LINK, "weight": number(16, 1, 256), "onlink": FLAG, "encap": ENCAP, "as": several(LABEL)}
+)
+
+# RTAX_* numbers, inside RTA_METRICS, where zero is the same as none.  The kernel
+# holds rtt in eighths and rttvar in quarters of a millisecond.
+_SET = number(32, 1)
+METRICS = table(
+    (
+        Attr("mtu", _SET, "The largest packet on this path.", 2),
+        Attr("window", _SET, "The largest TCP window to advertise.", 3),
+        Attr("rtt", number(32, 1, (1 << 29) - 1, scale=8), "The initial round-trip time in milliseconds.", 4),
+        Attr("rttvar", number(32, 1, (1 << 30) - 1, scale=4), "Its initial variance in milliseconds.", 5),
+        Attr("ssthresh", _SET, "The initial slow-start threshold.", 6),
+        Attr("cwnd", _SET, "The clamp of the congestion window.", 7),
+        Attr("advmss", _SET, "The TCP segment size to advertise.", 8),
+        Attr("reordering", _SET, "How much reordering to expect.", 9),
+        Attr("hoplimit", number(32, 1, 255), "The hop limit of packets sent.", 10),
+        Attr("initcwnd", _SET, "The initial congestion window.", 11),
+        Attr("rto_min", _SET, "The least retransmission timeout in milliseconds.", 13),
+        Attr("initrwnd", _SET, "The initial receive window.", 14),
+        Attr("quickack", number(32, 1, 1), "Acknowledge at once.", 15),
+        Attr("congctl", string(15), "The TCP congestion control.", 16),
+    )
+)
+_LOCKABLE = word(32, {name: row.wire for name, row in METRICS.items() if name != "congctl"})
+
+CLASS = Class(
+    "route",
+    "A route.",
+    (
+        Attr("family", word(8, FAMILIES), "inet, inet6 or mpls; known from the destination."),
+        Attr("table", TABLE, "The routing table, 254 (main) if not mentioned."),
+        Attr("to", DESTINATION, "The destination."),
+        Attr("tos", U8, "The type of service it is for."),
+        Attr("metric", U32, "Of several routes the one with the lowest is used; IPv6: 1024 if not mentioned."),
+    ),
+    table(
+        (
+            Attr("type", word(8, TYPES), "What happens to the packet."),
+            Attr("via", IP, "The gateway, of either IP version.", 5, nullable=True),
+            Attr("dev", LINK, "The link to send on.", 4, nullable=True),
+            Attr("onlink", FLAG, "Take the gateway to be on this link."),
+            Attr("nexthops", several(NEXTHOP), "Several ways, used by weight.", 9, nullable=True),
+            Attr("nhid", U32, "The nexthop object to use.", 30, nullable=True),
+            Attr("src", IP, "The source address to prefer.", 7, nullable=True),
+            Attr("scope", word(8, SCOPES), "How far the destination is (IPv4)."),
+            Attr("pref", word(8, PREFERENCES), "Router preference (IPv6).", 20),
+            Attr("encap", ENCAP, "The lightweight tunnel to send through.", 22, nullable=True),
+            Attr("as", several(LABEL), "The labels that replace an MPLS destination.", 19, nullable=True),
+            Attr("ttl_propagate", FLAG, "Carry the TTL over into MPLS.", 26, nullable=True),
+            Attr("lock", several(_LOCKABLE, unique=True), "Metrics that path discovery must not change."),
+            *(row._replace(nullable=True) for row in METRICS.values()),
+        )
+    ),
+)
+
+
+def family_of(destination: str) -> str:
+    """The family whose routes have this destination: a label, or a network of IPv4 or IPv6."""
+    if destination.isdigit():
+        return "mpls"
+    return "inet6" if ":" in destination else "inet"
+
+
+def key(destination: str, *, family: str = "", table: int = MAIN_TABLE, tos: int = 0, metric: int | None = None) -> Key:
+    """The key of the route to ``destination``; "default" needs the family, others tell it."""
+    family = family or family_of(destination)
+    if destination == "default":
+        destination = _DEFAULTS[family]
+    if family == "inet6":
+        metric = metric or IP6_USER_METRIC
+    return (family, table, destination, tos, metric or 0)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Objects and the state they make up: the one vocabulary of desired and actual.
+
+An object is its class, its key and its attributes.  The key is everything the
+kernel cannot change in place.  In a desired object an attribute that is not in
+``attrs`` was not mentioned, one that is ``None`` shall be absent, and zero is
+zero; an actual object holds what the kernel reports.
+
+Instances of one range share what they have in common, so ``attrs`` must never
+be modified once it is in an object: 500,000 links are a matter of memory.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from netgroupd.model.value import Value
+
+Key: TypeAlias = tuple[Value, ...]
+Attrs: TypeAlias = Mapping[str, Value]
+NOTHING: Attrs = MappingProxyType({})
+
+
+class Origin(NamedTuple):
+    """The line of the template or file that asked for an object."""
+
+    file: str
+    line: int
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Object(NamedTuple):
+    """One thing the kernel holds or shall hold, such as a link or a route."""
+
+    cls: str
+    key: Key
+    attrs: Attrs
+    origin: Origin | None = None
+
+    @property
+    def name(self) -> str:
+        """The first field of the key: the name of a link, the link of an address."""
+        return str(self.key[0])
+
+
+class Group(NamedTuple):
+    """A named set of links that share attributes and are changed together.
+
+    ``within`` are the groups that it is a member of.  ``drift`` is what happens
+    to changes made behind netgroupd's back: "report", "repair" or "ignore".
+    """
+
+    name: str
+    id: int
+    attrs: Attrs
+    within: tuple[str, ...] = ()
+    drift: str = "report"
+    origin: Origin | None = None
+
+
+class State:
+    """Objects by class and key, and the groups that the links refer to."""
+
+    __slots__ = ("classes", "groups")
+
+    def __init__(self, objects: Iterable[Object] = (), groups: Mapping[str, Group] | None = None) -> None:
+        self.classes: dict[str, dict[Key, Object]] = {}
+        self.groups: dict[str, Group] = dict(groups or {})
+        for obj in objects:
+            self.add(obj)
+
+    def add(self, obj: Object) -> None:
+        """Hold ``obj``, in the place of one with the same class and key."""
+        self.classes.setdefault(obj.cls, {})[obj.key] = obj
+
+    def of(self, cls: str) -> Mapping[Key, Object]:
+        """All objects of one class, in the order they came."""
+        return self.classes.get(cls, {})
+
+    def link(self, name: str) -> Object | None:
+        """The link called ``name``, if there is one."""
+        return self.of("link").get((name,))
+
+    def __iter__(self) -> Iterator[Object]:
+        for objects in self.classes.values():
+            yield from objects.values()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.classes.values()))

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Actions of filters, as records: {kind: mirred, egress: redirect, dev: swp2}.
+
+In files an action is one word (``drop``) or a mapping of its kind to what it
+does (``{mirred: {egress: redirect, dev: swp2}}``).  What only ``control`` says is
+of kind gact.
+"""
+
+import re
+from collections.abc import Mapping
+
+from netgroupd.model.tc.masked import masked_number
+from netgroupd.model.tc.pedit import MUNGE
+from netgroupd.model.tc.protocol import PROTOCOL
+from netgroupd.model.tc.rates import settled
+from netgroupd.model.value import (
+    FLAG,
+    IP,
+    LINK,
+    MAC,
+    U8,
+    U16,
+    U32,
+    U64,
+    Type,
+    Value,
+    number,
+    prefix,
+    record,
+    several,
+    string,
+    word,
+)
+
+CONTROLS = {"pass": 0, "reclassify": 1, "drop": 2, "pipe": 3, "stolen": 4, "trap": 8, "continue": 0xFFFFFFFF}
+_ALIASES = {"ok": "pass", "shot": "drop"}
+_JUMP, _GOTO = 0x10000000, 0x20000000
+_FURTHER = re.compile(r"(goto chain|jump) ([0-9]{1,9})")
+_CONTROL_EXPECTED = "one of " + ", ".join(CONTROLS) + ", goto chain N, or jump N"
+
+
+def control_number(text: str) -> int:
+    """What is to happen next, as the kernel has it."""
+    if text in CONTROLS:
+        return CONTROLS[text]
+    what, _, last = text.rpartition(" ")
+    return (_GOTO if what == "goto chain" else _JUMP) | int(last)
+
+
+def control_text(value: int) -> str:
+    """What is to happen next, as ``tc`` prints it."""
+    names = {code: name for name, code in CONTROLS.items()}
+    if value in names:
+        return names[value]
+    return f"{'goto chain' if value & _GOTO else 'jump'} {value & 0x0FFFFFFF}"
+
+
+def _parse_control(raw: object) -> Value:
+    text = _ALIASES.get(str(raw), str(raw))
+    if text not in CONTROLS and not _FURTHER.fullmatch(text):
+        raise ValueError(f"expected {_CONTROL_EXPECTED}")
+    return text
+
+
+CONTROL = Type(_CONTROL_EXPECTED, _parse_control, {"type": "string"})
+
+_HEX = re.compile(r"([0-9a-fA-F]{2}){1,16}")
+
+
+def _parse_cookie(raw: object) -> Value:
+    if not _HEX.fullmatch(str(raw)):
+        raise ValueError("expected up to 16 bytes in hexadecimal")
+    return str(raw).lower()
+
+
+COOKIE = Type(
+    "up to 16 bytes in hexadecimal",
+    _parse_cookie,
+    {"type": "string"},
+    lambda value: bytes.fromhex(str(value)),
+    lambda payload: bytes(payload).hex(),
+)
+
+DIRECTION = word(8, {"redirect": 1, "mirror": 2})
+VLAN_STEPS = {"pop": 1, "push": 2, "modify": 3, "pop_eth": 4, "push_eth": 5}
+TUNNEL_STEPS = {"set": 1, "unset": 2}
+MPLS_STEPS = {"pop": 1, "push": 2, "modify": 3, "dec_ttl": 4, "mac_push": 5}
+CSUMS = {"iph": 1, "icmp": 2, "igmp": 4, "tcp": 8, "udp": 16, "udplite": 32, "sctp": 64}
+LABEL = number(32, 0, (1 << 20) - 1)
+BYTES_PER_S = number(64)
+_SEVERAL_SUMS = several(word(8, CSUMS), unique=True)
+
+
+def _parse_sums(raw: object) -> Value:
+    named = _SEVERAL_SUMS.parse(raw)
+    assert isinstance(named, tuple)
+    return tuple(name for name in CSUMS if name in named)  # in the order of the kernel's bits
+
+
+_SUMS = _SEVERAL_SUMS._replace(parse=_parse_sums)
+
+COMMON: Mapping[str, Type] = {"control": CONTROL, "cookie": COOKIE, "no_percpu": FLAG}
+FIELDS: dict[str, dict[str, Type]] = {
+    "gact": {},
+    "mirred": {"egress": DIRECTION, "ingress": DIRECTION, "dev": LINK},
+    "vlan": {
+        "do": word(8, VLAN_STEPS),
+        "id": number(16, 0, 4095),
+        "protocol": PROTOCOL,
+        "priority": number(8, 0, 7),
+        "dst_mac": MAC,
+        "src_mac": MAC,
+    },
+    "skbedit": {
+        "priority": U32,
+        "queue_mapping": U16,
+        "mark": masked_number(32, order="little", hexadecimal=True),
+        "ptype": word(16, {"host": 0, "broadcast": 1, "multicast": 2, "otherhost": 3}),
+        "inheritdsfield": FLAG,
+    },
+    "police": {
+        "rate": BYTES_PER_S,
+        "burst": U32,
+        "mtu": U32,
+        "peakrate": BYTES_PER_S,
+        "pkts_rate": U64,
+        "pkts_burst": U64,
+        "conform": CONTROL,
+    },
+    "pedit": {"munge": MUNGE},
+    "tunnel_key": {
+        "do": word(8, TUNNEL_STEPS),
+        "id": number(32, order=">"),
+        "src_ip": IP,
+        "dst_ip": IP,
+        "dst_port": number(16, order=">"),
+        "tos": U8,
+        "ttl": U8,
+        "csum": FLAG,
+        "nofrag": FLAG,
+    },
+    "mpls": {
+        "do": word(8, MPLS_STEPS),
+        "protocol": PROTOCOL,
+        "label": LABEL,
+        "tc": number(8, 0, 7),
+        "ttl": number(8, 1),
+        "bos": number(8, 0, 1),
+    },
+    "ct": {
+        "zone": U16,
+        "mark": masked_number(32, order="little", hexadecimal=True),
+        "label": masked_number(128, hexadecimal=True),
+        "commit": FLAG,
+        "force": FLAG,
+        "clear": FLAG,
+        "nat": FLAG,
+        "nat_src": string(96),
+        "nat_dst": string(96),
+    },
+    "nat": {"direction": word(8, {"ingress": 0, "egress": 1}), "old": prefix(network=False), "new": IP},
+    "csum": {"of": _SUMS},
+    "sample": {"rate": number(32, 1), "group": U32, "trunc": U32},
+    "connmark": {"zone": U16},
+}
+_NEEDED = {"vlan": {"do"}, "tunnel_key": {"do"}, "mpls": {"do"}, "pedit": {"munge"}, "nat": {"direction", "old", "new"}}
+_RECORDS = {kind: record({**fields, **COMMON}, frozenset(_NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
+_EXPECTED = f"{_CONTROL_EXPECTED}, or a mapping of one kind ({', '.join(FIELDS)}) to what it does"
+
+
+def _parse(raw: object) -> Value:
+    if isinstance(raw, str):
+        try:
+            return {"kind": "gact", "control": CONTROL.parse(raw)}
+        except ValueError:
+            if raw not in FIELDS:
+                raise ValueError(f"expected {_EXPECTED}") from None
+            raw = {raw: {}}
+    if not isinstance(raw, Mapping) or len(raw) != 1 or next(iter(raw)) not in FIELDS:
+        raise ValueError(f"expected {_EXPECTED}")
+    kind, said = next(iter(raw.items()))
+    fields = _RECORDS[kind].parse(said or {})
+    assert isinstance(fields, Mapping)
+    return {"kind": kind, **(settled(fields) if kind == "police" else fields)}
+
+
+ACTION = Type(
+    _EXPECTED,
+    _parse,
+    {
+        "anyOf": [
+            CONTROL.schema,
+            *(
+                {"type": "object", "properties": {kind: one.schema}, "required": [kind], "additionalProperties": False}
+                for kind, one in _RECORDS.items()
+            ),
+        ]
+    },
+)
+ACTIONS = several(ACTION)

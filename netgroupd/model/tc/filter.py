@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Filters, under ``tc filter``'s names.
+
+A filter is told apart by where it hangs, its chain, its preference and what it
+matches, not by its handle: that is the kernel's to give, so a rule put between
+others renumbers nothing, and two rules that match the same are a mistake.
+``match`` holds names and values, sorted; shared blocks are "block 7" in place of
+the link, and have no parent.
+"""
+
+from collections.abc import Mapping
+
+from netgroupd.model.attr import Attr, Change, Class, table
+from netgroupd.model.rule import MARK
+from netgroupd.model.state import Key
+from netgroupd.model.tc.action import ACTIONS
+from netgroupd.model.tc.flower import KEYS
+from netgroupd.model.tc.handle import HANDLE, PARENT
+from netgroupd.model.tc.protocol import PROTOCOL
+from netgroupd.model.tc.u32 import SELECTOR
+from netgroupd.model.value import FLAG, U32, Type, Value, number, record, several, string, word
+
+FLOW_KEYS = (
+    "src",
+    "dst",
+    "proto",
+    "proto-src",
+    "proto-dst",
+    "iif",
+    "priority",
+    "mark",
+    "nfct",
+    "nfct-src",
+    "nfct-dst",
+    "nfct-proto-src",
+    "nfct-proto-dst",
+    "rt-classid",
+    "sk-uid",
+    "sk-gid",
+    "vlan-tag",
+    "rxhash",
+)
+_SEVERAL_FLOW_KEYS = several(word(8, {name: place for place, name in enumerate(FLOW_KEYS)}), unique=True)
+
+
+def _parse_flow_keys(raw: object) -> Value:
+    named = _SEVERAL_FLOW_KEYS.parse(raw)
+    assert isinstance(named, tuple)
+    return tuple(name for name in FLOW_KEYS if name in named)  # a set, in the order of the kernel's bits
+
+
+_FLOW_KEY_SET = _SEVERAL_FLOW_KEYS._replace(parse=_parse_flow_keys)
+MATCHES: dict[str, Mapping[str, Type]] = {
+    "flower": {name: key.type for name, key in KEYS.items()},
+    "matchall": {},
+    "u32": {"match": SELECTOR},
+    "fw": {"mark": MARK},
+    "basic": {},
+    "bpf": {
+        "bytecode": string(65535, r"\d+(,\d+ \d+ \d+ \d+)+", "instructions as `tcpdump -ddd` gives them, after commas")
+    },
+    "flow": {
+        "keys": _FLOW_KEY_SET,
+        "mode": word(32, {"map": 0, "hash": 1}),
+        "divisor": U32,
+        "baseclass": HANDLE,
+        "perturb": U32,
+    },
+}
+KINDS = {kind: place for place, kind in enumerate(MATCHES)}
+RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
+
+CLASS = Class(
+    "filter",
+    "A rule of traffic control.",
+    (
+        Attr("where", string(63), 'The link, or a shared block like "block 7".'),
+        Attr("parent", PARENT, "The hook or class."),
+        Attr("chain", number(32, 0, (1 << 28) - 1), "The chain, 0 if not mentioned."),
+        Attr("pref", number(16, 1), "Its place in the chain; lower ones come first."),
+        Attr("match", several(string()), "The names and values that it matches."),
+    ),
+    table(
+        (
+            Attr("kind", word(8, KINDS), "The classifier.", change=Change.RECREATE),
+            Attr("protocol", PROTOCOL, "The protocol behind the Ethernet header.", change=Change.RECREATE),
+            Attr("actions", ACTIONS, "What to do, one after the other."),
+            Attr("classid", HANDLE, "The class that the packet goes into.", 1, nullable=True),
+            Attr("skip_hw", FLAG, "Not in hardware."),
+            Attr("skip_sw", FLAG, "Only in hardware."),
+            Attr("handle", U32, "Its handle, which the kernel gives.", silent=True),
+            Attr("direct_action", FLAG, "A BPF program says itself what is to happen."),
+        )
+    ),
+)
+
+
+def block(number_: int) -> str:
+    """What stands for a shared block in the place of a link."""
+    return f"block {number_}"
+
+
+def block_number(where: str) -> int:
+    """The number of a shared block; 0 where ``where`` is a link."""
+    word_, _, last = where.partition(" ")
+    return int(last) if word_ == "block" and last.isdigit() else 0
+
+
+def key(where: str, parent: str, chain: int, pref: int, match: Mapping[str, Value]) -> Key:
+    """The key of a filter."""
+    return (where, parent, chain, pref, tuple(sorted(match.items())))

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rewriting of packet fields: {ip ttl: 64} as the 32-bit words that the kernel rewrites.
+
+A word is written as header, offset, mask and value, both in the order of the
+packet: "ip 8 set 0x40000000/0xff000000".  That is what an action holds and what a
+dump brings; the names of fields are for files.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.model.value import Type, Value, ip_bytes
+
+HEADERS = {"network": 0, "eth": 1, "ip": 2, "ip6": 3, "tcp": 4, "udp": 5}
+COMMANDS = {"set": 0, "add": 1}
+
+
+class _Field(NamedTuple):
+    header: str
+    offset: int
+    width: int
+
+
+_FIELDS = {
+    "eth dst": _Field("eth", 0, 6),
+    "eth src": _Field("eth", 6, 6),
+    "eth type": _Field("eth", 12, 2),
+    "ip dsfield": _Field("ip", 1, 1),
+    "ip ttl": _Field("ip", 8, 1),
+    "ip protocol": _Field("ip", 9, 1),
+    "ip src": _Field("ip", 12, 4),
+    "ip dst": _Field("ip", 16, 4),
+    "ip6 hoplimit": _Field("ip6", 7, 1),
+    "ip6 src": _Field("ip6", 8, 16),
+    "ip6 dst": _Field("ip6", 24, 16),
+    "tcp sport": _Field("tcp", 0, 2),
+    "tcp dport": _Field("tcp", 2, 2),
+    "udp sport": _Field("udp", 0, 2),
+    "udp dport": _Field("udp", 2, 2),
+}
+_EXPECTED = "a mapping of fields to what they become: " + ", ".join(_FIELDS)
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+_WORD = re.compile(r"(\w+) (\d+) (set|add) 0x([0-9a-f]{8})/0x([0-9a-f]{8})")
+
+
+class Word(NamedTuple):
+    """One rewritten word; ``mask`` are the bits that change."""
+
+    header: str
+    offset: int
+    command: str
+    value: int
+    mask: int
+
+    def __str__(self) -> str:
+        return f"{self.header} {self.offset} {self.command} {self.value:#010x}/{self.mask:#010x}"
+
+
+def read_word(text: str) -> Word:
+    """A word from its text; raises ValueError."""
+    if not (found := _WORD.fullmatch(text)) or found[1] not in HEADERS:
+        raise ValueError("expected a word like ip 8 set 0x40000000/0xff000000")
+    return Word(found[1], int(found[2]), found[3], int(found[4], 16), int(found[5], 16))
+
+
+def _payload(name: str, width: int, said: str) -> bytes:
+    text = said.lower()
+    if width == 6 and _MAC.fullmatch(text):
+        return bytes.fromhex(text.replace(":", ""))
+    base = 16 if text.startswith("0x") else 10
+    got = ip_bytes(said) if width in (4, 16) else int(text, base).to_bytes(width, "big")
+    if len(got) != width:
+        raise ValueError(f"expected an address of {width} bytes for {name}")
+    return got
+
+
+def _words(name: str, said: str) -> Iterator[Word]:
+    """The words that hold a field, each with only the field's own bits."""
+    header, offset, width = _FIELDS[name]
+    command, _, amount = said.partition(" ")
+    if command not in COMMANDS or not amount:
+        command, amount = "set", said
+    try:
+        got = _payload(name, width, amount)
+    except (ValueError, OverflowError):
+        raise ValueError(f"expected a value of {width} bytes for {name}, not {amount!r}") from None
+    start, end = offset & ~3, (offset + width + 3) & ~3
+    value = bytes(offset - start) + got + bytes(end - offset - width)
+    mask = bytes(offset - start) + b"\xff" * width + bytes(end - offset - width)
+    for at in range(0, end - start, 4):
+        yield Word(
+            header,
+            start + at,
+            command,
+            int.from_bytes(value[at : at + 4], "big"),
+            int.from_bytes(mask[at : at + 4], "big"),
+        )
+
+
+def _parse(raw: object) -> Value:
+    if isinstance(raw, Mapping):
+        if unknown := [name for name in raw if name not in _FIELDS]:
+            raise ValueError(f"expected {_EXPECTED}, not {unknown[0]!r}")
+        return tuple(str(word) for name, said in raw.items() for word in _words(str(name), str(said)))
+    rows = raw if isinstance(raw, list | tuple) else (raw,)
+    return tuple(str(read_word(str(row))) for row in rows)
+
+
+MUNGE = Type(
+    _EXPECTED,
+    _parse,
+    {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "string"}}]},
+)

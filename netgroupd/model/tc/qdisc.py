@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Queueing disciplines, under ``tc qdisc``'s names.
+
+Times are microseconds, rates bytes per second, sizes bytes.
+"""
+
+from typing import NamedTuple
+
+from netgroupd.model.attr import Attr, Change, Class, table
+from netgroupd.model.tc.handle import HANDLE, PARENT
+from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, U64, Type, Value, number, several
+
+PERCENT = number(32, 0, 100)
+PRIOMAP = several(number(8, 0, 15))
+DEFAULT_CLASS = number(32, 0, 0xFFFF)
+
+
+class QdiscKind(NamedTuple):
+    """A kind of qdisc: its options, and those of its classes."""
+
+    name: str
+    doc: str
+    options: dict[str, Attr] = {}  # noqa: RUF012  # never changed
+    classes: dict[str, Attr] = {}  # noqa: RUF012
+
+
+def _options(*rows: Attr) -> dict[str, Attr]:
+    return table(rows)
+
+
+def codel_ticks(time: int) -> int:
+    """Microseconds as codel keeps them, in units of 1024 ns."""
+    return -(-time * 1000 // 1024)
+
+
+def _parse_codel_time(raw: object) -> Value:
+    got = U32.parse(raw)
+    assert isinstance(got, int)
+    return codel_ticks(got) * 1024 // 1000  # what the kernel will tell
+
+
+_CODEL_TIME = U32._replace(parse=_parse_codel_time)
+_LIMIT = Attr("limit", U32, "The most that may wait.")
+_QUEUE = (Attr("limit", U32, "The most packets that may wait.", 2), Attr("target", _CODEL_TIME, "Acceptable delay.", 1))
+_RATE = Attr("rate", U64, "Rate that is guaranteed.")
+_CURVE = several(U32)
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        QdiscKind("clsact", "The hooks ingress and egress."),
+        QdiscKind("ingress", "The hook ingress."),
+        QdiscKind("noqueue", "No queue at all."),
+        QdiscKind("mq", "A queue for each of the hardware's."),
+        QdiscKind("pfifo", "A queue of packets.", _options(_LIMIT)),
+        QdiscKind("bfifo", "A queue of bytes.", _options(_LIMIT)),
+        QdiscKind(
+            "prio",
+            "Bands, each before the next.",
+            _options(
+                Attr("bands", number(32, 2, 16), "How many bands."),
+                Attr("priomap", PRIOMAP, "The band of each priority of packets, 16 numbers."),
+            ),
+        ),
+        QdiscKind(
+            "fq_codel",
+            "Fair queues with a bounded delay.",
+            _options(
+                *_QUEUE,
+                Attr("interval", _CODEL_TIME, "Over which the delay is looked at.", 3),
+                Attr("ecn", FLAG, "Mark instead of dropping.", 4),
+                Attr("flows", U32, "How many queues.", 5, Change.RECREATE),
+                Attr("quantum", U32, "Bytes of one queue at a time.", 6),
+                Attr("drop_batch", U32, "Packets to drop at once.", 8),
+                Attr("memory_limit", U32, "Bytes of memory.", 9),
+            ),
+        ),
+        QdiscKind(
+            "fq",
+            "Fair queues with pacing.",
+            _options(
+                Attr("limit", U32, "The most packets that may wait.", 1),
+                Attr("flow_limit", U32, "The most packets of a flow.", 2),
+                Attr("quantum", U32, "Bytes of one flow at a time.", 3),
+                Attr("initial_quantum", U32, "Bytes of a new flow.", 4),
+                Attr("pacing", FLAG, "Pace flows.", 5),
+                Attr("maxrate", U32, "The most of a flow.", 7),
+                Attr("buckets_log", U32, "Size of the table of flows.", 8),
+                Attr("refill_delay", U32, "After which a flow has its credit again.", 9),
+                Attr("orphan_mask", U32, "How packets without socket are spread.", 10),
+                Attr("low_rate_threshold", U32, "Below which a packet is paced by itself.", 11),
+                Attr("timer_slack", U32, "In nanoseconds.", 13),
+                Attr("horizon", U32, "How far ahead a packet may be timed.", 14),
+                Attr("horizon_drop", FLAG, "Drop what is timed further ahead.", 15),
+            ),
+        ),
+        QdiscKind(
+            "tbf",
+            "A bucket of tokens.",
+            _options(
+                _RATE,
+                Attr("burst", U32, "Bytes that may go at once."),
+                Attr("limit", U32, "Bytes that may wait."),
+                Attr("peakrate", U64, "The most for a moment."),
+                Attr("mtu", U32, "Bytes that may go at once at `peakrate`."),
+            ),
+        ),
+        QdiscKind(
+            "htb",
+            "Classes that lend to each other.",
+            _options(
+                Attr(
+                    "default", DEFAULT_CLASS, "Minor number of the class of what no filter knows.", 0, Change.RECREATE
+                ),
+                Attr("r2q", number(32, 1), "Divides rates to quanta.", 0, Change.RECREATE),
+                Attr("direct_qlen", U32, "The most packets that go past the classes.", 5, Change.RECREATE),
+            ),
+            _options(
+                _RATE,
+                Attr("ceil", U64, "The most with what others lend."),
+                Attr("burst", U32, "Bytes that may go at once at `rate`."),
+                Attr("cburst", U32, "Bytes that may go at once at `ceil`."),
+                Attr("prio", number(32, 0, 7), "Lower ones are lent to first."),
+                Attr("quantum", U32, "Bytes of one class at a time."),
+            ),
+        ),
+        QdiscKind(
+            "hfsc",
+            "Classes with curves of service.",
+            _options(Attr("default", DEFAULT_CLASS, "Minor number of the class of what no filter knows.")),
+            _options(
+                Attr("rt", _CURVE, "Real time: first slope, its length, second slope.", 1),
+                Attr("ls", _CURVE, "Link sharing: first slope, its length, second slope.", 2),
+                Attr("ul", _CURVE, "Upper limit: first slope, its length, second slope.", 3),
+            ),
+        ),
+        QdiscKind(
+            "sfq",
+            "Fair queues by hash.",
+            _options(
+                Attr("quantum", U32, "Bytes of one queue at a time.", 0, Change.RECREATE),
+                Attr("perturb", number(32, 0, 0x7FFFFFFF), "Seconds until the hash changes.", 0, Change.RECREATE),
+                Attr("limit", U32, "The most packets that may wait.", 0, Change.RECREATE),
+                Attr("divisor", U32, "Size of the hash table.", 0, Change.RECREATE),
+                Attr("flows", U32, "How many queues.", 0, Change.RECREATE),
+                Attr("depth", U32, "The most packets of a queue.", 0, Change.RECREATE),
+            ),
+        ),
+        QdiscKind(
+            "red",
+            "Random early detection.",
+            _options(
+                Attr("limit", U32, "Bytes that may wait."),
+                Attr("min", U32, "Average bytes below which nothing is dropped."),
+                Attr("max", U32, "Average bytes at which `probability` is reached."),
+                Attr("avpkt", number(32, 1, 65535), "Average size of packets.", silent=True),
+                Attr("burst", U32, "Packets that may come at once.", silent=True),
+                Attr("probability", PERCENT, "Percent dropped at `max`."),
+                Attr("ecn", FLAG, "Mark instead of dropping."),
+                Attr("harddrop", FLAG, "Drop above `max` even what could be marked."),
+                Attr("adaptive", FLAG, "Adapt the probability."),
+            ),
+        ),
+        QdiscKind(
+            "netem",
+            "An emulated network.",
+            _options(
+                Attr("limit", U32, "The most packets that may wait."),
+                Attr("delay", U32, "Delay added."),
+                Attr("jitter", U32, "How much it varies."),
+                Attr("loss", PERCENT, "Percent lost."),
+                Attr("duplicate", PERCENT, "Percent sent twice."),
+                Attr("gap", U32, "Every how many packets one overtakes."),
+                Attr("reorder", PERCENT, "Percent that overtakes."),
+                Attr("corrupt", PERCENT, "Percent with a bit flipped."),
+                Attr("rate", U64, "Rate of the emulated link."),
+            ),
+        ),
+        QdiscKind(
+            "mqprio",
+            "Traffic classes on hardware queues.",
+            _options(
+                Attr("num_tc", number(8, 1, 16), "How many traffic classes.", 0, Change.RECREATE),
+                Attr("map", PRIOMAP, "The traffic class of each priority, 16 numbers.", 0, Change.RECREATE),
+                Attr("queues", several(U16), "Count and offset of each class, in turn.", 0, Change.RECREATE),
+                Attr("hw", FLAG, "Leave it to the hardware.", 0, Change.RECREATE),
+            ),
+        ),
+    )
+}
+
+
+def _union(kinds: dict[str, QdiscKind], part: str) -> tuple[Attr, ...]:
+    """Every option of any kind once: the harder one where kinds differ in what a change takes."""
+    found: dict[str, Attr] = {}
+    for kind in kinds.values():
+        options: dict[str, Attr] = getattr(kind, part)
+        for name, row in options.items():
+            if name not in found or row.change is Change.RECREATE:
+                found[name] = row
+    return tuple(found.values())
+
+
+_KIND = Attr("kind", NAME, "Which discipline.", change=Change.RECREATE)
+_BLOCK: Type = number(32, 1)
+
+CLASS = Class(
+    "qdisc",
+    "A queueing discipline.",
+    (
+        Attr("link", LINK, "The link."),
+        Attr("parent", PARENT, "root, clsact, or the class that it is in."),
+    ),
+    table(
+        (
+            _KIND,
+            Attr("handle", HANDLE, "Its own handle, like 1:.", change=Change.RECREATE),
+            Attr("hooks", several(NAME), "Which of its hooks are owned as a whole.", silent=True),
+            Attr("ingress_block", _BLOCK, "The shared block of the hook ingress.", 13, Change.RECREATE),
+            Attr("egress_block", _BLOCK, "The shared block of the hook egress.", 14, Change.RECREATE),
+            *_union(KINDS, "options"),
+        )
+    ),
+)
+TCLASS = Class(
+    "tclass",
+    "A class of a queueing discipline.",
+    (Attr("link", LINK, "The link."), Attr("classid", HANDLE, "Its handle, like 1:10.")),
+    table(
+        (
+            _KIND,
+            Attr("parent", PARENT, "The class, or the qdisc, that it is in.", change=Change.RECREATE),
+            *_union(KINDS, "classes"),
+        )
+    ),
+)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bursts as the kernel holds them: as the time that they take at a rate, in ticks of 64 ns.
+
+Where one tick is more than a byte, the bytes that come back are not those that
+were given; ``settled`` gives a burst the value that comes back.
+"""
+
+from collections.abc import Mapping
+
+from netgroupd.model.value import Value
+
+_TICK_NS = 64
+_SECOND_NS = 1_000_000_000
+_BURSTS = {"burst": "rate", "cburst": "ceil", "mtu": "peakrate"}
+_MOST = 0xFFFFFFFF
+
+
+def ticks(size: int, rate: int) -> int:
+    """How long ``size`` bytes take at ``rate`` bytes a second."""
+    return min(size * _SECOND_NS // max(rate, 1) // _TICK_NS, _MOST)
+
+
+def size_of(time: int, rate: int) -> int:
+    """The fewest bytes that take that many ticks."""
+    return -(-time * _TICK_NS * rate // _SECOND_NS)
+
+
+def settled(attrs: Mapping[str, Value]) -> dict[str, Value]:
+    """The attributes of a class, qdisc or action with its bursts as the kernel will tell them."""
+    result = dict(attrs)
+    for burst, rate in _BURSTS.items():
+        size, speed = attrs.get(burst), attrs.get(rate)
+        if isinstance(size, int) and isinstance(speed, int):
+            result[burst] = size_of(ticks(size, speed), speed)
+    return result

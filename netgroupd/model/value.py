@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The types a value can have: how it is written, checked, and laid out for the kernel.
+
+A value is what ``ip`` prints: a number, a word, a canonical address.  A type
+turns what a file says into that form or says what it expected, describes itself
+as JSON Schema, and packs and unpacks the payload of one netlink attribute.
+A type without ``pack`` is laid out by code of its own in ``kernel/``.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Mapping
+from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
+from typing import NamedTuple, TypeAlias
+
+Value: TypeAlias = "int | str | bool | tuple[Value, ...] | Mapping[str, Value] | None"
+
+
+class Type(NamedTuple):
+    """What one attribute accepts; ``parse`` raises ValueError("expected …")."""
+
+    expected: str
+    parse: Callable[[object], Value]
+    schema: Mapping[str, object]
+    pack: Callable[[Value], bytes] | None = None
+    unpack: Callable[[bytes], Value] | None = None
+    ref: str = ""  # the class of object that the value names, "link" or "group"
+
+
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|-?[0-9]{1,30}")
+_FORMATS = {8: "B", 16: "H", 32: "I", 64: "Q"}
+
+
+def _whole(raw: object) -> int | None:
+    """Read a number as people write it: 22 and 022 are 22, 0x16 is too."""
+    if isinstance(raw, bool):
+        return None
+    if isinstance(raw, int):
+        return raw
+    if isinstance(raw, str) and _NUMBER.fullmatch(raw):
+        return int(raw, 16) if raw[:2] in ("0x", "0X") else int(raw)
+    return None
+
+
+def number(bits: int, low: int = 0, high: int | None = None, *, order: str = "=", scale: int = 1) -> Type:
+    """A whole number of ``bits``; ``order`` ">" is network order; the wire holds value × scale."""
+    top = (1 << bits) - 1 if high is None else high
+    signed = low < 0
+    code = struct.Struct(order + (_FORMATS[bits].lower() if signed else _FORMATS[bits]))
+    expected = f"a whole number from {low} to {top}"
+
+    def parse(raw: object) -> Value:
+        got = _whole(raw)
+        if got is None or not low <= got <= top:
+            raise ValueError(f"expected {expected}")
+        return got
+
+    def pack(value: Value) -> bytes:
+        assert isinstance(value, int)
+        return code.pack(value * scale)
+
+    def unpack(payload: bytes) -> Value:
+        got: int = code.unpack_from(payload)[0]
+        return got // scale
+
+    schema = {"type": "integer", "minimum": low, "maximum": top}
+    return Type(expected, parse, schema, pack, unpack)
+
+
+_TRUE = frozenset({"true", "yes", "on"})
+_FALSE = frozenset({"false", "no", "off"})
+
+
+def flag(bits: int = 8, *, inverted: bool = False) -> Type:
+    """On or off; ``inverted`` for kernel attributes that say the opposite (NO_…)."""
+    code = struct.Struct("=" + _FORMATS[bits])
+    expected = "true or false"
+
+    def parse(raw: object) -> Value:
+        if isinstance(raw, bool):
+            return raw
+        word = str(raw).lower()
+        if word in _TRUE or raw == 1:
+            return True
+        if word in _FALSE or raw == 0:
+            return False
+        raise ValueError(f"expected {expected}")
+
+    def pack(value: Value) -> bytes:
+        return code.pack(bool(value) != inverted)
+
+    def unpack(payload: bytes) -> Value:
+        return bool(code.unpack_from(payload)[0]) != inverted
+
+    return Type(expected, parse, {"type": "boolean"}, pack, unpack)
+
+
+def word(bits: int, names: dict[str, int], *, order: str = "=") -> Type:
+    """One of ``names``; a number that has no name stays a number."""
+    code = struct.Struct(order + _FORMATS[bits])
+    by_number = {names[name]: name for name in reversed(names)}
+    expected = "one of " + ", ".join(names)
+
+    def parse(raw: object) -> Value:
+        if isinstance(raw, bool):  # YAML reads on and off as true and false
+            raw = "on" if raw else "off"
+        if isinstance(raw, str) and raw.lower() in names:
+            return by_number[names[raw.lower()]]
+        if (got := _whole(raw)) is not None and got in by_number:
+            return by_number[got]
+        raise ValueError(f"expected {expected}")
+
+    def pack(value: Value) -> bytes:
+        return code.pack(names[value] if isinstance(value, str) else value)
+
+    def unpack(payload: bytes) -> Value:
+        got: int = code.unpack_from(payload)[0]
+        return by_number.get(got, got)
+
+    return Type(expected, parse, {"enum": list(names)}, pack, unpack)
+
+
+def string(longest: int = 255, pattern: str = "", expected: str = "") -> Type:
+    """A text of at most ``longest`` bytes, NUL-terminated on the wire."""
+    shape = re.compile(pattern) if pattern else None
+    told = expected or f"a text of at most {longest} characters"
+
+    def parse(raw: object) -> Value:
+        got = raw if isinstance(raw, str) else str(raw) if isinstance(raw, int) else None
+        if got is None or len(got.encode(errors="replace")) > longest or "\0" in got:
+            raise ValueError(f"expected {told}")
+        if shape and not shape.fullmatch(got):
+            raise ValueError(f"expected {told}")
+        return got
+
+    def pack(value: Value) -> bytes:
+        return str(value).encode() + b"\0"
+
+    def unpack(payload: bytes) -> Value:
+        return bytes(payload).rstrip(b"\0").decode(errors="surrogateescape")
+
+    return Type(told, parse, {"type": "string", "maxLength": longest}, pack, unpack)
+
+
+def mac_text(payload: bytes) -> str:
+    """Six bytes as 02:00:00:00:00:01."""
+    return bytes(payload).hex(":")
+
+
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+
+
+def _parse_mac(raw: object) -> Value:
+    got = str(raw).lower().replace("-", ":")
+    if not _MAC.fullmatch(got):
+        raise ValueError("expected a MAC address like 02:00:00:00:00:01")
+    return got
+
+
+MAC = Type(
+    "a MAC address like 02:00:00:00:00:01",
+    _parse_mac,
+    {"type": "string", "pattern": "^[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}$"},
+    lambda value: bytes.fromhex(str(value).replace(":", "")),
+    mac_text,
+)
+
+
+def ip_bytes(text: str) -> bytes:
+    """An address as the kernel holds it; raises ValueError."""
+    try:
+        return inet_pton(AF_INET6 if ":" in text else AF_INET, text)
+    except (OSError, ValueError):  # the latter for a NUL inside
+        raise ValueError("expected an IPv4 or IPv6 address") from None
+
+
+def ip_text(payload: bytes) -> str:
+    """Four or sixteen bytes as the address that ``ip`` prints."""
+    return inet_ntop(AF_INET if len(payload) == 4 else AF_INET6, payload)
+
+
+def ip(version: int = 0) -> Type:
+    """An address of IP ``version`` 4 or 6, or of either (0), in its canonical text."""
+    name = f"IPv{version}" if version else "IPv4 or IPv6"
+    expected = f"an {name} address"
+
+    def parse(raw: object) -> Value:
+        try:
+            got = ip_bytes(str(raw))
+        except ValueError:
+            raise ValueError(f"expected {expected}") from None
+        if version and len(got) != (4 if version == 4 else 16):
+            raise ValueError(f"expected {expected}")
+        return ip_text(got)
+
+    return Type(expected, parse, {"type": "string"}, lambda value: ip_bytes(str(value)), ip_text)
+
+
+def split_prefix(text: str) -> tuple[bytes, int]:
+    """10.0.0.1/24 as its bytes and length; a missing length means the whole address."""
+    address, slash, length = text.partition("/")
+    payload = ip_bytes(address)
+    whole = len(payload) * 8
+    if not slash:
+        return payload, whole
+    if not length.isascii() or not length.isdigit() or int(length) > whole:
+        raise ValueError(f"expected a prefix length from 0 to {whole}")
+    return payload, int(length)
+
+
+def prefix(*, network: bool) -> Type:
+    """An address with its length; as a ``network`` the host bits must be zero."""
+    expected = "a network like 10.0.0.0/8" if network else "an address like 10.0.0.1/24"
+
+    def parse(raw: object) -> Value:
+        if network and raw == "default":
+            return "default"
+        payload, length = split_prefix(str(raw))
+        spare = len(payload) * 8 - length
+        if network and int.from_bytes(payload, "big") & ((1 << spare) - 1):
+            raise ValueError(f"expected {expected}: bits are set behind /{length}")
+        return f"{ip_text(payload)}/{length}"
+
+    return Type(expected, parse, {"type": "string"})
+
+
+def names(cls: str, expected: str) -> Type:
+    """The name of another object; the kernel wants its number, so ``kernel/`` packs it."""
+    longest = 15 if cls == "link" else 63
+
+    def parse(raw: object) -> Value:
+        if not isinstance(raw, str | int) or isinstance(raw, bool) or not str(raw):
+            raise ValueError(f"expected {expected}")
+        got = str(raw)
+        if len(got) > longest:
+            raise ValueError(f"expected {expected}: {got!r} has over {longest} characters")
+        return got
+
+    return Type(expected, parse, {"type": "string"}, ref=cls)
+
+
+def several(item: Type, *, unique: bool = False, ordered: bool = True) -> Type:
+    """A list of ``item``; one item alone is a list too.  Without ``ordered`` it is a set, kept sorted."""
+
+    def parse(raw: object) -> Value:
+        rows = raw if isinstance(raw, list | tuple) else (raw,)
+        got = tuple(item.parse(row) for row in rows)
+        if not ordered:
+            return tuple(sorted(set(got), key=str))
+        return tuple(dict.fromkeys(got)) if unique else got
+
+    schema = {"oneOf": [item.schema, {"type": "array", "items": item.schema}]}
+    return Type(f"a list of {item.expected}", parse, schema, ref=item.ref)
+
+
+class UnknownKeyError(ValueError):
+    """A mapping has a key that is none of those known."""
+
+    def __init__(self, message: str, key: str, known: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.key = key
+        self.known = known
+
+
+def record(rows: Mapping[str, Type], required: frozenset[str] = frozenset()) -> Type:
+    """A mapping with the keys ``rows``; what is not mentioned stays out of it."""
+    expected = "a mapping of " + ", ".join(rows)
+
+    def parse(raw: object) -> Value:
+        if not isinstance(raw, Mapping):
+            raise ValueError(f"expected {expected}")
+        if unknown := [key for key in raw if key not in rows]:
+            raise UnknownKeyError(f"expected {expected}, not {unknown[0]!r}", str(unknown[0]), tuple(rows))
+        if missing := sorted(required - raw.keys()):
+            raise ValueError(f"{missing[0]!r} is missing")
+        got: dict[str, Value] = {}
+        for key, value in raw.items():
+            try:
+                got[key] = rows[key].parse(value)
+            except ValueError as error:
+                raise ValueError(f"{key}: {error}") from None
+        return got
+
+    schema = {
+        "type": "object",
+        "properties": {key: row.schema for key, row in rows.items()},
+        "required": sorted(required),
+        "additionalProperties": False,
+    }
+    return Type(expected, parse, schema)
+
+
+FLAG = flag()
+U8 = number(8)
+U16 = number(16)
+U32 = number(32)
+U64 = number(64)
+S32 = number(32, -(1 << 31), (1 << 31) - 1)
+PORT = number(16, order=">")
+NAME = string(15, r"[^\s/:]{1,15}", "a name of 1 to 15 characters without blanks, / and :")
+IP = ip()
+IP4 = ip(4)
+IP6 = ip(6)
+ADDRESS = prefix(network=False)
+NETWORK = prefix(network=True)
+LINK = names("link", "the name of a link")
+GROUP = names("group", "the name or number of a group")
