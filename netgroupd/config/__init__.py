@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files -> the desired state, or every problem in them.
+
+read → render → parse → merge → expand → check
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from netgroupd.config.document import parse
+from netgroupd.config.expand import expand
+from netgroupd.config.facts import Facts
+from netgroupd.config.merge import merge
+from netgroupd.config.render import Limits, Rendered, render, shipped_templates
+from netgroupd.config.report import Report
+from netgroupd.config.sources import DIRECTORIES, ROOT, Trust, read_sources
+from netgroupd.errors import ConfigError, Problem
+from netgroupd.model.collector import uncollected
+from netgroupd.model.state import State
+
+
+class Desired(NamedTuple):
+    """What the configuration asks for; ``problems`` are only warnings."""
+
+    state: State
+    problems: tuple[Problem, ...]
+    rendered: tuple[Rendered, ...]
+
+
+def load(
+    directories: Sequence[Path] = DIRECTORIES,
+    *,
+    facts: Facts,
+    links: frozenset[str] = frozenset(),
+    trust: Trust = ROOT,
+    limits: Limits = Limits(),  # noqa: B008  # a frozen value
+) -> Desired:
+    """Read the files of ``directories``, or files themselves; ``links`` exist and need no description.
+
+    Raises:
+        ConfigError: Something is wrong; it says everything that is.
+    """
+    sources, refused = read_sources(directories, trust=trust)
+    places = (*_places(directories), shipped_templates())
+    rendered, failed = render(sources, facts=facts, templates=places, limits=limits, trust=trust)
+    before = (*refused, *failed)
+    known = links | {link.name for link in facts.links}
+    try:
+        desired = desired_from(rendered, known)
+    except ConfigError as error:
+        raise ConfigError((*before, *error.problems)) from None
+    if any(not problem.warning for problem in before):
+        raise ConfigError((*before, *desired.problems))
+    return desired._replace(problems=(*before, *desired.problems))
+
+
+def desired_from(rendered: Sequence[Rendered], links: frozenset[str]) -> Desired:
+    """Expand what is rendered already.
+
+    Raises:
+        ConfigError: Something is wrong; it says everything that is.
+    """
+    report = Report(rendered)
+    with uncollected():
+        roots = [parse(one.text, number, report) for number, one in enumerate(rendered)]
+        state = expand(merge(roots, report), links | {"lo"}, report)
+    problems = report.problems()
+    if report.failed:
+        raise ConfigError(problems)
+    return Desired(state, problems, tuple(rendered))
+
+
+def _places(directories: Sequence[Path]) -> Iterator[Path]:
+    """Where templates may include from: as with sources, later directories win.  What is not there lends nothing."""
+    for place in reversed(directories):
+        if place.is_dir():
+            yield place
+        elif place.is_file():
+            yield place.parent

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Entries of lists such as addresses and routes -> keys and attributes, read by the rows of their class.
+
+An entry is a mapping of fields, or one text that stands for the main field.
+Ranges in its texts multiply; its fields can refer to the ranges of each other
+and of the link it is written under.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
+from typing import NamedTuple
+
+from netgroupd.config.expression import BadTextError, Env
+from netgroupd.config.merge import Item
+from netgroupd.config.node import Entry, Node, Scalar, kind_of
+from netgroupd.config.node import Mapping as MappingNode
+from netgroupd.config.ranges import Range, referring
+from netgroupd.config.report import Report
+from netgroupd.config.values import Record, Scope, Values, instances
+from netgroupd.model.attr import Attr, Class
+from netgroupd.model.route import MAIN_TABLE
+from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.value import Value
+
+Fields = Mapping[str, Value]
+
+
+class Form(NamedTuple):
+    """What an entry of one class may say; ``main`` is the field that a text alone stands for."""
+
+    what: str
+    rows: Mapping[str, Attr]
+    keys: frozenset[str]
+    required: frozenset[str] = frozenset()
+    main: str = ""
+
+    @classmethod
+    def of(cls, described: Class, *extra: Attr, leave: str = "", needs: Sequence[str] = (), main: str = "") -> "Form":
+        """Take the rows of a class, without the field that something else says."""
+        rows = {row.name: row for row in (*described.key, *extra) if row.name != leave}
+        return cls(described.name, {**rows, **described.attrs}, frozenset(rows), frozenset(needs), main)
+
+
+class Made(NamedTuple):
+    """One instance of an entry: the link it is written under, if any, and what identifies it apart."""
+
+    link: str
+    keys: Fields
+    attrs: Attrs
+    entry: "Compiled"
+
+
+class Compiled(NamedTuple):
+    """One entry, ready to be evaluated under each instance of what it is written in."""
+
+    at: int
+    entries: Mapping[str, Entry]
+    ranges: tuple[Range, ...]
+    record: Record
+    keys: Fields  # what is the same for all of them
+    attrs: Attrs
+    key_names: frozenset[str]
+
+    def place(self, field: str) -> int:
+        """Where a field's value is, or the entry."""
+        return self.entries[field].value.at if field in self.entries else self.at
+
+    def each(self, values: Values, env: Env = (), link: str = "") -> Iterator[Made]:
+        """Every instance under one instance of what it is written in."""
+        if not self.record.varying:
+            yield Made(link, self.keys, self.attrs, self)
+            return
+        for keys, attrs in self._varied(values, env, link):
+            yield Made(link, keys, attrs, self)
+
+    def _varied(self, values: Values, env: Env, link: str) -> Iterator[tuple[Fields, Attrs]]:
+        varying = self.record.varying
+        names = self.key_names
+        keys_only = all(one.row.name in names for one in varying)
+        for own in product(*(chain(*one.spans) for one in self.ranges)):
+            got = values.evaluate(self.record, env + own, link)
+            if len(got) < len(varying):
+                continue
+            if keys_only:
+                yield {**self.keys, **got}, self.attrs
+            else:
+                keys = {name: value for name, value in got.items() if name in names}
+                rest = {name: value for name, value in got.items() if name not in names}
+                yield {**self.keys, **keys}, {**self.attrs, **rest}
+
+
+def compile_entries(node: Node, form: Form, scope: Scope, values: Values) -> list[Compiled]:
+    """Compile a list of entries, or one alone."""
+    items = [node] if isinstance(node, Scalar | MappingNode) else node.items
+    found = (compile_entry(item, form, scope, values) for item in items)
+    return [compiled for compiled in found if compiled]
+
+
+def compile_items(items: Iterable[Item], form: Form, values: Values) -> Iterator[Made]:
+    """Every instance of the entries of a section."""
+    for item in items:
+        entry = compile_entry(item.node, form, (), values)
+        if entry:
+            yield from entry.each(values)
+
+
+def compile_entry(node: Node, form: Form, scope: Scope, values: Values) -> Compiled | None:
+    """Compile one entry; what is wrong with it is reported."""
+    if isinstance(node, Scalar) and form.main and not node.null:
+        entries: Mapping[str, Entry] = {form.main: Entry(node.at, node)}
+    elif isinstance(node, MappingNode):
+        entries = node.entries
+    else:
+        values.report.error(node.at, f"expected a mapping of {', '.join(form.rows)}, not {kind_of(node)}")
+        return None
+    missing = sorted(form.required - entries.keys())
+    if missing:
+        values.report.error(node.at, f"this {form.what} needs {' and '.join(map(repr, missing))}")
+        return None
+    lifted = _Lifted(scope, values.report)
+    texts = {key: Entry(entry.at, lifted.without_ranges(entry.value)) for key, entry in entries.items()}
+    ranges = tuple(lifted.ranges)
+    if lifted.failed or not values.admits(instances((*scope, *ranges)), node.at, form.what):
+        return None
+    record = values.record(texts, form.rows, (*scope, *ranges))
+    keys = {name: value for name, value in record.shared.items() if name in form.keys}
+    attrs = {name: value for name, value in record.shared.items() if name not in form.keys}
+    return Compiled(node.at, entries, ranges, record, keys, attrs, form.keys)
+
+
+class _Lifted:
+    """Takes the ranges out of an entry's texts, and leaves references to them in their place."""
+
+    def __init__(self, scope: Scope, report: Report) -> None:
+        self.scope = scope
+        self.report = report
+        self.ranges: list[Range] = []
+        self.failed = False
+
+    def without_ranges(self, node: Node) -> Node:
+        """Rewrite a text, or the texts of a mapping; a range inside a list belongs to the list."""
+        if isinstance(node, MappingNode):
+            entries = {key: Entry(entry.at, self.without_ranges(entry.value)) for key, entry in node.entries.items()}
+            return MappingNode(entries, node.at)
+        if not isinstance(node, Scalar) or "[" not in node.text:
+            return node
+        try:
+            text, found = referring(node.text, (*self.scope, *self.ranges))
+        except BadTextError as bad:
+            self.failed = True
+            self.report.error(node.at + (not node.plain) + bad.offset, str(bad))
+            return node
+        self.ranges += found
+        return node._replace(text=text)
+
+
+class Sink:
+    """Objects as they are made; two of one class and key must say the same."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.classes: dict[str, dict[Key, Object]] = {}
+        self.entries: dict[str, dict[Key, Compiled]] = {}
+
+    def add(self, cls: str, key: Key, attrs: Attrs, entry: Compiled) -> None:
+        """Hold one object, and the entry it is from."""
+        objects = self.classes.setdefault(cls, {})
+        before = objects.get(key)
+        if before is None:
+            objects[key] = Object(cls, key, attrs, self.report.origin(entry.at))
+            self.entries.setdefault(cls, {})[key] = entry
+        elif before.attrs != attrs:
+            first = self.report.where(self.entries[cls][key].at)
+            self.report.once(entry.at, f"{told(cls, key)} was described differently", f"the other is at {first}")
+
+
+def told(cls: str, key: Key) -> str:
+    """Name an object in a sentence."""
+    if cls == "route":
+        return f"the route to {key[2]}" + (f" in table {key[1]}" if key[1] != MAIN_TABLE else "")
+    parts = (str(part) for part in key if part not in (None, False, "", ()))
+    return f"{cls.replace('_', ' ')} {' '.join(parts)}"

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Any YAML -> nodes, by way of libyaml's events: anchors, merge keys, scalars of several lines.
+
+Events rather than PyYAML's own nodes: so nothing recurses, tags construct
+nothing, and aliases that multiply are counted before anybody walks them.
+"""
+
+import re
+from typing import Any
+
+import yaml
+
+from netgroupd.config.node import Entry, Mapping, Node, Scalar, Sequence, pack
+from netgroupd.config.ranges import LIMIT
+from netgroupd.config.report import Report
+
+DEEPEST = 50
+_STRANGE = re.compile(r"[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _UnreadableError(Exception):
+    """The text cannot be read any further."""
+
+    def __init__(self, at: int, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.at = at
+        self.hint = hint
+
+
+class _Open:
+    """A collection whose end has not come yet; ``key`` waits for its value."""
+
+    __slots__ = ("anchor", "key", "node", "size")
+
+    def __init__(self, node: Sequence | Mapping, anchor: str | None) -> None:
+        self.node = node
+        self.anchor = anchor
+        self.key: Scalar | None = None
+        self.size = 1
+
+
+def parse_events(text: str, number: int, report: Report) -> Node | None:
+    """Read ``text``; what is wrong with it as YAML is reported, and then there is no node."""
+    strange = _STRANGE.search(text)
+    if strange:
+        before = text[: strange.start()]
+        at = pack(number, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        report.error(at, f"the character {strange[0]!r} is not allowed in YAML")
+        return None
+    builder = _Builder(number, report)
+    try:
+        loader = _LOADER(text)
+        try:
+            while (event := loader.get_event()) is not None:
+                builder.take(event)
+        finally:
+            loader.dispose()
+    except _UnreadableError as bad:
+        report.error(bad.at, str(bad), bad.hint)
+        return None
+    except yaml.MarkedYAMLError as error:
+        _report_marked(error, text, number, report)
+        return None
+    return builder.root
+
+
+def _report_marked(error: yaml.MarkedYAMLError, text: str, number: int, report: Report) -> None:
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    lines = text.split("\n")
+    shown = lines[line - 1] if line <= len(lines) else ""
+    indent = shown[: len(shown) - len(shown.lstrip())]
+    if "\t" in indent:
+        report.error(pack(number, line, indent.index("\t") + 1), "a tab in the indentation", "YAML takes only blanks")
+        return
+    context = f" ({error.context})" if error.context else ""
+    hint = ""
+    if "{" in shown or "[" in shown:
+        hint = "a value that begins with { or [, or has one inside a list in [ ], must be quoted"
+    report.error(pack(number, line, column), f"this is not YAML: {error.problem}{context}", hint)
+
+
+class _Builder:
+    """Puts events together, with a stack of its own."""
+
+    def __init__(self, number: int, report: Report) -> None:
+        self.number = number
+        self.report = report
+        self.root: Node | None = None
+        self.documents = 0
+        self.stack: list[_Open] = []
+        self.anchors: dict[str, tuple[Node, int]] = {}
+
+    def take(self, event: Any) -> None:
+        """Use one event."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._add(Scalar(event.value, self._at(event), not event.style), 1, event.anchor)
+        elif isinstance(event, yaml.MappingStartEvent):
+            self._push(_Open(Mapping({}, self._at(event)), event.anchor))
+        elif isinstance(event, yaml.SequenceStartEvent):
+            self._push(_Open(Sequence([], self._at(event)), event.anchor))
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            done = self.stack.pop()
+            self._add(_merged(done.node), done.size, done.anchor)
+        elif isinstance(event, yaml.AliasEvent):
+            self._alias(event)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self.documents += 1
+            if self.documents > 1:
+                raise _UnreadableError(self._at(event), "a second YAML document in one file", "use two files")
+
+    def _at(self, event: Any) -> int:
+        return pack(self.number, event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def _push(self, opened: _Open) -> None:
+        parent = self.stack[-1] if self.stack else None
+        if parent and isinstance(parent.node, Mapping) and parent.key is None:
+            raise _UnreadableError(opened.node.at, "a key must be a text", "quote a key that begins with [ or {")
+        if len(self.stack) >= DEEPEST:
+            raise _UnreadableError(opened.node.at, f"over {DEEPEST} levels deep")
+        self.stack.append(opened)
+
+    def _alias(self, event: Any) -> None:
+        if event.anchor not in self.anchors:
+            raise _UnreadableError(self._at(event), f"there is no anchor &{event.anchor} before this")
+        node, size = self.anchors[event.anchor]
+        self._add(node, size, None, self._at(event))
+
+    def _add(self, node: Node, size: int, anchor: str | None, at: int = 0) -> None:
+        at = at or node.at
+        if anchor:
+            self.anchors[anchor] = (node, size)
+        if not self.stack:
+            self.root = node
+            return
+        opened = self.stack[-1]
+        opened.size += size
+        if opened.size > LIMIT:
+            raise _UnreadableError(at, f"the aliases make more than {LIMIT:,} values")
+        if isinstance(opened.node, Sequence):
+            opened.node.items.append(node)
+        elif opened.key is None:
+            if not isinstance(node, Scalar):
+                raise _UnreadableError(at, "a key must be a text")
+            opened.key = node._replace(at=at)
+        else:
+            self._put(opened.node, opened.key, node)
+            opened.key = None
+
+    def _put(self, mapping: Mapping, key: Scalar, node: Node) -> None:
+        if key.text in mapping.entries:
+            first = self.report.where(mapping.entries[key.text].at)
+            self.report.error(key.at, f"{key.text!r} is here twice", f"the first is at {first}")
+            return
+        mapping.entries[key.text] = Entry(key.at, node)
+
+
+def _merged(node: Node) -> Node:
+    """Take in what the key ``<<`` names, where the mapping has no such key itself."""
+    if not isinstance(node, Mapping) or "<<" not in node.entries:
+        return node
+    given = node.entries["<<"].value
+    sources = given.items if isinstance(given, Sequence) else [given]
+    if not all(isinstance(source, Mapping) for source in sources):
+        return node
+    entries = {key: entry for key, entry in node.entries.items() if key != "<<"}
+    for source in sources:
+        assert isinstance(source, Mapping)
+        for key, entry in source.entries.items():
+            entries.setdefault(key, entry)
+    return Mapping(entries, node.at)

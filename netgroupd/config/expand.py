@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sections -> the desired state: every range expanded, every reference resolved.
+
+A value costs what it differs by: links of one range share one mapping of
+attributes as far as they agree.
+"""
+
+from collections.abc import Mapping
+
+from netgroupd.config.addresses import expand_addresses
+from netgroupd.config.entries import Sink
+from netgroupd.config.fdb import expand_fdb
+from netgroupd.config.groups import DEFAULT, expand_groups
+from netgroupd.config.links import Links
+from netgroupd.config.merge import Item
+from netgroupd.config.neighbours import expand_neighbours
+from netgroupd.config.nexthops import expand_nexthops
+from netgroupd.config.ports import Ports
+from netgroupd.config.report import Report
+from netgroupd.config.routes import expand_routes
+from netgroupd.config.rules import expand_rules
+from netgroupd.config.semantic import check
+from netgroupd.config.sysctl import expand_sysctl
+from netgroupd.config.tc import expand_tc
+from netgroupd.config.values import Values
+from netgroupd.config.vlans import expand_vlans
+from netgroupd.model.state import Group, Object, State
+from netgroupd.model.value import Value
+
+
+def expand(sections: Mapping[str, list[Item]], known_links: frozenset[str], report: Report) -> State:
+    """Make the state that the sections describe; ``known_links`` are there without being described."""
+    values = Values(report)
+    groups = expand_groups(sections["groups"], values)
+    links = Links(values, known_links)
+    links.read(sections["links"])
+    links.read(sections["vrfs"], vrfs=True)
+    links.expand()
+    Ports(links).join()
+    sink = Sink(report)
+    values.objects = len(links.attrs)
+    expand_addresses(links, sink)
+    expand_vlans(links, sink)
+    expand_neighbours(sections["neighbours"], links, sink)
+    expand_fdb(sections["fdb"], links, sink)
+    expand_nexthops(sections["nexthops"], links, sink)
+    expand_routes(sections["routes"], links, sink)
+    expand_rules(sections["rules"], links, sink)
+    expand_sysctl(sections["sysctl"], links, sink)
+    expand_tc(sections["tc"], links, sink)
+    state = State(groups=groups)
+    state.classes["link"] = _finish(links, groups)
+    state.classes.update(sink.classes)
+    check(state, links, sink)
+    return state
+
+
+def _finish(links: Links, groups: Mapping[str, Group]) -> dict[tuple[Value, ...], Object]:
+    """Add what the groups say, and put the group's number for its name."""
+    objects: dict[tuple[Value, ...], Object] = {}
+    places, origin = links.places, links.report.origin
+    for name, attrs in links.attrs.items():
+        if type(attrs.get("group")) is not int:  # a number: done, with another link that shares the mapping
+            _grouped(name, attrs, links, groups)
+        objects[(name,)] = Object("link", (name,), attrs, origin(places[name]))
+    return objects
+
+
+def _grouped(name: str, attrs: dict[str, Value], links: Links, groups: Mapping[str, Group]) -> None:
+    """Complete attributes where they are: no object has them yet, and a copy would double a million."""
+    wanted = str(attrs.get("group", DEFAULT))
+    group = groups.get(wanted)
+    if group:
+        for key, value in group.attrs.items():
+            attrs.setdefault(key, value)
+        attrs["group"] = group.id
+    elif wanted.isdecimal() and len(wanted) <= 10:
+        attrs["group"] = int(wanted)
+    elif any(links.blocks_of(name)):  # a link made for another has that one's group, which is told there
+        hint = links.report.nearest(wanted, groups) or "describe it under `groups`"
+        links.report.once(links.place(name, "group"), f"there is no group {wanted!r}", hint)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``fdb``, under a link or with ``dev`` in a section of its own -> forwarding entries."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from netgroupd.config.entries import Fields, Form, Made, Sink, compile_items
+from netgroupd.config.links import Links, written_under
+from netgroupd.config.merge import Item
+from netgroupd.model.attr import Attr
+from netgroupd.model.fdb import CLASS
+from netgroupd.model.value import LINK
+
+_DEV = Attr("dev", LINK, "The link to send by.")
+UNDER_LINK = Form.of(CLASS, leave="link", needs=("mac",))
+FORM = Form.of(CLASS, _DEV, leave="link", needs=("mac", "dev"))
+
+
+def expand_fdb(items: Sequence[Item], links: Links, sink: Sink) -> None:
+    """Make the entries of both places."""
+    listed: Iterable[Made] = compile_items(items, FORM, links.values)
+    for link, keys, attrs, entry in chain(listed, written_under(links, "fdb", UNDER_LINK)):
+        if "mac" in keys and (link or "dev" in keys):
+            name = link or str(keys["dev"])
+            where = _where(name, keys, links)
+            key = (name, keys["mac"], keys.get("vlan", 0), where, keys.get("dst"), keys.get("src_vni"))
+            sink.add("fdb", key, attrs, entry)
+
+
+def _where(name: str, keys: Fields, links: Links) -> str:
+    """The table of the bridge for its ports, the link's own otherwise: a tunnel's ends are in the tunnel's."""
+    if keys.get("where"):
+        return str(keys["where"])
+    if keys.get("dst") or links.kind(name) in ("bridge", "vxlan"):
+        return "self"
+    master = links.attrs.get(name, {}).get("master")
+    return "master" if master and links.kind(str(master)) == "bridge" else "self"

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``{kind: vlan, id: "{v}"}`` on one line -> a node, or nothing when it is not of the common part."""
+
+import re
+
+from netgroupd.config.node import Entry, Mapping, Node, Scalar, Sequence
+from netgroupd.config.report import Report
+
+DEEPEST = 20
+_INDICATORS = r"\s,\[\]{}"
+_TOKEN = re.compile(
+    rf"""[ ]*(?:
+    (?P<open>[\[{{])
+    |(?P<close>[\]}}])
+    |(?P<comma>,)
+    |(?P<colon>:(?=[ ]|$))
+    |"(?P<double>[^"\\]*)"
+    |'(?P<single>(?:[^']|'')*)'
+    |(?P<plain>
+        (?:[^{_INDICATORS}#&*!|>'"%@`:?-]|-(?=[^{_INDICATORS}?]))
+        (?:[^{_INDICATORS}:?]|:(?=[^{_INDICATORS}])|[ ]+(?=[^{_INDICATORS}:?#]))*
+      )
+    )""",
+    re.VERBOSE,
+)
+
+
+class FlowParser:
+    """Reads one flow collection; the line it is on may go on behind it."""
+
+    def __init__(self, text: str, at: int, report: Report) -> None:
+        self.text = text
+        self.at = at
+        self.report = report
+        self.end = 0
+        self.depth = 0
+
+    def parse(self) -> tuple[Node | None, int]:
+        """Give the node and where it ends; None when a complete parser must look."""
+        node = self._value(self._token())
+        return node, self.end
+
+    def _token(self) -> "re.Match[str] | None":
+        match = _TOKEN.match(self.text, self.end)
+        if match:
+            self.end = match.end()
+        return match
+
+    def _value(self, token: "re.Match[str] | None") -> Node | None:
+        kind = token.lastgroup if token else None
+        if token is None or kind is None:
+            return None
+        at = self.at + token.start(kind)
+        if kind == "plain":
+            return Scalar(token["plain"], at)
+        if kind == "double":
+            return Scalar(token["double"], at - 1, False)
+        if kind == "single":
+            return Scalar(token["single"].replace("''", "'"), at - 1, False)
+        if kind != "open" or self.depth == DEEPEST:
+            return None
+        self.depth += 1
+        node = self._sequence(at) if token["open"] == "[" else self._mapping(at)
+        self.depth -= 1
+        return node
+
+    def _sequence(self, at: int) -> Node | None:
+        items: list[Node] = []
+        token = self._token()
+        if token and token["close"] == "]":
+            return Sequence(items, at)
+        while True:
+            item = self._value(token)
+            if item is None:
+                return None
+            items.append(item)
+            separator = self._token()
+            if separator and separator["close"] == "]":
+                return Sequence(items, at)
+            if not separator or not separator["comma"]:
+                return None
+            token = self._token()
+
+    def _mapping(self, at: int) -> Node | None:
+        entries: dict[str, Entry] = {}
+        token = self._token()
+        if token and token["close"] == "}":
+            return Mapping(entries, at)
+        while True:
+            key = self._value(token)
+            colon = self._token()
+            if not isinstance(key, Scalar) or not colon or not colon["colon"]:
+                return None
+            value = self._value(self._token())
+            if value is None:
+                return None
+            self._put(entries, key, value)
+            separator = self._token()
+            if separator and separator["close"] == "}":
+                return Mapping(entries, at)
+            if not separator or not separator["comma"]:
+                return None
+            token = self._token()
+
+    def _put(self, entries: dict[str, Entry], key: Scalar, value: Node) -> None:
+        if key.text in entries:
+            first = self.report.where(entries[key.text].at)
+            self.report.error(key.at, f"{key.text!r} is here twice", f"the first is at {first}")
+            return
+        entries[key.text] = Entry(key.at, value)

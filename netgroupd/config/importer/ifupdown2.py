@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""/etc/network/interfaces as ifupdown2 reads it -> a draft.
+
+Files are rendered first where they are Mako templates, by the same worker as
+netgroupd's own; ``source`` lines are followed.  Stanzas of one name add up.
+"""
+
+import glob
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from netgroupd.config.facts import Facts
+from netgroupd.config.importer import Imported
+from netgroupd.config.importer.draft import Draft, Place
+from netgroupd.config.importer.stanzas import Stanza, stanzas
+from netgroupd.config.importer.text import write
+from netgroupd.config.importer.translate import Translation
+from netgroupd.config.linemap import LineMap, line_of
+from netgroupd.config.notations import names
+from netgroupd.config.render import Limits, Rendered, render
+from netgroupd.config.sources import RefusedError, Source, Trust, read_text
+from netgroupd.errors import Problem
+
+_TEMPLATE = re.compile(r"^[ \t]*%|\$\{|<%", re.MULTILINE)
+_LIBRARY = Path("/etc/network/ifupdown2/templates")
+_DEEPEST = 20
+
+
+def import_files(paths: Sequence[Path], *, facts: Facts, trust: Trust, limits: Limits = Limits()) -> Imported:  # noqa: B008  # a frozen value
+    """Import interfaces files and what they source."""
+    reader = _Reader(facts, trust, limits)
+    for path in paths:
+        reader.read(path, 0)
+    if reader.errors:
+        return Imported("", tuple(reader.errors))
+    draft = Draft()
+    translation = Translation(draft)
+    for stanza in reader.found:
+        if stanza.word not in ("auto", "iface"):
+            _set_aside(stanza, draft)
+    automatic = {name for stanza in reader.found for name in _automatic(stanza, draft)}
+    for stanza in reader.found:
+        if stanza.word == "iface":
+            _translate(stanza, automatic, translation)
+    translation.finish()
+    return Imported(write(draft), draft.remarks())
+
+
+class _Reader:
+    """Collects the stanzas of files and of those they source."""
+
+    def __init__(self, facts: Facts, trust: Trust, limits: Limits) -> None:
+        self._facts = facts
+        self._trust = trust
+        self._limits = limits
+        self._seen: set[Path] = set()
+        self.found: list[Stanza] = []
+        self.errors: list[Problem] = []
+
+    def read(self, path: Path, depth: int) -> None:
+        """Read one file, once."""
+        if path.resolve() in self._seen or depth > _DEEPEST:
+            return
+        self._seen.add(path.resolve())
+        try:
+            text = read_text(path, roots=(path.resolve().parent,), trust=self._trust)
+        except RefusedError as refused:
+            self.errors.append(refused.problem)
+            return
+        for stanza in stanzas(self._lines(path, text)):
+            if stanza.word in ("source", "source-directory"):
+                self._follow(stanza, path, depth)
+            else:
+                self.found.append(stanza)
+
+    def _lines(self, path: Path, text: str) -> Iterator[Place]:
+        rendered = self._rendered(path, text)
+        if rendered is None:
+            return
+        for number, line in enumerate(rendered.text.splitlines(), 1):
+            file, at = rendered.lines.origin(number)
+            yield Place(file, at, line)
+
+    def _rendered(self, path: Path, text: str) -> Rendered | None:
+        if not _TEMPLATE.search(text):
+            source = Source(str(path), path.name, text)
+            return Rendered(source, text, LineMap((source,)))
+        places = [place for place in (path.parent, _LIBRARY) if place.is_dir()]
+        # The name decides that it is a template: ifupdown2's have no suffix.
+        source = Source(str(path), f"{path.name}.mako", text)
+        done, problems = render([source], facts=self._facts, templates=places, limits=self._limits, trust=self._trust)
+        self.errors += problems
+        return done[0] if done else None
+
+    def _follow(self, stanza: Stanza, path: Path, depth: int) -> None:
+        pattern = stanza.rest if stanza.word == "source" else f"{stanza.rest}/*"
+        found = sorted(glob.glob(str(path.parent / pattern)))  # noqa: PTH207  # the pattern may be absolute
+        if not found and not glob.has_magic(pattern):
+            place = stanza.place
+            sentence = f"there is no {path.parent / pattern}"
+            self.errors.append(Problem(place.file, place.line, 1, sentence, "", line_of(place.text, 1)))
+        for name in found:
+            if not Path(name).is_dir():
+                self.read(Path(name), depth + 1)
+
+
+def _automatic(stanza: Stanza, draft: Draft) -> Iterator[str]:
+    if stanza.word == "auto":
+        try:
+            for word in stanza.rest.split():
+                yield from names(word)
+        except ValueError as error:
+            draft.remark(stanza.place, str(error))
+
+
+def _set_aside(stanza: Stanza, draft: Draft) -> None:
+    """List what is neither ``auto`` nor ``iface``."""
+    hints = {
+        "allow-hotplug": "hardware that appears later is configured when it does",
+        "mapping": "write the link under the name it has",
+    }
+    what = stanza.word or "this line"
+    draft.remark(stanza.place, f"{what} has no equivalent", hints.get(stanza.word, ""))
+
+
+def _translate(stanza: Stanza, automatic: set[str], translation: Translation) -> None:
+    words = stanza.rest.split()
+    try:
+        links = names(words[0]) if words else ()
+    except ValueError as error:
+        translation.draft.remark(stanza.place, str(error))
+        return
+    if not links:
+        translation.draft.remark(stanza.place, "iface needs a name")
+    for name in links:
+        translation.stanza(name, stanza, words[1:], up=name in automatic)

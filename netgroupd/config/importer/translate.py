@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One ``iface`` stanza after the other -> links, addresses, routes and the rest of a draft."""
+
+import re
+
+from netgroupd.config import notations
+from netgroupd.config.importer.addresses import ABOUT, addresses
+from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES, REASONS, TUNNEL_KINDS
+from netgroupd.config.importer.commands import Commands
+from netgroupd.config.importer.draft import Draft
+from netgroupd.config.importer.stanzas import Option, Stanza
+from netgroupd.config.importer.vlans import VlanAware
+
+_FIRST_AUTO_TABLE = 1001
+_LAST_RESORT = 4278198272  # the metric that the kernel's VRF documentation gives the unreachable route
+_FLOOD = "00:00:00:00:00:00"
+_KINDS = (
+    ("bridge", ("bridge-ports", "bridge-vlan-aware")),
+    ("bond", ("bond-slaves", "bond-ports", "bond-mode")),
+    ("vxlan", ("vxlan-id", "vxlan-local-tunnelip", "vxlan-vni", "vxlan-vnifilter")),
+    ("vrf", ("vrf-table",)),
+    ("vlan", ("vlan-raw-device", "vlan-id")),
+    ("xfrm", ("xfrm-id",)),
+)
+
+
+class Translation:
+    """Everything that stanzas turn into; ``finish`` says what needs all of them."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self._commands = Commands(draft)
+        self._vlans = VlanAware(draft)
+        self._order: list[str] = []
+        self._patterns: list[tuple[str, re.Pattern[str]]] = []
+
+    def stanza(self, name: str, stanza: Stanza, words: list[str], *, up: bool) -> None:
+        """Translate one stanza for one of the names it stands for."""
+        base, _, label = name.partition(":")
+        options = {option.name for option in stanza.options}
+        if "vrf-table" in options:
+            self.draft.vrfs.setdefault(base, self.draft.links.pop(base, {}))
+        body = self.draft.link(base)
+        if base not in self._order:
+            self._order.append(base)
+        self._kind(base, stanza)
+        if up and "link-down" not in options:
+            body.setdefault("up", True)
+        if not up and base != "lo":
+            self.draft.remark(
+                stanza.place, "it is not brought up", "its stanza has no 'auto'; add `up: true` if meant", base
+            )
+        self._method(base, stanza, words)
+        self._addresses(base, stanza, label and name)
+        taken = {"address", *ABOUT} if "address" in options else {"address"}
+        for option in stanza.options:
+            if option.name not in taken:
+                self._option(base, option)
+
+    def _kind(self, name: str, stanza: Stanza) -> None:
+        options = {option.name: option.value for option in stanza.options}
+        found = [kind for kind, signs in _KINDS if not options.keys().isdisjoint(signs)]
+        kind = (
+            options.get("link-type") or TUNNEL_KINDS.get(options.get("tunnel-mode", ""), "") or (found[:1] or [""])[0]
+        )
+        if kind and kind != "vrf":
+            self.draft.put(stanza.place, name, "kind", kind)
+
+    def _method(self, name: str, stanza: Stanza, words: list[str]) -> None:
+        method = words[1] if len(words) > 1 else ""
+        if method in ("", "static", "manual", "loopback"):
+            return
+        hint = "run a DHCP client beside netgroupd" if method == "dhcp" else ""
+        self.draft.remark(stanza.place, f"method {method} has no equivalent", hint, name=name)
+
+    def _addresses(self, name: str, stanza: Stanza, label: str) -> None:
+        for option, text, entry in addresses(stanza.options, label):
+            if entry is None:
+                self.draft.remark(option.place, f"{text!r} is not an address", name=name)
+            elif name == "lo" and entry["address"] in ("127.0.0.1/8", "::1/128"):
+                self.draft.remark(option.place, f"{text} is left out", "the kernel gives it", name=name)
+            else:
+                self.draft.append(name, "addresses", entry if len(entry) > 1 else entry["address"])
+
+    def _option(self, name: str, option: Option) -> None:
+        try:
+            if not self._special(name, option) and not self._listed(name, option):
+                self._unknown(name, option)
+        except ValueError:
+            self.draft.remark(option.place, f"{option.value!r} is no value of {option.name}", name=name)
+
+    def _listed(self, name: str, option: Option) -> bool:
+        """Translate what a table has; say whether it does."""
+        if option.name in PORT_ATTRIBUTES:
+            self._port_attribute(name, option)
+            return True
+        if option.name not in ATTRIBUTES:
+            return False
+        key, read = ATTRIBUTES[option.name]
+        value = read(option.value)
+        if isinstance(value, str) and re.search(r"[\[\]{}]", value):
+            self.draft.remark(
+                option.place, f"{option.name} {value!r}", "brackets and braces mean ranges here", name=name
+            )
+        elif key.startswith("sysctl."):
+            self.draft.link(name).setdefault("sysctl", {})[key.removeprefix("sysctl.")] = value
+        else:
+            self.draft.put(option.place, name, key, value)
+        return True
+
+    def _port_attribute(self, name: str, option: Option) -> None:
+        key, read = PORT_ATTRIBUTES[option.name]
+        for word in option.value.split():
+            ports, equals, value = word.rpartition("=")
+            for port in notations.names(ports) if equals else (name,):
+                self.draft.link(port).setdefault("port", {})[key] = read(value)
+
+    def _special(self, name: str, option: Option) -> bool:
+        """Translate what is more than one attribute; say whether it was."""
+        translate = {
+            "address-virtual": self._virtual,
+            "bond-ports": self._ports,
+            "bond-slaves": self._ports,
+            "bridge-ports": self._ports,
+            "gateway": self._gateway,
+            "link-type": lambda *_: None,
+            "tunnel-mode": lambda *_: None,
+            "up": self._commands.run,
+            "down": self._commands.unneeded,
+            "post-up": self._commands.run,
+            "pre-up": self._commands.run,
+            "post-down": self._commands.unneeded,
+            "pre-down": self._commands.unneeded,
+            "vrf-table": self._table,
+            "vxlan-remoteip": self._remote,
+        }.get(option.name)
+        if translate:
+            translate(name, option)
+        return bool(translate) or self._vlans.take(name, option)
+
+    def _unknown(self, name: str, option: Option) -> None:
+        reason = next((why for start, why in REASONS.items() if option.name.startswith(start)), "")
+        self.draft.remark(option.place, f"{option.name} {option.value} has no equivalent", reason, name=name)
+
+    def _ports(self, name: str, option: Option) -> None:
+        words = iter(option.value.split())
+        for word in words:
+            if word == "regex":
+                self._patterns.append((name, _compiled(next(words, ""))))
+            elif word == "glob":
+                for port in notations.names(next(words, "")):
+                    self.draft.append(name, "ports", port)
+            elif word in ("none", "all"):
+                if word == "all":
+                    self._patterns.append((name, _compiled("(eth|en|swp).*")))
+            else:
+                for port in notations.names(word) if "[" in word else (word,):
+                    self.draft.append(name, "ports", port)
+
+    def _gateway(self, name: str, option: Option) -> None:
+        for gateway in option.value.split():
+            self.draft.entry("routes", {"to": "default", "via": gateway, "dev": name})
+
+    def _virtual(self, name: str, option: Option) -> None:
+        """Make what ifupdown2 makes: a macvlan for the shared addresses."""
+        mac, *addresses = option.value.split()
+        count = sum(1 for other in self.draft.links if other.startswith(f"{name}-v"))
+        virtual = f"{name}-v{count}"
+        if len(virtual) > 15:
+            self.draft.remark(option.place, f"the name {virtual} would be longer than 15 characters", name=name)
+            return
+        body = {"kind": "macvlan", "link": name, "mode": "private", "up": True, "addresses": addresses}
+        self.draft.links[virtual] = body if mac.lower() == "none" else {**body, "mac": mac.lower()}
+
+    def _table(self, name: str, option: Option) -> None:
+        self.draft.put(option.place, name, "table", option.value if option.value == "auto" else int(option.value))
+
+    def _remote(self, name: str, option: Option) -> None:
+        for remote in option.value.split():
+            self.draft.entry("fdb", {"dev": name, "mac": _FLOOD, "dst": remote})
+
+    def _number_tables(self) -> None:
+        """Give the VRFs that leave it to us tables that no other one has."""
+        taken = {body.get("table") for body in self.draft.vrfs.values()}
+        free = (table for table in range(_FIRST_AUTO_TABLE, 1 << 31) if table not in taken)
+        for body in self.draft.vrfs.values():
+            if body.get("table") == "auto":
+                body["table"] = next(free)
+
+    def finish(self) -> None:
+        """Add what follows from all stanzas together."""
+        self._number_tables()
+        for bridge, pattern in self._patterns:
+            for name in self._order:
+                if name != bridge and pattern.fullmatch(name):
+                    self.draft.append(bridge, "ports", name)
+        self._vlans.finish()
+        for route in self.draft.lists["routes"]:
+            master = self.draft.links.get(route.get("dev", ""), {}).get("master")
+            if master in self.draft.vrfs and route["to"] == "default":
+                route["vrf"] = master
+        for name in self.draft.vrfs:
+            self.draft.entry("routes", {"to": "default", "vrf": name, "type": "unreachable", "metric": _LAST_RESORT})
+        if self.draft.vrfs:
+            for family in ("inet", "inet6"):
+                self.draft.entry("rules", {"pref": 1000, "l3mdev": True, "family": family})
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ValueError(pattern) from error

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""VLANs of VLAN-aware bridges: what the bridge says of all its ports, and each port of itself."""
+
+from collections.abc import Callable
+
+from netgroupd.config import notations
+from netgroupd.config.importer.attributes import switch
+from netgroupd.config.importer.draft import Draft
+from netgroupd.config.importer.stanzas import Option
+
+_DEFAULT_PVID = 1
+
+
+class VlanAware:
+    """Takes VLAN options as they come, and joins them when all bridges are known."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._said: dict[str, dict[str, str]] = {}
+
+    def take(self, name: str, option: Option) -> bool:
+        """Keep an option of ours; say whether it is."""
+        if option.name in ("bridge-vids", "bridge-pvid", "bridge-access", "bridge-allow-untagged"):
+            check: dict[str, Callable[[str], object]] = {
+                "bridge-allow-untagged": switch,
+                "bridge-vids": notations.numbers,
+            }
+            check.get(option.name, int)(option.value)
+            self._said.setdefault(name, {})[option.name] = option.value
+            return True
+        if option.name == "bridge-vlan-vni-map":
+            self._map(name, option)
+            return True
+        return False
+
+    def _map(self, name: str, option: Option) -> None:
+        """Turn VLAN=VNI pairs into tunnel ids of a VXLAN in metadata mode."""
+        body = self._draft.link(name)
+        body.pop("id", None)
+        body["external"] = True
+        body.setdefault("port", {})["vlan_tunnel"] = True
+        for pair in option.value.split():
+            vids, _, networks = pair.partition("=")
+            pairs = list(zip(notations.numbers(vids), notations.numbers(networks), strict=True))
+            if not pairs:
+                raise ValueError(pair)
+            first, network = pairs[0]
+            if all(there - vid == network - first for vid, there in pairs) and len(pairs) > 1:
+                entry = {
+                    "vid": f"[v={notations.fold(vid for vid, _ in pairs)}]",
+                    "tunnel_id": f"{{v+{network - first}}}",
+                }
+                self._draft.append(name, "vlans", entry)
+            else:
+                for vid, there in pairs:
+                    self._draft.append(name, "vlans", {"vid": vid, "tunnel_id": there})
+
+    def finish(self) -> None:
+        """Give every port of a VLAN-aware bridge its VLANs, and the bridge those of its own VLAN devices."""
+        for bridge, body in list(self._draft.links.items()):
+            if body.get("vlan_filtering"):
+                body["vlan_default_pvid"] = 0
+                for port in body.get("ports", ()):
+                    self._port(port, self._said.get(bridge, {}))
+                own = {*self._devices_of(bridge)}
+                if own:
+                    self._draft.append(bridge, "vlans", _text(own))
+
+    def _port(self, port: str, of_bridge: dict[str, str]) -> None:
+        own = self._said.get(port, {})
+        if "bridge-access" in own:
+            self._untagged(port, int(own["bridge-access"]))
+            return
+        if switch(own.get("bridge-allow-untagged", "yes")):
+            self._untagged(port, int(own.get("bridge-pvid", of_bridge.get("bridge-pvid", _DEFAULT_PVID))))
+        tagged = set(notations.numbers(own.get("bridge-vids", of_bridge.get("bridge-vids", ""))))
+        mapped = [entry for entry in self._draft.link(port).get("vlans", ()) if isinstance(entry, dict)]
+        tagged -= {entry["vid"] for entry in mapped if isinstance(entry["vid"], int)}
+        tagged -= {vid for entry in mapped if "tunnel_id" in entry for vid in _vids(entry["vid"])}
+        if tagged:
+            self._draft.append(port, "vlans", _text(tagged))
+
+    def _untagged(self, port: str, vid: int) -> None:
+        self._draft.append(port, "vlans", {"vid": vid, "pvid": True, "untagged": True})
+
+    def _devices_of(self, bridge: str) -> list[int]:
+        found = []
+        for name, body in self._draft.links.items():
+            lower, _, vid = name.rpartition(".")
+            if body.get("kind") == "vlan" and body.get("link") == bridge and isinstance(body.get("id"), int):
+                found.append(int(body["id"]))
+            elif lower == bridge and vid.isdecimal():
+                found.append(int(vid))
+        return found
+
+
+def _vids(vid: int | str) -> tuple[int, ...]:
+    return notations.numbers(str(vid).removeprefix("[v=").removesuffix("]"))
+
+
+def _text(vids: set[int]) -> str:
+    return f"[{notations.fold(vids)}]"

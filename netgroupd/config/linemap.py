@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where each rendered line comes from: template, line and, where it can be told, column.
+
+A template's line may give thousands of rendered ones, and an included file's
+lines land in the middle of another's.  The worker counts on the way; this is
+the table it leaves behind, checked, so that a lookup costs two subscripts.
+"""
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from netgroupd.config.sources import Source
+
+LINE_BITS = 32
+
+
+class LineMap(NamedTuple):
+    """Rendered line -> (file, line); no origins at all stands for a file rendered to itself."""
+
+    files: tuple[Source, ...]
+    origins: "array[int] | None" = None  # one per rendered line: index into files << LINE_BITS | line
+
+    def origin(self, rendered_line: int) -> tuple[str, int]:
+        """Name the template and its line; beyond the last rendered line, that of the last."""
+        source, line = self._find(rendered_line)
+        return source.path, line
+
+    def locate(self, rendered_line: int, column: int, rendered: str) -> tuple[Source, int, int]:
+        """Point into the template, given the text of the rendered line."""
+        source, line = self._find(rendered_line)
+        if self.origins is None:
+            return source, line, column
+        return source, line, column_in(line_of(source.text, line), rendered, column)
+
+    def _find(self, rendered_line: int) -> tuple[Source, int]:
+        if self.origins is None:
+            return self.files[0], max(rendered_line, 1)
+        if not self.origins:
+            return self.files[0], 1
+        code = self.origins[min(max(rendered_line, 1), len(self.origins)) - 1]
+        return self.files[code >> LINE_BITS], code & ((1 << LINE_BITS) - 1)
+
+
+def from_bytes(files: Sequence[Source], packed: bytes, rendered: str) -> LineMap:
+    """Read the worker's table; it is not believed further than it fits.
+
+    Raises:
+        ValueError: It does not fit the text or the files.
+    """
+    origins = array("Q")
+    origins.frombytes(packed)
+    if len(origins) != rendered.count("\n") + 1:
+        raise ValueError("not one origin for each rendered line")
+    limits = [source.text.count("\n") + 1 for source in files]
+    for code in set(origins):
+        index, line = code >> LINE_BITS, code & ((1 << LINE_BITS) - 1)
+        if index >= len(files) or not 1 <= line <= limits[index]:
+            raise ValueError("an origin outside the templates")
+    return LineMap(tuple(files), origins)
+
+
+def line_of(text: str, line: int) -> str:
+    """Cut one line out of a text without splitting the rest."""
+    start = 0
+    for _ in range(line - 1):
+        start = text.find("\n", start) + 1
+        if not start:
+            return ""
+    end = text.find("\n", start)
+    return (text[start:] if end < 0 else text[start:end]).removesuffix("\r")
+
+
+def column_in(template: str, rendered: str, column: int) -> int:
+    """Find in a template's line what stands at ``column`` of a line rendered from it.
+
+    Text before the first ``${`` is the same in both, so the column is too.
+    After it, the word itself is looked for; failing that, it came out of the
+    expression, whose beginning is the best that can be said.
+    """
+    common = 0
+    for ours, theirs in zip(template, rendered, strict=False):
+        if ours != theirs:
+            break
+        common += 1
+    if column - 1 < common:
+        return column
+    word = _word_at(rendered, column)
+    found = template.find(word, common) if word else -1
+    if found >= 0:
+        return found + 1
+    expression = template.rfind("${", 0, common + 2)
+    return (expression if expression >= 0 else len(template) - len(template.lstrip())) + 1
+
+
+def _word_at(text: str, column: int) -> str:
+    end = column - 1
+    while end < len(text) and (text[end].isalnum() or text[end] in "_-"):
+        end += 1
+    return text[column - 1 : end]

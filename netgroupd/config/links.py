@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The sections ``links`` and ``vrfs`` -> every link with its own attributes.
+
+A name shaped ``<link>.<vid>`` is that VLAN of that link, and is made when
+something refers to it.  Ports are noted here and joined to their masters in
+``ports``; attributes of groups come last, in ``expand``.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from netgroupd.config.entries import Form, Made, compile_entries
+from netgroupd.config.expression import Env
+from netgroupd.config.merge import Item
+from netgroupd.config.node import Entry, Node, Scalar, kind_of
+from netgroupd.config.node import Mapping as MappingNode
+from netgroupd.config.ranges import LIMIT, Pattern
+from netgroupd.config.values import Record, Values
+from netgroupd.model.attr import Attr
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.link import COMMON
+from netgroupd.model.value import Value
+
+LONGEST_NAME = 15
+_BAD_NAME = re.compile(r"[\s/:\0\[\]{}]|^\.{0,2}$")
+
+# What is written under a link and is an object of another class, or several links' matter.
+NESTED = frozenset({"addresses", "vlans", "fdb", "neighbours", "sysctl", "ports", "port", "links"})
+
+
+class Block(NamedTuple):
+    """One entry of the section: the names it stands for, and what it says of them."""
+
+    at: int
+    pattern: Pattern
+    entries: Mapping[str, Entry]
+    kind: str
+
+    def nested(self, name: str) -> Node | None:
+        """What is written under one of the keys that are not attributes."""
+        entry = self.entries.get(name)
+        return entry.value if entry and not (isinstance(entry.value, Scalar) and entry.value.null) else None
+
+    def place(self, attr: str) -> int:
+        """Where an attribute is set, or else the block."""
+        entry = self.entries.get(attr)
+        return entry.at if entry else self.at
+
+
+class Links:
+    """Links as they come together: attributes by name, and the blocks they are from."""
+
+    def __init__(self, values: Values, known: frozenset[str]) -> None:
+        self.values = values
+        self.report = values.report
+        self.known = known
+        self.attrs: dict[str, dict[str, Value]] = {}
+        self.places: dict[str, int] = {}
+        self.blocks: list[Block] = []
+        self._first: dict[str, Block] = {}
+        self._more: dict[str, list[Block]] = {}
+
+    def kind(self, name: str) -> str:
+        """The kind of a link, as far as it is known; "" stands for hardware."""
+        if name in self.attrs:
+            return str(self.attrs[name].get("kind") or "")
+        return "vlan" if self.lower_of(name) else ""
+
+    def lower_of(self, name: str) -> str:
+        """The link that a name shaped ``<link>.<vid>`` is a VLAN of, or "" ."""
+        lower, _, vid = name.rpartition(".")
+        if not lower or len(vid) > 4 or not vid.isdecimal() or not vid.isascii() or name in self.known:
+            return ""
+        return lower
+
+    def blocks_of(self, name: str) -> Iterable[Block]:
+        """Every block that says something of a link."""
+        if name in self._first:
+            yield self._first[name]
+            yield from self._more.get(name, ())
+
+    def place(self, name: str, attr: str) -> int:
+        """Where an attribute of a link is set, or the link itself."""
+        for block in self.blocks_of(name):
+            if attr in block.entries:
+                return block.entries[attr].at
+        return self.places[name]
+
+    def read(self, items: Sequence[Item], *, vrfs: bool = False) -> None:
+        """Compile a section; blocks that say their kind first, as others may add to them."""
+        blocks = [block for item in items if (block := self._block(item, vrfs=vrfs))]
+        self.blocks += blocks
+
+    def expand(self) -> None:
+        """Make the links of all blocks read."""
+        for block in sorted(self.blocks, key=lambda block: not block.kind):
+            _Expansion(self, block).run()
+
+    def _block(self, item: Item, *, vrfs: bool) -> Block | None:
+        pattern = self.values.pattern(item.key, item.at)
+        node = item.node
+        if isinstance(node, Scalar) and node.null:
+            node = MappingNode({}, node.at)
+        if not isinstance(node, MappingNode):
+            self.report.error(node.at, f"{item.key!r} must be a mapping of attributes, not {kind_of(node)}")
+            return None
+        if pattern is None:
+            return None
+        entries: Mapping[str, Entry] = node.entries
+        kind = "vrf" if vrfs else self._kind_of(node)
+        if kind is None:  # what follows from a wrong kind is not worth telling; its names are there
+            kind, entries = "", {}
+        if vrfs and "kind" in entries:
+            self.report.error(entries["kind"].at, "links under 'vrfs' are of the kind vrf", "leave `kind` out")
+        return Block(item.at, pattern, entries, kind)
+
+    def _kind_of(self, node: MappingNode) -> str | None:
+        entry = node.entries.get("kind")
+        if not entry:
+            return ""
+        kind = self.values.constant(COMMON["kind"], entry.value)
+        if kind is None or kind in KINDS:
+            return None if kind is None else str(kind)
+        hint = self.report.nearest(str(kind), KINDS) or "known are " + ", ".join(sorted(KINDS))
+        self.report.error(entry.value.at, f"unknown kind {kind!r}", hint)
+        return None
+
+    def add(self, name: str, attrs: dict[str, Value], block: Block) -> None:
+        """Hold a link; of one that is there already, what is new."""
+        before = self.attrs.get(name)
+        if before is None:
+            if len(self.attrs) == LIMIT:
+                self.report.once(block.at, f"with {name!r} there are over {LIMIT:,} links")
+                return
+            self.attrs[name] = attrs
+            self.places[name] = block.at
+            self._first[name] = block
+            return
+        for key, value in attrs.items():
+            if key in before and before[key] != value:
+                self._clash(name, key, block)
+        self._more.setdefault(name, []).append(block)
+        self.attrs[name] = {**attrs, **before}
+
+    def _clash(self, name: str, key: str, block: Block) -> None:
+        if key == "kind" or (key not in block.entries):
+            what = f"two links are named {name!r}"
+        else:
+            what = f"{key!r} of {name!r} was set to another value"
+        first = next((one for one in self.blocks_of(name) if key in one.entries), self._first[name])
+        self.report.once(block.place(key), what, f"the other is at {self.report.where(first.place(key))}")
+
+    def make_vlan(self, name: str, asker: str, at: int) -> bool:
+        """Make the VLAN that a name is shaped as, and its lower links; it is up and grouped as who asks for it."""
+        lower = self.lower_of(name)
+        if not lower or len(self.attrs) >= LIMIT:
+            return False
+        if len(name) > LONGEST_NAME:
+            self.too_long(name, at)
+            return False
+        if lower not in self.attrs and lower not in self.known and not self.make_vlan(lower, asker, at):
+            return False
+        vid = int(name[len(lower) + 1 :])
+        if vid > 4094:
+            self.report.once(at, f"{name!r} would be VLAN {vid}", "VLAN ids go from 0 to 4094")
+        attrs: dict[str, Value] = {"kind": "vlan", "link": lower, "id": vid}
+        of_asker = self.attrs.get(asker, {})
+        attrs.update((key, of_asker[key]) for key in ("group", "up") if key in of_asker)
+        self.attrs[name] = attrs
+        self.places[name] = at
+        return True
+
+    def too_long(self, name: str, at: int) -> None:
+        """Refuse a name, and say which expansion it is."""
+        told = f"the name {name!r} has {len(name)} characters"
+        self.report.once(at, told, f"the kernel takes at most {LONGEST_NAME}")
+
+    def make_peer(self, name: str, peer: str, at: int) -> None:
+        """Make the other end of a veth, or make of what is there the other end."""
+        before = self.attrs.get(peer)
+        if before is None:
+            of_asker = self.attrs[name]
+            self.attrs[peer] = {"kind": "veth", "peer": name}
+            self.attrs[peer].update((key, of_asker[key]) for key in ("group", "up") if key in of_asker)
+            self.places[peer] = at
+        elif peer == name:
+            self.report.once(at, f"{name!r} cannot be its own other end")
+        elif before.get("kind", "veth") != "veth" or before.get("peer", name) != name:
+            told = f"{peer!r} cannot be the other end of {name!r}"
+            has = f"it is the other end of {before['peer']!r}" if before.get("peer") else f"it is a {before['kind']}"
+            self.report.once(at, told, f"{has}, at {self.report.where(self.places[peer])}")
+        else:
+            self.attrs[peer] = {**before, "kind": "veth", "peer": name}
+
+
+def rows_of(kind: str) -> Mapping[str, Attr]:
+    """What can be written of a link of a kind."""
+    if kind not in _ROWS:
+        rows = {**COMMON, **(KINDS[kind].attrs if kind in KINDS else {})}
+        _ROWS[kind] = {**rows, **{short: rows[name] for short, name in _SHORT.get(kind, {}).items()}}
+    return _ROWS[kind]
+
+
+def references_of(kind: str) -> tuple[str, ...]:
+    """The attributes of a kind that name other links."""
+    if kind not in _REFERENCES:
+        found = (row.name for row in rows_of(kind).values() if row.type.ref == "link")
+        _REFERENCES[kind] = tuple(dict.fromkeys(found))
+    return _REFERENCES[kind]
+
+
+_ROWS: dict[str, Mapping[str, Attr]] = {}
+_REFERENCES: dict[str, tuple[str, ...]] = {}
+_SHORT = {"bridge": {"stp": "stp_state"}}  # everybody says stp, and only ip says stp_state
+
+
+class _Expansion:
+    """One block on its way to its links."""
+
+    def __init__(self, links: Links, block: Block) -> None:
+        self.links = links
+        self.block = block
+        self.records: dict[str, Record] = {}
+
+    def run(self) -> None:
+        """Add every link of the block."""
+        links, block, values = self.links, self.block, self.links.values
+        shaped = block.kind in ("", "vlan") and not {"link", "id"} <= block.entries.keys()
+        for text, env in block.pattern.instances():
+            name = str(text)
+            if len(name) > LONGEST_NAME or _BAD_NAME.search(name):
+                self._misnamed(name)
+                continue
+            lower = links.lower_of(name) if shaped else ""
+            kind = block.kind or ("vlan" if lower and name not in links.attrs else links.kind(name))
+            record = self.records.get(kind) or self._compile(kind)
+            attrs = record.shared
+            if record.varying:
+                attrs = {**attrs, **values.evaluate(record, env, name)}
+            if lower and kind == "vlan":
+                attrs = self._shaped(name, lower, attrs)
+            links.add(name, attrs, block)
+
+    def _compile(self, kind: str) -> Record:
+        block = self.block
+        plain = {key: entry for key, entry in block.entries.items() if key not in NESTED and key != "kind"}
+        record = self.links.values.record(plain, rows_of(kind), block.pattern.ranges)
+        if kind:
+            record.shared["kind"] = kind
+        self.records[kind] = record
+        return record
+
+    def _shaped(self, name: str, lower: str, attrs: dict[str, Value]) -> dict[str, Value]:
+        """Say of a VLAN what its name says, and the file does not."""
+        vid = int(name[len(lower) + 1 :])
+        if vid > 4094 and "id" not in attrs:
+            self.links.report.once(self.block.at, f"{name!r} would be VLAN {vid}", "VLAN ids go from 0 to 4094")
+        return {"link": lower, "id": vid, **attrs}
+
+    def _misnamed(self, name: str) -> None:
+        links = self.links
+        if len(name) > LONGEST_NAME:
+            links.too_long(name, self.block.at)
+        else:
+            hint = "names have no blanks and none of / : [ ] { }"
+            links.report.once(self.block.at, f"{name!r} cannot name a link", hint)
+
+
+def instances(block: Block) -> Iterable[tuple[str, Env]]:
+    """The names that a block stands for, with the values of its ranges."""
+    return ((str(text), env) for text, env in block.pattern.instances())
+
+
+def written_under(links: Links, section: str, form: Form) -> Iterator[Made]:
+    """What all links have under one key, such as ``addresses``."""
+    for block in links.blocks:
+        node = block.nested(section)
+        if node is None:
+            continue
+        entries = compile_entries(node, form, block.pattern.ranges, links.values)
+        for name, env in instances(block):
+            for entry in entries:
+                yield from entry.each(links.values, env, name)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``ports`` of masters and ``master`` of ports, which are the same thing -> the attribute ``master``.
+
+Then every name that a link refers to must be there: named in a file, on the
+host, or shaped as a VLAN, which is then made.
+"""
+
+import re
+from collections.abc import Mapping
+
+from netgroupd.config.links import Block, Links, instances, references_of
+from netgroupd.config.node import Mapping as MappingNode
+from netgroupd.config.node import Node, Scalar
+from netgroupd.config.node import Sequence as SequenceNode
+from netgroupd.config.values import Record
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.value import Value
+
+_SPAN = re.compile(r"(.*?)([0-9]+-[0-9]+)(\..*)?", re.ASCII)
+_ROLES = {"link": "lower link"}
+
+
+class Ports:
+    """Joins the links of one configuration."""
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        self.report = links.report
+        self.by: dict[str, int] = {}  # port -> where its master says so
+
+    def join(self) -> None:
+        """Give every port its master, and make the VLANs that are missing."""
+        for block in self.links.blocks:
+            for key in ("ports", "links"):
+                node = block.nested(key)
+                if node is not None:
+                    self._ports(block, key, node)
+        self._complete()
+        for block in self.links.blocks:
+            node = block.nested("port")
+            if node is not None:
+                self._port_attrs(block, node)
+
+    def _ports(self, block: Block, key: str, node: Node) -> None:
+        if block.kind and not KINDS[block.kind].master:
+            hint = "ports have bridges, bonds, teams and VRFs"
+            self.report.error(block.entries[key].at, f"a {block.kind} has no {key}", hint)
+            return
+        if key == "links" and block.kind != "vrf":
+            self.report.error(block.entries[key].at, "only a VRF has 'links'", "write `ports`")
+            return
+        scalars = self._scalars(node)
+        if not self.links.values.affords(len(scalars) * block.pattern.size, node.at, "this list"):
+            return
+        patterns = [(item, self.links.values.scalar(item, block.pattern.ranges)) for item in scalars]
+        for master, env in instances(block):
+            for item, pattern in patterns:
+                if pattern is None:
+                    continue
+                for port, _ in pattern.instances(env):
+                    self._enslave(str(port), master, item.at)
+
+    def _scalars(self, node: Node) -> list[Scalar]:
+        items = node.items if isinstance(node, SequenceNode) else [node]
+        found = []
+        for item in items:
+            if isinstance(item, Scalar) and not item.null:
+                found.append(item)
+            else:
+                self.report.error(item.at, "expected the names of links")
+        return found
+
+    def _enslave(self, port: str, master: str, at: int) -> None:
+        links = self.links
+        attrs = links.attrs.get(port)
+        if attrs is None:
+            if not links.make_vlan(port, master, at):
+                if port not in links.known:
+                    self._missing(port, at, f"port of {master!r}")
+                    return
+                links.attrs[port] = {}
+                links.places[port] = at
+            attrs = links.attrs[port]
+        before = attrs.get("master", master)
+        if before != master:
+            where = self.by.get(port) or links.place(port, "master")
+            told = f"{port!r} is a port of both {before!r} and {master!r}"
+            self.report.once(at, told, f"the other is at {self.report.where(where)}")
+            return
+        self.by[port] = at
+        if "master" not in attrs:
+            links.attrs[port] = {**attrs, "master": master}
+
+    def _complete(self) -> None:
+        """Look for everything that a link stands on."""
+        links = self.links
+        every = list(links.attrs)
+        for name in every:  # which grows by what is made on the way
+            attrs = links.attrs[name]
+            for key in references_of(str(attrs.get("kind", ""))):
+                other = attrs.get(key)
+                if key == "peer" and other is not None and attrs.get("kind") == "veth":
+                    links.make_peer(name, str(other), links.place(name, key))
+                if other is None or other in links.attrs or other in links.known:
+                    continue
+                at = links.place(name, key)
+                if links.make_vlan(str(other), name, at):
+                    every.append(str(other))
+                else:
+                    self._missing(str(other), at, f"{_ROLES.get(key, key)} of {name!r}")
+
+    def _missing(self, name: str, at: int, what: str) -> None:
+        hint = _meant(name) or self.report.nearest(name, self.links.attrs)
+        self.report.once(at, f"there is no link {name!r} ({what})", hint or "name it under `links`, or is it misspelt?")
+
+    def _port_attrs(self, block: Block, node: Node) -> None:
+        """Read ``port``, whose rows are those of the master's kind."""
+        links = self.links
+        if not isinstance(node, MappingNode):
+            self.report.error(node.at, "'port' must be a mapping of attributes")
+            return
+        records: dict[str, Record] = {}
+        for name, env in instances(block):
+            attrs = links.attrs.get(name, {})
+            kind = self._kind_of_master(name, attrs.get("master"), node)
+            if not kind:
+                return
+            if kind not in records:
+                records[kind] = links.values.record(node.entries, KINDS[kind].port, block.pattern.ranges)
+            got = {**records[kind].shared, **links.values.evaluate(records[kind], env, name)}
+            self._references(name, kind, got, node)
+            links.attrs[name] = {**attrs, **{f"port.{key}": value for key, value in got.items()}}
+
+    def _kind_of_master(self, name: str, master: Value, node: Node) -> str:
+        """The kind whose ports have attributes; "" where there is none, which is told."""
+        if not master:
+            self.report.once(node.at, f"{name!r} has no master, so it has no attributes of a port")
+            return ""
+        kind = self.links.kind(str(master))
+        if kind in KINDS and KINDS[kind].port:
+            return kind
+        if kind:
+            self.report.once(node.at, f"ports of a {kind}, as {master!r} is, have no attributes")
+        else:
+            hint = f"describe {master!r} under `links`"
+            self.report.once(node.at, f"what a port of {master!r} can have depends on its kind", hint)
+        return ""
+
+    def _references(self, name: str, kind: str, got: Mapping[str, Value], node: MappingNode) -> None:
+        for key, value in got.items():
+            names_link = KINDS[kind].port[key].type.ref == "link" and value is not None
+            if names_link and value not in self.links.attrs and value not in self.links.known:
+                self._missing(str(value), node.entries[key].value.at, f"{key} of {name!r}")
+
+
+def _meant(name: str) -> str:
+    """What was probably meant by a name in the notation of another program."""
+    if " " in name:
+        return f"several names are a list: [{', '.join(name.split())}]"
+    span = _SPAN.fullmatch(name)
+    return f"a range has brackets: {span[1]}[{span[2]}]{span[3] or ''}" if span else ""

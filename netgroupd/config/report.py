@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Problems as they are found -> ``Problem`` values that point into the templates.
+
+Nothing is raised on the way, so that one run tells everything that is wrong.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from netgroupd.config.linemap import line_of
+from netgroupd.config.node import unpack
+from netgroupd.errors import Problem
+from netgroupd.model.state import Origin
+
+if TYPE_CHECKING:
+    from netgroupd.config.render import Rendered
+
+MOST_SHOWN = 1000
+_INSTANCE = re.compile(r"'[^']*'|\S*[0-9]\S*")  # what differs between instances in a sentence: names and numbers
+MOST_GUESSES = 100  # a guess compares a word with every name there is
+MOST_COMPARED = 2000
+
+
+class _Finding(NamedTuple):
+    at: int
+    message: str
+    hint: str
+    warning: bool
+
+
+class Report:
+    """Collects what is wrong in the rendered texts, and knows the way back to the templates."""
+
+    def __init__(self, rendered: "Sequence[Rendered]") -> None:
+        self.rendered = rendered
+        self.failed = False
+        self._findings: dict[_Finding, None] = {}
+        self._told: set[tuple[int, str]] = set()
+        self._guesses: dict[str, str] = {}
+        self._lines: dict[int, list[str]] = {}
+        self._origins: dict[int, Origin] = {}
+
+    def error(self, at: int, message: str, hint: str = "") -> None:
+        """Note something that makes the configuration unusable."""
+        self.failed = True
+        self._findings[_Finding(at, message, hint, False)] = None
+
+    def once(self, at: int, message: str, hint: str = "") -> None:
+        """Note an error for the first of the instances that a place stands for: there may be a million."""
+        kind = (at, _INSTANCE.sub("", message))
+        if kind not in self._told:
+            self._told.add(kind)
+            self.error(at, message, hint)
+
+    def warn(self, at: int, message: str, hint: str = "") -> None:
+        """Note something that is legal and doubtful."""
+        self._findings[_Finding(at, message, hint, True)] = None
+
+    def origin(self, at: int) -> Origin:
+        """Name the file and line that asked for an object."""
+        if at not in self._origins:
+            document, line, _ = unpack(at)
+            self._origins[at] = Origin(*self.rendered[document].lines.origin(line))
+        return self._origins[at]
+
+    def where(self, at: int) -> str:
+        """Name a place inside a sentence."""
+        return str(self.origin(at))
+
+    def nearest(self, word: str, known: Iterable[str]) -> str:
+        """Suggest what was probably meant, as a sentence, or nothing; among very many nothing is compared."""
+        if word not in self._guesses and len(self._guesses) < MOST_GUESSES:
+            from difflib import get_close_matches  # noqa: PLC0415  # takes milliseconds to load; only mistakes need it
+
+            found = get_close_matches(word, list(islice(known, MOST_COMPARED)), n=1)
+            self._guesses[word] = f"did you mean {found[0]!r}?" if found else ""
+        return self._guesses.get(word, "")
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything found, errors before warnings, in the order of the files."""
+        findings = sorted(self._findings, key=lambda found: (found.warning, found.at))
+        shown = dict.fromkeys(map(self._problem, findings[:MOST_SHOWN]))
+        if len(findings) > MOST_SHOWN:
+            more = f"and {len(findings) - MOST_SHOWN} problems more"
+            last = findings[MOST_SHOWN]
+            shown[self._problem(last._replace(message=more, hint=""))] = None
+        return tuple(shown)
+
+    def _problem(self, found: _Finding) -> Problem:
+        document, line, column = unpack(found.at)
+        rendered = self.rendered[document]
+        if document not in self._lines:
+            self._lines[document] = rendered.text.split("\n")
+        lines = self._lines[document]
+        text = lines[line - 1] if line <= len(lines) else ""
+        source, line, column = rendered.lines.locate(line, column, text)
+        if source.text != rendered.text:
+            text = line_of(source.text, line)
+        return Problem(source.path, line, column, found.message, found.hint, text, found.warning)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The section ``rules`` -> policy routing rules."""
+
+from collections.abc import Sequence
+
+from netgroupd.config.entries import Form, Sink, compile_items
+from netgroupd.config.links import Links
+from netgroupd.config.merge import Item
+from netgroupd.config.routes import VRF, vrf_table
+from netgroupd.model.rule import CLASS, key
+from netgroupd.model.state import Attrs
+
+FORM = Form.of(CLASS, VRF, leave="selectors", needs=("pref",))
+
+
+def expand_rules(items: Sequence[Item], links: Links, sink: Sink) -> None:
+    """Make the rules; ``vrf`` stands for looking in its table."""
+    for _, keys, attrs, entry in compile_items(items, FORM, links.values):
+        pref = keys.get("pref")
+        if not isinstance(pref, int):
+            continue
+        if keys.get("vrf"):
+            table = vrf_table(str(keys["vrf"]), links, entry.place("vrf"))
+            if attrs.get("lookup", table) != table:
+                links.report.once(entry.place("lookup"), f"VRF {keys['vrf']!r} has table {table}")
+            attrs = {**attrs, "lookup": table}  # noqa: PLW2901  # shared by the instances, so a new one
+        family = str(keys.get("family") or _family(attrs))
+        if family != _family(attrs) and _family(attrs) == "inet6":
+            links.report.once(entry.place("family"), "the networks of this rule are of inet6")
+        if not any(attrs.get(name) for name in ("lookup", "l3mdev", "goto")) and "action" not in attrs:
+            links.report.once(entry.at, "this rule does nothing", "give it lookup, vrf, l3mdev, goto or action")
+        sink.add("rule", key(family, pref, attrs), attrs, entry)
+
+
+def _family(attrs: Attrs) -> str:
+    return "inet6" if any(":" in str(attrs.get(name)) for name in ("from", "to")) else "inet"

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The model's rows -> the JSON Schema of a configuration, for editors to complete and check by.
+
+``python -m netgroupd.config.schema`` prints what schemas/netgroup.schema.json holds.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from netgroupd.config import sections
+from netgroupd.config.entries import Form
+from netgroupd.config.links import rows_of
+from netgroupd.config.sections import Part
+from netgroupd.config.tc import BLOCKS
+from netgroupd.model.attr import Attr
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.link import COMMON
+from netgroupd.model.tc import qdisc
+
+Json: TypeAlias = dict[str, object]
+
+_EXPRESSION: Json = {
+    "description": "A text with ranges like [1-6] or references like {v}.",
+    "type": "string",
+    "pattern": r"[\[{]",
+}
+_FLAG: Json = {
+    "description": "true or false.",
+    "anyOf": [{"type": "boolean"}, {"enum": ["true", "false", "yes", "no", "on", "off"]}],
+}
+_NAMES: Json = {
+    "description": "Names of links, which may have ranges.",
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+}
+
+
+_PARTS = (sections.GROUPS, *sections.UNDER_LINK, *sections.LISTS, *sections.HOOKS)
+
+
+def schema() -> Json:
+    """Build the whole schema."""
+    parts = {part.name: _section(part) for part in (sections.GROUPS, *sections.LISTS)}
+    tables = {
+        "links": _keyed(sections.LINKS, _ref("link")),
+        "vrfs": _keyed(sections.VRFS, _ref("vrf")),
+        "sysctl": {"description": sections.SYSCTL, **_ref("settings")},
+        "tc": _keyed(sections.TC, _ref("hooks")),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "netgroupd configuration",
+        "description": "What a file in /etc/netgroup holds, after its template has run.",
+        "type": "object",
+        "properties": {**parts, **tables},
+        "additionalProperties": False,
+        "$defs": {
+            "expression": _EXPRESSION,
+            "flag": _FLAG,
+            "names": _NAMES,
+            "settings": _settings(),
+            **{part.form.what: _entry(part.form) for part in _PARTS},
+            "qdisc": _by_kind(sections.QDISC_FORMS),
+            "class": _by_kind(sections.CLASS_FORMS),
+            "common": {"properties": _common()},
+            "link": _link(),
+            "vrf": _vrf(),
+            "hooks": _hooks(),
+            **{f"kind-{kind}": _kind(kind) for kind in sorted(KINDS)},
+        },
+    }
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _keyed(doc: str, value: Json) -> Json:
+    return {"description": doc, "type": "object", "additionalProperties": {"anyOf": [value, {"type": "null"}]}}
+
+
+def value_schema(row: Attr) -> Json:
+    """What one attribute accepts in a file: its type's values, and texts that stand for them."""
+    accepted: list[object] = [_loose(row.type.schema), _ref("expression")]
+    if row.nullable:
+        accepted.append({"type": "null"})
+    return {"description": row.doc, "anyOf": accepted}
+
+
+def _loose(described: object) -> object:
+    """Take what a YAML reader may have made of a word: 022 is a number to some, and on a truth value."""
+    if isinstance(described, list):
+        return [_loose(item) for item in described]
+    if not isinstance(described, Mapping):
+        return described
+    if described.get("type") == "boolean":
+        return _ref("flag")
+    if described.get("type") == "string" and "pattern" not in described:
+        return {**described, "type": ["string", "number"]}
+    # A value can fit several types loosely, and that is no mistake.
+    return {("anyOf" if key == "oneOf" else key): _loose(value) for key, value in described.items()}
+
+
+def _properties(rows: Mapping[str, Attr]) -> Json:
+    return {name: value_schema(row) for name, row in rows.items()}
+
+
+def _entry(form: Form) -> Json:
+    """One entry: a mapping of its fields, or the main field alone."""
+    mapping: Json = {
+        "type": "object",
+        "properties": _properties(form.rows),
+        "required": sorted(form.required),
+        "additionalProperties": False,
+    }
+    return {"anyOf": [value_schema(form.rows[form.main]), mapping]} if form.main else mapping
+
+
+def _several(entry: Json) -> Json:
+    return {"anyOf": [{"type": "array", "items": entry}, entry]}
+
+
+def _section(part: Part) -> Json:
+    entry = _ref(part.form.what)
+    if part.key:
+        return _keyed(part.doc, entry)
+    return {"description": part.doc, "anyOf": [{"type": "array", "items": entry}, {"type": "null"}]}
+
+
+def _nested(parts: Iterable[Part]) -> Json:
+    return {part.name: {"description": part.doc, **_several(_ref(part.form.what))} for part in parts}
+
+
+def _settings() -> Json:
+    value: Json = {"type": ["string", "number", "boolean", "array"]}
+    return {"type": "object", "additionalProperties": {"anyOf": [value, _ref("settings")]}}
+
+
+def _described(name: str, value: Json) -> Json:
+    return {"description": sections.LINK_KEYS[name], **value}
+
+
+def _common() -> Json:
+    """What every link can have."""
+    kind: Json = {"description": COMMON["kind"].doc, "enum": sorted(KINDS)}
+    ports = {name: [kind.port[name] for kind in KINDS.values() if name in kind.port] for name in _port_names()}
+    port: Json = {
+        "type": "object",
+        "properties": {
+            name: {"description": rows[0].doc, "anyOf": [value_schema(row) for row in rows]}
+            for name, rows in ports.items()
+        },
+        "additionalProperties": False,
+    }
+    return {
+        **_properties({name: row for name, row in COMMON.items() if name != "kind"}),
+        "kind": kind,
+        "ports": _described("ports", _ref("names")),
+        "port": _described("port", port),
+        "sysctl": _described("sysctl", _ref("settings")),
+        **_nested(sections.UNDER_LINK),
+    }
+
+
+def _port_names() -> list[str]:
+    return sorted({name for kind in KINDS.values() for name in kind.port})
+
+
+def _own(kind: str) -> Json:
+    """What a kind adds."""
+    return _properties({name: row for name, row in rows_of(kind).items() if name not in COMMON})
+
+
+def _kind(kind: str) -> Json:
+    own = _own(kind)
+    if kind == "vrf":
+        own["links"] = _described("links", _ref("names"))
+    return {"description": KINDS[kind].doc, "properties": own}
+
+
+def _link() -> Json:
+    """What is common, and what the kind adds; without one it may be a VLAN by its name, or add to another link."""
+    conditions: list[Json] = [
+        {"if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]}, "then": _ref(f"kind-{kind}")}
+        for kind in sorted(KINDS)
+    ]
+    any_kind = [_ref(f"kind-{kind}") for kind in sorted(KINDS)]
+    conditions.append({"if": {"not": {"required": ["kind"]}}, "then": {"anyOf": any_kind}})
+    return {"type": "object", "allOf": [_ref("common"), *conditions], "unevaluatedProperties": False}
+
+
+def _vrf() -> Json:
+    whole = [_ref("common"), _ref("kind-vrf"), {"not": {"required": ["kind"]}}]
+    return {"type": "object", "allOf": whole, "unevaluatedProperties": False}
+
+
+def _by_kind(forms: Mapping[str, Form]) -> Json:
+    """Entries whose fields depend on their kind."""
+    rows: dict[str, list[Attr]] = {}
+    for form in forms.values():
+        for name, row in form.rows.items():
+            rows.setdefault(name, []).append(row)
+    properties = {name: value_schema(found[0]) for name, found in rows.items()}
+    required = sorted(frozenset.intersection(*(form.required for form in forms.values())))
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _hooks() -> Json:
+    queues: Json = {
+        "qdiscs": {"description": "Queueing disciplines.", **_several(_ref("qdisc"))},
+        "classes": {"description": "Classes of qdiscs.", **_several(_ref("class"))},
+    }
+    blocks = {name: value_schema(qdisc.CLASS.attrs[name]) for name in BLOCKS}
+    properties = {**_nested(sections.HOOKS), **queues, **blocks}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def text() -> str:
+    """The schema as it is kept."""
+    return json.dumps(schema(), indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(text())

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every section of a configuration and what it holds, for the schema and the reference manual.
+
+The forms are those that the sections are read by, so neither can promise what
+is not read.
+"""
+
+from typing import NamedTuple
+
+from netgroupd.config import addresses, fdb, groups, neighbours, nexthops, routes, rules, tc, vlans
+from netgroupd.config.entries import Form
+from netgroupd.model.tc.qdisc import KINDS as QDISCS
+
+
+class Part(NamedTuple):
+    """A list of entries, or a mapping of entries by ``key``; entries have the fields of ``form``."""
+
+    name: str
+    doc: str
+    form: Form
+    key: str = ""
+
+
+GROUPS = Part(
+    "groups",
+    "Sets of links that share attributes and are changed together. What a group says applies to its links unless"
+    " they say otherwise; the group `netgroupd` has all links that name none.",
+    Form("group", groups.ROWS, frozenset()),
+    "the name of a group",
+)
+
+UNDER_LINK = (
+    Part("addresses", "Its IP addresses.", addresses.FORM),
+    Part("vlans", "The VLANs that a bridge, or a port of one, is a member of.", vlans.FORM),
+    Part("neighbours", "Its neighbours.", neighbours.UNDER_LINK),
+    Part("fdb", "Its forwarding entries.", fdb.UNDER_LINK),
+)
+
+LISTS = (
+    Part("routes", "Routes.", routes.FORM),
+    Part("rules", "Rules that choose the routing table.", rules.FORM),
+    Part("nexthops", "Nexthop objects, which routes refer to by `nhid`.", nexthops.FORM, "its id"),
+    Part("neighbours", "Neighbours, as under a link, with `dev`.", neighbours.FORM),
+    Part("fdb", "Forwarding entries, as under a link, with `dev`.", fdb.FORM),
+)
+
+HOOKS = (
+    Part("ingress", "Filters of what comes in; the hook is owned as a whole.", tc.FILTER),
+    Part("egress", "Filters of what goes out; the hook is owned as a whole.", tc.FILTER),
+    Part("filters", "Filters below a qdisc or class, with `parent`.", tc.FILTER),
+    Part("chains", "Chains with a template.", tc.CHAIN),
+)
+
+QDISC_FORMS = {kind: tc.qdisc_form(kind) for kind in QDISCS}
+CLASS_FORMS = {kind: tc.class_form(kind) for kind, described in QDISCS.items() if described.classes}
+
+LINK_KEYS = {
+    "ports": "The links that it is the master of: the same as `master` on each of them.",
+    "links": "The links of a VRF, as `ports`.",
+    "port": "Its attributes as a port of its master.",
+    "sysctl": "Kernel settings of the link, beginning with ipv4., ipv6. or mpls.",
+}
+VRFS = "Links of the kind vrf; `links` names what is in each."
+LINKS = (
+    "Network interfaces by name. A link without a kind is there already. A name like `swp1.100` is that VLAN of"
+    " that link, and is made when something refers to it."
+)
+SYSCTL = "Kernel settings of the host, as in `net.ipv4.ip_forward: 1`."
+TC = "Traffic control, by link or `block N`."

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Directories -> the texts to read, in order, and every reason to refuse one.
+
+``*.mako`` and ``*.yaml`` of /usr/lib/netgroup, /run/netgroup and /etc/netgroup
+are read in order of base name; a base name in a later directory replaces the
+same one of an earlier directory, and a link to /dev/null or an empty file
+silences it.  A template is code, so a file that somebody untrusted could have
+written is refused, as is one that is reached through a link to elsewhere.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from netgroupd.errors import Problem
+
+DIRECTORIES = (Path("/usr/lib/netgroup"), Path("/run/netgroup"), Path("/etc/netgroup"))
+SUFFIXES = (".mako", ".yaml")
+_LOOKALIKES = (".yml", ".mak", ".json")
+
+
+class Trust(NamedTuple):
+    """Who may have written a configuration: owners by uid, writing groups by gid."""
+
+    owners: frozenset[int]
+    groups: frozenset[int]
+
+    @classmethod
+    def of_user(cls, uid: int, gid: int) -> "Trust":
+        """Trust root, and one user with the user's own group (umask 002 is common)."""
+        return cls(frozenset({0, uid}), frozenset({0, gid}))
+
+    def objection(self, status: os.stat_result) -> str:
+        """Say why a file is not to be believed, or nothing."""
+        if status.st_uid not in self.owners:
+            return f"is owned by user {status.st_uid}"
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+            return f"can be written by everybody (mode {stat.S_IMODE(status.st_mode):04o})"
+        if status.st_mode & stat.S_IWGRP and status.st_gid not in self.groups:
+            return f"can be written by group {status.st_gid} (mode {stat.S_IMODE(status.st_mode):04o})"
+        return ""
+
+
+ROOT = Trust(frozenset({0}), frozenset({0}))
+
+
+class Source(NamedTuple):
+    """One file to be read: where it is, its base name, what it says."""
+
+    path: str
+    name: str
+    text: str
+
+
+class RefusedError(Exception):
+    """A file is not used; the problem says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(str(problem))
+
+
+def read_sources(directories: Sequence[Path], *, trust: Trust) -> tuple[tuple[Source, ...], tuple[Problem, ...]]:
+    """Read what applies of ``directories`` (later ones win); a file may stand for a directory of one."""
+    problems: list[Problem] = []
+    chosen: dict[str, Path] = {}
+    for place in directories:
+        try:
+            chosen.update(_candidates(place, trust, problems))
+        except RefusedError as refused:
+            problems.append(refused.problem)
+    sources = []
+    for name in sorted(chosen):
+        try:
+            sources.append(Source(str(chosen[name]), name, read_text(chosen[name], roots=directories, trust=trust)))
+        except RefusedError as refused:
+            problems.append(refused.problem)
+    return tuple(sources), tuple(problems)
+
+
+def _candidates(place: Path, trust: Trust, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
+    """List the base names in one directory that are configuration."""
+    for name in _entries(place, trust):
+        path = place / name
+        if not name.isprintable():
+            problems.append(_refuse(place, f"the name {name!a} cannot be shown", "give the file another").problem)
+        elif name.endswith(SUFFIXES):
+            yield name, path
+        elif name.endswith(_LOOKALIKES):
+            problems.append(_note(path, "this file is not read", "only names in .mako and .yaml are"))
+    if place.exists() and not place.is_dir():
+        yield place.name, place
+
+
+def _entries(place: Path, trust: Trust) -> list[str]:
+    """List what a directory has; a file has nothing in it."""
+    try:
+        entries = os.listdir(place)  # noqa: PTH208  # names suffice: a Path each would cost more than the listing
+        objection = trust.objection(place.stat())
+    except NotADirectoryError:
+        return []
+    except FileNotFoundError:
+        if place in DIRECTORIES:
+            return []
+        raise _refuse(place, "there is no such file or directory") from None
+    except OSError as error:
+        raise _refuse(place, f"cannot be read: {error.strerror}") from error
+    if objection:
+        hint = "its files could be exchanged; give it to root and take the right to write from others"
+        raise _refuse(place, f"the directory {objection}", hint)
+    return sorted(name for name in entries if not name.startswith("."))
+
+
+def read_text(path: Path, *, roots: Sequence[Path], trust: Trust) -> str:
+    """Read one file that lies, links followed, below ``roots``.
+
+    Raises:
+        RefusedError: It is not there, not trusted, not text, or not a file.
+    """
+    target = Path(os.path.realpath(path))
+    if target == Path("/dev/null"):
+        return ""
+    if not any(target.is_relative_to(os.path.realpath(root)) for root in roots):
+        raise _refuse(path, f"the link leads out of the configuration to {target}", "copy the file instead")
+    try:
+        # O_NONBLOCK: a FIFO in place of a file must not stop the reader for ever.
+        descriptor = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _refuse(path, f"cannot be read: {error.strerror}") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise _refuse(path, f"is {_kind(status.st_mode)}, not a file")
+        if objection := trust.objection(status):
+            hint = "a template is code: it must belong to root (chown root) and be writable by nobody else (chmod go-w)"
+            raise _refuse(path, f"the file {objection}", hint)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return _decode(path, file.read())
+    finally:
+        os.close(descriptor)
+
+
+def _decode(path: Path, content: bytes) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, column = _position(content, error.start)
+        found = f"byte 0x{content[error.start]:02x} is not UTF-8"
+        raise _refuse(path, found, "save the file as UTF-8", line, column) from error
+    if "\0" in text:
+        line, column = _position(content, content.index(0))
+        raise _refuse(path, "a NUL byte", "a configuration is text", line, column)
+    return text
+
+
+def _position(content: bytes, offset: int) -> tuple[int, int]:
+    before = content[:offset]
+    column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
+    return before.count(b"\n") + 1, column
+
+
+def _kind(mode: int) -> str:
+    kinds = {
+        stat.S_IFDIR: "a directory",
+        stat.S_IFIFO: "a FIFO",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFBLK: "a block device",
+        stat.S_IFCHR: "a character device",
+    }
+    return kinds.get(stat.S_IFMT(mode), "something else")
+
+
+def _refuse(path: Path, message: str, hint: str = "", line: int = 1, column: int = 1) -> RefusedError:
+    return RefusedError(Problem(str(path), line, column, message, hint))
+
+
+def _note(path: Path, message: str, hint: str) -> Problem:
+    return Problem(str(path), 1, 1, message, hint, warning=True)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The section ``tc``, by link or ``block N`` -> qdiscs, classes, chains and filters.
+
+``ingress`` and ``egress`` are the filters of a hook, which is then owned whole;
+``qdiscs``, ``classes``, ``chains`` and ``filters`` are lists of what hangs below
+the root.  A filter names its classifier: ``{pref: 10, flower: {dst_ip: …}, action: drop}``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from netgroupd.config.entries import Compiled, Fields, Form, Sink, compile_entries
+from netgroupd.config.links import Links
+from netgroupd.config.merge import Item
+from netgroupd.config.node import Entry, Node, Scalar
+from netgroupd.config.node import Mapping as MappingNode
+from netgroupd.config.ranges import Pattern
+from netgroupd.config.values import Values
+from netgroupd.model.attr import Attr
+from netgroupd.model.state import Attrs
+from netgroupd.model.tc import chain, qdisc
+from netgroupd.model.tc import filter as classifier
+from netgroupd.model.tc.rates import settled
+from netgroupd.model.value import Value, word
+
+HOOKS = ("ingress", "egress")
+SECTIONS = (*HOOKS, "qdiscs", "classes", "chains", "filters")
+BLOCKS = ("ingress_block", "egress_block")
+
+_ROWS = {row.name: row for row in classifier.CLASS.key}
+_MATCHES = tuple(
+    Attr(kind, known, f"What the classifier {kind} matches.") for kind, known in classifier.RECORDS.items()
+)
+_ACTION = classifier.CLASS.attrs["actions"]
+_ATTRS = {name: row for name, row in classifier.CLASS.attrs.items() if name not in ("kind", "actions")}
+
+FILTER = Form(
+    "filter",
+    {
+        **{name: _ROWS[name] for name in ("parent", "chain", "pref")},
+        **{row.name: row for row in _MATCHES},
+        "action": _ACTION,
+        **_ATTRS,
+    },
+    frozenset({"parent", "chain", "pref", *(row.name for row in _MATCHES)}),
+    frozenset({"pref"}),
+)
+CHAIN = Form.of(chain.CLASS, leave="where", needs=("parent", "chain"))
+_QDISC_KEYS = tuple(row for row in qdisc.CLASS.key if row.name != "link")
+_CLASS_KEYS = tuple(row for row in qdisc.TCLASS.key if row.name != "link")
+_QDISC_KIND = qdisc.CLASS.attrs["kind"]._replace(type=word(8, {kind: place for place, kind in enumerate(qdisc.KINDS)}))
+
+
+class _Place(NamedTuple):
+    """One entry of the section: the links or blocks, and what hangs there."""
+
+    item: Item
+    pattern: Pattern
+    entries: Mapping[str, Entry]
+
+
+def qdisc_form(kind: str) -> Form:
+    """What a qdisc of one kind may say."""
+    common = (_QDISC_KIND, qdisc.CLASS.attrs["handle"])
+    rows = {row.name: row for row in (*_QDISC_KEYS, *common)}
+    return Form("qdisc", {**rows, **qdisc.KINDS[kind].options}, frozenset({"parent"}), frozenset({"kind"}))
+
+
+def class_form(kind: str) -> Form:
+    """What a class of a qdisc of one kind may say."""
+    rows = {row.name: row for row in (*_CLASS_KEYS, _QDISC_KIND, qdisc.TCLASS.attrs["parent"])}
+    return Form("class", {**rows, **qdisc.KINDS[kind].classes}, frozenset({"classid"}), frozenset({"classid"}))
+
+
+def expand_tc(items: Sequence[Item], links: Links, sink: Sink) -> None:
+    """Make what hangs on every link and block of the section."""
+    for item in items:
+        pattern = links.values.pattern(item.key, item.at)
+        if not isinstance(item.node, MappingNode):
+            links.report.error(item.node.at, f"{item.key!r} must be a mapping of {', '.join(SECTIONS)}")
+        elif pattern is not None:
+            _Expansion(_Place(item, pattern, item.node.entries), links, sink).run()
+
+
+class _Expansion:
+    """One entry of the section on its way to its objects."""
+
+    def __init__(self, place: _Place, links: Links, sink: Sink) -> None:
+        self.place = place
+        self.links = links
+        self.values: Values = links.values
+        self.sink = sink
+        self.kinds: dict[str, str] = {}  # the kind of qdisc by the major number of its handle
+
+    def run(self) -> None:
+        """Make everything that the entry holds."""
+        for key, entry in self.place.entries.items():
+            if key not in (*SECTIONS, *BLOCKS):
+                self.values.unknown(key, entry.at, (*SECTIONS, *BLOCKS))
+        self._clsact()
+        self._qdiscs()
+        self._classes()
+        self._chains()
+        for section in (*HOOKS, "filters"):
+            self._filters(section)
+
+    def _names(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        return ((str(text), env) for text, env in self.place.pattern.instances())
+
+    def _node(self, section: str) -> Node | None:
+        entry = self.place.entries.get(section)
+        return entry.value if entry and not (isinstance(entry.value, Scalar) and entry.value.null) else None
+
+    def _clsact(self) -> None:
+        """Where a hook is named, the qdisc that has it."""
+        hooks = tuple(hook for hook in HOOKS if hook in self.place.entries)
+        given = {name: self.place.entries[name] for name in BLOCKS if name in self.place.entries}
+        if not hooks and not given:
+            return
+        record = self.values.record(given, qdisc.CLASS.attrs, self.place.pattern.ranges)
+        shared: Attrs = {"kind": "clsact", "hooks": hooks, **record.shared}
+        entry = Compiled(self.place.item.at, self.place.entries, (), record, {}, shared, frozenset())
+        for name, env in self._names():
+            if not classifier.block_number(name):
+                for made in entry.each(self.values, env, name):
+                    self.sink.add("qdisc", (name, "clsact"), made.attrs, entry)
+
+    def _kinded(self, section: str) -> Iterator[tuple[Node, str]]:
+        """The entries of a section with the kind that each says it has."""
+        node = self._node(section)
+        if node is None:
+            return
+        for item in [node] if isinstance(node, Scalar | MappingNode) else node.items:
+            entry = item.entries.get("kind") if isinstance(item, MappingNode) else None
+            kind = self.values.constant(_QDISC_KIND, entry.value) if entry else ""
+            if kind is not None:
+                yield item, str(kind)
+
+    def _qdiscs(self) -> None:
+        for node, kind in self._kinded("qdiscs"):
+            if not kind:
+                self.links.report.error(node.at, "this qdisc needs 'kind'", f"one of {', '.join(qdisc.KINDS)}")
+                continue
+            for entry in compile_entries(node, qdisc_form(kind), self.place.pattern.ranges, self.values):
+                handle = str(entry.attrs.get("handle", ""))
+                if handle:
+                    self.kinds[handle.partition(":")[0]] = kind
+                for name, env in self._names():
+                    for made in entry.each(self.values, env, name):
+                        self.sink.add("qdisc", (name, made.keys.get("parent", "root")), settled(made.attrs), entry)
+
+    def _classes(self) -> None:
+        for node, said in self._kinded("classes"):
+            kind = said or self._kind_of(node)
+            if not kind:
+                hint = "describe its qdisc with this handle, or say which `kind` it is"
+                self.links.report.error(node.at, "no qdisc here has such a class", hint)
+                continue
+            for entry in compile_entries(node, class_form(kind), self.place.pattern.ranges, self.values):
+                for name, env in self._names():
+                    for _, keys, attrs, _ in entry.each(self.values, env, name):
+                        if "classid" in keys:
+                            below = f"{str(keys['classid']).partition(':')[0]}:"
+                            whole = settled({"parent": below, **attrs, "kind": kind})
+                            self.sink.add("tclass", (name, keys["classid"]), whole, entry)
+
+    def _kind_of(self, node: Node) -> str:
+        """The kind of the qdisc that a class is of, by its handle."""
+        entry = node.entries.get("classid") if isinstance(node, MappingNode) else None
+        text = entry.value.text if entry and isinstance(entry.value, Scalar) else ""
+        return self.kinds.get(text.partition(":")[0], "")
+
+    def _chains(self) -> None:
+        node = self._node("chains")
+        if node is None:
+            return
+        for entry in compile_entries(node, CHAIN, self.place.pattern.ranges, self.values):
+            for name, env in self._names():
+                for _, keys, attrs, _ in entry.each(self.values, env, name):
+                    if keys.keys() >= {"parent", "chain"}:
+                        self.sink.add("chain", (name, keys["parent"], keys["chain"]), attrs, entry)
+
+    def _filters(self, section: str) -> None:
+        node = self._node(section)
+        if node is None:
+            return
+        for entry in compile_entries(node, FILTER, self.place.pattern.ranges, self.values):
+            kind = self._classifier(entry)
+            if not kind or not self._parent_fits(section, entry):
+                continue
+            whole = self._with_kind(entry, kind)
+            for name, env in self._names():
+                for _, keys, attrs, _ in whole.each(self.values, env, name):
+                    self._filter(name, section, kind, keys, attrs, entry)
+
+    def _filter(self, name: str, section: str, kind: str, keys: Fields, attrs: Attrs, entry: Compiled) -> None:
+        match, pref, number = keys.get(kind), keys.get("pref"), keys.get("chain", 0)
+        if not isinstance(match, Mapping) or not isinstance(pref, int) or not isinstance(number, int):
+            return  # told already
+        parent = section if section in HOOKS else str(keys.get("parent", "root"))
+        where = "" if classifier.block_number(name) else parent
+        self.sink.add("filter", classifier.key(name, where, number, pref, match), attrs, entry)
+
+    def _classifier(self, entry: Compiled) -> str:
+        named = [kind for kind in classifier.RECORDS if kind in entry.entries]
+        if len(named) == 1:
+            return named[0]
+        many = f"has {' and '.join(named)}, of which it can have one" if named else "does not say what it matches"
+        hint = "" if named else "as in flower: {dst_ip: 10.0.0.1}, or matchall: {}"
+        self.links.report.error(entry.at, f"this filter {many}", hint)
+        return ""
+
+    def _parent_fits(self, section: str, entry: Compiled) -> bool:
+        if section not in HOOKS or "parent" not in entry.entries:
+            return True
+        self.links.report.error(entry.place("parent"), f"a filter under `{section}` has no other parent")
+        return False
+
+    def _with_kind(self, entry: Compiled, kind: str) -> Compiled:
+        """Say of the filter what it is, and that it is for all protocols where it does not say."""
+        shared: dict[str, Value] = {"kind": kind, "protocol": "all", **entry.attrs}
+        return entry._replace(attrs=shared)

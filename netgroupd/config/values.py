@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Nodes and the rows they are for -> values, constant or one for each instance of a range.
+
+A value is compiled once.  What does not depend on a range is parsed at once and
+shared by all instances; the rest is a list of parts to be put together, and
+parsed by its row, for each.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+from netgroupd.config.expression import BadTextError, Env
+from netgroupd.config.node import Entry, Node, Scalar, kind_of
+from netgroupd.config.node import Mapping as MappingNode
+from netgroupd.config.node import Sequence as SequenceNode
+from netgroupd.config.ranges import LIMIT, Pattern, Range, compile_text, has_pattern
+from netgroupd.config.report import Report
+from netgroupd.model.attr import Attr
+from netgroupd.model.value import UnknownKeyError, Value
+
+_SPAN = re.compile(r"(?:[a-z]\w*=)?[0-9]+-[0-9]+(?:/[0-9]+)?")
+Scope: TypeAlias = Sequence[Range]
+_MOST_TEXTS = 4 * LIMIT  # a link can be named as a port, and have an address, besides
+
+
+def instances(scope: Scope) -> int:
+    """How many instances ranges make together."""
+    return prod(one.size for one in scope)
+
+
+class Raw(NamedTuple):
+    """What a file says, before its row reads it: the same for all instances, or made for each."""
+
+    constant: object
+    make: Callable[[Env], object] | None = None
+
+    def at(self, env: Env) -> object:
+        """What it says for one instance."""
+        return self.make(env) if self.make else self.constant
+
+
+class Varying(NamedTuple):
+    """An attribute that differs between instances."""
+
+    row: Attr
+    raw: Raw
+    node: Node
+
+
+class Record(NamedTuple):
+    """The attributes of one mapping: shared by all instances, and varying with them."""
+
+    shared: dict[str, Value]
+    varying: tuple[Varying, ...]
+
+
+class Values:
+    """Compiles nodes; remembers constants, which repeat a thousand times in a rendered loop."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._parsed: dict[tuple[int, str], Value] = {}
+        self._failed: set[int] = set()
+        self._texts = 0
+        self.objects = 0
+
+    def pattern(self, text: str, at: int, scope: Scope = ()) -> Pattern | None:
+        """Compile a text; what is wrong with it is reported at its offset behind ``at``."""
+        try:
+            found = compile_text(text, scope)
+        except BadTextError as bad:
+            self.report.error(at + bad.offset, str(bad))
+            return None
+        if found.ranges and not self.affords(found.size * instances(scope), at, repr(text)):
+            return None
+        return found
+
+    def affords(self, count: int, at: int, what: str) -> bool:
+        """Whether so many instances of a text are within the limit; if not, it is reported."""
+        if count > LIMIT:
+            self.report.error(at, f"{what} stands for {count:,} instances", f"the limit is {LIMIT:,}")
+            return False
+        self._texts += count
+        if self._texts > _MOST_TEXTS:
+            told = f"with {what} all ranges together stand for over {_MOST_TEXTS:,} instances"
+            self.report.once(at, told, "describe less in one configuration")
+        return self._texts <= _MOST_TEXTS
+
+    def admits(self, count: int, at: int, what: str) -> bool:
+        """Whether so many objects more are within the limit; if not, it is reported."""
+        self.objects += count
+        if self.objects > LIMIT:
+            told = f"with this {what} the configuration asks for {self.objects:,} objects"
+            self.report.once(at, told, f"the limit is {LIMIT:,}")
+        return self.objects <= LIMIT
+
+    def scalar(self, node: Scalar, scope: Scope = ()) -> Pattern | None:
+        """Compile a scalar's text."""
+        return self.pattern(node.text, node.at + (not node.plain), scope)
+
+    def raw(self, node: Node, scope: Scope = ()) -> Raw | None:
+        """Compile any node; ranges in a text make a list of it."""
+        if isinstance(node, Scalar):
+            return self._raw_scalar(node, scope)
+        if isinstance(node, SequenceNode):
+            return self._raw_sequence(node, scope)
+        parts = {key: self.raw(entry.value, scope) for key, entry in node.entries.items()}
+        sound = {key: part for key, part in parts.items() if part is not None}
+        if len(sound) < len(parts):
+            return None
+        if all(part.make is None for part in sound.values()):
+            return Raw({key: part.constant for key, part in sound.items()})
+        return Raw(None, lambda env: {key: part.at(env) for key, part in sound.items()})
+
+    def _raw_scalar(self, node: Scalar, scope: Scope) -> Raw | None:
+        if not has_pattern(node.text):
+            return Raw(None if node.null else node.text)
+        pattern = self.scalar(node, scope)
+        if pattern is None:
+            return None
+        if not pattern.ranges:
+            return Raw(None, pattern.make)
+        return Raw(None, lambda env: [text for text, _ in pattern.instances(env)])
+
+    def _raw_sequence(self, node: SequenceNode, scope: Scope) -> Raw | None:
+        parts = [(self.raw(item, scope), isinstance(item, Scalar)) for item in node.items]
+        sound = [(part, flat) for part, flat in parts if part is not None]
+        if len(sound) < len(parts):
+            return None
+        if all(part.make is None for part, _ in sound):
+            return Raw([part.constant for part, _ in sound])
+        if not self.affords(len(sound) * instances(scope), node.at, "this list"):
+            return None
+
+        def make(env: Env) -> object:
+            made: list[object] = []
+            for part, flat in sound:
+                got = part.at(env)
+                if flat and isinstance(got, list):
+                    made += got
+                else:
+                    made.append(got)
+            return made
+
+        return Raw(None, make)
+
+    def constant(self, row: Attr, node: Node) -> Value:
+        """Read a value that may not vary; None when it is null or wrong, and then reported."""
+        raw = self.raw(node)
+        if raw is None:
+            return None
+        if raw.make:
+            self.report.error(node.at, f"{row.name!r} cannot depend on a range")
+            return None
+        return self._constant(row, raw.constant, node)
+
+    def record(self, entries: Mapping[str, Entry], rows: Mapping[str, Attr], scope: Scope) -> Record:
+        """Compile the entries that ``rows`` describe; others are errors."""
+        shared: dict[str, Value] = {}
+        varying: list[Varying] = []
+        for key, entry in entries.items():
+            row = rows.get(key)
+            if row is None:
+                self.unknown(key, entry.at, rows)
+                continue
+            if row.name != key and row.name in entries:
+                self.report.error(entry.at, f"{key!r} and {row.name!r} are the same thing", "write one of them")
+            node = entry.value
+            if isinstance(node, Scalar) and not has_pattern(node.text):
+                self._share(shared, row, node)
+                continue
+            raw = self.raw(node, scope)
+            if raw is None:
+                continue
+            if raw.make:
+                varying.append(Varying(row, raw, node))
+            else:
+                got = self._constant(row, raw.constant, node)
+                if node.at not in self._failed:
+                    shared[row.name] = got
+        return Record(shared, tuple(varying))
+
+    def _share(self, shared: dict[str, Value], row: Attr, node: Scalar) -> None:
+        seen = (id(row), node.text) if node.plain else (~id(row), node.text)
+        if seen not in self._parsed:
+            got = self._constant(row, None if node.null else node.text, node)
+            if node.at in self._failed:
+                return
+            self._parsed[seen] = got
+        shared[row.name] = self._parsed[seen]
+
+    def evaluate(self, record: Record, env: Env, what: str) -> dict[str, Value]:
+        """Read the varying attributes for one instance; ``what`` it is goes into the problem."""
+        got: dict[str, Value] = {}
+        for row, raw, node in record.varying:
+            value: object = ""
+            try:
+                value = raw.at(env)
+                got[row.name] = row.type.parse(value)
+            except UnknownKeyError as error:
+                self._unknown_inside(node, error)
+            except ValueError as error:
+                if value is None and row.nullable:
+                    got[row.name] = None
+                elif node.at not in self._failed:
+                    where = f", in {what}" if what else ""
+                    self._fail(row, node, f"{error}{_shown(value)}{where}")
+        return got
+
+    def unknown(self, key: str, at: int, known: Mapping[str, object] | Sequence[str]) -> None:
+        """Report a key that nothing describes."""
+        names = list(known)
+        self.report.error(at, f"unknown key {key!r}", self.report.nearest(key, names) or _listed(names))
+
+    def _constant(self, row: Attr, raw: object, node: Node) -> Value:
+        if raw is None and row.nullable:
+            return None
+        try:
+            if raw is None:
+                raise ValueError(f"expected {row.type.expected}, not null")
+            return row.type.parse(raw)
+        except UnknownKeyError as error:
+            self._unknown_inside(node, error)
+            return None
+        except ValueError as error:
+            shown = f", not {kind_of(node)}" if isinstance(node, Scalar) and not node.null else ""
+            self._fail(row, node, f"{error}{shown}")
+            return None
+
+    def _unknown_inside(self, node: Node, error: UnknownKeyError) -> None:
+        """Report the key where it is, which may be deep inside the value."""
+        if node.at not in self._failed:
+            self._failed.add(node.at)
+            self.unknown(error.key, _place_of(error.key, node) or node.at, error.known)
+
+    def _fail(self, row: Attr, node: Node, message: str) -> None:
+        self._failed.add(node.at)
+        key, place, rest = row.name, node, message
+        while isinstance(place, MappingNode):
+            inner, colon, behind = rest.partition(": ")
+            if not colon or inner not in place.entries:
+                break
+            key, place, rest = inner, place.entries[inner].value, behind
+        self.report.error(place.at, f"{key}: {rest}", _meant(place))
+
+
+def _meant(node: Node) -> str:
+    """What was probably meant by a range or reference that YAML read as something else."""
+    if isinstance(node, MappingNode) and len(node.entries) == 1:
+        (name, entry), *_ = node.entries.items()
+        if isinstance(entry.value, Scalar) and entry.value.null:
+            return f'YAML reads {{{name}}} as a mapping: put it in quotes, "{{{name}}}"'
+    if isinstance(node, SequenceNode) and node.items and isinstance(node.items[0], Scalar):
+        node = node.items[0]
+    if isinstance(node, Scalar) and _SPAN.fullmatch(node.text):
+        return f'a range has brackets, and quotes for YAML: "[{node.text}]"'
+    return ""
+
+
+def _place_of(key: str, node: Node) -> int:
+    """Where a key is first written in a value; 0 if it is not."""
+    if isinstance(node, Scalar):
+        return 0
+    if isinstance(node, MappingNode) and key in node.entries:
+        return node.entries[key].at
+    inner = node.items if isinstance(node, SequenceNode) else [entry.value for entry in node.entries.values()]
+    return next((place for one in inner if (place := _place_of(key, one))), 0)
+
+
+def _shown(value: object) -> str:
+    return f", not {value!r}" if isinstance(value, str | int) and value != "" else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "known are " + ", ".join(sorted(names)) if len(names) <= 12 else ""

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The names a template has beside Python's own.
+
+host                        facts: ``host.name``, ``host.memory``, ``host.links`` with name, driver, mac
+names("swp1-6.100")         a port list in ifupdown2's notation, as names
+numbers("1000-1100,2000")   a VLAN list, as numbers;  fold([1, 2, 3]) is "1-3"
+address("10.0.0.1/24", 5)   an address plus a number; it may not leave its prefix
+mac("02:00:00:00:00:00", 5) a MAC plus a number
+subnet("10.0.0.0/8", 24, 5) the network of that length and position in a larger one
+variables("vars/site.yaml") what a YAML file beside the configuration says
+fail("sentence")            stop here, with this sentence at this line
+${value | yaml}             a value written so that YAML reads the same value back
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from ipaddress import ip_address, ip_interface, ip_network
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import yaml as pyyaml
+
+from netgroupd.config import notations
+
+_Loader: type[Any] = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
+MODULES = ("collections", "functools", "ipaddress", "itertools", "json", "math", "operator", "re", "string")
+
+
+class FailedError(Exception):
+    """A template said that it cannot go on."""
+
+
+def address(base: str, offset: int) -> str:
+    """Add to an address; with a prefix length the sum stays inside the prefix."""
+    if "/" not in base:
+        return str(ip_address(base) + offset)
+    start = ip_interface(base)
+    moved = start.ip + offset
+    if moved not in start.network:
+        raise ValueError(f"{base} + {offset} is {moved}, outside of {start.network}")
+    return f"{moved}/{start.network.prefixlen}"
+
+
+def mac(base: str, offset: int) -> str:
+    """Add to a MAC address."""
+    octets = base.split(":")
+    if len(octets) != 6:
+        raise ValueError(f"{base!r} is not a MAC address such as 02:00:00:00:00:01")
+    total = int("".join(f"{int(octet, 16):02x}" for octet in octets), 16) + offset
+    if not 0 <= total < 1 << 48:
+        raise ValueError(f"{base} + {offset} is beyond the last MAC address")
+    return ":".join(f"{octet:02x}" for octet in total.to_bytes(6, "big"))
+
+
+def subnet(network: str, length: int, position: int) -> str:
+    """Name the ``position``-th network of ``length`` inside a larger one, from 0."""
+    whole = ip_network(network)
+    room = length - whole.prefixlen
+    if room < 0 or length > whole.max_prefixlen:
+        raise ValueError(f"{network} has no networks of length /{length}")
+    if not 0 <= position < 1 << room:
+        raise ValueError(f"{network} has {1 << room} networks of length /{length}, from 0: no {position}")
+    first = int(whole.network_address) + (position << (whole.max_prefixlen - length))
+    return f"{type(whole.network_address)(first)}/{length}"
+
+
+def fail(sentence: object) -> NoReturn:
+    """Stop the template."""
+    raise FailedError(str(sentence))
+
+
+def to_yaml(value: object) -> str:
+    """Write a value as JSON, which is YAML without its traps."""
+    return json.dumps(value, default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, set | frozenset | range):
+        return sorted(value)
+    return str(value)
+
+
+def vocabulary(facts: Mapping[str, Any], fetch: Callable[[str], str]) -> dict[str, object]:
+    """Name everything a template can use; ``fetch`` brings the text of a variables file."""
+    links = tuple(SimpleNamespace(**link) for link in facts["links"])
+    loaded: dict[str, Any] = {}
+
+    def variables(name: str) -> Any:
+        if name not in loaded:
+            loaded[name] = pyyaml.load(fetch(name), _Loader)
+        return loaded[name]
+
+    return {
+        "host": SimpleNamespace(name=facts["name"], memory=facts["memory"], links=links),
+        "names": lambda text: list(notations.names(text)),
+        "numbers": lambda text: list(notations.numbers(text)),
+        "fold": notations.fold,
+        "address": address,
+        "mac": mac,
+        "subnet": subnet,
+        "variables": variables,
+        "fail": fail,
+        "yaml": to_yaml,
+    }
