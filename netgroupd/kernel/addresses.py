@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Addresses: RTM_NEWADDR, RTM_DELADDR and their dump.
+
+netgroupd's addresses carry its protocol, so one dump of both families finds
+them wherever they are.  What a member of a group gets by one message is derived
+from the first two single steps: an address and the distance to the next.
+"""
+
+import struct
+import time
+from collections.abc import Iterator
+
+from netgroupd.kernel import message
+from netgroupd.kernel.message import attr, u8, u32
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, paths_of
+from netgroupd.model.address import CLASS, FOREVER, SCOPES
+from netgroupd.model.owner import PROTO
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
+from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
+
+RTM_NEWADDR, RTM_DELADDR, RTM_GETADDR = 20, 21, 22
+_HEADER = struct.Struct("=BBBBI")  # family, prefix length, flags, scope, ifindex
+_CACHE = struct.Struct("=IIII")  # preferred, valid, created, updated
+_FAMILIES = {4: 2, 16: 10}
+
+_ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
+_GROUP, _GROUP_MASK, _INCR = 32, 33, 34
+_PERMANENT = 0x80
+_MADE_BY_KERNEL = frozenset({1, 2, 3})  # IFAPROT_KERNEL_LO, _RA, _LL
+_BITS = {"nodad": 0x02, "home": 0x10, "mngtmpaddr": 0x100, "noprefixroute": 0x200, "autojoin": 0x400}
+_PLAIN = tuple(CLASS.attrs[name] for name in ("label", "broadcast", "metric"))
+_SCOPE = CLASS.attrs["scope"].type
+_CENTI = 100  # the kernel counts the age of an address in hundredths of a second
+
+
+def _lifetime(remaining: int, updated: int, uptime: int) -> Value:
+    """A lifetime as it was given: what the kernel tells is what is left of it."""
+    return "forever" if remaining == FOREVER else remaining + max(0, uptime - updated) // _CENTI
+
+
+class _Decoder:
+    """Makes objects out of the messages of one dump."""
+
+    def __init__(self, *, everything: bool) -> None:
+        self._everything = everything
+        self._uptime = time.monotonic_ns() // (1_000_000_000 // _CENTI)
+
+    def __call__(self, payload: memoryview, names: Names) -> Object | None:
+        _, length, old_flags, scope, index = _HEADER.unpack_from(payload)
+        found = message.attributes(payload, _HEADER.size)
+        flags = int.from_bytes(found[_FLAGS], "little") if _FLAGS in found else old_flags
+        proto = found[_PROTO][0] if _PROTO in found else 0
+        foreign = self._everything and flags & _PERMANENT and proto not in _MADE_BY_KERNEL
+        if proto != PROTO and not foreign:
+            return None
+        other = bytes(found[_ADDRESS]) if _ADDRESS in found else bytes(found[_LOCAL])
+        local = bytes(found.get(_LOCAL, other))
+        key = (names.name(index), f"{ip_text(local)}/{length}", None if other == local else ip_text(other))
+        attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
+        if _SCOPE.unpack:
+            attrs["scope"] = _SCOPE.unpack(bytes((scope,)))
+        for row in _PLAIN:
+            if row.wire in found and row.type.unpack:
+                attrs[row.name] = row.type.unpack(bytes(found[row.wire]))
+        preferred, valid, _, updated = _CACHE.unpack_from(found[_CACHEINFO])
+        attrs["valid_lft"] = _lifetime(valid, updated, self._uptime)
+        attrs["preferred_lft"] = _lifetime(preferred, updated, self._uptime)
+        return Object("address", key, attrs)
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """All addresses that are netgroupd's; of ``everything``, also those that somebody has set for good."""
+    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, bytes(_HEADER.size))
+    return dump_objects(context, asked, _Decoder(everything=selection.everything), "dump of addresses")
+
+
+def _parts(key: Key) -> tuple[bytes, int, bytes]:
+    """The address, its prefix length, and the peer, which is the address itself where there is none."""
+    local, length = split_prefix(str(key[1]))
+    return local, length, ip_bytes(str(key[2])) if key[2] else local
+
+
+def _lifetimes(attrs: Attrs) -> bytes:
+    valid, preferred = (
+        FOREVER if attrs.get(name, "forever") == "forever" else attrs[name] for name in ("valid_lft", "preferred_lft")
+    )
+    assert isinstance(valid, int)
+    assert isinstance(preferred, int)
+    return attr(_CACHEINFO, _CACHE.pack(min(preferred, valid), valid, 0, 0))
+
+
+def _body(key: Key, attrs: Attrs, index: int, names: Names) -> bytes:
+    """Everything that the message about one new or changed address says."""
+    local, length, other = _parts(key)
+    scope = attrs.get("scope", "global")
+    number = SCOPES[scope] if isinstance(scope, str) else scope
+    flags = sum(bit for name, bit in _BITS.items() if attrs.get(name))
+    return b"".join(
+        (
+            _HEADER.pack(_FAMILIES[len(local)], length, 0, number, index),
+            attr(_LOCAL, local),
+            attr(_ADDRESS, other),
+            u8(_PROTO, PROTO),
+            u32(_FLAGS, flags),
+            _lifetimes(attrs) if "valid_lft" in attrs or "preferred_lft" in attrs else b"",
+            *(pack_row(row, attrs[row.name], names) for row in _PLAIN if row.name in attrs),
+        )
+    )
+
+
+def _encode_one(step: Step, names: Names) -> bytes:
+    key = step.object.key
+    index = names.index(str(key[0]))
+    if step.op is Op.DELETE:
+        return message.request(RTM_DELADDR, 0, _identity(key, index))
+    how = message.NLM_F_CREATE | message.NLM_F_EXCL if step.op is Op.CREATE else message.NLM_F_REPLACE
+    return message.request(RTM_NEWADDR, how, _body(key, goal(step), index, names))
+
+
+def _identity(key: Key, index: int) -> bytes:
+    local, length, other = _parts(key)
+    return _HEADER.pack(_FAMILIES[len(local)], length, 0, 0, index) + attr(_LOCAL, local) + attr(_ADDRESS, other)
+
+
+def _distance(step: GroupStep) -> bytes:
+    """How far the second member's address is from the first one's."""
+    first = _parts(step.steps[0].object.key)[0]
+    second = _parts(step.steps[1].object.key)[0] if len(step.steps) > 1 else first
+    away = int.from_bytes(second, "big") - int.from_bytes(first, "big")
+    assert away >= 0
+    return away.to_bytes(len(first), "big")
+
+
+def _encode_group(step: GroupStep, names: Names) -> bytes:
+    first = step.steps[0]
+    key = first.object.key
+    attrs = NOTHING if step.op is Op.DELETE else goal(first)
+    body = _identity(key, 0) if step.op is Op.DELETE else _body(key, attrs, 0, names)
+    selector = u32(_GROUP, step.group) + u32(_GROUP_MASK, step.mask) + attr(_INCR, _distance(step))
+    kind = RTM_DELADDR if step.op is Op.DELETE else RTM_NEWADDR
+    how = message.NLM_F_CREATE | message.NLM_F_EXCL if step.op is Op.CREATE else 0
+    return message.request(kind, how, body, selector)
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes."""
+    if isinstance(step, GroupStep):
+        yield _encode_group(step, context.names)
+    else:
+        yield _encode_one(step, context.names)
+
+
+CODEC = Codec(
+    dump,
+    encode,
+    blamer({(_ADDRESS,): "peer", (_LOCAL,): "address", (_CACHEINFO,): "valid_lft", **paths_of(_PLAIN)}),
+    _HEADER.size,
+)

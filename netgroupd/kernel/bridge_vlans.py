@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""VLANs of bridges and their ports: RTM_NEWVLAN, RTM_DELVLAN and their dump, whose ranges are spread out.
+
+These messages serve ports and bridges alike, and carry the options of a VLAN
+too.  Each VLAN has its own object; a message of one VLAN after the other in one
+packet costs the kernel as much as a range does.
+"""
+
+import errno
+import struct
+from collections.abc import Iterator, Mapping
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel import message
+from netgroupd.kernel.message import attr, attributes, nest, u8, u32, walk
+from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.rows import blamer, goal, single
+from netgroupd.model.bridge_vlan import CLASS, STATES
+from netgroupd.model.state import NOTHING, Object
+from netgroupd.model.value import Value
+from netgroupd.plan.step import AnyStep, Op
+
+RTM_NEWVLAN, RTM_DELVLAN, RTM_GETVLAN = 112, 113, 114
+_RTM_SETLINK, _RTM_DELLINK = 19, 17
+_HEADER = struct.Struct("=BBHI")  # family, -, -, ifindex
+_AF_BRIDGE = 7
+
+_ENTRY = 1
+_INFO, _RANGE, _STATE, _TUNNEL, _NEIGH_SUPPRESS = 1, 2, 3, 4, 9
+_TUNNEL_ID, _TUNNEL_CMD = 1, 2
+_VLAN_INFO = struct.Struct("=HH")  # flags, vid
+_BITS = {"pvid": 2, "untagged": 4}
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """Every VLAN of the selected links, the one that a new port is in by itself too."""
+    asked = message.request(RTM_GETVLAN, message.NLM_F_DUMP, _HEADER.pack(_AF_BRIDGE, 0, 0, 0))
+    found: list[Object] = []
+    for payload in _payloads(context, asked):
+        try:
+            link = context.names.name(_HEADER.unpack_from(payload)[3])
+        except UnknownLinkError:
+            continue
+        if selection.everything or link in selection.links:
+            found += _decode(memoryview(payload), link)
+    return found
+
+
+def _payloads(context: Context, asked: bytes) -> list[bytes]:
+    try:
+        return context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of VLANs")
+    except KernelError as error:
+        if error.refusals[0].errno == errno.EOPNOTSUPP:  # a kernel whose bridges know no VLANs has none
+            return []
+        raise
+
+
+def _decode(payload: memoryview, link: str) -> Iterator[Object]:
+    for kind, start, end in walk(payload, _HEADER.size):
+        if kind == _ENTRY:
+            yield from _decode_entry(attributes(payload, start, end), link)
+
+
+def _decode_entry(found: Mapping[int, memoryview], link: str) -> Iterator[Object]:
+    flags, first = _VLAN_INFO.unpack_from(found[_INFO])
+    last = int.from_bytes(found[_RANGE], "little") if _RANGE in found else first
+    attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
+    for name, number in (("state", _STATE), ("neigh_suppress", _NEIGH_SUPPRESS)):
+        unpack = CLASS.attrs[name].type.unpack
+        if number in found and unpack:
+            attrs[name] = unpack(bytes(found[number]))
+    tunnel = attributes(found[_TUNNEL]).get(_TUNNEL_ID) if _TUNNEL in found else None
+    for vid in range(first, last + 1):
+        if tunnel is None:
+            yield Object("bridge_vlan", (link, vid), attrs)
+        else:
+            tunnel_id = int.from_bytes(tunnel, "little") + vid - first
+            yield Object("bridge_vlan", (link, vid), {**attrs, "tunnel_id": tunnel_id})
+
+
+def _say(header: bytes, vid: int, flags: int, *options: bytes) -> bytes:
+    return message.request(RTM_NEWVLAN, 0, header, nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(flags, vid)), *options))
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The message that a step takes; two where a tunnel is mapped anew, for the kernel wants the old one gone first."""
+    one = single(step)
+    link, vid = one.object.key
+    assert isinstance(vid, int)
+    header = _HEADER.pack(_AF_BRIDGE, 0, 0, context.names.index(str(link)))
+    if one.op is Op.DELETE:
+        yield message.request(RTM_DELVLAN, 0, header, nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(0, vid))))
+        return
+    attrs, before = goal(one), one.before.attrs if one.before else NOTHING
+    flags = sum(bit for name, bit in _BITS.items() if attrs.get(name))
+    options = []
+    if "state" in attrs:
+        options.append(u8(_STATE, STATES[str(attrs["state"])]))
+    tunnel = attrs.get("tunnel_id")
+    if before.get("tunnel_id") not in (None, tunnel):
+        yield _say(header, vid, flags, nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_DELLINK)))
+    if isinstance(tunnel, int) and tunnel != before.get("tunnel_id"):
+        options.append(nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_SETLINK), u32(_TUNNEL_ID, tunnel)))
+    # A bridge says that it has it off, and refuses to be told so.
+    if attrs.get("neigh_suppress") or before.get("neigh_suppress"):
+        options.append(u8(_NEIGH_SUPPRESS, int(bool(attrs.get("neigh_suppress")))))
+    yield _say(header, vid, flags, *options)
+
+
+CODEC = Codec(
+    dump,
+    encode,
+    blamer(
+        {
+            (_ENTRY, _INFO): "vid",
+            (_ENTRY, _STATE): "state",
+            (_ENTRY, _TUNNEL): "tunnel_id",
+            (_ENTRY, _NEIGH_SUPPRESS): "neigh_suppress",
+        }
+    ),
+    _HEADER.size,
+)

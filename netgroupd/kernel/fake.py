@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A kernel in memory, for tests: it takes steps, refuses what the real one refuses, and loses what that loses.
+
+The contract tests run on this one and on the real one.  ``refuse`` is asked about
+every step and answers with an errno; ``between`` hears of every batch.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from netgroupd.errors import Refusal
+from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.features import Features
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import Selection
+from netgroupd.kernel.usual import Usual
+from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import carried_down, followers, hangs_on
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
+
+_MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
+_MISSING = {"address": errno.EADDRNOTAVAIL, "route": errno.ESRCH, "link": errno.ENODEV}
+_MASTERS = frozenset({"bridge", "bond", "team", "vrf"})
+_BATCH = 4
+
+
+class RefusalError(Exception):
+    """The errno with which a step is refused."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(os.strerror(number))
+
+
+class FakeKernel:
+    """Objects, and what steps do to them; ``foreign`` ones carry no mark of netgroupd."""
+
+    def __init__(
+        self,
+        objects: Iterable[Object] = (),
+        *,
+        foreign: Iterable[Object] = (),
+        features: Features = Features(),  # noqa: B008  # a frozen value
+        refuse: Callable[[AnyStep], int] = lambda _step: 0,
+        between: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.state = State(objects)
+        self._unmarked = {(obj.cls, obj.key) for obj in foreign}
+        for obj in foreign:
+            self.state.add(obj)
+        self.features = features
+        self.names = Names()
+        self.refuse = refuse
+        self.between = between
+        self.messages = 0
+        self.ways: dict[str, tuple[str, str]] = {}
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def read_names(self) -> None:
+        """Note the name of every link there is."""
+        self._name_links(Selection(everything=True))
+
+    def usual(self, links: Mapping[Key, Object]) -> Usual:
+        """Links have nothing here that nobody gave them."""
+        del links
+        return {}
+
+    def way_to(self, address: str) -> tuple[str, str] | None:
+        """What a test has put into ``ways``."""
+        return self.ways.get(address)
+
+    def dump(self, selection: Selection) -> State:
+        """Copies of the selected objects."""
+        found = State()
+        for cls in selection.classes:
+            objects = found.classes.setdefault(cls, {})
+            for obj in self.state.of(cls).values():
+                if self._is_selected(obj, selection):
+                    objects[obj.key] = obj
+        if "link" in selection.classes:
+            self._name_links(selection)
+        return found
+
+    def _name_links(self, selection: Selection) -> None:
+        self.names.clear()
+        for index, link in enumerate(self.state.of("link").values(), 1):
+            if selection.everything or self._is_selected(link, selection):
+                self.names.note(link.name, index)
+
+    def _is_selected(self, obj: Object, selection: Selection) -> bool:
+        if obj.cls == "link":
+            return selection.has_link(obj.name, _group(obj))
+        if obj.cls == "sysctl":
+            return obj.key[0] in selection.settings
+        if obj.cls in _MARKED:
+            return selection.everything or (obj.cls, obj.key) not in self._unmarked
+        return selection.everything or obj.name in selection.links
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        """Do ``steps`` in batches; behind a batch with a refusal nothing more is done."""
+        waiting = iter(steps)
+        while batch := tuple(islice(waiting, _BATCH)):
+            self.between()
+            refused = tuple(filter(None, map(self._try, batch)))
+            if progress:
+                progress(len(batch))
+            if refused:
+                return refused
+        self.between()
+        return ()
+
+    def _try(self, step: AnyStep) -> Refused | None:
+        self.messages += 1
+        try:
+            if number := self.refuse(step):
+                raise RefusalError(number)
+            self._do(step)
+        except RefusalError as error:
+            obj = step.steps[0].object if isinstance(step, GroupStep) else step.object
+            return Refused(step, Refusal(f"{step.op} {obj.cls} {obj.name}", error.number, str(error)))
+        return None
+
+    def _do(self, step: AnyStep) -> None:
+        if isinstance(step, GroupStep):
+            self._do_group(step)
+        elif step.op is Op.DELETE:
+            self._delete(step.object)
+        elif step.object.cls == "link":
+            self._link(step)
+        else:
+            self._other(step)
+
+    def _do_group(self, step: GroupStep) -> None:
+        members = [link for link in self.state.of("link").values() if _group(link) & step.mask == step.group]
+        if step.op is Op.DELETE and not members:
+            raise RefusalError(errno.ENODEV)
+        if step.op is Op.DELETE and not all(map(kind_of, members)):
+            raise RefusalError(errno.EOPNOTSUPP)
+        for link in members:
+            if step.op is Op.CHANGE:
+                self._change(link.name, step.attrs)
+            elif self.state.link(link.name):  # it may have gone with another member
+                self._delete(link)
+
+    def _delete(self, obj: Object) -> None:
+        if self.state.classes.get(obj.cls, {}).pop(obj.key, None) is None:
+            raise RefusalError(_MISSING.get(obj.cls, errno.ENOENT))
+        self._unmarked.discard((obj.cls, obj.key))
+        if obj.cls != "link":
+            return
+        self.state.add(obj)  # its ports still see what they leave
+        for link in list(self.state.of("link").values()):
+            if link.attrs.get("master") == obj.name:
+                self._change(link.name, {"master": None})
+        for name, _ in list(followers([obj.name], self.state.of("link"))):
+            if upper := self.state.link(name):
+                self._delete(upper)
+        del self.state.classes["link"][obj.key]
+        self._drop(obj.name, lambda _obj: True)
+
+    def _drop(self, link: str, which: Callable[[Object], bool]) -> None:
+        for obj in [obj for obj in self.state if obj.cls != "link" and link in hangs_on(obj) and which(obj)]:
+            del self.state.classes[obj.cls][obj.key]
+            self._unmarked.discard((obj.cls, obj.key))
+
+    def _link(self, step: Step) -> None:
+        obj = step.object
+        there = self.state.link(obj.name)
+        if step.op is Op.CHANGE:
+            if there is None:
+                raise RefusalError(errno.ENODEV)
+            self._change(obj.name, step.attrs)
+            return
+        if there:
+            raise RefusalError(errno.EEXIST)
+        attrs: dict[str, Value] = {"kind": kind_of(obj), "up": False, "group": 0, "mtu": self._usual_mtu(step.attrs)}
+        self.state.add(Object("link", obj.key, attrs))
+        try:
+            self._change(obj.name, step.attrs)
+        except RefusalError:
+            del self.state.classes["link"][obj.key]
+            raise
+        if attrs["kind"] == "veth" and (peer := str(step.attrs.get("peer") or "")):
+            self.state.add(Object("link", (peer,), {**attrs, "peer": obj.name}))
+
+    def _usual_mtu(self, attrs: Attrs) -> Value:
+        lower = self.state.link(str(attrs.get("link")))
+        return lower.attrs.get("mtu") if lower else 1500
+
+    def _change(self, name: str, attrs: Attrs) -> None:
+        link = self.state.link(name)
+        assert link is not None
+        for field in ("link", "master"):
+            if attrs.get(field) and self.state.link(str(attrs[field])) is None:
+                raise RefusalError(errno.ENODEV)
+        lower = self.state.link(str(attrs.get("link", link.attrs.get("link"))))
+        if kind_of(link) == "vlan" and lower and _mtu(attrs, link) > _mtu({}, lower):
+            raise RefusalError(errno.ERANGE)
+        if attrs.get("up") and kind_of(link) == "vlan" and lower and not lower.attrs.get("up"):
+            raise RefusalError(errno.ENETDOWN)
+        if "master" in attrs:
+            self._enslave(link, attrs["master"])
+            link = self.state.link(name) or link
+        after = {key: value for key, value in {**link.attrs, **attrs}.items() if value is not None}
+        self.state.add(link._replace(attrs=after))
+        if attrs.get("up") is False:
+            self._down(name)
+        if "mtu" in attrs:
+            self._limit(name)
+
+    def _enslave(self, link: Object, master: Value) -> None:
+        old, new = (self.state.link(str(each)) for each in (link.attrs.get("master"), master))
+        if new and kind_of(new) not in _MASTERS:
+            raise RefusalError(errno.EOPNOTSUPP)
+        if kind_of(new) == "bond" and link.attrs.get("up"):
+            raise RefusalError(errno.EPERM)
+        if old is not new and "vrf" in (kind_of(old), kind_of(new)):
+            self._flush(link.name)
+        if old is not new and kind_of(old) in ("bond", "team"):
+            self.state.add(link._replace(attrs={**link.attrs, "up": False}))
+            self._down(link.name)
+        if old is not new and kind_of(old) == "bridge":
+            self._drop(link.name, lambda obj: obj.cls in ("fdb", "bridge_vlan"))
+
+    def _down(self, name: str) -> None:
+        self._flush(name)
+        for upper, _ in list(carried_down([name], self.state.of("link"))):
+            link = self.state.classes["link"][upper,]
+            self.state.add(link._replace(attrs={**link.attrs, "up": False}))
+            self._flush(upper)
+
+    def _flush(self, name: str) -> None:
+        """IPv6 addresses, routes and neighbours do not survive their link's going down."""
+        self._drop(
+            name,
+            lambda obj: obj.cls in ("route", "neighbour", "nexthop") or (obj.cls == "address" and ":" in str(obj.key)),
+        )
+
+    def _limit(self, name: str) -> None:
+        """A VLAN's packets are no larger than those of the link below it."""
+        for link in list(self.state.of("link").values()):
+            lower = self.state.classes["link"][name,]
+            if kind_of(link) == "vlan" and link.attrs.get("link") == name and _mtu({}, link) > _mtu({}, lower):
+                self.state.add(link._replace(attrs={**link.attrs, "mtu": lower.attrs["mtu"]}))
+
+    def _other(self, step: Step) -> None:
+        obj = step.object
+        there = self.state.of(obj.cls).get(obj.key)
+        if step.op is Op.CREATE and there and obj.cls != "sysctl":
+            raise RefusalError(errno.EEXIST)
+        for link in map(self.state.link, _needed(obj)):
+            if link is None:
+                raise RefusalError(errno.ENODEV)
+            if obj.cls == "route" and not link.attrs.get("up"):
+                raise RefusalError(errno.ENETDOWN)
+        before = there.attrs if there else {}
+        self._unmarked.discard((obj.cls, obj.key))
+        after = {name: value for name, value in {**before, **step.attrs}.items() if value is not None}
+        self.state.add(obj._replace(attrs=after, origin=None))
+
+
+def _needed(obj: Object) -> Iterator[str]:
+    yield from hangs_on(obj) if obj.cls != "sysctl" else ()
+
+
+def _group(link: Object) -> int:
+    group = link.attrs.get("group")
+    return group if isinstance(group, int) else 0
+
+
+def _mtu(attrs: Attrs, link: Object) -> int:
+    mtu = attrs.get("mtu", link.attrs.get("mtu"))
+    return mtu if isinstance(mtu, int) else 1500

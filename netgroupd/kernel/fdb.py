@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Forwarding entries of bridges and VXLANs: RTM_NEWNEIGH of the bridge family, and its dump.
+
+The kernel does not say who made an entry.  Left out is what it makes itself:
+learnt entries (by a control plane too), the addresses of links, multicast memberships, the default
+remote of a VXLAN, and the copies that it puts into every VLAN of a port of an
+entry without VLAN.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from netgroupd.kernel import message
+from netgroupd.kernel.features import IFLA_EXT_MASK, RTM_GETLINK
+from netgroupd.kernel.message import attr, attributes, u16, u32
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.neighbours import HEADER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWNEIGH
+from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, simple_rows, single, unpack_rows
+from netgroupd.model.fdb import CLASS, STATES, TABLES
+from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.value import Value, ip_bytes, ip_text, mac_text
+from netgroupd.plan.step import AnyStep, Op
+
+_AF_BRIDGE = 7
+_DST, _LLADDR, _VLAN, _SRC_VNI = 1, 2, 5, 11
+_STATIC = 0x40
+_STICKY, _EXTERN_LEARN = 0x40, 0x10
+_PLAIN = simple_rows(CLASS.attrs)
+_NOBODY = "00:00:00:00:00:00"
+
+_IFLA_ADDRESS, _IFLA_LINKINFO, _INFO_DATA = 1, 18, 2
+_VXLAN_REMOTES = (2, 16)  # IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6
+_LINK_HEADER = 16
+
+
+class _Own(NamedTuple):
+    """What links have of themselves: their MACs, and where a VXLAN floods to."""
+
+    macs: frozenset[str]
+    remotes: frozenset[tuple[str, str]]
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """The entries that somebody has set on the selected links."""
+    header = HEADER.pack(_AF_BRIDGE, 0, 0, 0, 0, 0, 0)
+    asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
+    found = dump_objects(context, asked, _decode, "dump of forwarding entries")
+    chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
+    return list(_made_by_operators(chosen, _own(context))) if chosen else []
+
+
+def _own(context: Context) -> _Own:
+    macs: set[str] = set()
+    remotes: set[tuple[str, str]] = set()
+    asked = message.request(
+        RTM_GETLINK, message.NLM_F_DUMP, bytes(_LINK_HEADER), u32(IFLA_EXT_MASK, context.features.skip)
+    )
+    for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of links"):
+        found = attributes(memoryview(payload), _LINK_HEADER)
+        macs.add(mac_text(bytes(found.get(_IFLA_ADDRESS, b""))))
+        details = attributes(attributes(found.get(_IFLA_LINKINFO, memoryview(b""))).get(_INFO_DATA, memoryview(b"")))
+        index = int.from_bytes(payload[4:8], "little")
+        for number in _VXLAN_REMOTES:
+            # Other kinds have other things under these numbers, but no zero MAC with a destination.
+            if len(details.get(number, b"")) in (4, 16) and index in context.names.by_index:
+                remotes.add((context.names.name(index), ip_text(bytes(details[number]))))
+    return _Own(frozenset(macs), frozenset(remotes))
+
+
+def _made_by_operators(found: Iterable[Object], own: _Own) -> Iterator[Object]:
+    found = list(found)
+    everywhere = {obj.key[:2] for obj in found if obj.key[3] == "master" and obj.key[2] == 0}
+    for obj in found:
+        link, mac, vlan, where, dst, _ = obj.key
+        group_address = int(str(mac)[:2], 16) & 1
+        if dst is None and "nhid" not in obj.attrs and (mac in own.macs or (where == "self" and group_address)):
+            continue
+        if mac == _NOBODY and (link, dst) in own.remotes:
+            continue
+        if where == "master" and vlan and (link, mac) in everywhere:
+            continue
+        yield obj
+
+
+def _decode(payload: memoryview, names: Names) -> Object | None:
+    family, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
+    found = attributes(payload, HEADER.size)
+    lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
+    if family != _AF_BRIDGE or not lasting or _LLADDR not in found:
+        return None
+    key: Key = (
+        names.name(index),
+        mac_text(bytes(found[_LLADDR])),
+        int.from_bytes(found.get(_VLAN, b""), "little"),
+        "self" if flags & TABLES["self"] else "master",
+        ip_text(bytes(found[_DST])) if _DST in found else None,
+        int.from_bytes(found[_SRC_VNI], "little") if _SRC_VNI in found else None,
+    )
+    attrs: dict[str, Value] = {"state": "permanent" if state & STATES["permanent"] else "static"}
+    attrs["sticky"] = bool(flags & _STICKY)
+    return Object("fdb", key, attrs | unpack_rows(_PLAIN, found, names))
+
+
+def _identity(key: Key) -> bytes:
+    _, mac, vlan, _, dst, src_vni = key
+    assert isinstance(vlan, int)
+    return b"".join(
+        (
+            attr(_LLADDR, bytes.fromhex(str(mac).replace(":", ""))),
+            u16(_VLAN, vlan) if vlan else b"",
+            attr(_DST, ip_bytes(str(dst))) if dst is not None else b"",
+            u32(_SRC_VNI, src_vni) if isinstance(src_vni, int) else b"",
+        )
+    )
+
+
+def _existing(key: Key, how: int) -> int:
+    """What to do with an entry that is there: one for many receivers gets another one beside those it has."""
+    mac, dst = str(key[1]), key[4]
+    many = dst is not None and (mac == _NOBODY or int(mac[:2], 16) & 1)
+    return message.NLM_F_CREATE | (message.NLM_F_APPEND if many else how)
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes."""
+    one = single(step)
+    key = one.object.key
+    index, table = context.names.index(str(key[0])), TABLES[str(key[3])]
+    identity = _identity(key)
+    if one.op is Op.DELETE:
+        # A VXLAN finds a receiver by its port, VNI and link too.
+        attrs: Attrs = one.object.attrs
+        header = HEADER.pack(_AF_BRIDGE, 0, 0, index, 0, table, 0)
+        yield message.request(RTM_DELNEIGH, 0, header, identity, pack_rows(_PLAIN, attrs, context.names))
+        return
+    attrs = goal(one)
+    usual = "permanent" if key[3] == "self" else "static"
+    state = STATES[str(attrs.get("state", usual))]
+    flags = table | (_STICKY if attrs.get("sticky") else 0)
+    how = _existing(key, message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE)
+    header = HEADER.pack(_AF_BRIDGE, 0, 0, index, state, flags, 0)
+    yield message.request(RTM_NEWNEIGH, how, header, identity, pack_rows(_PLAIN, attrs, context.names))
+
+
+CODEC = Codec(
+    dump,
+    encode,
+    blamer({**paths_of(_PLAIN), (_DST,): "dst", (_LLADDR,): "mac", (_VLAN,): "vlan", (_SRC_VNI,): "src_vni"}),
+    HEADER.size,
+)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Generic netlink: what WireGuard and teams speak.  The socket is opened when first needed."""
+
+import struct
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, text
+from netgroupd.kernel.socket import NETLINK_GENERIC, Counters, Decode, Socket, T
+
+_CONTROL = 0x10
+_GET_FAMILY = 3
+_FAMILY_ID, _FAMILY_NAME = 1, 2
+
+
+def header(command: int) -> bytes:
+    """Pack struct genlmsghdr."""
+    return struct.pack("=BBH", command, 1, 0)
+
+
+class Generic:
+    """Generic netlink in one network namespace."""
+
+    def __init__(self, netns: str | None, counters: Counters) -> None:
+        self._netns = netns
+        self._counters = counters
+        self._socket: Socket | None = None
+        self._families: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Give the socket back, if there is one."""
+        if self._socket:
+            self._socket.close()
+
+    def _opened(self) -> Socket:
+        if self._socket is None:
+            self._socket = Socket(self._netns, NETLINK_GENERIC)
+            self._socket.counters = self._counters
+        return self._socket
+
+    def family(self, name: str) -> int:
+        """The number of a family.
+
+        Raises:
+            OSError: The kernel has none of that name.
+        """
+        if name not in self._families:
+            asked = request(_CONTROL, 0, header(_GET_FAMILY), text(_FAMILY_NAME, name))
+            answer, found = self._opened().ask(asked, lambda _kind, payload: bytes(attributes(payload, 4)[_FAMILY_ID]))
+            if answer.errno:
+                raise OSError(answer.errno, f"this kernel has no {name}")
+            self._families[name] = int(struct.unpack("=H", found[0])[0])
+        return self._families[name]
+
+    def tell(self, family: str, command: int, *body: bytes) -> None:
+        """Have the kernel do something.
+
+        Raises:
+            OSError: It refuses.
+        """
+        answer, _ = self._opened().ask(request(self.family(family), 0, header(command), *body))
+        if answer.errno:
+            raise OSError(answer.errno, answer.sentence)
+
+    def read(self, family: str, command: int, decode: Decode[T], *body: bytes, dump: bool = True) -> list[T]:
+        """What the kernel tells; nothing where it has no such family.
+
+        Raises:
+            KernelError: It refuses.
+        """
+        try:
+            number = self.family(family)
+        except OSError:
+            return []
+        asked = request(number, NLM_F_DUMP if dump else 0, header(command), *body)
+        if dump:
+            return self._opened().dump(asked, decode, f"read {family}")
+        answer, found = self._opened().ask(asked, decode)
+        if answer.errno:
+            raise KernelError([answer.refusal(f"read {family}")])
+        return found

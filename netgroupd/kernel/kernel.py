@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel of one network namespace: ``dump`` what is there, ``apply`` steps.  Decides nothing."""
+
+import errno
+from collections.abc import Callable, Iterable, Mapping
+from typing import Self
+
+from netgroupd.errors import Refusal
+from netgroupd.kernel import links
+from netgroupd.kernel.batch import Batch, Denied, Refused
+from netgroupd.kernel.features import Features, features
+from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.registry import CODECS
+from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.socket import Counters, Socket
+from netgroupd.kernel.usual import Usual, usual_attrs
+from netgroupd.kernel.ways import way_to
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan import present
+from netgroupd.plan.step import AnyStep, GroupStep
+
+
+class Kernel:
+    """A conversation with the kernel in ``netns``, or in the caller's namespace."""
+
+    def __init__(self, netns: str | None = None, *, assume: Features | None = None) -> None:
+        """Open it; ``assume`` is for a kernel that shall be treated as an older one.
+
+        Raises:
+            UsageError: There is no such namespace.
+        """
+        self._socket = Socket(netns)
+        self.features = features() if assume is None else assume
+        self.names = Names()
+        self._generic = Generic(netns, self._socket.counters)
+        self._context = Context(self._socket, self.names, self.features, netns, self._generic)
+        self.names.find = lambda wanted: links.find(self._socket, wanted)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the sockets back."""
+        self._socket.close()
+        self._generic.close()
+
+    @property
+    def counters(self) -> Counters:
+        """Messages, system calls and bytes so far."""
+        return self._socket.counters
+
+    def dump(self, selection: Selection) -> State:
+        """What the kernel holds of the selected objects.
+
+        Raises:
+            KernelError: A dump was refused or never came whole.
+        """
+        state = State()
+        for cls, codec in CODECS.items():
+            if cls in selection.classes:
+                objects = state.classes.setdefault(cls, {})
+                objects.update((obj.key, obj) for obj in codec.dump(self._context, selection))
+        return state
+
+    def read_names(self) -> None:
+        """Note the name of every link there is."""
+        links.read_names(self._context)
+
+    def usual(self, links: Mapping[Key, Object]) -> Usual:
+        """What links of the kinds of ``links`` have by themselves."""
+        return usual_attrs(links, lambda: Kernel(assume=self.features))
+
+    def way_to(self, address: str) -> tuple[str, str] | None:
+        """The link and the source address that a packet to ``address`` would leave by; None if there is no way."""
+        return way_to(self._context, address)
+
+    def apply(self, steps: Iterable[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        """Do the steps in order; what the kernel refused, with its reasons.
+
+        After a refusal the rest of the same batch has still run, and nothing
+        behind it.  ``progress`` hears how many steps each batch was.
+        """
+        batch = Batch(self._socket, progress, compounds=self.features.tc_batch)
+        for step in steps:
+            codec = CODECS[cls_of(step)]
+            try:
+                batch.add(step, list(codec.encode(step, self._context)))
+            except UnknownLinkError as error:
+                batch.flush()
+                batch.deny(step, errno.ENODEV, str(error))
+            if batch.denied:
+                break
+        batch.flush()
+        return tuple(_refused(denied) for denied in batch.denied)
+
+
+def cls_of(step: AnyStep) -> str:
+    """The class of what a step is about: of a group step, that of its first change."""
+    if isinstance(step, GroupStep):
+        return step.steps[0].object.cls if step.steps else "link"
+    return step.object.cls
+
+
+def title(step: AnyStep) -> str:
+    """What a step does, in a few words."""
+    if isinstance(step, GroupStep):
+        return f"{step.op} {cls_of(step)}s of group {step.group:#x}"
+    return f"{step.op} {step.object.cls} {' '.join(present.title(step.object))}"
+
+
+def _refused(denied: Denied) -> Refused:
+    step = denied.step
+    codec = CODECS[cls_of(step)]
+    sentence = denied.answer.sentence
+    if name := codec.blame(step, denied.path(codec.body)):
+        sentence = f"{sentence} ({name})"
+    origin = None if isinstance(step, GroupStep) else step.object.origin
+    return Refused(step, Refusal(title(step), denied.answer.errno, sentence, str(origin or "")))

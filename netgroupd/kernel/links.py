@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Links: which dump brings those that are wanted with the least."""
+
+from collections.abc import Iterable, Iterator
+
+from netgroupd.kernel.features import NAME_ONLY
+from netgroupd.kernel.links_other import complete
+from netgroupd.kernel.links_read import Reader
+from netgroupd.kernel.links_write import IFLA_GROUP, IFLA_GROUP_MASK, encode, header
+from netgroupd.kernel.message import NLM_F_DUMP, request, text, u32
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.nests import DATA, ELSEWHERE, PORT
+from netgroupd.kernel.request import Codec, Context, Selection
+from netgroupd.kernel.socket import Socket
+from netgroupd.model.collector import uncollected
+from netgroupd.model.link import COMMON
+from netgroupd.model.state import Object
+from netgroupd.plan.step import AnyStep, GroupStep
+
+RTM_GETLINK = 18
+IFLA_IFNAME = 3
+IFLA_EXT_MASK = 29
+_EXACT = 0xFFFFFFFF
+_FEW = 64
+"""So many links cost less asked for one by one than a dump of all."""
+
+
+def dump(context: Context, selection: Selection) -> Iterable[Object]:
+    """Read the selected links, and the names of all that came on the way.
+
+    Raises:
+        KernelError: The dump was refused or never came whole.
+    """
+    by_group = context.features.dump_group and not selection.everything
+    with uncollected():
+        found = _by_group(context, selection) if by_group else None
+        if found is None:
+            found = _all(context, selection)
+    if any(link.attrs.get("kind") in ELSEWHERE for link in found):
+        found = complete(found, context, selection)
+    return found
+
+
+def _all(context: Context, selection: Selection) -> list[Object]:
+    reader = Reader(context.names, None if selection.everything else selection.has_link)
+    skip = u32(IFLA_EXT_MASK, context.features.skip)
+    # They come in the order of their numbers, each as it is: when others make and
+    # remove links all the time, those that stay are all there nevertheless.
+    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), skip)
+    found = context.socket.dump(asked, reader.read, "read the links", enough=True)
+    reader.finish(whole=True)
+    return found
+
+
+def _by_group(context: Context, selection: Selection) -> list[Object] | None:
+    """The links of the groups and what else is wanted by name; None if that is so much that all are cheaper."""
+    reader = Reader(context.names)
+    skip = u32(IFLA_EXT_MASK, context.features.skip)
+    found: list[Object] = []
+    for selector in _selectors(selection):
+        asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), skip, selector)
+        found += context.socket.dump(asked, reader.read, "read the links of a group", enough=True)
+    missing = selection.links - {link.name for link in found}
+    if len(missing) > _FEW:
+        return None
+    for name in sorted(missing):
+        asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), skip)
+        found += context.socket.ask(asked, reader.read)[1]
+    reader.finish()
+    return found
+
+
+def _selectors(selection: Selection) -> Iterator[bytes]:
+    # A group that is the start of a range stands for all of it, the others for themselves.
+    mask = selection.group_mask
+    ranges = {group for group in selection.groups if group and group & mask == group and mask != _EXACT}
+    for group in sorted(ranges):
+        yield u32(IFLA_GROUP, group) + u32(IFLA_GROUP_MASK, mask)
+    for group in sorted(selection.groups - ranges):
+        if group & mask not in ranges:
+            yield u32(IFLA_GROUP, group)
+
+
+def read_names(context: Context) -> None:
+    """Note the names of all links, with the shortest messages there are."""
+    bits = NAME_ONLY if context.features.name_only else context.features.skip
+    reader = Reader(context.names, lambda _name, _group: False)
+    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, bits))
+    context.socket.dump(asked, reader.read, "read the names of links")
+    reader.finish(whole=True)
+
+
+def find(socket: Socket, wanted: str | int) -> tuple[str, int] | None:
+    """Ask for one link by name or index."""
+    if isinstance(wanted, int):
+        asked = request(RTM_GETLINK, 0, header(wanted), u32(IFLA_EXT_MASK, 8))
+    else:
+        asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, wanted), u32(IFLA_EXT_MASK, 8))
+    names = Names()
+    reader = Reader(names)
+    socket.ask(asked, reader.read)
+    reader.finish()
+    return next(iter(names), None)
+
+
+_BY_NUMBER = {row.wire: name for name, row in COMMON.items() if row.wire}
+
+
+def blame(step: AnyStep, path: tuple[int, ...]) -> str:
+    """Which row is at ``path`` in a link message."""
+    kind = "" if isinstance(step, GroupStep) else str(step.object.attrs.get("kind") or "")
+    match path:
+        case (18, 2, number, *_) if kind in DATA and number in DATA[kind].by_number:
+            return DATA[kind].by_number[number].names[0]
+        case (18, 5, number, *_):
+            names = [wires.by_number[number].names[0] for wires in PORT.values() if number in wires.by_number]
+            return f"port {names[0]}" if len(names) == 1 else "port"
+        case (number, *_):
+            return _BY_NUMBER.get(number, "")
+    return ""
+
+
+CODEC = Codec(dump, encode, blame, 16)

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""RTM_NEWLINK messages to link objects, fast: no attribute is looked at twice.
+
+Links of one kind give messages of one layout: the same attributes of the same
+lengths in the same places.  The headers of the attributes and the values that
+links share, taken as one long number, are the key under which the finished
+attributes of such a link are remembered.  Only what differs from link to link is
+then read, at known places.
+"""
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.kernel.message import walk
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.nests import DATA, LINK, PORT
+from netgroupd.kernel.wire import Wire, Wires
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value
+
+IFINFO = struct.Struct("=BxHiII")
+IFLA_IFNAME = 3
+IFLA_LINK = 5
+IFLA_LINKINFO = 18
+IFLA_LINK_NETNSID = 37
+IFLA_PROP_LIST = 52
+IFLA_PARENT_DEV_NAME = 56
+_INFO_KIND, _INFO_DATA, _INFO_SLAVE_KIND, _INFO_SLAVE_DATA = 1, 2, 4, 5
+
+FLAGS = {
+    "up": (0x1, False),
+    "arp": (0x80, True),
+    "promisc": (0x100, False),
+    "allmulticast": (0x200, False),
+    "multicast": (0x1000, False),
+}
+"""The flags of struct ifinfomsg that rows stand for, and whether they say the opposite."""
+
+_SIMULATED = "netdevsim"  # such a link has no kind, but is on a bus of that name
+_OWN = frozenset({"mac", "link", "master", "alias"})
+_GAP = 64  # fewer bytes that nobody reads cost less than a cut
+_MEMO = 1 << 12  # layouts and attributes remembered before starting anew
+
+
+class _Own(NamedTuple):
+    """A value that differs from link to link: where it is, which row it is, and how it is read."""
+
+    start: int
+    end: int
+    row: str
+    wire: Wire
+
+
+class _Layout(NamedTuple):
+    """Messages of one shape: what identifies their shared part, and what stands where in the rest."""
+
+    spans: struct.Struct  # what holds the shared part, and little else
+    mask: int  # which bits of it are the shared part
+    own: struct.Struct  # the index, the name, then the value of each row
+    rows: tuple[str, ...]
+    values: tuple[Callable[[bytes], Value] | None, ...]  # None for the index of another link
+    known: dict[int, dict[str, Value]]
+
+    @property
+    def signature(self) -> tuple[str, int, str]:
+        """What tells it from other layouts."""
+        return self.spans.format, self.mask, self.own.format
+
+    def key(self, message: memoryview) -> int:
+        """The shared part of a message."""
+        return int.from_bytes(b"".join(self.spans.unpack_from(message)), "little") & self.mask
+
+
+def _spans(places: list[tuple[int, int]]) -> tuple[struct.Struct, int]:
+    """A few large pieces that hold all of ``places``, and which bits of them do."""
+    spans: list[tuple[int, int]] = []
+    mask = b""
+    for start, end in sorted(places):
+        gap = start - spans[-1][1] if spans else _GAP
+        if gap < _GAP:
+            mask += bytes(gap)
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+        mask += b"\xff" * (end - start)
+    return _cut(spans, {}), int.from_bytes(mask, "little")
+
+
+def _cut(places: list[tuple[int, int]], codes: Mapping[int, str]) -> struct.Struct:
+    """What takes the bytes at ``places``, in their order, out of a message; ``codes`` by where one starts."""
+    layout, at = "=", 0
+    for start, end in places:
+        layout += f"{start - at}x{codes.get(start, f'{end - start}s')}"
+        at = end
+    return struct.Struct(layout)
+
+
+_COMMON = {number: wire._replace(own=wire.names[0] in _OWN) for number, wire in LINK.by_number.items()}
+
+
+class _Shape:
+    """One message taken apart slowly: where its headers, shared and own values are."""
+
+    def __init__(self, message: memoryview) -> None:
+        self._message = message
+        self._kept: list[tuple[int, int]] = [(2, 4), (8, 12)]  # the type of device, the flags
+        self.shared: dict[str, Value] = {}
+        self.own: list[_Own] = []
+        self.name = (0, 0)
+        self._here = True
+        self._read()
+
+    def _keep(self, start: int, end: int) -> None:
+        self._kept.append((start, end))
+
+    def _attributes(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        for number, begin, stop in walk(self._message, start, end):
+            self._keep(begin - 4, begin)
+            yield number, begin, stop
+
+    def _read(self) -> None:
+        _, _, _, flags, _ = IFINFO.unpack_from(self._message)
+        self.shared |= {name: bool(flags & bit) != inverted for name, (bit, inverted) in FLAGS.items()}
+        self.shared |= {"kind": "", **LINK.absent}
+        linkinfo: tuple[int, int] | None = None
+        parents: tuple[int, int] | None = None
+        for number, begin, stop in self._attributes(16, len(self._message)):
+            if number == IFLA_IFNAME:
+                # Names of several lengths take the same room, padded with zeros.
+                self.name = (begin, (stop + 3) & ~3)
+                self._kept[-1] = (begin - 2, begin)
+            elif number == IFLA_LINKINFO:
+                linkinfo = (begin, stop)
+            elif number == IFLA_LINK_NETNSID:
+                self._here = False
+            elif number == IFLA_PARENT_DEV_NAME:
+                parents = (begin, stop)
+            elif number == IFLA_PROP_LIST:
+                self.own.append(_Own(begin, stop, "altnames", _ALTNAMES))
+            elif wire := _COMMON.get(number):
+                self._value(wire, begin, stop)
+        if linkinfo:
+            self._linkinfo(*linkinfo)
+        parent = self._text(parents) if parents else ""
+        if parent.startswith(_SIMULATED) and parent.removeprefix(_SIMULATED).isdigit():
+            self.shared |= {"kind": _SIMULATED, "id": int(parent.removeprefix(_SIMULATED))}
+        self._lower()
+
+    def _linkinfo(self, start: int, end: int) -> None:
+        found = {number: (begin, stop) for number, begin, stop in self._attributes(start, end)}
+        if kind := self._text(found.get(_INFO_KIND)):
+            self.shared["kind"] = kind
+            self._nest(DATA.get(kind), found.get(_INFO_DATA), "")
+        if kind := self._text(found.get(_INFO_SLAVE_KIND)):
+            self._nest(PORT.get(kind), found.get(_INFO_SLAVE_DATA), "port.")
+
+    def _text(self, where: tuple[int, int] | None) -> str:
+        if where is None:
+            return ""
+        self._keep(*where)
+        return bytes(self._message[slice(*where)]).rstrip(b"\0").decode(errors="replace")
+
+    def _nest(self, wires: Wires | None, where: tuple[int, int] | None, prefix: str) -> None:
+        if wires is None:
+            return
+        self.shared |= {prefix + name: value for name, value in wires.absent.items()}
+        for number, begin, stop in self._attributes(*where) if where else ():
+            if wire := wires.by_number.get(number):
+                self._value(wire, begin, stop, prefix)
+
+    def _value(self, wire: Wire, begin: int, stop: int, prefix: str = "") -> None:
+        if wire.own:
+            self.own.append(_Own(begin, stop, prefix + wire.names[0], wire))
+            return
+        self._keep(begin, stop)
+        values = wire.unpack(bytes(self._message[begin:stop]))
+        self.shared |= {prefix + name: value for name, value in values.items()}
+
+    def _lower(self) -> None:
+        # What is reported as the lower link is of a veth the other end, and of a
+        # tunnel the link of its row "dev".
+        kind = KINDS.get(str(self.shared["kind"]))
+        lower = next((own for own in self.own if own.row == "link"), None)
+        if lower is None:
+            return
+        self.own.remove(lower)
+        if self._here and kind and (kind.lower or kind.name == "veth"):
+            self.own.append(lower if kind.lower else lower._replace(row="peer"))
+
+    def layout(self) -> _Layout:
+        """What a message must have in common with this one to be read like it."""
+        own = sorted(self.own)
+        references = {each.start: "I" for each in own if each.wire.refers}
+        places = [(4, 8), self.name, *((each.start, each.end) for each in own)]
+        return _Layout(
+            *_spans(self._kept),
+            _cut(places, {4: "i", **references}),
+            tuple(each.row for each in own),
+            tuple(None if each.wire.refers else each.wire.value for each in own),
+            {},
+        )
+
+
+def _altnames(payload: bytes) -> Value:
+    view = memoryview(payload)
+    names = (bytes(view[begin:stop]).rstrip(b"\0") for _, begin, stop in walk(view))
+    return tuple(sorted(name.decode(errors="replace") for name in names))
+
+
+_ALTNAMES = Wire(
+    IFLA_PROP_LIST,
+    ("altnames",),
+    lambda _wanted, _all, _names: b"",
+    lambda payload: {"altnames": _altnames(payload)},
+    True,
+    _altnames,
+)
+
+
+class Reader:
+    """Makes link objects of messages.
+
+    ``wants`` decides by name and group whether a link is read at all.  ``finish``
+    hands over the names of all that came.
+    """
+
+    def __init__(self, names: Names, wants: Callable[[str, int], bool] | None = None) -> None:
+        self._names = names
+        self._wants = wants
+        self._layouts: dict[int, list[_Layout]] = {}
+        self._count = 0
+        self._by_index: dict[int, str] = {}
+        self._unnamed: list[tuple[dict[str, Value], str]] = []
+
+    def read(self, _kind: int, message: memoryview) -> Object | None:
+        """Read the body of one RTM_NEWLINK."""
+        for layout in self._layouts.get(len(message), ()):
+            if (shared := layout.known.get(layout.key(message))) is not None:
+                break
+        else:
+            layout, shared = self._learn(message)
+        index, padded, *values = layout.own.unpack_from(message)
+        name = padded.rstrip(b"\0").decode("utf-8", "surrogateescape")
+        self._by_index[index] = name
+        if self._wants and not self._wants(name, shared["group"]):  # type: ignore[arg-type]
+            return None
+        attrs = shared.copy()
+        for row, convert, value in zip(layout.rows, layout.values, values, strict=True):
+            if convert:
+                attrs[row] = convert(value)
+            elif value in self._by_index:
+                attrs[row] = self._by_index[value]
+            elif value:
+                attrs[row] = value
+                self._unnamed.append((attrs, row))
+        return Object("link", (name,), attrs)
+
+    def _learn(self, message: memoryview) -> tuple[_Layout, dict[str, Value]]:
+        shape = _Shape(message)
+        layout = shape.layout()
+        self._count += 1
+        if self._count > _MEMO:
+            self._layouts.clear()
+            self._count = 0
+        layouts = self._layouts.setdefault(len(message), [])
+        for known in layouts:
+            if known.signature == layout.signature:
+                layout = known
+                break
+        else:
+            layouts.append(layout)
+        layout.known[layout.key(message)] = shape.shared
+        return layout, shape.shared
+
+    def finish(self, *, whole: bool = False) -> None:
+        """Name the links that were referred to before they came themselves; ``whole``: there are no others."""
+        if whole:
+            self._names.clear()
+        self._names.note_all(self._by_index)
+        self._by_index = {}
+        for attrs, row in self._unnamed:
+            index = attrs[row]
+            assert isinstance(index, int)
+            try:
+                attrs[row] = self._names.name(index)
+            except LookupError:
+                del attrs[row]
+        self._unnamed.clear()

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Steps about links to messages: everything that can ride on one message does.
+
+What the kernel takes only of a link that exists (an alias, further names, the
+attributes of a port) follows in a second message; and ``up`` never rides with
+``master``, as the kernel would first bring the link up and then move it.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from netgroupd.kernel import netdevsim, tuntap
+from netgroupd.kernel.links_other import configure, plug, tell
+from netgroupd.kernel.links_read import FLAGS, IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_PROP_LIST
+from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text, u32
+from netgroupd.kernel.message import attr as pack_attr
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.nests import DATA, ELSEWHERE, LINK, PORT, WHOLE
+from netgroupd.kernel.request import Call, Context, Request
+from netgroupd.kernel.wire import Wire, Wires
+from netgroupd.kernel.wire_special import BEFORE
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.state import NOTHING, Attrs, Object
+from netgroupd.model.value import Value
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
+
+RTM_NEWLINK, RTM_DELLINK = 16, 17
+RTM_NEWLINKPROP, RTM_DELLINKPROP = 108, 109
+IFLA_ALT_IFNAME = 53
+IFLA_GROUP = 27
+IFLA_GROUP_MASK = 96
+IFLA_NEW_GROUP = 97
+
+_PORT = {name: kind for kind, wires in PORT.items() for name in wires.by_name}
+assert len(_PORT) == sum(len(wires.by_name) for wires in PORT.values()), "port attributes share a name"
+
+_NONE = Wires(())
+_MADE_OTHERWISE = frozenset({"tun", "netdevsim"})
+_AFTER = frozenset({"alias", "carrier", "protodown"})
+"""What creating a link ignores without a word."""
+
+
+class _Parts(NamedTuple):
+    """Which rows of a step go where; the same for every step with rows of these names."""
+
+    flags: tuple[str, ...]
+    common: tuple[Wire, ...]
+    after: tuple[Wire, ...]
+    data: tuple[Wire, ...]
+    port: tuple[Wire, ...]
+    port_kind: str
+    kind: bytes  # IFLA_INFO_KIND
+    elsewhere: bool  # whether some are set by other means than link messages
+
+
+_parts: dict[tuple[object, ...], _Parts] = {}
+
+
+def _sort(kind: str, creating: bool, names: tuple[str, ...]) -> _Parts:
+    ports = [name[5:] for name in names if name.startswith("port.")]
+    port_kind = _PORT.get(ports[0], "") if ports else ""
+    late = _AFTER if creating else frozenset()
+    data = _NONE if kind in _MADE_OTHERWISE else DATA.get(kind, _NONE)
+    port = PORT.get(port_kind, _NONE)
+    return _Parts(
+        tuple(name for name in names if name in FLAGS),
+        LINK.needed(name for name in names if name not in late),
+        LINK.needed(name for name in names if name in late),
+        data.needed(names),
+        port.needed(ports),
+        port_kind,
+        pack_attr(1, kind.encode()),
+        kind in ELSEWHERE or kind in _MADE_OTHERWISE or any(name.startswith("team_") for name in ports),
+    )
+
+
+def parts_of(kind: str, creating: bool, attrs: Attrs) -> _Parts:
+    """Sort the rows of ``attrs``, once for each set of names."""
+    key = (kind, creating, *attrs)
+    if (found := _parts.get(key)) is None:
+        found = _parts[key] = _sort(kind, creating, tuple(attrs))
+    return found
+
+
+def _flags(attrs: Attrs, names: tuple[str, ...]) -> tuple[int, int]:
+    values = mask = 0
+    for name in names:
+        bit, inverted = FLAGS[name]
+        mask |= bit
+        if bool(attrs[name]) != inverted:
+            values |= bit
+    return values, mask
+
+
+def header(index: int, values: int = 0, mask: int = 0) -> bytes:
+    """Pack struct ifinfomsg."""
+    return IFINFO.pack(0, 0, index, values, mask)
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """Yield the messages of one step.
+
+    Raises:
+        UnknownLinkError: It refers to a link that there is not.
+    """
+    if isinstance(step, GroupStep):
+        yield from _group(step, context)
+    elif step.op is Op.CREATE:
+        yield from _create(step, context)
+    elif step.op is Op.CHANGE:
+        yield from _change(step, context)
+    else:
+        yield from _delete(step.object, context)
+
+
+def _delete(obj: Object, context: Context) -> Iterator[Request]:
+    peer = obj.attrs.get("peer") if obj.attrs.get("kind") == "veth" else None
+    if peer and not context.names.knows(obj.name):
+        return  # it went with its peer
+    if obj.attrs.get("kind") == "netdevsim":
+        yield Call(partial(netdevsim.delete, int(str(obj.attrs["id"]))))
+    else:
+        yield request(RTM_DELLINK, 0, header(context.names.index(obj.name)))
+    context.names.forget(obj.name)
+    if peer:
+        context.names.forget(str(peer))
+
+
+def _create(step: Step, context: Context) -> Iterator[Request]:
+    attrs, obj, names = step.attrs, step.object, context.names
+    kind = str(obj.attrs.get("kind") or attrs.get("kind") or "")
+    if kind == "veth" and names.knows(obj.name):
+        yield from _set(names.index(obj.name), kind, NOTHING, attrs, context)  # made as a peer
+        return
+    if kind in _MADE_OTHERWISE:
+        yield from _create_otherwise(kind, obj.name, attrs, context)
+        return
+    parts = parts_of(kind, True, attrs)
+    body = [wire.pack(attrs, attrs, names) for wire in parts.common]
+    data = [wire.pack(attrs, attrs, names) for wire in parts.data]
+    index = names.reserve(obj.name)
+    if attrs.get("peer"):
+        data.append(_peer(attrs, context))
+    late = ("up",) if attrs.get("up") and attrs.get("master") else ()
+    flags = tuple(name for name in parts.flags if name not in late)
+    info = parts.kind + nest(2, *data) if data else parts.kind
+    yield request(
+        RTM_NEWLINK,
+        NLM_F_CREATE | NLM_F_EXCL,
+        header(index, *_flags(attrs, flags)),
+        text(IFLA_IFNAME, obj.name),
+        *body,
+        nest(IFLA_LINKINFO, info),
+    )
+    if late or parts.after or parts.port:
+        after = (wire.pack(attrs, attrs, names) for wire in parts.after)
+        port = _port(parts, attrs, context)
+        yield request(RTM_NEWLINK, 0, header(index, *_flags(attrs, late)), *after, *port)
+    if "altnames" in attrs:
+        yield from _altnames(index, (), attrs["altnames"])
+    if parts.elsewhere:
+        yield from configure(kind, index, NOTHING, attrs, context)
+
+
+def _create_otherwise(kind: str, name: str, attrs: Attrs, context: Context) -> Iterator[Request]:
+    later = {row: value for row, value in attrs.items() if row not in KINDS[kind].attrs}
+    if kind == "netdevsim":
+        # The kernel chooses the index, so all that follows waits for it.
+        def run() -> None:
+            index = plug(name, int(str(attrs["id"])), context)
+            for message in _set(index, "", NOTHING, later, context):
+                assert isinstance(message, bytes)
+                tell(context, message)
+
+        yield Call(run)
+        return
+    index = context.names.reserve(name)
+    yield Call(partial(tuntap.create, context.netns, name, index, attrs))
+    yield from _set(index, "", NOTHING, later, context)
+
+
+def _peer(attrs: Attrs, context: Context) -> bytes:
+    # Both ends get an index of ours, so that either can be referred to at once.
+    name = str(attrs["peer"])
+    return pack_attr(1, header(context.names.reserve(name)) + text(IFLA_IFNAME, name))
+
+
+def _port(parts: _Parts, attrs: Attrs, context: Context) -> Iterator[bytes]:
+    if not parts.port:
+        return
+    told = {name[5:]: value for name, value in attrs.items() if name.startswith("port.")}
+    data = nest(5, *(wire.pack(told, told, context.names) for wire in parts.port))
+    yield nest(IFLA_LINKINFO, pack_attr(4, parts.port_kind.encode()), data)
+
+
+def _change(step: Step, context: Context) -> Iterator[Request]:
+    before: Attrs = step.before.attrs if step.before else NOTHING
+    kind = str(before.get("kind") or step.object.attrs.get("kind") or "")
+    yield from _set(context.names.index(step.object.name), kind, before, step.attrs, context)
+
+
+def _set(index: int, kind: str, before: Attrs, attrs: Attrs, context: Context) -> Iterator[Request]:
+    names = context.names
+    parts = parts_of(kind, False, attrs)
+    # Some kinds refuse an MTU beside attributes of their own.
+    if parts.data:
+        yield request(RTM_NEWLINK, 0, header(index), _data(kind, parts, before, attrs, names))
+    late = ("up",) if attrs.get("up") and "master" in attrs else ()
+    first = tuple(name for name in parts.flags if name not in late)
+    if parts.common or first:
+        body = (wire.pack(attrs, attrs, names) for wire in parts.common)
+        yield request(RTM_NEWLINK, 0, header(index, *_flags(attrs, first)), *body)
+    if late or parts.port:
+        yield request(RTM_NEWLINK, 0, header(index, *_flags(attrs, late)), *_port(parts, attrs, context))
+    if "altnames" in attrs:
+        yield from _altnames(index, before.get("altnames"), attrs["altnames"])
+    if parts.elsewhere:
+        yield from configure(kind, index, before, attrs, context)
+
+
+def _data(kind: str, parts: _Parts, before: Attrs, attrs: Attrs, names: Names) -> bytes:
+    everything = {**before, **attrs, **{BEFORE + name: before.get(name) for name in attrs}}
+    if kind in WHOLE:
+        data = [wire.pack(everything, everything, names) for wire in DATA[kind].needed(everything)]
+    else:
+        data = [wire.pack(attrs, everything, names) for wire in parts.data]
+    return nest(IFLA_LINKINFO, parts.kind, nest(2, *data))
+
+
+def _altnames(index: int, have: Value, want: Value) -> Iterator[Request]:
+    old = set(map(str, have)) if isinstance(have, tuple) else set()
+    new = set(map(str, want)) if isinstance(want, tuple) else set()
+    if gone := sorted(old - new):
+        yield _property(RTM_DELLINKPROP, index, gone)
+    if fresh := sorted(new - old):
+        yield _property(RTM_NEWLINKPROP, index, fresh)
+
+
+def _property(kind: int, index: int, names: list[str]) -> bytes:
+    flags = NLM_F_CREATE | NLM_F_EXCL if kind == RTM_NEWLINKPROP else 0
+    return request(kind, flags, header(index), nest(IFLA_PROP_LIST, *(text(IFLA_ALT_IFNAME, name) for name in names)))
+
+
+def _group(step: GroupStep, context: Context) -> Iterator[Request]:
+    selector = [u32(IFLA_GROUP, step.group)]
+    if step.mask != 0xFFFFFFFF:
+        selector.append(u32(IFLA_GROUP_MASK, step.mask))
+    if step.op is Op.DELETE:
+        yield request(RTM_DELLINK, 0, header(0), *selector)
+        for each in step.steps:
+            context.names.forget(each.object.name)
+        return
+    attrs = step.attrs
+    parts = parts_of("", False, {name: value for name, value in attrs.items() if name != "group"})
+    body = [wire.pack(attrs, attrs, context.names) for wire in parts.common]
+    if "group" in attrs:
+        value = attrs["group"]
+        assert isinstance(value, int)
+        body.append(u32(IFLA_NEW_GROUP, value))
+    yield request(RTM_NEWLINK, 0, header(0, *_flags(attrs, parts.flags)), *selector, *body)

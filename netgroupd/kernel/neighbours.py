@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Neighbours and proxies: RTM_NEWNEIGH, RTM_DELNEIGH and their two dumps, told apart by their protocol."""
+
+import struct
+from collections.abc import Iterator
+
+from netgroupd.kernel import message
+from netgroupd.kernel.message import attr, attributes, u8, u32
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, single
+from netgroupd.model.neighbour import CLASS, STATES
+from netgroupd.model.owner import PROTO
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value, ip_bytes, ip_text
+from netgroupd.plan.step import AnyStep, Op
+
+RTM_NEWNEIGH, RTM_DELNEIGH, RTM_GETNEIGH = 28, 29, 30
+HEADER = struct.Struct("=BBHiHBB")  # family, -, -, ifindex, state, flags, type
+_FAMILIES = {4: 2, 16: 10}
+
+_DST, _LLADDR, _PROTOCOL, _FLAGS_EXT = 1, 2, 12, 15
+_PROXY = 0x08
+_BITS = {"router": 0x80, "extern_learn": 0x10}
+_MANAGED = 1
+_LLADDR_ROW = CLASS.attrs["lladdr"]
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """All neighbours that are netgroupd's; of ``everything``, also permanent ones and proxies of others."""
+    foreign = selection.everything
+
+    def decode(payload: memoryview, names: Names) -> Object | None:
+        return _decode(payload, names, foreign=foreign)
+
+    found = []
+    for flags in (0, _PROXY):
+        header = HEADER.pack(0, 0, 0, 0, 0, flags, 0)
+        found += dump_objects(
+            context, message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header), decode, "dump of neighbours"
+        )
+    return found
+
+
+def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | None:
+    _, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
+    found = attributes(payload, HEADER.size)
+    protocol = found[_PROTOCOL][0] if _PROTOCOL in found else 0
+    proxy = bool(flags & _PROXY)
+    lasting = proxy or state & STATES["permanent"]
+    if protocol != PROTO and not (foreign and lasting):
+        return None
+    attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
+    attrs["managed"] = bool(_FLAGS_EXT in found and found[_FLAGS_EXT][0] & _MANAGED)
+    if not proxy:
+        # Once learnt, a neighbour goes from state to state by itself.
+        kept = (name for name in ("permanent", "noarp") if state & STATES[name])
+        attrs["state"] = next(kept, "reachable")
+    if _LLADDR in found and _LLADDR_ROW.type.unpack:
+        attrs["lladdr"] = _LLADDR_ROW.type.unpack(bytes(found[_LLADDR]))
+    return Object("neighbour", (names.name(index), ip_text(bytes(found[_DST])), proxy), attrs)
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes."""
+    one = single(step)
+    link, address, proxy = one.object.key
+    index = context.names.index(str(link))
+    target = ip_bytes(str(address))
+    flags = _PROXY if proxy else 0
+    if one.op is Op.DELETE:
+        header = HEADER.pack(_FAMILIES[len(target)], 0, 0, index, 0, flags, 0)
+        yield message.request(RTM_DELNEIGH, 0, header, attr(_DST, target))
+        return
+    attrs = goal(one)
+    flags |= sum(bit for name, bit in _BITS.items() if attrs.get(name))
+    # The kernel finds out what a managed neighbour has, so it begins in no state.
+    state = STATES[str(attrs.get("state", "permanent"))] if "lladdr" in attrs or not attrs.get("managed") else 0
+    how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
+    yield message.request(
+        RTM_NEWNEIGH,
+        message.NLM_F_CREATE | how,
+        HEADER.pack(_FAMILIES[len(target)], 0, 0, index, state, flags, 0),
+        attr(_DST, target),
+        u8(_PROTOCOL, PROTO),
+        pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs else b"",
+        u32(_FLAGS_EXT, _MANAGED) if attrs.get("managed") else b"",
+    )
+
+
+CODEC = Codec(dump, encode, blamer({(_DST,): "ip", (_LLADDR,): "lladdr", (_FLAGS_EXT,): "managed"}), HEADER.size)

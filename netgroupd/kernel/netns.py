@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Being in another network namespace for a moment.
+
+A socket stays in the namespace that it was opened in, and /proc/sys/net is that
+of the thread that opens a file: so both are opened inside ``entered``.  Only the
+calling thread moves, and it comes back.
+"""
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from netgroupd.errors import UsageError
+
+CLONE_NEWNET = 0x40000000
+_DIRECTORY = Path("/run/netns")
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def path_of(netns: str) -> Path:
+    """Where a namespace is mounted: ``netns`` is a name as ``ip netns`` has it, or a path."""
+    return Path(netns) if "/" in netns else _DIRECTORY / netns
+
+
+def open_netns(netns: str) -> int:
+    """A file descriptor of the namespace.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    try:
+        return os.open(path_of(netns), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UsageError(f"no network namespace {netns!r}: {error.strerror}") from error
+
+
+def _set(fd: int) -> None:
+    if _libc.setns(fd, CLONE_NEWNET):
+        number = ctypes.get_errno()
+        raise OSError(number, f"cannot enter the network namespace: {os.strerror(number)}")
+
+
+@contextmanager
+def entered(netns: str | None) -> Iterator[None]:
+    """Run the block with this thread in ``netns``; None is where it is already.
+
+    Raises:
+        UsageError: There is no such namespace.
+    """
+    if netns is None:
+        yield
+        return
+    target = open_netns(netns)
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _set(target)
+        try:
+            yield
+        finally:
+            _set(home)
+    finally:
+        os.close(home)
+        os.close(target)
+
+
+@contextmanager
+def fresh() -> Iterator[None]:
+    """Run the block with this thread in a new namespace, which lasts as long as a socket of it."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if _libc.unshare(CLONE_NEWNET):
+            number = ctypes.get_errno()
+            raise OSError(number, f"cannot make a network namespace: {os.strerror(number)}")
+        try:
+            yield
+        finally:
+            _set(home)
+    finally:
+        os.close(home)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a class of objects needs to speak with the kernel, and what it answers with."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from netgroupd.kernel.features import Features
+from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.socket import Socket
+from netgroupd.model.state import Object
+from netgroupd.plan.step import AnyStep
+
+
+class Context(NamedTuple):
+    """One network namespace as the modules of the classes see it."""
+
+    socket: Socket
+    names: Names
+    features: Features
+    netns: str | None
+    generic: Generic
+
+
+class Selection(NamedTuple):
+    """What a dump shall bring.
+
+    ``links`` are wanted by name, and everything in ``groups`` (ids; of a whole
+    range of ids where ``group_mask`` says so).  ``tables`` are routing tables
+    wanted as a whole, ``settings`` paths below /proc/sys.  ``key_files`` are by link
+    the files that its keys may be in: the kernel tells keys, not files.  ``hooks``
+    of traffic control are a link (or shared block) and the parent that rules hang on.
+    ``everything`` is what ``capture`` wants.
+    """
+
+    classes: frozenset[str] = frozenset({"link"})
+    links: frozenset[str] = frozenset()
+    groups: frozenset[int] = frozenset()
+    group_mask: int = 0xFFFFFFFF
+    tables: frozenset[int] = frozenset()
+    settings: frozenset[str] = frozenset()
+    hooks: frozenset[tuple[str, str]] = frozenset()
+    key_files: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    everything: bool = False
+
+    def has_link(self, name: str, group: int) -> bool:
+        """Whether a link of that name in that group is wanted."""
+        return self.everything or name in self.links or group in self.groups or group & self.group_mask in self.groups
+
+
+EVERYTHING = Selection(everything=True)
+
+
+class Call(NamedTuple):
+    """What is no rtnetlink message: an ioctl, a file under /proc/sys, generic netlink.
+
+    ``run`` raises OSError where the kernel refuses.  It runs in its place in the
+    order, after all messages before it.
+    """
+
+    run: Callable[[], None]
+
+
+Request: TypeAlias = "bytes | Call"
+
+
+class Codec(NamedTuple):
+    """How one class of objects is read and written.
+
+    ``encode`` yields the messages (of ``message.request``) and calls that one
+    step takes; it may raise UnknownLinkError.  ``blame`` names the attribute at a
+    path of attribute numbers in such a message, "" where it is none of ours.
+    """
+
+    dump: Callable[[Context, Selection], Iterable[Object]]
+    encode: Callable[[AnyStep, Context], Iterable[Request]]
+    blame: Callable[[AnyStep, tuple[int, ...]], str] = lambda _step, _path: ""
+    body: int = 16
+    """Where the attributes start behind the header of its messages, as the size of its struct."""

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Routes of IPv4, IPv6 and MPLS: RTM_NEWROUTE, RTM_DELROUTE and dumps filtered by protocol.
+
+Several IPv6 routes of one destination and metric are one object here, as they
+are one route to who wrote them.
+"""
+
+import errno
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel import message
+from netgroupd.kernel.encap import pack_encap, pack_labels, unpack_encap, unpack_labels
+from netgroupd.kernel.message import attr, attributes, nest, u8, u32
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, paths_of, single, unpack_rows
+from netgroupd.model.address import SCOPES
+from netgroupd.model.owner import PROTO
+from netgroupd.model.route import CLASS, FAMILIES, METRICS, TYPES
+from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
+from netgroupd.plan.step import AnyStep, Op, Step
+
+RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
+_HEADER = struct.Struct("=BBBBBBBBI")  # family, dst and src length, tos, table, protocol, scope, type, flags
+_HOP = struct.Struct("=HBBi")  # length, flags, weight - 1, ifindex
+
+_DST, _OIF, _GATEWAY, _PRIORITY, _METRICS, _MULTIPATH = 1, 4, 5, 6, 8, 9
+_TABLE, _VIA, _NEWDST, _ENCAP_TYPE, _ENCAP, _TTL_PROPAGATE = 15, 18, 19, 21, 22, 26
+_LOCK = 1
+_ONLINK = 4
+_CLONED = 0x200
+_SCOPE_ANY = 255
+_MADE_BY_OPERATORS = frozenset({PROTO, 3, 4})  # RTPROT_BOOT, RTPROT_STATIC
+_INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
+_FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
+_DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
+_PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "pref", "ttl_propagate"))
+_SCOPE_NAMES = {number: name for name, number in SCOPES.items()}
+_TYPE_NAMES = {number: name for name, number in TYPES.items()}
+_METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """All routes that are netgroupd's; of ``everything``, also those that somebody has set."""
+    found: dict[Key, Object] = {}
+    for family in FAMILIES.values():
+        protocol = 0 if selection.everything else PROTO
+        asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, _HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
+        try:
+            routes = dump_objects(context, asked, _decode, "dump of routes")
+        except KernelError as error:
+            if error.refusals[0].errno in (errno.EOPNOTSUPP, errno.EAFNOSUPPORT):
+                continue  # a kernel without this family
+            raise
+        for route in routes:
+            same = found.get(route.key)
+            found[route.key] = _joined(same, route) if same else route
+    return list(found.values())
+
+
+def _joined(first: Object, second: Object) -> Object:
+    """Two routes of one key as one with the next hops of both."""
+    hops = (*_hops_of(first.attrs), *_hops_of(second.attrs))
+    rest = {name: value for name, value in first.attrs.items() if name not in ("via", "dev", "onlink", "encap")}
+    return first._replace(attrs={**rest, "nexthops": hops})
+
+
+def _hops_of(attrs: Attrs) -> tuple[Value, ...]:
+    hops = attrs.get("nexthops")
+    if isinstance(hops, tuple):
+        return hops
+    hop = {name: attrs[name] for name in ("via", "dev", "encap") if name in attrs}
+    return ({**hop, "weight": 1, "onlink": bool(attrs.get("onlink"))},)
+
+
+def _decode(payload: memoryview, names: Names) -> Object | None:
+    family, length, _, tos, table, protocol, scope, kind, flags = _HEADER.unpack_from(payload)
+    # A kernel without routes of a family answers for it with those of others.
+    if protocol not in _MADE_BY_OPERATORS or flags & _CLONED or family not in _FAMILY_NAMES:
+        return None
+    found = attributes(payload, _HEADER.size)
+    number = int.from_bytes(found[_TABLE], "little") if _TABLE in found else table
+    metric = int.from_bytes(found.get(_PRIORITY, b""), "little")
+    key = (_FAMILY_NAMES[family], number, _destination(family, length, found), tos, metric)
+    word = _TYPE_NAMES.get(kind, kind)
+    attrs: dict[str, Value] = {"type": word, "scope": _SCOPE_NAMES.get(scope, scope)}
+    attrs |= unpack_rows(_PLAIN, found, names)
+    if "nhid" in attrs:
+        pass  # the way is the nexthop's, though the kernel tells it again
+    elif _MULTIPATH in found:
+        attrs["nexthops"] = tuple(_read_hops(found[_MULTIPATH], names))
+    elif word not in _DEAD_ENDS:  # IPv6 says "dev lo" of routes that lead nowhere
+        attrs |= _read_way(found, names) | {"onlink": bool(flags & _ONLINK)}
+    if _METRICS in found:
+        attrs |= _read_metrics(found[_METRICS])
+    return Object("route", key, attrs)
+
+
+def _destination(family: int, length: int, found: Mapping[int, memoryview]) -> str:
+    if family == _MPLS:
+        return str(unpack_labels(bytes(found[_DST]))[0])
+    whole = bytes(found[_DST]) if _DST in found else bytes(16 if family == _INET6 else 4)
+    return f"{ip_text(whole)}/{length}"
+
+
+def _read_way(found: Mapping[int, memoryview], names: Names) -> dict[str, Value]:
+    """Where a route or one of its next hops goes."""
+    way: dict[str, Value] = {}
+    if _GATEWAY in found:
+        way["via"] = ip_text(bytes(found[_GATEWAY]))
+    elif _VIA in found:
+        way["via"] = ip_text(bytes(found[_VIA][2:]))
+    if _OIF in found:
+        way["dev"] = names.name(int.from_bytes(found[_OIF], "little"))
+    if _NEWDST in found:
+        way["as"] = unpack_labels(bytes(found[_NEWDST]))
+    if _ENCAP_TYPE in found and (encap := unpack_encap(found[_ENCAP_TYPE], found[_ENCAP], names)):
+        way["encap"] = encap
+    return way
+
+
+def _read_hops(payload: memoryview, names: Names) -> Iterator[Value]:
+    start = 0
+    while start + _HOP.size <= len(payload):
+        size, flags, weight, index = _HOP.unpack_from(payload, start)
+        way = _read_way(attributes(payload, start + _HOP.size, start + size), names)
+        dev = {"dev": names.name(index)} if index else {}
+        yield {**way, **dev, "weight": weight + 1, "onlink": bool(flags & _ONLINK)}
+        start += (size + 3) & ~3
+
+
+def _read_metrics(payload: memoryview) -> dict[str, Value]:
+    found = attributes(payload)
+    values: dict[str, Value] = {}
+    for row in METRICS.values():
+        if row.wire in found and row.type.unpack:
+            values[row.name] = row.type.unpack(bytes(found[row.wire]))
+    if _LOCK in found:
+        bits = int.from_bytes(found[_LOCK], "little")
+        values["lock"] = tuple(name for number, name in _METRIC_NAMES.items() if bits >> number & 1)
+    return values
+
+
+def _scope(family: str, attrs: Attrs) -> int:
+    """The scope that ``ip`` would give to a route that mentions none."""
+    scope = attrs.get("scope")
+    if family != "inet":
+        return 0
+    if isinstance(scope, str):
+        return SCOPES[scope]
+    kind = attrs.get("type", "unicast")
+    if kind == "local":
+        return SCOPES["host"]
+    if kind in ("broadcast", "multicast", "anycast"):
+        return SCOPES["link"]
+    ways = _hops_of(attrs)
+    gateway = any(isinstance(way, Mapping) and "via" in way for way in ways)
+    return 0 if gateway or kind != "unicast" or "nhid" in attrs else SCOPES["link"]
+
+
+def _pack_way(family: str, way: Attrs, names: Names) -> Iterator[bytes]:
+    if (via := way.get("via")) is not None:
+        gateway = ip_bytes(str(via))
+        own = (family == "inet6") == (len(gateway) == 16) and family != "mpls"
+        version = FAMILIES["inet" if len(gateway) == 4 else "inet6"]
+        yield attr(_GATEWAY, gateway) if own else attr(_VIA, struct.pack("=H", version) + gateway)
+    if "as" in way:
+        yield attr(_NEWDST, pack_labels(way["as"]))
+    if "encap" in way:
+        yield pack_encap(way["encap"], _ENCAP_TYPE, _ENCAP, names)
+
+
+def _pack_hops(family: str, hops: Value, names: Names) -> bytes:
+    assert isinstance(hops, tuple)
+    parts = []
+    for hop in hops:
+        assert isinstance(hop, Mapping)
+        inside = b"".join(_pack_way(family, hop, names))
+        weight = hop.get("weight", 1)
+        assert isinstance(weight, int)
+        index = names.index(str(hop["dev"])) if "dev" in hop else 0
+        flags = _ONLINK if hop.get("onlink") else 0
+        parts.append(_HOP.pack(_HOP.size + len(inside), flags, weight - 1, index) + inside)
+    return attr(_MULTIPATH, b"".join(parts))
+
+
+def _pack_metrics(attrs: Attrs, names: Names) -> bytes:
+    parts = [pack_row(row, attrs[row.name], names) for row in METRICS.values() if row.name in attrs]
+    locked = attrs.get("lock")
+    if isinstance(locked, tuple) and locked:
+        parts.append(u32(_LOCK, sum(1 << METRICS[str(name)].wire for name in locked)))
+    return nest(_METRICS, *parts) if parts else b""
+
+
+def _identity(key: Key, scope: int, kind: int, flags: int) -> bytes:
+    """What tells the route apart; a table past 255 has an attribute, for the header has no room."""
+    family, table, destination, tos, metric = key
+    assert isinstance(table, int)
+    assert isinstance(tos, int)
+    assert isinstance(metric, int)
+    low = table if table < 256 else 0
+    number = FAMILIES[str(family)]
+    if family == "mpls":
+        return _HEADER.pack(number, 20, 0, 0, low, PROTO, 0, kind, 0) + attr(
+            _DST, pack_labels((int(str(destination)),))
+        )
+    whole, length = split_prefix(str(destination))
+    header = _HEADER.pack(number, length, 0, tos, low, PROTO, scope, kind, flags)
+    return header + attr(_DST, whole) + u32(_TABLE, table) + (u32(_PRIORITY, metric) if metric else b"")
+
+
+def _body(key: Key, attrs: Attrs, names: Names) -> Iterable[bytes]:
+    family = str(key[0])
+    flags = _ONLINK if attrs.get("onlink") else 0
+    yield _identity(key, _scope(family, attrs), TYPES[str(attrs.get("type", "unicast"))], flags)
+    if "nexthops" in attrs:
+        yield _pack_hops(family, attrs["nexthops"], names)
+    elif "nhid" not in attrs:
+        yield from _pack_way(family, attrs, names)
+        if "dev" in attrs:
+            yield u32(_OIF, names.index(str(attrs["dev"])))
+    for row in _PLAIN:
+        if row.name in attrs and row.wire != _TTL_PROPAGATE:
+            yield pack_row(row, attrs[row.name], names)
+    if "ttl_propagate" in attrs:
+        yield u8(_TTL_PROPAGATE, int(bool(attrs["ttl_propagate"])))
+    yield _pack_metrics(attrs, names)
+
+
+def _goal(step: Step) -> Attrs:
+    """What the route shall hold; a way that changes is told anew, nothing of the old one stays."""
+    wanted = step.after.attrs if step.after else {}
+    stale = _WAY - wanted.keys() if _WAY & step.attrs.keys() else set()
+    return {name: value for name, value in goal(step).items() if name not in stale}
+
+
+_WAY = {"nexthops", "nhid", "via", "dev", "encap", "onlink"}
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes."""
+    one = single(step)
+    key = one.object.key
+    if one.op is Op.DELETE:
+        # The type is part of what IPv4 looks for; next hops and scope are left open.
+        kind = TYPES.get(str(one.object.attrs.get("type", "unicast")), 0)
+        yield message.request(RTM_DELROUTE, 0, _identity(key, _SCOPE_ANY, kind, 0))
+        return
+    how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
+    yield message.request(RTM_NEWROUTE, message.NLM_F_CREATE | how, *_body(key, _goal(one), context.names))
+
+
+CODEC = Codec(
+    dump,
+    encode,
+    blamer(
+        {
+            **paths_of(CLASS.attrs[name] for name in ("via", "dev", "nexthops", "src", "nhid", "pref", "encap", "as")),
+            **paths_of(METRICS.values(), _METRICS),
+            (_DST,): "to",
+            (_VIA,): "via",
+            (_TABLE,): "table",
+            (_PRIORITY,): "metric",
+            (_ENCAP_TYPE,): "encap",
+        }
+    ),
+    _HEADER.size,
+)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows of the model as attributes of messages, for the classes where one row is one attribute.
+
+Also what these classes share besides: what an object will hold after a step,
+and which row an attribute that the kernel did not like belongs to.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from netgroupd.kernel.message import attr, u32
+from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.request import Context
+from netgroupd.model.attr import Attr
+from netgroupd.model.state import NOTHING, Attrs, Object
+from netgroupd.model.value import Value
+from netgroupd.plan.step import AnyStep, Op, Step
+
+
+def pack_row(row: Attr, value: Value, names: Names) -> bytes:
+    """One attribute; links go as their index."""
+    if row.type.ref == "link":
+        return u32(row.wire, names.index(str(value)))
+    assert row.type.pack is not None, row.name
+    return attr(row.wire, row.type.pack(value))
+
+
+def pack_rows(rows: Iterable[Attr], attrs: Attrs, names: Names) -> bytes:
+    """The attributes of all ``rows`` that ``attrs`` has a value for."""
+    return b"".join(pack_row(row, attrs[row.name], names) for row in rows if attrs.get(row.name) is not None)
+
+
+def simple_rows(attrs: Mapping[str, Attr]) -> tuple[Attr, ...]:
+    """The rows that are one attribute each: with a number, and a link or a payload."""
+    return tuple(row for row in attrs.values() if row.wire and (row.type.pack or row.type.ref == "link"))
+
+
+def unpack_rows(rows: Iterable[Attr], found: Mapping[int, memoryview], names: Names) -> dict[str, Value]:
+    """The values of those of ``rows`` that are among the attributes ``found``."""
+    values: dict[str, Value] = {}
+    for row in rows:
+        if (payload := found.get(row.wire)) is None:
+            continue
+        if row.type.ref == "link":
+            values[row.name] = names.name(int.from_bytes(payload[:4], "little"))
+        else:
+            assert row.type.unpack is not None, row.name
+            values[row.name] = row.type.unpack(bytes(payload))
+    return values
+
+
+def dump_objects(
+    context: Context, asked: bytes, decode: Callable[[memoryview, Names], Object | None], what: str
+) -> list[Object]:
+    """The objects that a dump brings; one whose link has gone meanwhile is left out.
+
+    Decoding waits for the end of the dump, for a link that is not known yet is
+    asked for on the same socket.
+    """
+    objects = []
+    for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), what):
+        try:
+            obj = decode(memoryview(payload), context.names)
+        except UnknownLinkError:
+            continue
+        if obj is not None:
+            objects.append(obj)
+    return objects
+
+
+def goal(step: Step) -> dict[str, Value]:
+    """What the object shall hold after ``step``: what was said, over what it had; None is left out."""
+    before = step.before.attrs if step.before and step.op is Op.CHANGE else NOTHING
+    after = step.after.attrs if step.after else NOTHING
+    return {name: value for name, value in {**before, **after, **step.attrs}.items() if value is not None}
+
+
+def single(step: AnyStep) -> Step:
+    """The step itself, for classes that have no group messages."""
+    assert isinstance(step, Step)
+    return step
+
+
+def blamer(paths: Mapping[tuple[int, ...], str]) -> Callable[[AnyStep, tuple[int, ...]], str]:
+    """Names what stands at a path of attribute numbers, or at the nearest one above it."""
+
+    def blame(_step: AnyStep, path: tuple[int, ...]) -> str:
+        while path:
+            if name := paths.get(path):
+                return name
+            path = path[:-1]
+        return ""
+
+    return blame
+
+
+def paths_of(rows: Iterable[Attr], *above: int) -> dict[tuple[int, ...], str]:
+    """Where in a message each of ``rows`` is."""
+    return {(*above, row.wire): row.name for row in rows if row.wire}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Policy rules: RTM_NEWRULE, RTM_DELRULE and dumps per family, told apart by their protocol."""
+
+import struct
+from collections.abc import Iterator, Mapping
+
+from netgroupd.kernel import message
+from netgroupd.kernel.message import attr, attributes, u8, u32
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single, unpack_rows
+from netgroupd.model.owner import PROTO
+from netgroupd.model.rule import ACTIONS, CLASS, FAMILIES, key, mark_text, span_text, split_mark, split_span
+from netgroupd.model.state import Attrs, Object
+from netgroupd.model.value import Value, ip_text, split_prefix
+from netgroupd.plan.step import AnyStep, Op
+
+RTM_NEWRULE, RTM_DELRULE, RTM_GETRULE = 32, 33, 34
+_HEADER = struct.Struct("=BBBBBBBBI")  # family, dst and src length, tos, table, -, -, action, flags
+
+_DST, _SRC, _PRIORITY, _FWMARK, _TUN_ID, _TABLE, _FWMASK = 1, 2, 6, 10, 12, 15, 16
+_L3MDEV, _UIDS, _PROTOCOL, _SPORT, _DPORT = 19, 20, 21, 23, 24
+_INVERT = 2
+_MADE_BY_KERNEL = 2
+_NONE = 0xFFFFFFFF  # "no suppression" in dumps
+_PLAIN = tuple(
+    CLASS.attrs[name] for name in ("iif", "oif", "ipproto", "goto", "suppress_prefixlength", "suppress_ifgroup")
+)
+_SPANS = {"sport": (_SPORT, "=HH"), "dport": (_DPORT, "=HH"), "uidrange": (_UIDS, "=II")}
+_SUPPRESSIONS = ("suppress_prefixlength", "suppress_ifgroup")
+_FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
+_ACTION_NAMES = {number: name for name, number in ACTIONS.items()}
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """All rules that are netgroupd's; of ``everything``, also those of others but the kernel."""
+    foreign = selection.everything
+
+    def decode(payload: memoryview, names: Names) -> Object | None:
+        return _decode(payload, names, foreign=foreign)
+
+    found = []
+    for family in FAMILIES.values():
+        header = _HEADER.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
+        found += dump_objects(
+            context, message.request(RTM_GETRULE, message.NLM_F_DUMP, header), decode, "dump of rules"
+        )
+    return found
+
+
+def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | None:
+    family, dst_len, src_len, tos, _, _, _, action, flags = _HEADER.unpack_from(payload)
+    found = attributes(payload, _HEADER.size)
+    protocol = found[_PROTOCOL][0] if _PROTOCOL in found else 0
+    if protocol != PROTO and (protocol == _MADE_BY_KERNEL or not foreign):
+        return None
+    attrs: dict[str, Value] = {"action": _ACTION_NAMES.get(action, action)}
+    attrs |= {**_read_networks(found, dst_len, src_len), **unpack_rows(_PLAIN, found, names), **_read_selectors(found)}
+    attrs |= {"tos": tos, "not": bool(flags & _INVERT)}
+    if attrs["action"] == "lookup" and not attrs["l3mdev"]:
+        attrs["lookup"] = _number(found, _TABLE)
+    attrs = {name: value for name, value in attrs.items() if value != _NONE or name not in _SUPPRESSIONS}
+    return Object("rule", key(_FAMILY_NAMES[family], _number(found, _PRIORITY), attrs), attrs)
+
+
+def _read_selectors(found: Mapping[int, memoryview]) -> dict[str, Value]:
+    attrs: dict[str, Value] = {}
+    for name, (number, code) in _SPANS.items():
+        if number in found:
+            attrs[name] = span_text(*struct.unpack_from(code, found[number]))
+    if _FWMARK in found or _FWMASK in found:
+        attrs["fwmark"] = mark_text(_number(found, _FWMARK), _number(found, _FWMASK, _NONE))
+    if _TUN_ID in found:
+        attrs["tun_id"] = int.from_bytes(found[_TUN_ID], "big")
+    return attrs | {"l3mdev": bool(_number(found, _L3MDEV))}
+
+
+def _read_networks(found: Mapping[int, memoryview], dst_len: int, src_len: int) -> dict[str, Value]:
+    networks: dict[str, Value] = {}
+    for name, number, length in (("to", _DST, dst_len), ("from", _SRC, src_len)):
+        if number in found:
+            networks[name] = f"{ip_text(bytes(found[number]))}/{length}"
+    return networks
+
+
+def _number(found: Mapping[int, memoryview], number: int, default: int = 0) -> int:
+    return int.from_bytes(found[number], "little") if number in found else default
+
+
+def _pack_network(attrs: Attrs, name: str, number: int) -> tuple[int, bytes]:
+    """The length for the header, and the attribute; the whole network is said by neither."""
+    if (network := attrs.get(name)) in (None, "default"):
+        return 0, b""
+    whole, length = split_prefix(str(network))
+    return length, attr(number, whole) if length else b""
+
+
+def _pack_selectors(attrs: Attrs) -> Iterator[bytes]:
+    for name, (number, code) in _SPANS.items():
+        if name in attrs:
+            yield attr(number, struct.pack(code, *split_span(str(attrs[name]))))
+    if "fwmark" in attrs:
+        mark, mask = split_mark(str(attrs["fwmark"]))
+        yield u32(_FWMARK, mark) + u32(_FWMASK, mask)
+    if isinstance(tunnel := attrs.get("tun_id"), int):
+        yield attr(_TUN_ID, tunnel.to_bytes(8, "big"))
+    if attrs.get("l3mdev"):
+        yield u8(_L3MDEV, 1)
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes: a rule says the same to be deleted as to be made."""
+    one = single(step)
+    family, pref, _ = one.object.key
+    assert isinstance(pref, int)
+    attrs: Attrs = one.object.attrs if one.op is Op.DELETE else goal(one)
+    dst_len, dst = _pack_network(attrs, "to", _DST)
+    src_len, src = _pack_network(attrs, "from", _SRC)
+    action = ACTIONS[str(attrs.get("action") or ("goto" if "goto" in attrs else "lookup"))]
+    tos, table = attrs.get("tos") or 0, attrs.get("lookup") or 0
+    assert isinstance(table, int)
+    flags = _INVERT if attrs.get("not") else 0
+    low = table if table < 256 else 0
+    yield message.request(
+        RTM_DELRULE if one.op is Op.DELETE else RTM_NEWRULE,
+        0 if one.op is Op.DELETE else message.NLM_F_CREATE | message.NLM_F_EXCL,
+        _HEADER.pack(FAMILIES[str(family)], dst_len, src_len, tos, low, 0, 0, action, flags),
+        u32(_PRIORITY, pref),
+        u8(_PROTOCOL, PROTO),
+        dst,
+        src,
+        u32(_TABLE, table) if table else b"",
+        pack_rows(_PLAIN, attrs, context.names),
+        *_pack_selectors(attrs),
+    )
+
+
+CODEC = Codec(
+    dump,
+    encode,
+    blamer({**paths_of(CLASS.attrs.values()), (_PRIORITY,): "pref", (_FWMASK,): "fwmark"}),
+    _HEADER.size,
+)

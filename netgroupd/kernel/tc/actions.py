@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Actions as attributes, and back.
+
+Every action has one structure that begins alike (index, capabilities, control,
+counts), what its kind adds to that, and attributes of its own.
+"""
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from netgroupd.kernel.message import attr, attributes, nest, text, u8, u64, walk
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.tc import actions_nat, actions_pedit
+from netgroupd.kernel.tc.police import pack_police, unpack_police
+from netgroupd.model.tc.action import (
+    COOKIE,
+    CSUMS,
+    FIELDS,
+    MPLS_STEPS,
+    TUNNEL_STEPS,
+    VLAN_STEPS,
+    control_number,
+    control_text,
+)
+from netgroupd.model.tc.masked import halves
+from netgroupd.model.value import Value, ip_bytes, ip_text
+
+_KIND, _OPTIONS, _COOKIE, _FLAGS = 1, 2, 6, 7
+_NO_PERCPU = 1
+GENERIC = struct.Struct("=IIIii")  # index, capabilities, control, references, binds
+_U32 = struct.Struct("=I")
+
+Fields = Mapping[str, Value]
+
+
+class Form(NamedTuple):
+    """How one kind is laid out: the number of its structure, its usual control, and what it adds."""
+
+    parms: int
+    control: str
+    pack: Callable[[Fields, Names], tuple[bytes, bytes]]
+    """What follows in the structure, and the attributes beside it."""
+    unpack: Callable[[bytes, Mapping[int, memoryview], Names], dict[str, Value]]
+
+
+def _number(fields: Fields, name: str) -> int:
+    value = fields.get(name, 0)
+    assert isinstance(value, int)
+    return value
+
+
+def _packed(kind: str, name: str, value: Value) -> bytes:
+    pack = FIELDS[kind][name].pack
+    assert pack is not None, name
+    return pack(value)
+
+
+def _simple(kind: str, numbers: Mapping[str, int], fields: Fields) -> bytes:
+    """The attributes that hold one field each."""
+    return b"".join(
+        attr(number, _packed(kind, name, fields[name])) for name, number in numbers.items() if name in fields
+    )
+
+
+def _read(kind: str, numbers: Mapping[str, int], found: Mapping[int, memoryview]) -> dict[str, Value]:
+    fields: dict[str, Value] = {}
+    for name, number in numbers.items():
+        unpack = FIELDS[kind][name].unpack
+        if number in found and unpack:
+            fields[name] = unpack(bytes(found[number]))
+    return fields
+
+
+def _pack_none(_fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    return b"", b""
+
+
+_DIRECTIONS = {("egress", "redirect"): 1, ("egress", "mirror"): 2, ("ingress", "redirect"): 3, ("ingress", "mirror"): 4}
+_DIRECTION_NAMES = {number: pair for pair, number in _DIRECTIONS.items()}
+
+
+def _pack_mirred(fields: Fields, names: Names) -> tuple[bytes, bytes]:
+    side = "ingress" if "ingress" in fields else "egress"
+    number = _DIRECTIONS[side, str(fields.get(side, "redirect"))]
+    return struct.pack("=iI", number, names.index(str(fields["dev"]))), b""
+
+
+def _unpack_mirred(rest: bytes, _found: Mapping[int, memoryview], names: Names) -> dict[str, Value]:
+    number, index = struct.unpack_from("=iI", rest)
+    side, what = _DIRECTION_NAMES[number]
+    return {side: what, "dev": names.name(index)}
+
+
+_VLAN = {"id": 3, "protocol": 4, "priority": 6, "dst_mac": 7, "src_mac": 8}
+_VLAN_WORDS = {number: word for word, number in VLAN_STEPS.items()}
+
+
+def _pack_vlan(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    return struct.pack("=i", VLAN_STEPS[str(fields["do"])]), _simple("vlan", _VLAN, fields)
+
+
+def _unpack_vlan(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    return {"do": _VLAN_WORDS[_U32.unpack_from(rest)[0]], **_read("vlan", _VLAN, found)}
+
+
+_SKBEDIT = {"priority": 3, "queue_mapping": 4, "ptype": 7}
+_SKB_MARK, _SKB_MASK, _SKB_FLAGS, _INHERIT = 5, 8, 9, 0x20
+
+
+def _pack_skbedit(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    more = _simple("skbedit", _SKBEDIT, fields)
+    if "mark" in fields:
+        value, mask = halves(_packed("skbedit", "mark", fields["mark"]))
+        more += attr(_SKB_MARK, value) + attr(_SKB_MASK, mask)
+    return b"", more + (u64(_SKB_FLAGS, _INHERIT) if fields.get("inheritdsfield") else b"")
+
+
+def _unpack_skbedit(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    fields = _read("skbedit", _SKBEDIT, found)
+    unpack = FIELDS["skbedit"]["mark"].unpack
+    if _SKB_MARK in found and unpack:
+        mask = bytes(found[_SKB_MASK]) if _SKB_MASK in found else b"\xff" * 4
+        fields["mark"] = unpack(bytes(found[_SKB_MARK]) + mask)
+    fields["inheritdsfield"] = bool(_SKB_FLAGS in found and found[_SKB_FLAGS][0] & _INHERIT)
+    return fields
+
+
+_TUNNEL = {"id": 7, "dst_port": 9, "tos": 12, "ttl": 13}
+_TUNNEL_IP = {"src_ip": {4: 3, 16: 5}, "dst_ip": {4: 4, 16: 6}}
+_NO_CSUM, _NO_FRAG = 10, 14
+_TUNNEL_WORDS = {number: word for word, number in TUNNEL_STEPS.items()}
+
+
+def _pack_tunnel(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    more = _simple("tunnel_key", _TUNNEL, fields)
+    for name, numbers in _TUNNEL_IP.items():
+        if name in fields:
+            whole = ip_bytes(str(fields[name]))
+            more += attr(numbers[len(whole)], whole)
+    if "csum" in fields:
+        more += u8(_NO_CSUM, int(not fields["csum"]))
+    more += attr(_NO_FRAG, b"") if fields.get("nofrag") else b""
+    return struct.pack("=i", TUNNEL_STEPS[str(fields["do"])]), more
+
+
+def _unpack_tunnel(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    fields: dict[str, Value] = {"do": _TUNNEL_WORDS[_U32.unpack_from(rest)[0]], **_read("tunnel_key", _TUNNEL, found)}
+    for name, numbers in _TUNNEL_IP.items():
+        for number in numbers.values():
+            if number in found:
+                fields[name] = ip_text(bytes(found[number]))
+    if fields["do"] == "set":
+        fields |= {"csum": not (_NO_CSUM in found and found[_NO_CSUM][0]), "nofrag": _NO_FRAG in found}
+    return fields
+
+
+_MPLS = {"protocol": 4, "label": 5, "tc": 6, "ttl": 7, "bos": 8}
+_MPLS_WORDS = {number: word for word, number in MPLS_STEPS.items()}
+
+
+def _pack_mpls(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    return struct.pack("=i", MPLS_STEPS[str(fields["do"])]), _simple("mpls", _MPLS, fields)
+
+
+def _unpack_mpls(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    return {"do": _MPLS_WORDS[_U32.unpack_from(rest)[0]], **_read("mpls", _MPLS, found)}
+
+
+def _pack_csum(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    what = fields.get("of", ())
+    assert isinstance(what, tuple)
+    return _U32.pack(sum(CSUMS[str(name)] for name in what)), b""
+
+
+def _unpack_csum(rest: bytes, _found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    (bits,) = _U32.unpack_from(rest)
+    return {"of": tuple(name for name, bit in CSUMS.items() if bits & bit)}
+
+
+_SAMPLE = {"rate": 3, "trunc": 4, "group": 5}
+
+
+def _pack_sample(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    return b"", _simple("sample", _SAMPLE, {"rate": 1, "group": 0, **fields})
+
+
+def _unpack_sample(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    return _read("sample", _SAMPLE, found)
+
+
+def _pack_connmark(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    return struct.pack("=HH", _number(fields, "zone"), 0), b""
+
+
+def _unpack_connmark(rest: bytes, _found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    return {"zone": struct.unpack_from("=H", rest)[0]}
+
+
+FORMS = {
+    "gact": Form(2, "drop", _pack_none, lambda _rest, _found, _names: {}),
+    "mirred": Form(2, "stolen", _pack_mirred, _unpack_mirred),
+    "vlan": Form(2, "pipe", _pack_vlan, _unpack_vlan),
+    "skbedit": Form(2, "pipe", _pack_skbedit, _unpack_skbedit),
+    "pedit": Form(4, "pipe", actions_pedit.pack, actions_pedit.unpack),
+    "tunnel_key": Form(2, "pipe", _pack_tunnel, _unpack_tunnel),
+    "mpls": Form(2, "pipe", _pack_mpls, _unpack_mpls),
+    "ct": Form(1, "pipe", actions_nat.pack_ct, actions_nat.unpack_ct),
+    "nat": Form(1, "pipe", actions_nat.pack_nat, actions_nat.unpack_nat),
+    "csum": Form(1, "pipe", _pack_csum, _unpack_csum),
+    "sample": Form(2, "pipe", _pack_sample, _unpack_sample),
+    "connmark": Form(1, "pipe", _pack_connmark, _unpack_connmark),
+}
+
+
+def _usual(fields: Fields, form: Form) -> str:
+    """What comes next where nothing is said: a mirrored packet goes on, a redirected one does not."""
+    mirrors = "mirror" in (fields.get("egress"), fields.get("ingress"))
+    return "pipe" if mirrors else form.control
+
+
+def _pack_one(place: int, fields: Fields, names: Names) -> bytes:
+    kind = str(fields["kind"])
+    if kind == "police":
+        options = pack_police(fields)
+    else:
+        form = FORMS[kind]
+        rest, more = form.pack(fields, names)
+        control = control_number(str(fields.get("control", _usual(fields, form))))
+        options = attr(form.parms, GENERIC.pack(0, 0, control, 0, 0) + rest) + more
+    parts = [text(_KIND, kind), nest(_OPTIONS, options)]
+    if "cookie" in fields and COOKIE.pack:
+        parts.append(attr(_COOKIE, COOKIE.pack(fields["cookie"])))
+    if fields.get("no_percpu"):
+        parts.append(attr(_FLAGS, struct.pack("=II", _NO_PERCPU, _NO_PERCPU)))
+    return nest(place, *parts)
+
+
+def pack_actions(number: int, actions: Value, names: Names) -> bytes:
+    """The attribute of a filter that holds its actions, in order."""
+    if not isinstance(actions, tuple) or not actions:
+        return b""
+    records = [fields for fields in actions if isinstance(fields, Mapping)]
+    return nest(number, *(_pack_one(place, fields, names) for place, fields in enumerate(records, 1)))
+
+
+def _unpack_one(payload: memoryview, names: Names) -> dict[str, Value]:
+    found = attributes(payload)
+    kind = bytes(found[_KIND]).rstrip(b"\0").decode()
+    inside = attributes(found[_OPTIONS]) if _OPTIONS in found else {}
+    fields: dict[str, Value] = {"kind": kind}
+    if kind == "police":
+        fields |= unpack_police(inside)
+    elif form := FORMS.get(kind):
+        parms = bytes(inside[form.parms])
+        fields["control"] = control_text(GENERIC.unpack_from(parms)[2])
+        fields |= form.unpack(parms[GENERIC.size :], inside, names)
+    if _COOKIE in found:
+        fields["cookie"] = bytes(found[_COOKIE]).hex()
+    fields["no_percpu"] = bool(_FLAGS in found and found[_FLAGS][0] & _NO_PERCPU)
+    return fields
+
+
+def unpack_actions(payload: memoryview, names: Names) -> tuple[Value, ...]:
+    """The actions of a filter; of a kind that netgroupd does not know, only which."""
+    return tuple(_unpack_one(payload[start:end], names) for _, start, end in walk(payload))

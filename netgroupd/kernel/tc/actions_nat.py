@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The actions that rewrite addresses: nat, without state, and ct, with connection tracking."""
+
+import struct
+from collections.abc import Mapping
+
+from netgroupd.kernel.message import attr, u16
+from netgroupd.kernel.names import Names
+from netgroupd.model.tc.action import FIELDS
+from netgroupd.model.tc.masked import halves
+from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
+
+Fields = Mapping[str, Value]
+
+_NAT = struct.Struct("=4s4s4sI")  # old, new, mask, flags
+_EGRESS = 1
+
+_CT_ACTION, _ZONE, _MARK, _MARK_MASK, _LABELS, _LABELS_MASK = 3, 4, 5, 6, 7, 8
+_ADDRESSES = {4: (9, 10), 16: (11, 12)}
+_PORTS = (13, 14)
+_CT_FLAGS = {"commit": 1, "force": 2, "clear": 4, "nat": 8}
+_NAT_SIDES = {"nat_src": 16, "nat_dst": 32}
+_BE16 = struct.Struct(">H")
+
+
+def pack_nat(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    """The structure of a rewriting without state."""
+    old, length = split_prefix(str(fields["old"]))
+    mask = ((0xFFFFFFFF << (32 - length)) & 0xFFFFFFFF).to_bytes(4, "big")
+    return _NAT.pack(old, ip_bytes(str(fields["new"])), mask, _EGRESS if fields["direction"] == "egress" else 0), b""
+
+
+def unpack_nat(rest: bytes, _found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    """The fields of a rewriting without state."""
+    old, new, mask, flags = _NAT.unpack_from(rest)
+    length = int.from_bytes(mask, "big").bit_count()
+    direction = "egress" if flags & _EGRESS else "ingress"
+    return {"direction": direction, "old": f"{ip_text(old)}/{length}", "new": ip_text(new)}
+
+
+def _pack_range(said: str) -> bytes:
+    """10.0.0.1-10.0.0.9 port 1000-2000, of which all but the first address may be missing."""
+    addresses, _, ports = said.partition(" port ")
+    first, _, last = addresses.partition("-")
+    low, high = ip_bytes(first), ip_bytes(last or first)
+    numbers = _ADDRESSES[len(low)]
+    packed = attr(numbers[0], low) + attr(numbers[1], high)
+    if ports:
+        begin, _, end = ports.partition("-")
+        packed += attr(_PORTS[0], _BE16.pack(int(begin))) + attr(_PORTS[1], _BE16.pack(int(end or begin)))
+    return packed
+
+
+def _read_range(found: Mapping[int, memoryview]) -> str:
+    for numbers in _ADDRESSES.values():
+        if numbers[0] in found:
+            ends = [ip_text(bytes(found[number])) for number in numbers if number in found]
+            break
+    else:
+        return ""
+    text = ends[0] if len(set(ends)) == 1 else "-".join(ends)
+    if _PORTS[0] in found:
+        ports = [str(int.from_bytes(found[number], "big")) for number in _PORTS if number in found]
+        text += " port " + (ports[0] if len(set(ports)) == 1 else "-".join(ports))
+    return text
+
+
+def pack_ct(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    """The attributes of connection tracking."""
+    bits = sum(bit for name, bit in _CT_FLAGS.items() if fields.get(name))
+    more = b""
+    for name, bit in _NAT_SIDES.items():
+        if name in fields:
+            bits |= bit | _CT_FLAGS["nat"]
+            more += _pack_range(str(fields[name]))
+    for name, numbers in (("mark", (_MARK, _MARK_MASK)), ("label", (_LABELS, _LABELS_MASK))):
+        pack = FIELDS["ct"][name].pack
+        if name in fields and pack:
+            value, mask = halves(pack(fields[name]))
+            more += attr(numbers[0], value) + attr(numbers[1], mask)
+    zone = fields.get("zone")
+    more += u16(_ZONE, zone) if isinstance(zone, int) else b""
+    return b"", u16(_CT_ACTION, bits) + more
+
+
+def unpack_ct(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    """The fields of connection tracking."""
+    bits = int.from_bytes(found.get(_CT_ACTION, b""), "little")
+    fields: dict[str, Value] = {name: bool(bits & bit) for name, bit in _CT_FLAGS.items()}
+    fields |= {name: _read_range(found) for name, bit in _NAT_SIDES.items() if bits & bit}
+    if _ZONE in found:
+        fields["zone"] = int.from_bytes(found[_ZONE], "little")
+    for name, numbers in (("mark", (_MARK, _MARK_MASK)), ("label", (_LABELS, _LABELS_MASK))):
+        unpack = FIELDS["ct"][name].unpack
+        if numbers[0] in found and unpack:
+            fields[name] = unpack(bytes(found[numbers[0]]) + bytes(found[numbers[1]]))
+    return fields

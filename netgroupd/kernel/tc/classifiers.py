@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The classifiers: what each matches as attributes, and under which numbers it has what all of them have."""
+
+import struct
+import zlib
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from netgroupd.kernel.message import attr, u16, u32
+from netgroupd.kernel.tc import flower
+from netgroupd.model.rule import mark_text, split_mark
+from netgroupd.model.tc.filter import FLOW_KEYS
+from netgroupd.model.tc.handle import handle_number, handle_text
+from netgroupd.model.tc.u32 import read_word, word_text
+from netgroupd.model.value import Value
+
+Match = tuple[tuple[str, Value], ...]
+Found = Mapping[int, memoryview]
+
+
+class Classifier(NamedTuple):
+    """One kind: the numbers of its actions, class and flags, and both ways of what it matches.
+
+    ``handle`` is given where the kernel does not choose one itself.
+    """
+
+    actions: int
+    classid: int
+    flags: int
+    pack: Callable[[Match], bytes]
+    unpack: Callable[[Found, int], dict[str, Value]]
+    handle: Callable[[Match], int] = lambda _match: 0
+
+
+_SELECTOR = struct.Struct("=BBBxHHhhI")  # flags, shift, keys, five that are for hashing
+_TERMINAL = 1
+_U32_SEL = 5
+
+
+def _pack_u32(match: Match) -> bytes:
+    words = dict(match).get("match", ())
+    assert isinstance(words, tuple)
+    keys = [read_word(str(word)) for word in words]
+    packed = b"".join(struct.pack(">II", mask, value) + struct.pack("=ii", offset, 0) for value, mask, offset in keys)
+    return attr(_U32_SEL, _SELECTOR.pack(_TERMINAL, 0, len(keys), 0, 0, 0, 0, 0) + packed)
+
+
+def _unpack_u32(found: Found, _handle: int) -> dict[str, Value]:
+    payload = found[_U32_SEL]
+    words = []
+    for start in range(_SELECTOR.size, len(payload), 16):
+        mask, value = struct.unpack_from(">II", payload, start)
+        words.append(word_text(value, mask, struct.unpack_from("=i", payload, start + 8)[0]))
+    return {"match": tuple(words)}
+
+
+_FW_MASK = 5
+
+
+def _pack_fw(match: Match) -> bytes:
+    mask = split_mark(str(dict(match)["mark"]))[1]
+    return u32(_FW_MASK, mask)
+
+
+def _unpack_fw(found: Found, handle: int) -> dict[str, Value]:
+    mask = int.from_bytes(found[_FW_MASK], "little") if _FW_MASK in found else 0xFFFFFFFF
+    return {"mark": mark_text(handle, mask)}
+
+
+_INSTRUCTION = struct.Struct("=HBBI")  # code, jumps if true and false, operand
+_OPS_LEN, _OPS = 4, 5
+
+
+def _pack_bpf(match: Match) -> bytes:
+    _, *lines = str(dict(match)["bytecode"]).split(",")
+    code = [_INSTRUCTION.pack(*(int(number) for number in line.split())) for line in lines]
+    return u16(_OPS_LEN, len(code)) + attr(_OPS, b"".join(code))
+
+
+def _unpack_bpf(found: Found, _handle: int) -> dict[str, Value]:
+    if _OPS not in found:
+        return {}
+    lines = [" ".join(map(str, line)) for line in _INSTRUCTION.iter_unpack(found[_OPS])]
+    return {"bytecode": ",".join((str(len(lines)), *lines))}
+
+
+_FLOW = {"mode": 2, "baseclass": 3, "divisor": 8, "perturb": 12}
+_FLOW_KEYS = 1
+_FLOW_MODES = ("map", "hash")
+
+
+def _pack_flow(match: Match) -> bytes:
+    said = dict(match)
+    keys = said.get("keys", ())
+    assert isinstance(keys, tuple)
+    parts = [u32(_FLOW_KEYS, sum(1 << FLOW_KEYS.index(str(name)) for name in keys))]
+    for name, number in _FLOW.items():
+        value = said.get(name)
+        if name == "mode" and value is not None:
+            value = _FLOW_MODES.index(str(value))
+        elif name == "baseclass" and value is not None:
+            value = handle_number(str(value))
+        parts += [u32(number, value)] if isinstance(value, int) else []
+    return b"".join(parts)
+
+
+def _unpack_flow(found: Found, _handle: int) -> dict[str, Value]:
+    numbers = {name: int.from_bytes(found[number], "little") for name, number in _FLOW.items() if number in found}
+    bits = int.from_bytes(found[_FLOW_KEYS], "little")
+    match: dict[str, Value] = {"keys": tuple(name for place, name in enumerate(FLOW_KEYS) if bits >> place & 1)}
+    match["mode"] = _FLOW_MODES[numbers.get("mode", 0)]
+    if numbers.get("baseclass", 1) & 0xFFFF != 1:  # the first class is what the kernel takes by itself
+        match["baseclass"] = handle_text(numbers["baseclass"])
+    return match | {name: numbers[name] for name in ("divisor", "perturb") if numbers.get(name)}
+
+
+CLASSIFIERS: Mapping[str, Classifier] = {
+    "flower": Classifier(3, 1, 22, flower.pack, lambda found, _handle: flower.unpack(found)),
+    "matchall": Classifier(2, 1, 3, lambda _match: b"", lambda _found, _handle: {}),
+    "u32": Classifier(7, 1, 11, _pack_u32, _unpack_u32),
+    "fw": Classifier(4, 1, 0, _pack_fw, _unpack_fw, lambda match: split_mark(str(dict(match)["mark"]))[0]),
+    "basic": Classifier(3, 1, 0, lambda _match: b"", lambda _found, _handle: {}),
+    "bpf": Classifier(1, 3, 9, _pack_bpf, _unpack_bpf),
+    "flow": Classifier(
+        9, 0, 0, _pack_flow, _unpack_flow, lambda match: zlib.crc32(repr(match).encode()) & 0x7FFFFFFF | 1
+    ),
+}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The action police: its structure is none of the usual ones."""
+
+import struct
+from collections.abc import Mapping
+
+from netgroupd.kernel.message import attr, u32, u64
+from netgroupd.kernel.tc.rates import RATESPEC_SIZE, is_wide, pack_rate, table, unpack_rate
+from netgroupd.model.tc.action import control_number, control_text
+from netgroupd.model.tc.rates import size_of, ticks
+from netgroupd.model.value import Value
+
+_HEAD = struct.Struct("=IIIII")  # index, control, limit, burst, mtu
+_TAIL = struct.Struct("=iiI")  # references, binds, capabilities
+_PARMS, _RATE, _PEAKRATE, _RESULT = 1, 2, 3, 5
+_RATE64, _PEAKRATE64, _PKTRATE, _PKTBURST = 8, 9, 10, 11
+
+
+def _number(fields: Mapping[str, Value], name: str) -> int:
+    value = fields.get(name, 0)
+    assert isinstance(value, int)
+    return value
+
+
+def pack_police(fields: Mapping[str, Value]) -> bytes:
+    """The options of the action."""
+    rate, peak = _number(fields, "rate"), _number(fields, "peakrate")
+    control = control_number(str(fields.get("control", "reclassify")))
+    burst = ticks(_number(fields, "burst"), rate) if rate else 0
+    parts = [
+        attr(
+            _PARMS,
+            _HEAD.pack(0, control, 0, burst, _number(fields, "mtu"))
+            + pack_rate(rate)
+            + pack_rate(peak)
+            + _TAIL.pack(0, 0, 0),
+        )
+    ]
+    for value, narrow, wide in ((rate, _RATE, _RATE64), (peak, _PEAKRATE, _PEAKRATE64)):
+        parts += [attr(narrow, table(value))] if value else []
+        parts += [u64(wide, value)] if is_wide(value) else []
+    for name, number in (("pkts_rate", _PKTRATE), ("pkts_burst", _PKTBURST)):
+        parts += [u64(number, _number(fields, name))] if name in fields else []
+    if "conform" in fields:
+        parts.append(u32(_RESULT, control_number(str(fields["conform"]))))
+    return b"".join(parts)
+
+
+def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
+    """The fields that a dump tells."""
+    parms = bytes(found[_PARMS])
+    _, control, _, burst, mtu = _HEAD.unpack_from(parms)
+    fields: dict[str, Value] = {"control": control_text(control)}
+    rate = unpack_rate(parms[_HEAD.size :], found.get(_RATE64))
+    peak = unpack_rate(parms[_HEAD.size + RATESPEC_SIZE :], found.get(_PEAKRATE64))
+    if rate:
+        fields |= {"rate": rate, "burst": size_of(burst, rate)}
+    if peak:
+        fields["peakrate"] = peak
+    if mtu:
+        fields["mtu"] = mtu
+    for name, number in (("pkts_rate", _PKTRATE), ("pkts_burst", _PKTBURST)):
+        if number in found:
+            fields[name] = int.from_bytes(found[number], "little")
+    if _RESULT in found:
+        fields["conform"] = control_text(int.from_bytes(found[_RESULT], "little"))
+    return fields

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Options of qdiscs and classes: a structure, attributes, or one behind the other, kind by kind."""
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from netgroupd.kernel.message import attr, attributes, u8, u32, u64
+from netgroupd.kernel.tc.rates import RATESPEC_SIZE, is_wide, pack_rate, unpack_rate
+from netgroupd.kernel.tc.red import pack_red, unpack_red
+from netgroupd.model.attr import Attr
+from netgroupd.model.state import Attrs
+from netgroupd.model.tc.qdisc import KINDS, codel_ticks
+from netgroupd.model.tc.rates import size_of, ticks
+from netgroupd.model.value import Value
+
+_U32 = struct.Struct("=I")
+_U16 = struct.Struct("=H")
+_WHOLE = 0xFFFFFFFF
+
+
+class Options(NamedTuple):
+    """Both ways of one kind's options."""
+
+    pack: Callable[[Attrs], bytes]
+    unpack: Callable[[memoryview], dict[str, Value]]
+    whole: bool = True
+    """Whether a change must say everything again; otherwise it says what changes, and the kernel may refuse more."""
+
+
+def _number(attrs: Attrs, name: str, default: int = 0) -> int:
+    value = attrs.get(name)
+    return value if isinstance(value, int) else default
+
+
+def _numbers(attrs: Attrs, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    value = attrs.get(name)
+    return tuple(item for item in value if isinstance(item, int)) if isinstance(value, tuple) else default
+
+
+def _nothing() -> Options:
+    return Options(lambda _attrs: b"", lambda _payload: {})
+
+
+_CODEL_TIMES = frozenset({"target", "interval"})
+_BYTES = frozenset({"horizon_drop"})
+
+
+def _word(row: Attr, value: Value, kind: str) -> bytes:
+    """One option as four bytes, nearly all flags too."""
+    assert isinstance(value, int)
+    if row.name in _BYTES:
+        return u8(row.wire, value)
+    if kind == "fq_codel" and row.name in _CODEL_TIMES:
+        value = -(-codel_ticks(value) * 1024 // 1000)  # the fewest microseconds that make so many ticks
+    return u32(row.wire, int(value))
+
+
+def _plain(kind: str) -> Options:
+    """A kind whose options are one attribute each."""
+    rows = [row for row in KINDS[kind].options.values() if row.wire]
+    by_number = {row.wire: row for row in rows}
+
+    def pack(attrs: Attrs) -> bytes:
+        return b"".join(_word(row, attrs[row.name], kind) for row in rows if attrs.get(row.name) is not None)
+
+    def unpack(payload: memoryview) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for number, value in attributes(payload).items():
+            if row := by_number.get(number):
+                got = int.from_bytes(value, "little")
+                found[row.name] = bool(got) if row.type.schema.get("type") == "boolean" else got
+        return found
+
+    return Options(pack, unpack, whole=False)
+
+
+_FIFO = Options(
+    lambda attrs: _U32.pack(_number(attrs, "limit")) if "limit" in attrs else b"",
+    lambda payload: {"limit": _U32.unpack_from(payload)[0]},
+)
+
+_PRIO = struct.Struct("=i16B")
+_PRIO_MAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
+
+
+def _pack_prio(attrs: Attrs) -> bytes:
+    return _PRIO.pack(_number(attrs, "bands", 3), *_numbers(attrs, "priomap", _PRIO_MAP))
+
+
+def _unpack_prio(payload: memoryview) -> dict[str, Value]:
+    bands, *priomap = _PRIO.unpack_from(payload)
+    return {"bands": bands, "priomap": tuple(priomap)}
+
+
+_TBF_TAIL = struct.Struct("=III")  # limit, buffer, mtu
+
+
+def _pack_tbf(attrs: Attrs) -> bytes:
+    rate, peak = _number(attrs, "rate"), _number(attrs, "peakrate")
+    burst, mtu = _number(attrs, "burst"), _number(attrs, "mtu")
+    tail = _TBF_TAIL.pack(_number(attrs, "limit"), ticks(burst, rate), ticks(mtu, peak) if peak else 0)
+    wide = u64(4, rate) if is_wide(rate) else b""
+    return attr(1, pack_rate(rate) + pack_rate(peak) + tail) + wide + (u64(5, peak) if is_wide(peak) else b"")
+
+
+def _unpack_tbf(payload: memoryview) -> dict[str, Value]:
+    found = attributes(payload)
+    parms = bytes(found[1])
+    rate = unpack_rate(parms, found.get(4))
+    peak = unpack_rate(parms[RATESPEC_SIZE:], found.get(5))
+    limit, burst, mtu = _TBF_TAIL.unpack_from(parms, 2 * RATESPEC_SIZE)
+    more: dict[str, Value] = {"peakrate": peak, "mtu": size_of(mtu, peak)} if peak else {}
+    return {"rate": rate, "burst": size_of(burst, rate), "limit": limit, **more}
+
+
+_HTB = struct.Struct("=IIIII")  # version, rate to quantum, default, debug, direct packets
+_HTB_CLASS = struct.Struct("=IIIII")  # buffer, ceiling's buffer, quantum, level, priority
+_HTB_PARMS, _HTB_INIT, _DIRECT, _RATE64, _CEIL64 = 1, 2, 5, 6, 7
+_SPARE = 1600  # a packet more than what goes in a millisecond
+
+
+def _pack_htb(attrs: Attrs) -> bytes:
+    start = _HTB.pack(3, _number(attrs, "r2q", 10), _number(attrs, "default"), 0, 0)
+    return attr(_HTB_INIT, start) + (u32(_DIRECT, _number(attrs, "direct_qlen")) if "direct_qlen" in attrs else b"")
+
+
+def _unpack_htb(payload: memoryview) -> dict[str, Value]:
+    found = attributes(payload)
+    _, r2q, default, _, _ = _HTB.unpack_from(found[_HTB_INIT])
+    return {"r2q": r2q, "default": default, "direct_qlen": int.from_bytes(found.get(_DIRECT, b""), "little")}
+
+
+def _pack_htb_class(attrs: Attrs) -> bytes:
+    rate = _number(attrs, "rate")
+    ceil = _number(attrs, "ceil", rate)
+    burst = ticks(_number(attrs, "burst", rate // 1000 + _SPARE), rate)
+    cburst = ticks(_number(attrs, "cburst", ceil // 1000 + _SPARE), ceil)
+    tail = _HTB_CLASS.pack(burst, cburst, _number(attrs, "quantum"), 0, _number(attrs, "prio"))
+    wide = (u64(_RATE64, rate) if is_wide(rate) else b"") + (u64(_CEIL64, ceil) if is_wide(ceil) else b"")
+    return attr(_HTB_PARMS, pack_rate(rate) + pack_rate(ceil) + tail) + wide
+
+
+def _unpack_htb_class(payload: memoryview) -> dict[str, Value]:
+    found = attributes(payload)
+    parms = bytes(found[_HTB_PARMS])
+    rate = unpack_rate(parms, found.get(_RATE64))
+    ceil = unpack_rate(parms[RATESPEC_SIZE:], found.get(_CEIL64))
+    burst, cburst, quantum, _, prio = _HTB_CLASS.unpack_from(parms, 2 * RATESPEC_SIZE)
+    return {
+        "rate": rate,
+        "ceil": ceil,
+        "burst": size_of(burst, rate),
+        "cburst": size_of(cburst, ceil),
+        "quantum": quantum,
+        "prio": prio,
+    }
+
+
+_CURVE = struct.Struct("=III")  # first slope, its length, second slope
+_CURVES = {"rt": 1, "ls": 2, "ul": 3}
+
+
+def _pack_hfsc_class(attrs: Attrs) -> bytes:
+    return b"".join(
+        attr(number, _CURVE.pack(*_numbers(attrs, name, (0, 0, 0))))
+        for name, number in _CURVES.items()
+        if attrs.get(name)
+    )
+
+
+def _unpack_hfsc_class(payload: memoryview) -> dict[str, Value]:
+    found = attributes(payload)
+    return {name: _CURVE.unpack_from(found[number]) for name, number in _CURVES.items() if number in found}
+
+
+_SFQ = struct.Struct("=IiIIIII")  # quantum, perturb, limit, divisor, flows, depth, headdrop
+_SFQ_RED = bytes(44)  # random early detection inside, which is not offered
+
+
+def _pack_sfq(attrs: Attrs) -> bytes:
+    names = ("quantum", "perturb", "limit", "divisor", "flows", "depth")
+    return _SFQ.pack(*(_number(attrs, name) for name in names), 0) + _SFQ_RED
+
+
+def _unpack_sfq(payload: memoryview) -> dict[str, Value]:
+    quantum, perturb, limit, divisor, flows, depth, _ = _SFQ.unpack_from(payload)
+    return {
+        "quantum": quantum,
+        "perturb": perturb,
+        "limit": limit,
+        "divisor": divisor,
+        "flows": flows,
+        "depth": depth,
+    }
+
+
+_NETEM = struct.Struct("=IIIIII")  # latency, limit, loss, gap, duplicate, jitter
+_PAIR = struct.Struct("=II")  # probability, correlation
+_NETEM_RATE = struct.Struct("=IiIi")
+_REORDER, _CORRUPT, _SLOW, _SLOW64, _LATENCY, _JITTER = 3, 4, 6, 8, 10, 11
+
+
+def _share(percent: int) -> int:
+    return round(percent * _WHOLE / 100)
+
+
+def _percent(share: int) -> int:
+    return round(share * 100 / _WHOLE)
+
+
+def _pack_netem(attrs: Attrs) -> bytes:
+    loss, duplicate = (_share(_number(attrs, name)) for name in ("loss", "duplicate"))
+    rate = _number(attrs, "rate")
+    parts = [
+        _NETEM.pack(0, _number(attrs, "limit", 1000), loss, _number(attrs, "gap"), duplicate, 0),
+        u64(_LATENCY, _number(attrs, "delay") * 1000),
+        u64(_JITTER, _number(attrs, "jitter") * 1000),
+        attr(_REORDER, _PAIR.pack(_share(_number(attrs, "reorder")), 0)),
+        attr(_CORRUPT, _PAIR.pack(_share(_number(attrs, "corrupt")), 0)),
+        attr(_SLOW, _NETEM_RATE.pack(min(rate, _WHOLE), 0, 0, 0)),
+        u64(_SLOW64, rate) if is_wide(rate) else b"",
+    ]
+    return b"".join(parts)
+
+
+def _unpack_netem(payload: memoryview) -> dict[str, Value]:
+    _, limit, loss, gap, duplicate, _ = _NETEM.unpack_from(payload)
+    found = attributes(payload, _NETEM.size)
+    attrs: dict[str, Value] = {"limit": limit, "loss": _percent(loss), "gap": gap, "duplicate": _percent(duplicate)}
+    for name, number in (("delay", _LATENCY), ("jitter", _JITTER)):
+        attrs[name] = int.from_bytes(found.get(number, b""), "little") // 1000
+    for name, number in (("reorder", _REORDER), ("corrupt", _CORRUPT)):
+        attrs[name] = _percent(_PAIR.unpack_from(found[number])[0]) if number in found else 0
+    narrow = _NETEM_RATE.unpack_from(found[_SLOW])[0] if _SLOW in found else 0
+    attrs["rate"] = int.from_bytes(found[_SLOW64], "little") if _SLOW64 in found else narrow
+    return attrs
+
+
+_MQPRIO = struct.Struct("=B16BB32H")  # classes, map, hardware, counts and offsets
+
+
+def _pack_mqprio(attrs: Attrs) -> bytes:
+    queues = _numbers(attrs, "queues", ())
+    counts, offsets = queues[::2], queues[1::2]
+    full = [(*numbers, *(0,) * (16 - len(numbers))) for numbers in (counts, offsets)]
+    priomap = _numbers(attrs, "map", (0,) * 16)
+    return _MQPRIO.pack(_number(attrs, "num_tc", 1), *priomap, int(bool(attrs.get("hw"))), *full[0], *full[1])
+
+
+def _unpack_mqprio(payload: memoryview) -> dict[str, Value]:
+    classes, *rest = _MQPRIO.unpack_from(payload)
+    priomap, hardware, counts, offsets = rest[:16], rest[16], rest[17:33], rest[33:]
+    pairs = zip(counts[:classes], offsets[:classes], strict=True)
+    queues = tuple(number for pair in pairs for number in pair)
+    return {"num_tc": classes, "map": tuple(priomap), "hw": bool(hardware), "queues": queues}
+
+
+QDISCS: Mapping[str, Options] = {
+    "clsact": _nothing(),
+    "ingress": _nothing(),
+    "noqueue": _nothing(),
+    "mq": _nothing(),
+    "pfifo": _FIFO,
+    "bfifo": _FIFO,
+    "prio": Options(_pack_prio, _unpack_prio),
+    "fq_codel": _plain("fq_codel"),
+    "fq": _plain("fq"),
+    "tbf": Options(_pack_tbf, _unpack_tbf),
+    "htb": Options(_pack_htb, _unpack_htb),
+    "hfsc": Options(
+        lambda attrs: _U16.pack(_number(attrs, "default")), lambda payload: {"default": _U16.unpack_from(payload)[0]}
+    ),
+    "sfq": Options(_pack_sfq, _unpack_sfq),
+    "red": Options(pack_red, unpack_red),
+    "netem": Options(_pack_netem, _unpack_netem),
+    "mqprio": Options(_pack_mqprio, _unpack_mqprio),
+}
+CLASSES: Mapping[str, Options] = {
+    "htb": Options(_pack_htb_class, _unpack_htb_class),
+    "hfsc": Options(_pack_hfsc_class, _unpack_hfsc_class),
+}
+assert QDISCS.keys() == KINDS.keys()

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Qdiscs and their classes: RTM_NEWQDISC, RTM_NEWTCLASS and their like.
+
+Those that the kernel puts on a link by itself have no handle, and are left out.
+"""
+
+from collections.abc import Iterator
+
+from netgroupd.kernel import message
+from netgroupd.kernel.message import attr, attributes, text, u32
+from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.rows import blamer, goal, single
+from netgroupd.kernel.tc.qdisc_options import CLASSES, QDISCS
+from netgroupd.kernel.tc.tcmsg import (
+    EGRESS_BLOCK,
+    HEADER,
+    INGRESS_BLOCK,
+    KIND,
+    OPTIONS,
+    RTM_DELQDISC,
+    RTM_DELTCLASS,
+    RTM_GETQDISC,
+    RTM_GETTCLASS,
+    RTM_GETTFILTER,
+    RTM_NEWQDISC,
+    RTM_NEWTCLASS,
+    Place,
+)
+from netgroupd.model.state import Attrs, Object
+from netgroupd.model.tc.filter import block
+from netgroupd.model.tc.handle import handle_number, handle_text
+from netgroupd.model.value import Value
+from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT
+from netgroupd.plan.step import AnyStep, Op
+
+_BLOCKS = {"ingress_block": INGRESS_BLOCK, "egress_block": EGRESS_BLOCK}
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """The qdiscs of the selected hooks; of clsact, whether its other hook has rules too."""
+    asked = message.request(RTM_GETQDISC, message.NLM_F_DUMP, bytes(HEADER.size))
+    found = []
+    for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of qdiscs"):
+        obj = _decode(memoryview(payload), context.names)
+        if obj is None or selection.everything:
+            found += [obj] if obj else []
+        elif obj.key[1] != CLSACT:
+            found += [obj] if (obj.name, ROOT) in selection.hooks else []
+        elif named := {hook for hook in CLSACT_HOOKS if _chosen(obj, hook) in selection.hooks}:
+            others = [hook for hook in CLSACT_HOOKS - named if _has_rules(context, obj, hook)]
+            found.append(obj._replace(attrs={**obj.attrs, "in_use": bool(others)}))
+    return found
+
+
+def _chosen(qdisc: Object, hook: str) -> tuple[str, str]:
+    """How the hook of a qdisc is selected: by its link, or by the block that it shares."""
+    shared = qdisc.attrs.get(f"{hook}_block")
+    return (block(shared), "") if isinstance(shared, int) else (qdisc.name, hook)
+
+
+def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
+    if qdisc.attrs["kind"] == "ingress" and hook == "egress":
+        return False
+    place = Place.of(*_chosen(qdisc, hook), context.names)
+    header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
+    asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header)
+    return bool(context.socket.dump(asked, lambda _kind, _payload: True, "dump of filters"))
+
+
+def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
+    """Where rules are to be looked for: as selected, or wherever some can hang."""
+    if not selection.everything:
+        return selection.hooks
+    found = set()
+    for obj in dump(context, selection):
+        if obj.key[1] == CLSACT:
+            hooks_of_kind = CLSACT_HOOKS if obj.attrs["kind"] == CLSACT else {"ingress"}
+            found |= {_chosen(obj, hook) for hook in hooks_of_kind}
+        else:
+            found |= {(obj.name, str(obj.attrs["handle"])), (obj.name, ROOT)}
+    return frozenset(found)
+
+
+def _decode(payload: memoryview, names: Names) -> Object | None:
+    _, _, _, index, handle, parent, _ = HEADER.unpack_from(payload)
+    where = Place(index, parent).names(names)
+    found = attributes(payload, HEADER.size)
+    kind = bytes(found[KIND]).rstrip(b"\0").decode()
+    if not handle or where is None:
+        return None
+    attrs: dict[str, Value] = {"kind": kind, "handle": handle_text(handle)}
+    if kind in QDISCS and OPTIONS in found:
+        attrs |= QDISCS[kind].unpack(found[OPTIONS])
+    attrs |= {name: int.from_bytes(found[number], "little") for name, number in _BLOCKS.items() if number in found}
+    return Object("qdisc", where, attrs)
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes."""
+    one = single(step)
+    link, parent = one.object.key
+    attrs: Attrs = one.object.attrs if one.op is Op.DELETE else goal(one)
+    handle = handle_number(str(attrs["handle"])) if "handle" in attrs else 0
+    place = Place.of(str(link), str(parent), context.names)
+    if parent == CLSACT:
+        handle = 0xFFFF0000
+    header = HEADER.pack(0, 0, 0, place.ifindex, handle, place.parent, 0)
+    if one.op is Op.DELETE:
+        yield message.request(RTM_DELQDISC, 0, header)
+        return
+    kind = str(attrs["kind"])
+    form = QDISCS[kind]
+    # What was lost meanwhile is made anew, by a change that says why.
+    changes = one.op is Op.CHANGE and not one.why and not form.whole
+    options = form.pack(one.attrs if changes else attrs)
+    how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
+    blocks = (u32(number, attrs[name]) for name, number in _BLOCKS.items() if isinstance(attrs.get(name), int))  # type: ignore[arg-type]
+    yield message.request(
+        RTM_NEWQDISC,
+        message.NLM_F_CREATE | how,
+        header,
+        text(KIND, kind),
+        attr(OPTIONS, options) if options else b"",
+        *blocks,
+    )
+
+
+CODEC = Codec(
+    dump, encode, blamer({(KIND,): "kind", **{(number,): name for name, number in _BLOCKS.items()}}), HEADER.size
+)
+
+
+def dump_classes(context: Context, selection: Selection) -> list[Object]:
+    """The classes of the links whose tree of qdiscs is selected."""
+    links = {where for where, parent in hooks(context, selection) if parent == ROOT}
+    found: list[Object] = []
+    for link in sorted(links):
+        try:
+            index = context.names.index(link)
+        except UnknownLinkError:
+            continue
+        asked = message.request(RTM_GETTCLASS, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, index, 0, 0, 0))
+        told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of classes")
+        found += [obj for payload in told if (obj := _decode_class(memoryview(payload), link))]
+    return found
+
+
+def _decode_class(payload: memoryview, link: str) -> Object | None:
+    _, _, _, _, handle, parent, _ = HEADER.unpack_from(payload)
+    found = attributes(payload, HEADER.size)
+    kind = bytes(found[KIND]).rstrip(b"\0").decode()
+    # A qdisc with classes is the class X:0 of itself.
+    if kind not in CLASSES or OPTIONS not in found or not handle & 0xFFFF:
+        return None
+    over = handle & 0xFFFF0000 if parent == 0xFFFFFFFF else parent
+    attrs: dict[str, Value] = {"kind": kind, "parent": handle_text(over), **CLASSES[kind].unpack(found[OPTIONS])}
+    return Object("tclass", (link, handle_text(handle)), attrs)
+
+
+def encode_class(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes."""
+    one = single(step)
+    link, classid = one.object.key
+    attrs: Attrs = one.object.attrs if one.op is Op.DELETE else goal(one)
+    handle = handle_number(str(classid))
+    parent = handle_number(str(attrs["parent"])) if "parent" in attrs else handle & 0xFFFF0000
+    header = HEADER.pack(0, 0, 0, context.names.index(str(link)), handle, parent, 0)
+    if one.op is Op.DELETE:
+        yield message.request(RTM_DELTCLASS, 0, header)
+        return
+    kind = str(attrs["kind"])
+    how = message.NLM_F_CREATE | (message.NLM_F_EXCL if one.op is Op.CREATE else 0)
+    options = attr(OPTIONS, CLASSES[kind].pack(attrs))
+    yield message.request(RTM_NEWTCLASS, how, header, text(KIND, kind), options)
+
+
+CLASS_CODEC = Codec(dump_classes, encode_class, blamer({(KIND,): "kind"}), HEADER.size)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What links have that nobody configured: one of each kind is made in an empty namespace and read back.
+
+So the defaults are those of the running kernel, and no table of them can be wrong.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.netns import fresh
+from netgroupd.kernel.request import Selection
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.state import NOTHING, Attrs, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.step import AnyStep, Op, Step
+
+Usual: TypeAlias = Mapping[tuple[str, str], Attrs]
+_LOWER = "lower"
+
+
+class _Kernel(Protocol):
+    """What making a sample takes."""
+
+    def dump(self, selection: Selection) -> State:
+        """What there is."""
+
+    def apply(self, steps: Sequence[AnyStep]) -> tuple[Refused, ...]:
+        """Do the steps."""
+
+    def close(self) -> None:
+        """End the conversation."""
+
+
+def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[], _Kernel]) -> Usual:
+    """The attributes that a link has by itself, by its kind and that of its master."""
+    samples: dict[tuple[str, str], Object] = {}
+    for link in links.values():
+        if kind_of(link) in KINDS:
+            master = kind_of(links.get((link.attrs.get("master"),)))
+            samples.setdefault((kind_of(link), master), link)
+    try:
+        with fresh():
+            return _all_made(samples, connect)
+    except PermissionError:  # a confined daemon: then all is said, also what goes without saying
+        return {}
+
+
+def _all_made(samples: Mapping[tuple[str, str], Object], connect: Callable[[], _Kernel]) -> Usual:
+    kernel = connect()
+    try:
+        return {kinds: _made(kernel, number, *kinds, link) for number, (kinds, link) in enumerate(samples.items())}
+    finally:
+        kernel.close()
+
+
+def _made(kernel: _Kernel, number: int, kind: str, master: str, like: Object) -> Attrs:
+    name, above = f"sample{number}", f"master{number}"
+    if any(kernel.apply([step]) for step in _steps(name, above, kind, master, like)):
+        return NOTHING
+    made = kernel.dump(Selection(everything=True)).link(name)
+    return {attr: value for attr, value in made.attrs.items() if attr not in _told(kind, like)} if made else NOTHING
+
+
+def _told(kind: str, like: Object) -> Attrs:
+    """What a tunnel cannot be made without although no row requires it, for it may be either of two."""
+    told = {attr: like.attrs.get(attr) for attr in ("id", "external") if attr not in KINDS[kind].required}
+    return {attr: value for attr, value in told.items() if value}
+
+
+def _steps(name: str, above: str, kind: str, master: str, like: Object) -> Iterator[Step]:
+    needed = {attr: like.attrs[attr] for attr in KINDS[kind].required if attr in like.attrs}
+    needed |= _told(kind, like)
+    if KINDS[kind].lower:
+        yield _create(f"{_LOWER}{name}", {"kind": "dummy"})
+        needed["link"] = f"{_LOWER}{name}"
+    sample = _create(name, {"kind": kind, **needed})
+    yield sample
+    if master:
+        table: dict[str, Value] = {"table": 4000} if master == "vrf" else {}
+        yield _create(above, {"kind": master, **table})
+        yield Step(Op.CHANGE, sample.after, sample.after, {"master": above})
+
+
+def _create(name: str, attrs: Mapping[str, Value]) -> Step:
+    made = Object("link", (name,), attrs)
+    return Step(Op.CREATE, None, made, attrs)
+
+
+def differing_from(usual: Attrs, attrs: Attrs, ignore: Iterable[str]) -> dict[str, Value]:
+    """The attributes that somebody set to what they are not by themselves."""
+    skipped = frozenset(ignore)
+    return {
+        name: value
+        for name, value in attrs.items()
+        if name not in skipped and value is not None and (name not in usual or usual[name] != value)
+    }
