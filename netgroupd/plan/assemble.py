@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""(desired, actual) -> plan: compare, order, coalesce."""
+
+from netgroupd.errors import ConfigError
+from netgroupd.model.state import State
+from netgroupd.plan.coalesce import Abilities, coalesce
+from netgroupd.plan.diff import diff
+from netgroupd.plan.link import Owned
+from netgroupd.plan.order import order
+from netgroupd.plan.step import Plan
+
+_BRIDGE_PORTS = 1023
+
+
+def assemble(desired: State, actual: State, owned: Owned, abilities: Abilities = Abilities()) -> Plan:  # noqa: B008  # frozen
+    """Plan what turns ``actual`` into ``desired``.
+
+    Raises:
+        ConfigError: No step could, as for hardware that is not there.
+    """
+    changes = diff(desired, actual, owned)
+    if changes.problems:
+        raise ConfigError(changes.problems)
+    steps = coalesce(order(changes, desired, actual), desired, actual, abilities)
+    names = {group.id: group.name for group in desired.groups.values()}
+    return Plan(steps, changes.warnings + _crowded(desired), names)
+
+
+def _crowded(desired: State) -> tuple[str, ...]:
+    """Say which bridges are asked to have more ports than a bridge can."""
+    ports: dict[str, int] = {}
+    for port in desired.of("link").values():
+        if master := port.attrs.get("master"):
+            ports[str(master)] = ports.get(str(master), 0) + 1
+    return tuple(
+        f"{name} is to have {count} ports, and a bridge takes {_BRIDGE_PORTS}"
+        for name, count in ports.items()
+        if count > _BRIDGE_PORTS and (link := desired.link(name)) and link.attrs.get("kind") == "bridge"
+    )

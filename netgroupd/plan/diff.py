@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""(desired, actual) -> the changes between them, not yet in order.
+
+What is owned and not wanted is deleted (hardware is let go), what is wanted and
+missing is created, what the kernel will lose on the way is made again, and what
+cannot change in place is deleted and created, with the reason.  What is not
+owned and not wanted is not looked at.  Linear.
+"""
+
+from typing import NamedTuple
+
+from netgroupd.errors import Problem
+from netgroupd.model import CLASSES
+from netgroupd.model.attr import Change
+from netgroupd.model.state import Object, State
+from netgroupd.plan.compare import UNOWNED, differing, hardest
+from netgroupd.plan.fate import Fate, Losses
+from netgroupd.plan.link import Owned, diff_links
+from netgroupd.plan.step import Op, Step
+
+# Lost nexthops and addresses take routes along, and qdiscs what hangs on them.
+_FIRST = ("address", "nexthop", "qdisc")
+_LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan"})
+_DEFAULT_VID = 1
+_UNCHANGEABLE = frozenset({"rule"})  # one that is there by another hand is as good
+
+
+class Changes(NamedTuple):
+    """What differs; ``cycled`` are the links that must go down meanwhile."""
+
+    steps: tuple[Step, ...] = ()
+    cycled: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+    fate: Fate = Fate({}, {}, {})
+
+
+def diff(desired: State, actual: State, owned: Owned) -> Changes:
+    """Find what turns ``actual`` into ``desired``."""
+    links = diff_links(desired, actual, owned)
+    losses = Losses(links.fate, actual)
+    run = _Run(desired, actual, owned, losses)
+    steps = links.steps
+    for cls in _FIRST:
+        found = run.of(cls)
+        if deleted := [step.before for step in found if step.op is Op.DELETE and step.before]:
+            losses.deleted(cls, deleted, actual)
+            found = run.of(cls)
+        steps += found
+    for cls in CLASSES:
+        if cls != "link" and cls not in _FIRST:
+            steps += run.of(cls)
+    return Changes(tuple(steps), links.cycled, tuple(links.problems), tuple(links.warnings), links.fate)
+
+
+class _Run:
+    """One comparison, class by class."""
+
+    def __init__(self, desired: State, actual: State, owned: Owned, losses: Losses) -> None:
+        self.desired = desired
+        self.actual = actual
+        self.owned = owned
+        self.losses = losses
+        self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in _LISTS_OF_LINKS}
+
+    def of(self, cls: str) -> list[Step]:
+        """The changes to the objects of one class; deletions first, in reverse order."""
+        wants, haves = self.desired.of(cls), self.actual.of(cls)
+        doomed = [obj for key, obj in haves.items() if key not in wants and self._is_to_go(obj)]
+        steps = [Step(Op.DELETE, obj, None) for obj in reversed(doomed)]
+        for key, want in wants.items():
+            have = haves.get(key)
+            if have is None:
+                steps.append(Step(Op.CREATE, None, want, want.attrs))
+            elif why := self.losses.why(have):
+                steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
+            elif UNOWNED in have.attrs and cls not in _UNCHANGEABLE:
+                steps.append(Step(Op.CHANGE, have, want, want.attrs, "it is there, and becomes netgroupd's"))
+            elif attrs := differing(want, have):
+                change, name = hardest(want, attrs, have.attrs)
+                if change is Change.RECREATE:
+                    why = f"{cls} {name} cannot change in place"
+                    steps.append(Step(Op.DELETE, have, None, why=why))
+                    steps.append(Step(Op.CREATE, None, want, want.attrs, why))
+                else:
+                    steps.append(Step(Op.CHANGE, have, want, attrs))
+        return steps
+
+    def _is_to_go(self, obj: Object) -> bool:
+        if obj.cls == "sysctl" or self.losses.goes_by_itself(obj):
+            return False  # what a sysctl was before nobody knows
+        if obj.cls == "qdisc" and obj.attrs.get("in_use"):
+            return False  # its other hook has rules that are not netgroupd's
+        return obj.cls not in _LISTS_OF_LINKS or self._is_listed(obj)
+
+    def _is_listed(self, obj: Object) -> bool:
+        """Whether the entries of this link are netgroupd's to give."""
+        link = self.actual.link(obj.name)
+        if obj.cls == "bridge_vlan" and link and obj.key[1] == self._default_vid(link):
+            return False
+        return obj.name in self.listed[obj.cls] or (link is not None and self.owned.has(link))
+
+    def _default_vid(self, link: Object) -> object:
+        """The VLAN that a bridge puts every port into by itself."""
+        bridge = self.actual.link(str(link.attrs.get("master"))) or link
+        return bridge.attrs.get("vlan_default_pvid", _DEFAULT_VID)

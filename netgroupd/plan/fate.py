@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the kernel takes away by itself when links go, go down, or change masters.
+
+Facts of the kernel as a table, so that the plan makes again what it will lose
+and does not delete what goes anyway.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.hooks import Hook, hangs_on_one_of, swept
+
+# These are unregistered together with the link below them; tunnels are not.
+_FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "ipoib", "rmnet"})
+
+# Lost when the link goes down or changes its layer-3 master.  IPv4 addresses
+# stay, IPv6 ones stay only under keep_addr_on_down, which nobody sets.
+_LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
+_LOST_WITH_BRIDGE = frozenset({"fdb", "bridge_vlan"})
+
+
+class Fate(NamedTuple):
+    """Links by name, each with the reason: gone, gone down meanwhile, or out of their bridge."""
+
+    gone: dict[str, str]
+    cycled: dict[str, str]
+    moved: dict[str, str]
+
+    def __bool__(self) -> bool:
+        return bool(self.gone or self.cycled or self.moved)
+
+
+def followers(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
+    """All links that vanish with ``names``, each with the one that takes it along."""
+    above = _above(links)
+    seen = set(names)
+    waiting = list(seen)
+    while waiting:
+        lower = waiting.pop()
+        for upper in above.get(lower, ()):
+            if upper not in seen:
+                seen.add(upper)
+                waiting.append(upper)
+                yield upper, lower
+
+
+def _above(links: Mapping[Key, Object]) -> dict[str, list[str]]:
+    above: dict[str, list[str]] = defaultdict(list)
+    for link in links.values():
+        kind = kind_of(link)
+        if kind in _FOLLOWS_LOWER and (lower := link.attrs.get("link")):
+            above[str(lower)].append(link.name)
+        if kind == "veth" and (peer := peer_of(link)):
+            above[peer].append(link.name)
+    return above
+
+
+def peer_of(link: Object) -> str:
+    """The other end of a veth pair, where it is known."""
+    return str(link.attrs.get("peer") or "")
+
+
+def carried_down(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
+    """The VLANs that go down and up together with the links below them."""
+    for upper, lower in followers(names, {key: link for key, link in links.items() if kind_of(link) == "vlan"}):
+        if not links[(upper,)].attrs.get("loose_binding"):
+            yield upper, lower
+
+
+def hangs_on(obj: Object) -> tuple[str, ...]:
+    """The names of the links without which ``obj`` cannot be."""
+    if obj.cls == "route":
+        hops = obj.attrs.get("nexthops") or ()
+        assert isinstance(hops, tuple)
+        devices = [obj.attrs.get("dev"), *(hop.get("dev") for hop in hops if isinstance(hop, Mapping))]
+        return tuple(str(name) for name in devices if name)
+    if obj.cls == "nexthop":
+        return (str(obj.attrs["dev"]),) if obj.attrs.get("dev") else ()
+    if obj.cls == "sysctl":
+        parts = str(obj.key[0]).split("/")
+        return (parts[3],) if len(parts) > 4 and parts[2] in ("conf", "neigh") else ()
+    return () if obj.cls == "rule" else (str(obj.key[0]),)
+
+
+class Losses:
+    """Which actual objects the kernel drops, given the fate of the links and what is deleted."""
+
+    def __init__(self, fate: Fate, actual: State) -> None:
+        self._fate = fate
+        self._secondaries: dict[Key, str] = {}
+        self._emptied: dict[str, str] = {}
+        self._sources: dict[str, str] = {}
+        self._nexthops: dict[Value, str] = {}
+        self._deleted_nexthops: set[Value] = set()
+        self._parents: frozenset[Hook] = frozenset()
+        if fate:
+            self._follow_nexthops(actual)
+
+    def __bool__(self) -> bool:
+        return bool(self._fate or self._sources or self._nexthops or self._parents)
+
+    def deleted(self, cls: str, deleted: list[Object], actual: State) -> None:
+        """Note that objects of a class on which others depend are to be deleted."""
+        if cls == "nexthop":
+            self._nexthops.update({obj.key[0]: f"nexthop {obj.key[0]} is deleted" for obj in deleted})
+            self._deleted_nexthops.update(obj.key[0] for obj in deleted)
+            self._follow_nexthops(actual)
+            return
+        if cls == "qdisc":
+            self._parents = swept(deleted, actual)
+            return
+        self._sources = {_plain(obj): f"{obj.key[1]} is deleted" for obj in deleted}
+        self._follow_addresses({obj.key: obj for obj in deleted if _is_ipv4(obj)}, actual)
+
+    def _follow_addresses(self, going: dict[Key, Object], actual: State) -> None:
+        subnets: dict[tuple[str, str], list[Object]] = defaultdict(list)
+        for obj in actual.of("address").values():
+            if _is_ipv4(obj):
+                subnets[obj.name, _subnet(str(obj.key[1]))].append(obj)
+        kept = {link for (link, _), found in subnets.items() if any(obj.key not in going for obj in found)}
+        names = {obj.name for obj in going.values()} - kept
+        self._emptied = {name: f"{name} has no address for a moment" for name in names}
+        # The first address of a subnet takes its secondaries along, unless
+        # promote_secondaries is set, which differs from host to host.
+        for first, *others in subnets.values():
+            if first.key in going:
+                self._secondaries.update({obj.key: f"it goes with {first.key[1]}" for obj in others})
+
+    def _follow_nexthops(self, actual: State) -> None:
+        lost = self._nexthops
+        groups = []
+        for obj in actual.of("nexthop").values():
+            if reason := self._by_links(obj):
+                lost[obj.key[0]] = reason
+            if obj.attrs.get("group"):
+                groups.append(obj)
+        for obj in groups:
+            members = obj.attrs["group"]
+            assert isinstance(members, tuple)
+            ids = [member.get("id") for member in members if isinstance(member, Mapping)]
+            if gone := [number for number in ids if number in lost]:
+                lost[obj.key[0]] = lost[gone[0]]
+
+    def goes_by_itself(self, obj: Object) -> bool:
+        """Whether the kernel deletes ``obj`` together with its links or its qdisc, without being told."""
+        if self._parents and hangs_on_one_of(obj, self._parents):
+            return True
+        names = hangs_on(obj) if self._fate.gone else ()
+        return bool(names) and all(name in self._fate.gone for name in names)
+
+    def why(self, obj: Object) -> str:
+        """Why ``obj`` will be lost; "" if it stays."""
+        if not self:
+            return ""
+        if obj.cls == "address":
+            return self._secondaries.get(obj.key) or self._by_links(obj)
+        if obj.cls == "nexthop":
+            # One that is deleted on purpose is not lost: its own comparison says what becomes of it.
+            return "" if obj.key[0] in self._deleted_nexthops else self._nexthops.get(obj.key[0], "")
+        if obj.cls == "route":
+            return self._route(obj)
+        if self._parents and hangs_on_one_of(obj, self._parents):
+            return "its qdisc is deleted"
+        return self._by_links(obj)
+
+    def _route(self, obj: Object) -> str:
+        if reason := self._nexthops.get(obj.attrs.get("nhid")):
+            return reason
+        if reason := self._sources.get(str(obj.attrs.get("src"))):
+            return reason
+        if obj.key[0] == "inet":
+            for name in hangs_on(obj):
+                if name in self._emptied:
+                    return self._emptied[name]
+        return self._by_links(obj)
+
+    def _by_links(self, obj: Object) -> str:
+        fate = self._fate
+        for name in hangs_on(obj):
+            if name in fate.gone:
+                return fate.gone[name]
+            if name in fate.cycled and _dies_when_down(obj):
+                return fate.cycled[name]
+            if name in fate.moved and obj.cls in _LOST_WITH_BRIDGE and obj.key[3:4] != ("self",):
+                return fate.moved[name]
+        return ""
+
+
+def _dies_when_down(obj: Object) -> bool:
+    if obj.cls == "address":
+        return not _is_ipv4(obj)
+    return obj.cls in _LOST_WHEN_DOWN and obj.key[0] != "mpls"
+
+
+def _is_ipv4(address: Object) -> bool:
+    return ":" not in str(address.key[1])
+
+
+def _plain(address: Object) -> str:
+    return str(address.key[1]).partition("/")[0]
+
+
+def _subnet(text: str) -> str:
+    """10.1.2.3/24 as a text that all addresses of that network share."""
+    address, _, length = text.partition("/")
+    parts = [int(part) for part in address.split(".")]
+    number = (parts[0] << 24) | (parts[1] << 16) | (parts[2] << 8) | parts[3]
+    return f"{number >> (32 - int(length))}/{length}"

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Texts that differ by numbers -> the few patterns that stand for all of them.
+
+A row is a name and texts that go with it.  Numbers in the name span a space;
+numbers, MACs and addresses in the other texts are followed as long as they grow
+evenly with it.  Rows that fill a product of ranges become one pattern; what is
+no product becomes several, and nothing is ever claimed that is not there.
+Linear but for sorting.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from netgroupd.model.value import ip_bytes, ip_text
+
+_NUMBER = re.compile(r"([0-9]+)")
+_TOKEN = re.compile(
+    r"\[[0-9,/-]+\]"  # a range is what it is
+    r"|(?<![0-9a-z:.])(?P<mac>(?:[0-9a-f]{2}:){5}[0-9a-f]{2})(?![0-9a-z:])"
+    r"|(?<![0-9a-z:.])(?P<ip6>[0-9a-f]*:[0-9a-f:]*:[0-9a-f:]*)(?![0-9a-z.])"
+    r"|(?<![0-9a-z.])(?P<ip4>[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)(?![0-9a-z.])"
+    r"|(?P<number>[0-9]+)"
+)
+
+Row: TypeAlias = tuple[str, ...]
+_Point: TypeAlias = tuple[int, ...]
+_Skeleton: TypeAlias = tuple[str, ...]
+
+
+class Term(NamedTuple):
+    """A value in a text: a base, and by how much it grows with each dimension of the name."""
+
+    form: str
+    base: int
+    strides: tuple[tuple[int, int], ...] = ()
+
+    def at(self, point: Sequence[int]) -> int:
+        """The value at one point of the space."""
+        return self.base + sum(stride * point[dimension] for dimension, stride in self.strides)
+
+
+Piece: TypeAlias = "str | Term"
+
+
+class Pattern(NamedTuple):
+    """Texts with the terms that vary, and the values that each dimension takes."""
+
+    fields: tuple[tuple[Piece, ...], ...]
+    dimensions: tuple[tuple[int, ...], ...]
+    size: int
+
+    def first(self) -> tuple[str, ...]:
+        """The texts of the lowest point."""
+        return self.at([values[0] for values in self.dimensions])
+
+    def last(self) -> tuple[str, ...]:
+        """The texts of the highest point."""
+        return self.at([values[-1] for values in self.dimensions])
+
+    def at(self, point: Sequence[int]) -> tuple[str, ...]:
+        """The texts of one point."""
+        return tuple(
+            "".join(piece if isinstance(piece, str) else form_text(piece.form, piece.at(point)) for piece in field)
+            for field in self.fields
+        )
+
+
+def form_text(form: str, value: int) -> str:
+    """A value as it is written: a number of some width, a MAC or an address."""
+    if form == "mac":
+        return value.to_bytes(6, "big").hex(":")
+    if form in ("ip4", "ip6"):
+        return ip_text(value.to_bytes(4 if form == "ip4" else 16, "big"))
+    return f"{value:0{form}}" if form else str(value)
+
+
+def _name_tokens(text: str) -> tuple[_Skeleton, _Point]:
+    """The skeleton of a name (texts and widths in turn) and its numbers."""
+    parts = _NUMBER.split(text)
+    numbers = parts[1::2]
+    if any(number[0] == "0" and number != "0" for number in numbers):
+        widths = [str(len(number)) if number[0] == "0" and number != "0" else "" for number in numbers]
+    else:
+        widths = _NO_WIDTHS[: len(numbers)]
+    return (*parts[::2], *widths), tuple(map(int, numbers))
+
+
+_NO_WIDTHS = [""] * 64  # more numbers than a name has characters
+
+
+def _tokens(text: str) -> tuple[_Skeleton, list[int]]:
+    """The skeleton of another text (texts and forms in turn) and its values."""
+    texts, forms, values, end = [], [], [], 0
+    for match in _TOKEN.finditer(text):
+        form = str(match.lastgroup)
+        if match.lastgroup is None:
+            continue
+        try:
+            value, form = _value(form, match[0])
+        except ValueError:
+            continue
+        texts.append(text[end : match.start()])
+        forms.append(form)
+        values.append(value)
+        end = match.end()
+    texts.append(text[end:])
+    return (*texts, *forms), values
+
+
+def _value(form: str, text: str) -> tuple[int, str]:
+    if form == "mac":
+        return int(text.replace(":", ""), 16), form
+    if form in ("ip4", "ip6"):
+        payload = ip_bytes(text)
+        if ip_text(payload) != text:
+            raise ValueError(text)  # written otherwise, it must stay so
+        return int.from_bytes(payload, "big"), form
+    return int(text), str(len(text)) if text[0] == "0" and len(text) > 1 else ""
+
+
+def fold(rows: Iterable[Row], *, exact: bool = True) -> list[Pattern]:
+    """Fold ``rows``; where not ``exact``, values without any rule do not keep rows apart."""
+    groups: dict[tuple[_Skeleton, ...], list[tuple[_Point, _Point]]] = defaultdict(list)
+    known: dict[Row, tuple[tuple[_Skeleton, ...], _Point]] = {}  # most rows have the same texts
+    for name, *texts in rows:
+        skeleton, point = _name_tokens(name)
+        rest = tuple(texts)
+        if (found := known.get(rest)) is None:
+            found = known[rest] = _all_tokens(rest)
+        groups[(skeleton, *found[0])].append((point, found[1]))
+    patterns: list[Pattern] = []
+    for skeletons, alike in groups.items():
+        patterns += _fold_alike(skeletons, alike, exact)
+    return patterns
+
+
+def _all_tokens(texts: Row) -> tuple[tuple[_Skeleton, ...], _Point]:
+    found = [_tokens(text) for text in texts]
+    return tuple(skeleton for skeleton, _ in found), tuple(value for _, values in found for value in values)
+
+
+def _fold_alike(skeletons: tuple[_Skeleton, ...], rows: list[tuple[_Point, _Point]], exact: bool) -> Iterator[Pattern]:
+    """Fold rows that differ in their numbers only."""
+    points = [point for point, _ in rows]
+    columns = [list(column) for column in zip(*(values for _, values in rows), strict=True)]
+    rules = [_follow(points, column) for column in columns]
+    loose = [not exact and _is_loose(rest) for _, rest in rules]
+    apart = [rest for (_, rest), ignored in zip(rules, loose, strict=True) if not ignored]
+    by_rest: dict[_Point, list[int]] = defaultdict(list)
+    for number in range(len(rows)):
+        by_rest[tuple(column[number] for column in apart)].append(number)
+    for found in by_rest.values():
+        first = found[0]
+        terms = [
+            Term("", columns[index][first]) if loose[index] else Term("", rest[first], strides)
+            for index, (strides, rest) in enumerate(rules)
+        ]
+        for dimensions in _products([points[number] for number in found]):
+            count = 1
+            for values in dimensions:
+                count *= len(values)
+            copies = len(found) // count if not points[0] else 1
+            yield Pattern(_fields(skeletons, terms, len(points[0])), dimensions, count * copies)
+
+
+def _is_loose(rest: list[int]) -> bool:
+    return len(set(rest)) > max(4, len(rest) // 4)
+
+
+def _follow(points: list[_Point], column: list[int]) -> tuple[tuple[tuple[int, int], ...], list[int]]:
+    """By how much a column grows with each dimension, and what is left of it."""
+    strides = []
+    rest = column
+    different = len(set(rest))
+    for dimension in range(len(points[0]) - 1, -1, -1):
+        if different == 1:
+            break
+        stride = _stride(points, rest, dimension)
+        if not stride:
+            continue
+        left = [value - stride * point[dimension] for value, point in zip(rest, points, strict=True)]
+        remaining = len(set(left))
+        if remaining < different:
+            strides.append((dimension, stride))
+            rest, different = left, remaining
+    return tuple(strides), rest
+
+
+def _stride(points: list[_Point], column: list[int], dimension: int) -> int:
+    """The growth between the first two rows that differ in one dimension only; 0 if it is none."""
+    seen: dict[_Point, tuple[int, int]] = {}
+    for point, value in zip(points, column, strict=True):
+        others = point[:dimension] + point[dimension + 1 :]
+        before = seen.setdefault(others, (point[dimension], value))
+        distance = point[dimension] - before[0]
+        if distance:
+            growth, uneven = divmod(value - before[1], distance)
+            return 0 if uneven else growth
+    return 0
+
+
+def _products(points: list[_Point]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Cut a set of points into products of values, one set of values for each dimension."""
+    if not points[0]:
+        yield ()
+        return
+    by_front: dict[_Point, set[int]] = defaultdict(set)
+    for point in points:
+        by_front[point[:-1]].add(point[-1])
+    by_values: dict[tuple[int, ...], list[_Point]] = defaultdict(list)
+    for front, values in by_front.items():
+        by_values[tuple(sorted(values))].append(front)
+    for common, fronts in by_values.items():
+        for rest in _products(fronts):
+            yield (*rest, common)
+
+
+def _fields(skeletons: Sequence[_Skeleton], terms: list[Term], dimensions: int) -> tuple[tuple[Piece, ...], ...]:
+    """Put the terms between the texts of the skeletons."""
+    own = [Term("", 0, ((dimension, 1),)) for dimension in range(dimensions)]
+    waiting = iter([*own, *terms])
+    fields = []
+    for skeleton in skeletons:
+        texts, forms = skeleton[: len(skeleton) // 2 + 1], skeleton[len(skeleton) // 2 + 1 :]
+        pieces: list[Piece] = [texts[0]]
+        for form, text in zip(forms, texts[1:], strict=True):
+            pieces += [next(waiting)._replace(form=form), text]
+        fields.append(tuple(piece for piece in pieces if piece != ""))
+    return tuple(fields)
+
+
+def range_text(values: Sequence[int], width: str = "") -> str:
+    """Sorted numbers as the inside of brackets: 1-6, 1,3,10-20 or 0-100/10."""
+    parts = []
+    start = 0
+    while start < len(values):
+        step = values[start + 1] - values[start] if start + 1 < len(values) else 1
+        end = start
+        while end + 1 < len(values) and values[end + 1] - values[end] == step:
+            end += 1
+        if end - start < 2 and step != 1:
+            end = start
+        first, last = form_text(width, values[start]), form_text(width, values[end])
+        parts.append(first if end == start else f"{first}-{last}" + (f"/{step}" if step != 1 else ""))
+        start = end + 1
+    return ",".join(parts)
+
+
+def name_text(pattern: Pattern) -> str:
+    """The name with its ranges: swp[1-6].[1000-1099]."""
+    text = ""
+    for piece in pattern.fields[0]:
+        if isinstance(piece, str):
+            text += piece
+            continue
+        values = pattern.dimensions[piece.strides[0][0]]
+        text += form_text(piece.form, values[0]) if len(values) == 1 else f"[{range_text(values, piece.form)}]"
+    return text
+
+
+def field_text(pattern: Pattern, number: int) -> str:
+    """One of the other texts: {2} stands for the second range, other growth is shown by its ends."""
+    text = ""
+    for piece in pattern.fields[number]:
+        if isinstance(piece, str):
+            text += piece
+            continue
+        low = [values[0] for values in pattern.dimensions]
+        high = [values[-1] for values in pattern.dimensions]
+        moving = [(dimension, stride) for dimension, stride in piece.strides if low[dimension] != high[dimension]]
+        if not moving:
+            text += form_text(piece.form, piece.at(low))
+        elif len(moving) == 1 and moving[0][1] == 1 and piece.at(low) == low[moving[0][0]]:
+            text += f"{{{_ordinal(pattern, moving[0][0])}}}"
+        else:
+            text += f"{form_text(piece.form, piece.at(low))}…{form_text(piece.form, piece.at(high))}"
+    return text
+
+
+def _ordinal(pattern: Pattern, dimension: int) -> int:
+    """The number of a range among the ranges that are shown."""
+    return sum(len(values) > 1 for values in pattern.dimensions[: dimension + 1])
+
+
+def fold_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names as ranges, in the order in which they came."""
+    return tuple(name_text(pattern) for pattern in fold((name,) for name in names))

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which hooks of traffic control a configuration names, and what a qdisc takes along when it goes.
+
+A hook is a link (or a shared block) and the parent that rules hang on; "root"
+stands for the tree of qdiscs and classes below the root of a link.  A hook that
+is named is owned as a whole.
+"""
+
+from collections.abc import Iterable
+
+from netgroupd.model.state import Object, State
+from netgroupd.model.tc.filter import block
+
+Hook = tuple[str, str]
+ROOT = "root"
+CLSACT = "clsact"
+CLSACT_HOOKS = frozenset({"ingress", "egress"})
+# What hangs on a qdisc goes with it.
+ON_QDISCS = frozenset({"qdisc", "tclass", "chain", "filter"})
+
+
+def hooks_of(state: State) -> frozenset[Hook]:
+    """Every hook that ``state`` speaks of."""
+    hooks = {(str(key[0]), str(key[1])) for cls in ("filter", "chain") for key in state.of(cls)}
+    for qdisc in state.of("qdisc").values():
+        if qdisc.key[1] != CLSACT:
+            hooks.add((qdisc.name, ROOT))
+            if qdisc.attrs.get("handle"):
+                hooks.add((qdisc.name, str(qdisc.attrs["handle"])))
+            continue
+        named = qdisc.attrs.get("hooks") or ()
+        assert isinstance(named, tuple)
+        for hook in map(str, named):
+            shared = qdisc.attrs.get(f"{hook}_block")
+            hooks.add((block(shared), "") if isinstance(shared, int) else (qdisc.name, hook))
+    return frozenset(hooks)
+
+
+def parents_of(qdisc: Object) -> frozenset[Hook]:
+    """What stands, as (link, major number or hook), for everything that hangs on ``qdisc``."""
+    if qdisc.key[1] == CLSACT:
+        return frozenset((qdisc.name, hook) for hook in CLSACT_HOOKS)
+    handle = str(qdisc.attrs.get("handle") or "")
+    return frozenset({(qdisc.name, _major(handle))}) if handle else frozenset()
+
+
+def hangs_on_one_of(obj: Object, parents: Iterable[Hook]) -> bool:
+    """Whether an object of traffic control hangs on one of the qdiscs that ``parents`` stand for."""
+    return obj.cls in ON_QDISCS and (obj.name, _major(str(obj.key[1]))) in parents
+
+
+def swept(deleted: Iterable[Object], state: State) -> frozenset[Hook]:
+    """The parents that are gone once ``deleted`` qdiscs are: their own, and those of the qdiscs inside them."""
+    parents = {hook for qdisc in deleted for hook in parents_of(qdisc)}
+    more = parents
+    while more:
+        inside = (qdisc for qdisc in state.of("qdisc").values() if hangs_on_one_of(qdisc, more))
+        more = {hook for qdisc in inside for hook in parents_of(qdisc)} - parents
+        parents |= more
+    return frozenset(parents)
+
+
+class Queues:
+    """How deep qdiscs and classes are in the tree of their link; 0 at its root."""
+
+    def __init__(self, *states: State) -> None:
+        self._parents: dict[Hook, str] = {}
+        self._classes: dict[Hook, str] = {}
+        for state in states:
+            for qdisc in state.of("qdisc").values():
+                self._parents[qdisc.name, _major(str(qdisc.attrs.get("handle") or ""))] = str(qdisc.key[1])
+            for tclass in state.of("tclass").values():
+                self._classes[tclass.name, str(tclass.key[1])] = str(tclass.attrs.get("parent") or "")
+
+    def depth(self, obj: Object) -> int:
+        """How many qdiscs and classes are above ``obj``."""
+        link, seen = obj.name, set[str]()
+        above = str(obj.attrs.get("parent") or "") if obj.cls == "tclass" else str(obj.key[1])
+        while above and above not in (ROOT, CLSACT) and above not in seen:
+            seen.add(above)
+            major, _, minor = above.partition(":")
+            above = self._classes.get((link, above), f"{major}:") if minor else self._parents.get((link, major), "")
+        return len(seen)
+
+
+def _major(handle: str) -> str:
+    return handle.partition(":")[0]

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""(desired, actual) links -> which are created, changed, recreated, deleted or let go.
+
+The fate of a link decides over everything on it, so links are compared first:
+what goes takes the links above it along, and what is wanted of those is made
+again.
+"""
+
+from typing import NamedTuple
+
+from netgroupd.errors import Problem
+from netgroupd.model.attr import Change
+from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
+from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import differing, hardest, kind_of
+from netgroupd.plan.fate import Fate, carried_down, followers, peer_of
+from netgroupd.plan.step import Op, Step
+
+_NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
+_TAKES_DOWN = frozenset({"bond", "team"})  # the ports that they let go
+
+
+class Owned(NamedTuple):
+    """The ids of the groups whose links are netgroupd's, besides those of its own range."""
+
+    groups: frozenset[int] = frozenset()
+
+    def has(self, link: Object) -> bool:
+        """Whether a link of the kernel is netgroupd's."""
+        group = link.attrs.get("group")
+        return isinstance(group, int) and (group in self.groups or group & GROUP_MASK == GROUP_BASE)
+
+
+class LinkChanges(NamedTuple):
+    """What differs between links; ``cycled`` are those that must go down meanwhile."""
+
+    steps: list[Step]
+    fate: Fate
+    cycled: frozenset[str]
+    problems: list[Problem]
+    warnings: list[str]
+
+
+def diff_links(desired: State, actual: State, owned: Owned) -> LinkChanges:
+    """Find what turns the actual links into the desired ones."""
+    return _Comparison(desired, actual, owned).result()
+
+
+class _Comparison:
+    """One run over all links; the lists fill as it goes."""
+
+    def __init__(self, desired: State, actual: State, owned: Owned) -> None:
+        self.want = desired.of("link")
+        self.have = actual.of("link")
+        self.owned = owned
+        self.created: list[Step] = []
+        self.changed: dict[str, dict[str, Value]] = {}
+        self.let_go: list[Step] = []
+        self.fate = Fate({}, {}, {})
+        self.replaced: dict[str, str] = {}
+        self.down: set[str] = set()
+        self.problems: list[Problem] = []
+        self.warnings: list[str] = []
+
+    def result(self) -> LinkChanges:
+        for key, want in self.want.items():
+            have = self.have.get(key)
+            if have is None:
+                self._create(want)
+            elif attrs := self._differing(want, have):
+                self._change(want, have, attrs)
+        for key, have in self.have.items():
+            if key not in self.want and self.owned.has(have):
+                self._drop(have)
+        self._take_along()
+        self._reattach()
+        self._release()
+        for name, attrs in self.changed.items():
+            self._note_fate(name, attrs)
+        for upper, lower in carried_down(list(self.fate.cycled), self.have):
+            self.fate.cycled.setdefault(upper, self.fate.cycled[lower])
+        return LinkChanges(self._steps(), self.fate, frozenset(self.down), self.problems, self.warnings)
+
+    def _differing(self, want: Object, have: Object) -> dict[str, Value]:
+        """What differs; a port that its master's description does not name any more is none."""
+        attrs = differing(want, have)
+        master = have.attrs.get("master")
+        if master and "master" not in want.attrs and (master,) in self.want:
+            attrs = {**attrs, "master": None}
+        return attrs
+
+    def _create(self, want: Object) -> None:
+        if not kind_of(want):
+            self._problem(want, f"there is no link {want.name!r}", "give it a kind, if it is to be made")
+        self.created.append(Step(Op.CREATE, None, want, want.attrs))
+
+    def _change(self, want: Object, have: Object, attrs: dict[str, Value]) -> None:
+        change, name = hardest(want if "kind" in want.attrs else have, attrs, have.attrs)
+        if change is Change.RECREATE:
+            self._recreate(want, have, name)
+            return
+        self.changed[want.name] = attrs
+        if change is Change.DOWN and have.attrs.get("up"):
+            self._cycle(want.name, f"{want.name} goes down for `{name}` to change")
+
+    def _recreate(self, want: Object, have: Object, name: str) -> None:
+        kind = kind_of(have)
+        if not kind or not self.owned.has(have):
+            whose = f"a link of kind {kind} that is not netgroupd's" if kind else "hardware"
+            self._problem(
+                want,
+                f"{want.name!r} exists, is {whose}, and its `{name}` cannot change in place",
+                "use another name, or delete it first",
+            )
+            return
+        why = f"{kind} {name} cannot change in place"
+        self.replaced[want.name] = why
+        self.fate.gone[want.name] = f"{want.name} is recreated"
+
+    def _drop(self, have: Object) -> None:
+        if kind_of(have):
+            self.fate.gone[have.name] = f"{have.name} is deleted"
+            return
+        free: dict[str, Value] = {"group": 0}
+        after = have._replace(attrs={**have.attrs, **free})
+        self.let_go.append(Step(Op.CHANGE, have, after, free, "no file mentions it any more"))
+
+    def _take_along(self) -> None:
+        """Doom what stands on doomed links; what is wanted of it is made again."""
+        for name, lower in followers(list(self.fate.gone), self.have) if self.fate.gone else ():
+            link = self.have[name,]
+            self.changed.pop(name, None)
+            if link.key in self.want:
+                self.fate.gone[name] = f"{name} is recreated"
+                self.replaced[name] = f"it goes with {lower}"
+                continue
+            self.fate.gone[name] = f"{name} is deleted"
+            if not self.owned.has(link):
+                self.warnings.append(f"{name}, which is not netgroupd's, goes with {lower}")
+
+    def _reattach(self) -> None:
+        """Make the ports that stay ports again, when their master is recreated."""
+        if not self.replaced:
+            return
+        for (name, *_), have in self.have.items():
+            master = have.attrs.get("master")
+            if master not in self.replaced or name in self.fate.gone:
+                continue
+            want = self.want.get((name,))
+            if want and want.attrs.get("master") == master:
+                self.changed.setdefault(str(name), {})["master"] = master
+            elif want is None:
+                self.warnings.append(f"{name}, which no file mentions, loses its master {master}")
+
+    def _release(self) -> None:
+        """Note what ports lose that stay when their VRF or bridge goes."""
+        if not self.fate.gone:
+            return
+        for have in self.have.values():
+            master = have.attrs.get("master")
+            if master not in self.fate.gone or have.name in self.fate.gone:
+                continue
+            kind = kind_of(self.have.get((master,)))
+            if kind == "vrf":
+                self.fate.cycled[have.name] = f"{have.name} leaves {master}"
+            elif kind == "bridge":
+                self.fate.moved[have.name] = f"{have.name} leaves {master}"
+            elif kind in _TAKES_DOWN and have.attrs.get("up"):
+                self.fate.cycled[have.name] = f"{have.name} leaves {master}"
+                self._raise_again(have.name)
+
+    def _raise_again(self, name: str) -> None:
+        want = self.want.get((name,))
+        if want and want.attrs.get("up", True):
+            self.changed.setdefault(name, {}).setdefault("up", True)
+
+    def _note_fate(self, name: str, attrs: dict[str, Value]) -> None:
+        have = self.have[name,]
+        if attrs.get("up") is False:
+            self.fate.cycled[name] = f"{name} goes down"
+        if "master" not in attrs:
+            return
+        old, new = have.attrs.get("master"), attrs["master"]
+        want = self.want[name,]
+        attrs.update({key: value for key, value in want.attrs.items() if key.startswith("port.")})
+        leaves, enters = self._kind(old), self._kind(new)
+        if "vrf" in (leaves, enters):
+            self.fate.cycled[name] = f"{name} enters {new}" if enters == "vrf" else f"{name} leaves {old}"
+        if leaves == "bridge":
+            self.fate.moved[name] = f"{name} leaves {old}"
+        if have.attrs.get("up") and (enters in _NEEDS_PORT_DOWN or leaves in _NEEDS_PORT_DOWN):
+            self._cycle(
+                name, self.fate.cycled.get(name, f"{name} goes down to {'enter' if new else 'leave'} {new or old}")
+            )
+
+    def _cycle(self, name: str, why: str) -> None:
+        self.down.add(name)
+        self.fate.cycled[name] = why
+
+    def _kind(self, name: Value) -> str:
+        if not name:
+            return ""
+        return kind_of(self.want.get((name,))) or kind_of(self.have.get((name,)))
+
+    def _steps(self) -> list[Step]:
+        steps = self.let_go
+        for name in reversed(self.fate.gone):
+            why = self.replaced.get(name, "")
+            steps.append(Step(Op.DELETE, self.have[name,], None, why=why))
+        steps += self.created
+        for name, why in self.replaced.items():
+            want = self._remade(name)
+            steps.append(Step(Op.CREATE, None, want, want.attrs, why))
+        for name, attrs in self.changed.items():
+            steps.append(Step(Op.CHANGE, self.have[name,], self.want[name,], attrs))
+        return steps
+
+    def _remade(self, name: str) -> Object:
+        """The wanted link, of the kind that it had if the files leave that open."""
+        want, have = self.want[name,], self.have[name,]
+        if kind_of(want):
+            return want
+        return want._replace(attrs={"kind": kind_of(have), **want.attrs})
+
+    def _problem(self, want: Object, message: str, hint: str) -> None:
+        file, line, column = want.origin or ("the configuration", 0, 0)
+        self.problems.append(Problem(file, line, column, message, hint))
+
+
+def peers_made_along(steps: list[Step]) -> dict[str, str]:
+    """The veth ends that come into being with the other end of the pair, by name."""
+    made: dict[str, str] = {}
+    wanted = {step.object.name for step in steps if step.op is Op.CREATE and kind_of(step.after) == "veth"}
+    for step in steps:
+        if step.op is not Op.CREATE or step.object.name in made or kind_of(step.after) != "veth":
+            continue
+        peer = peer_of(step.object)
+        if peer in wanted:
+            made[peer] = step.object.name
+    return made

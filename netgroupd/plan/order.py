@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""changes -> stages: the same changes, cut into the messages they take, in the order they must run.
+
+Every rule of ordering between classes is a row of PHASES.  Within a phase links
+go by depth: what is below, or is the master, comes first, and last on the way
+down.  Linear but for sorting by depth, which is at most a handful.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.depth import Depths
+from netgroupd.plan.diff import Changes
+from netgroupd.plan.hooks import Queues
+from netgroupd.plan.link import peers_made_along
+from netgroupd.plan.step import Op, Step
+from netgroupd.plan.swap import untangle
+
+# Users before providers on the way down, providers before users on the way up.
+# A port is enslaved before it has addresses, which an enslaving flushes, and
+# before it is up, for the cost of enslaving links that are up is quadratic.
+PHASES = (
+    "regroup links",
+    "delete filter",
+    "delete chain",
+    "delete queue",
+    "delete rule",
+    "delete route",
+    "delete nexthop",
+    "delete fdb",
+    "delete neighbour",
+    "delete bridge_vlan",
+    "delete address",
+    "delete link",
+    "add sysctl",
+    "take links down",
+    "change links",
+    "create links",
+    "shrink links",
+    "enslave links",
+    "settle links",
+    "add sysctl of a link",
+    "add bridge_vlan",
+    "add address",
+    "bring links up",
+    "take links down again",
+    "add nexthop",
+    "add nexthop group",
+    "add route to a link",
+    "add route",
+    "add rule",
+    "add neighbour",
+    "add fdb",
+    "add queue",
+    "add chain",
+    "add filter",
+)
+QUEUES = frozenset({"qdisc", "tclass"})
+UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links"})
+
+
+class Stage(NamedTuple):
+    """The steps of one phase, in order, each with the depth of its link (0 for other objects)."""
+
+    phase: str
+    steps: list[Step]
+    depths: list[int]
+
+
+def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
+    """Bring ``changes`` into the order in which they must run."""
+    cut = _Cut(changes, desired, actual)
+    for step in changes.steps:
+        if step.object.cls == "link":
+            cut.link(step)
+        else:
+            cut.add(_phase(step, cut.created), step)
+    cut.settle_bridges()
+    cut.hold_down()
+    was = Depths({}, actual.of("link"))
+    will_be = Depths(desired.of("link"), actual.of("link"))
+    for phase, state, sign in (("delete queue", actual, -1), ("add queue", desired, 1)):
+        if phase in cut.phases:
+            cut.phases[phase] = _by_depth(cut.phases[phase], Queues(state), sign)
+    return [_stage(phase, cut.phases[phase], was, will_be) for phase in PHASES if phase in cut.phases]
+
+
+def _by_depth(steps: list[Step], queues: Queues, sign: int) -> list[Step]:
+    """Qdiscs and classes stand on each other in turn: what is below comes first, and goes last."""
+    return sorted(steps, key=lambda step: sign * queues.depth(step.object))
+
+
+def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage:
+    if steps[0].object.cls != "link":
+        return Stage(phase, steps, [0] * len(steps))
+    depth = (was if phase == "delete link" else will_be).of
+    if phase == "change links":
+        steps = untangle(steps)
+    sign = -1 if phase in UPPER_FIRST else 1
+    by_depth: dict[int, list[Step]] = defaultdict(list)
+    for step in steps:
+        by_depth[sign * depth(step.object.name)].append(step)
+    ranks = sorted(by_depth)
+    ranked = [step for rank in ranks for step in by_depth[rank]]
+    return Stage(phase, ranked, [rank for rank in ranks for _ in by_depth[rank]])
+
+
+def _phase(step: Step, created: Mapping[str, Step]) -> str:
+    cls = step.object.cls
+    if cls in QUEUES:
+        return "delete queue" if step.op is Op.DELETE else "add queue"
+    if step.op is Op.DELETE:
+        return f"delete {cls}"
+    if cls == "sysctl":
+        return "add sysctl of a link" if _concerns_new_link(step.object, created) else "add sysctl"
+    if cls == "nexthop" and step.object.attrs.get("group"):
+        return "add nexthop group"
+    if cls == "route" and not any(step.object.attrs.get(name) for name in ("via", "nexthops", "nhid")):
+        return "add route to a link"
+    return f"add {cls}"
+
+
+def _concerns_new_link(sysctl: Object, created: Mapping[str, Step]) -> bool:
+    parts = str(sysctl.key[0]).split("/")
+    # The tree of a module appears with its first link at the latest.
+    return any(part in created for part in parts) or (parts[1:2] == ["vrf"] and bool(created))
+
+
+class _Cut:
+    """Collects steps by phase, cutting each change of a link into what its phases need."""
+
+    def __init__(self, changes: Changes, desired: State, actual: State) -> None:
+        self.phases: dict[str, list[Step]] = {}
+        self.cycled = changes.cycled
+        self.wants: Mapping[Key, Object] = desired.of("link")
+        self.haves: Mapping[Key, Object] = actual.of("link")
+        self.gone = changes.fate.gone
+        links = [step for step in changes.steps if step.object.cls == "link"]
+        self.created = {step.object.name: step for step in links if step.op is Op.CREATE}
+        self.along = peers_made_along(links)
+        self.unsettled: set[str] = set()
+        self.raised: set[str] = set()
+
+    def add(self, phase: str, step: Step) -> None:
+        """Put ``step`` behind the others of its phase."""
+        self.phases.setdefault(phase, []).append(step)
+
+    def link(self, step: Step) -> None:
+        """Cut one step about a link."""
+        if step.op is Op.CREATE:
+            self._create(step)
+        elif step.op is Op.DELETE:
+            self.add("delete link", step)
+        else:
+            self._change(step)
+
+    def _create(self, step: Step) -> None:
+        want = step.object
+        name, attrs = want.name, want.attrs
+        riding = dict(attrs)
+        up = riding.pop("up", None)
+        port = {attr: riding.pop(attr) for attr in _port_attrs(tuple(attrs))}
+        if None in riding.values():
+            riding = {attr: value for attr, value in riding.items() if value is not None}
+        if name in self.along:
+            # It comes into being with its peer; the rest is a change.
+            self.add("settle links", Step(Op.CHANGE, want, want, {**riding, **port}, step.why))
+        else:
+            self.add("create links", Step(Op.CREATE, None, want, riding, step.why))
+            if port:
+                self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
+        if master := riding.get("master"):
+            self._watch_bridge(str(master), riding.get("mtu"))
+        if up:
+            self._raise(want, want)
+
+    def _raise(self, before: Object, want: Object) -> None:
+        self.raised.add(want.name)
+        self.add("bring links up", Step(Op.CHANGE, before, want, _UP))
+
+    def _change(self, step: Step) -> None:
+        have, want, left = step.before, step.object, dict(step.attrs)
+        assert have is not None
+        pieces = {attr: left.pop(attr) for attr in ("group", "up", "master") if attr in left}
+        if "group" in pieces:
+            self.add("regroup links", step._replace(attrs={"group": pieces["group"]}))
+        port = {attr: left.pop(attr) for attr in list(left) if "master" in pieces and attr.startswith("port.")}
+        cycled = want.name in self.cycled
+        if pieces.get("up") is False or cycled:
+            self.add("take links down", step._replace(attrs=_DOWN))
+        if "mtu" in left and _shrinks(left["mtu"], have):
+            self.add("shrink links", step._replace(attrs={"mtu": left.pop("mtu")}))
+        if left:
+            self.add("change links", step._replace(attrs=left))
+        if "master" in pieces:
+            self.add("enslave links", step._replace(attrs={"master": pieces["master"]}))
+            self._watch_bridge(str(pieces["master"]), want.attrs.get("mtu", have.attrs.get("mtu")))
+        if port:
+            self.add("settle links", step._replace(attrs=port))
+        if pieces.get("up") or (cycled and want.attrs.get("up", have.attrs.get("up"))):
+            self._raise(have, want)
+
+    def _watch_bridge(self, master: str, mtu: Value) -> None:
+        want = self.wants.get((master,))
+        if want and "mtu" in want.attrs and want.attrs["mtu"] != mtu and kind_of(want) == "bridge":
+            self.unsettled.add(master)
+
+    def settle_bridges(self) -> None:
+        """Set the MTU of bridges again that a new port changes.
+
+        A bridge takes the least MTU of its ports, until it is told its own
+        while it exists.
+        """
+        for name in sorted(self.unsettled):
+            want = self.wants[name,]
+            before = self.haves.get((name,), want)
+            self.add("settle links", Step(Op.CHANGE, before, want, {"mtu": want.attrs["mtu"]}))
+
+    def hold_down(self) -> None:
+        """Take VLANs down again that the kernel brings up with the link below them."""
+        if not self.raised:
+            return
+        for want in self.wants.values():
+            if want.attrs.get("up") is False and kind_of(want) == "vlan" and want.attrs.get("link") in self.raised:
+                before = self.haves.get(want.key, want)
+                self.add("take links down again", Step(Op.CHANGE, before, want, _DOWN))
+
+
+@cache
+def _port_attrs(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Which of ``names`` are attributes of a port; links of one range have the same names."""
+    return tuple(name for name in names if name.startswith("port."))
+
+
+_UP: Mapping[str, Value] = {"up": True}
+_DOWN: Mapping[str, Value] = {"up": False}
+
+
+def _shrinks(mtu: Value, have: Object) -> bool:
+    now = have.attrs.get("mtu")
+    return isinstance(mtu, int) and isinstance(now, int) and mtu < now

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A plan -> what an operator reads: one line for thousands of equal changes, and a count at the end.
+
+``+`` is created, ``~`` changed, ``-`` deleted, ``-/+`` deleted and created, with
+the reason.  What is shown are changes of objects; how many messages they take
+is said in the last line.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.model.owner import GROUP_BASE
+from netgroupd.model.state import Attrs, Object
+from netgroupd.model.value import Value
+from netgroupd.plan.fold import field_text, fold, name_text
+from netgroupd.plan.serialise import Json, singles, step_to
+from netgroupd.plan.step import Op, Plan, Step
+
+_NAME_WIDTH = 44
+_VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
+_MAIN_TABLE = 254
+_QUIET_KEYS: Mapping[str, Mapping[str, Value]] = {"route": {"type": "unicast", "scope": "global"}}
+
+
+class Net(NamedTuple):
+    """What a plan does to one object altogether."""
+
+    sign: str
+    object: Object
+    before: Attrs
+    after: Attrs
+    why: str
+
+
+def nets(plan: Plan) -> Iterator[Net]:
+    """The change of each object, in the order in which the plan first touches it."""
+    found: dict[tuple[str, object], list[Step]] = {}
+    for step in singles(plan.steps):
+        obj = step.object
+        found.setdefault((obj.cls, obj.key), []).append(step)
+    for steps in found.values():
+        yield _net(steps)
+
+
+def _net(steps: list[Step]) -> Net:
+    why = next((step.why for step in steps if step.why and step.op is not Op.CHANGE), "")
+    created = next((step for step in steps if step.op is Op.CREATE), None)
+    deleted = next((step for step in steps if step.op is Op.DELETE), None)
+    if created:
+        before = deleted.object.attrs if deleted else {}
+        return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
+    if deleted:
+        return Net("-", deleted.object, deleted.object.attrs, {}, why)
+    if steps[0].before is steps[0].after:  # a veth end that comes with its peer
+        return Net("+", steps[0].object, {}, steps[0].object.attrs, "")
+    why = next((step.why for step in steps if step.why), "")
+    attrs: dict[str, Value] = {}
+    for step in steps:
+        attrs.update(step.attrs)
+    have = steps[0].before.attrs if steps[0].before else {}
+    before = {name: have.get(name) for name in attrs}
+    return Net("~", steps[-1].object, before, attrs, why)
+
+
+def noun(obj: Object) -> str:
+    """What an object is called: a link by its kind."""
+    return str(obj.attrs.get("kind") or "link") if obj.cls == "link" else obj.cls
+
+
+def title(obj: Object) -> tuple[str, ...]:
+    """The name of an object and what else its key says."""
+    key = obj.key
+    if obj.cls == "route":
+        family, table, destination, tos, metric = key
+        shown = (f"table {table}" if table != _MAIN_TABLE else "", f"tos {tos}" if tos else "")
+        usual = 1024 if family == "inet6" else 0
+        return (str(destination), *filter(None, shown), *([f"metric {metric}"] if metric != usual else []))
+    if obj.cls == "rule":
+        family, pref, selectors = key
+        assert isinstance(selectors, tuple)
+        return (str(pref), str(family), *(_pair(*pair) for pair in selectors if isinstance(pair, tuple)))
+    if obj.cls == "filter":
+        where, parent, chain, pref, match = key
+        assert isinstance(match, tuple)
+        said = (*filter(None, (where, parent)), *(("chain", chain) if chain else ()), "pref", pref)
+        # All of it is the name: it is what tells one rule of a range from the next.
+        return (" ".join((*map(str, said), *(_pair(*pair) for pair in match if isinstance(pair, tuple)))),)
+    return tuple(str(field) for field in key if field is not None and field is not False)
+
+
+def _pair(name: Value, value: Value) -> str:
+    return str(name) if value is True else f"{name} {value_text(value)}"
+
+
+def value_text(value: Value) -> str:
+    """A value as one would write it."""
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ",".join(map(value_text, value))
+    if isinstance(value, Mapping):
+        return "(" + " ".join(f"{name} {value_text(inner)}" for name, inner in value.items()) + ")"
+    return str(value)
+
+
+def _attr_text(name: str, value: Value, names: Mapping[int, str]) -> str:
+    if name == "group" and isinstance(value, int):
+        value = names.get(value, value)
+    if name == "up":
+        return "up" if value else "down"
+    return f"{name} {value_text(value)}"
+
+
+def _details(net: Net, names: Mapping[int, str]) -> str:
+    if net.sign == "-":
+        return ""
+    obj = net.object
+    if net.sign == "~":
+        changed = (_changed(name, net, names) for name in net.after)
+        return "  ".join(filter(None, changed))
+    said = title(obj)
+    shown = (
+        _attr_text(name, value, names)
+        for name, value in net.after.items()
+        if value is not None and not _is_implied(obj, name, value)
+    )
+    return "  ".join(text for text in shown if text not in said)
+
+
+def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
+    before, after = net.before.get(name), net.after[name]
+    if before == after:
+        return ""
+    old, new = (_attr_text(name, value, names) for value in (before, after))
+    return f"{old} -> {new.removeprefix(name + ' ')}"
+
+
+def _is_implied(obj: Object, name: str, value: Value) -> bool:
+    """Whether an attribute says nothing that the name and the kind have not said."""
+    if obj.cls == "qdisc" and name == "hooks":
+        return True
+    if obj.cls != "link":
+        quiet = _QUIET_KEYS.get(obj.cls, {})
+        return value is False or (name in quiet and quiet[name] == value)
+    if name == "kind" or (name == "group" and value == GROUP_BASE):
+        return True
+    if name in ("link", "id") and obj.attrs.get("kind") == "vlan":
+        return obj.name == f"{obj.attrs.get('link')}.{obj.attrs.get('id')}"
+    return False
+
+
+def text(plan: Plan) -> str:
+    """The plan as lines, with the count line last; no line ends in blanks."""
+    lines = [*_lines(nets(plan), plan.group_names)]
+    lines += [f"! {warning}" for warning in plan.warnings]
+    return "\n".join([*lines, summary(plan)])
+
+
+def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
+    groups: dict[tuple[str, str, str], list[tuple[str, ...]]] = {}
+    for net in found:
+        details = _details(net, names)
+        if net.sign == "~" and not details and not net.why:
+            continue
+        row = (*title(net.object), details)
+        groups.setdefault((net.sign, noun(net.object), net.why), []).append(row)
+    for (sign, what, why), rows in groups.items():
+        patterns = fold(rows, exact=False)
+        width = min(_NAME_WIDTH, max(len(name_text(pattern)) for pattern in patterns))
+        for pattern in patterns:
+            texts = [field_text(pattern, number) for number in range(1, len(pattern.fields))]
+            body = "  ".join(filter(None, texts))
+            count = f" ({pattern.size})" if pattern.size > 1 else ""
+            line = f"{sign} {what} {name_text(pattern):{width}}  {body}".rstrip()
+            yield line + count + (f"  # {why}" if why else "")
+
+
+def summary(plan: Plan) -> str:
+    """The count line: what changes, and in how many messages."""
+    counts = Counter(net.sign for net in nets(plan))
+    if not counts:
+        return "no differences"
+    told = ", ".join(f"{counts[sign]} to {verb}" for sign, verb in _VERBS.items() if counts[sign])
+    return f"{told}; {len(plan.steps)} messages"
+
+
+def as_json(plan: Plan) -> list[Json]:
+    """Every step, and in it every object."""
+    return [step_to(step) for step in plan.steps]
+
+
+def objects_text(objects: Iterable[Object], names: Mapping[int, str]) -> str:
+    """Objects as they are, folded: what ``show`` prints."""
+    lines = _lines((Net("", obj, {}, obj.attrs, "") for obj in objects), names)
+    return "\n".join(line.strip() for line in lines)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Objects, states and plans <-> plain values that JSON can hold, both ways without loss.
+
+Tuples become lists and come back as tuples; an attribute that is ``None`` stays,
+for it is not the same as one that is missing.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from netgroupd.model.state import Key, Object, Origin
+from netgroupd.model.value import Value
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
+
+Json: TypeAlias = Any
+
+
+def value_from(plain: Json) -> Value:
+    """A value out of JSON."""
+    if isinstance(plain, list):
+        return tuple(map(value_from, plain))
+    if isinstance(plain, dict):
+        return {name: value_from(inner) for name, inner in plain.items()}
+    assert plain is None or isinstance(plain, int | str)
+    return plain
+
+
+def attrs_from(plain: Json) -> dict[str, Value]:
+    """Attributes out of JSON."""
+    return {name: value_from(inner) if isinstance(inner, list | dict) else inner for name, inner in plain.items()}
+
+
+def key_from(plain: Json) -> Key:
+    """A key out of JSON."""
+    return tuple(value_from(field) if isinstance(field, list | dict) else field for field in plain)
+
+
+def object_to(obj: Object) -> Json:
+    """An object as [class, key, attributes] or with its [file, line, column] behind."""
+    plain = [obj.cls, obj.key, _mapping(obj.attrs)]
+    return [*plain, obj.origin] if obj.origin else plain
+
+
+def object_from(plain: Json) -> Object:
+    """An object out of JSON."""
+    cls, key, attrs, *origin = plain
+    return Object(cls, key_from(key), attrs_from(attrs), Origin(*origin[0]) if origin else None)
+
+
+def _mapping(attrs: Mapping[str, Value]) -> dict[str, Value]:
+    return attrs if isinstance(attrs, dict) else dict(attrs)
+
+
+def step_to(step: AnyStep) -> Json:
+    """A step as a mapping; of a group step with the single steps it stands for."""
+    if isinstance(step, GroupStep):
+        return {
+            "op": str(step.op),
+            "group": step.group,
+            "mask": step.mask,
+            "attrs": _mapping(step.attrs),
+            "steps": [step_to(single) for single in step.steps],
+        }
+    plain: dict[str, Json] = {"op": str(step.op), "attrs": _mapping(step.attrs)}
+    if step.before:
+        plain["before"] = object_to(step.before)
+    if step.after:
+        plain["after"] = object_to(step.after)
+    if step.why:
+        plain["why"] = step.why
+    return plain
+
+
+def _single_from(plain: Json) -> Step:
+    before, after = (object_from(plain[side]) if side in plain else None for side in ("before", "after"))
+    return Step(Op(plain["op"]), before, after, attrs_from(plain["attrs"]), plain.get("why", ""))
+
+
+def step_from(plain: Json) -> AnyStep:
+    """A step out of JSON."""
+    if "group" not in plain:
+        return _single_from(plain)
+    steps = tuple(map(_single_from, plain["steps"]))
+    return GroupStep(Op(plain["op"]), plain["group"], attrs_from(plain["attrs"]), steps, plain["mask"])
+
+
+def plan_to(plan: Plan) -> Json:
+    """A plan as a mapping."""
+    return {
+        "steps": [step_to(step) for step in plan.steps],
+        "warnings": list(plan.warnings),
+        "group_names": {str(number): name for number, name in plan.group_names.items()},
+    }
+
+
+def plan_from(plain: Json) -> Plan:
+    """A plan out of JSON."""
+    names = {int(number): name for number, name in plain["group_names"].items()}
+    return Plan(tuple(map(step_from, plain["steps"])), tuple(plain["warnings"]), names)
+
+
+def singles(steps: Iterable[AnyStep]) -> Iterable[Step]:
+    """The steps of single objects that ``steps`` stand for, in order."""
+    for step in steps:
+        if isinstance(step, GroupStep):
+            yield from step.steps
+        else:
+            yield step

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A plan: ordered steps, each with before and after, as data.
+
+A step is one message to the kernel, for one object or for a whole group.  The
+plan prints itself, goes through JSON and back, and knows which line of which
+file asked for each step.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from netgroupd.model.state import NOTHING, Attrs, Object
+
+
+class Op(StrEnum):
+    """What a step does to its object."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    DELETE = "delete"
+
+
+class Step(NamedTuple):
+    """One object changed by one message.
+
+    ``attrs`` is what the message says: on create what the object is to be made
+    with, on change only what differs, on delete nothing.  ``before`` is None on
+    create, ``after`` on delete.  ``why`` tells the reason where the operator
+    would ask for it, as of a recreation.
+    """
+
+    op: Op
+    before: Object | None
+    after: Object | None
+    attrs: Attrs = NOTHING
+    why: str = ""
+
+    @property
+    def object(self) -> Object:
+        """What the step is about: the object as it will be, or as it was."""
+        target = self.after or self.before
+        assert target is not None
+        return target
+
+
+class GroupStep(NamedTuple):
+    """All members of one kernel group changed or deleted by one message.
+
+    ``steps`` are the changes of single objects that it stands for, in order:
+    for presentation, for rolling back, and for kernels that refuse it.
+    """
+
+    op: Op
+    group: int
+    attrs: Attrs
+    steps: tuple[Step, ...]
+    mask: int = 0xFFFFFFFF
+
+
+AnyStep: TypeAlias = Step | GroupStep
+
+
+class Plan(NamedTuple):
+    """Steps in the order they must run; ``warnings`` are sentences for the operator."""
+
+    steps: tuple[AnyStep, ...] = ()
+    warnings: tuple[str, ...] = ()
+    group_names: Mapping[int, str] = MappingProxyType({})
