@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a host has -> a configuration for it, with ranges folded, whose expansion is what the host has.
+
+What is as it is by itself is not written, nor is what the kernel or another
+program adds to what is there.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from netgroupd.engine.yaml_text import is_sayable, quoted, texts_of, unquoted
+from netgroupd.kernel.usual import Usual, differing_from
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.owner import GROUP_BASE
+from netgroupd.model.state import NOTHING, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fold import Row, fold, fold_names
+
+_OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu"})
+_OF_HARDWARE = frozenset({"up", "alias", "altnames"})
+_BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
+    "address": {"scope": "global", "valid_lft": "forever", "preferred_lft": "forever", "metric": 0},
+    "route": {"type": "unicast", "pref": "medium"},
+    "rule": {"action": "lookup", "tos": 0},
+    "neighbour": {"state": "permanent"},
+    "nexthop": {"group_type": "mpath", "family": "inet"},
+    "fdb": {},
+    "bridge_vlan": {"state": "forwarding"},
+}
+_LOOPBACK = ("lo", "127.0.0.1/8", None)  # the kernel gives it, and does not say so
+_MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
+
+
+def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str:
+    """Write the configuration whose expansion is ``actual``."""
+    sections = [
+        ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
+        ("links", _blocks(_rows_of_links(actual, usual, group_names))),
+        ("nexthops", _blocks(_rows(actual, "nexthop", _nexthop))),
+        *((name, _entries(_rows(actual, cls, make))) for name, cls, make in _LISTS),
+    ]
+    return "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
+
+
+def _groups(actual: State, names: Mapping[int, str]) -> dict[int, str]:
+    used = {link.attrs.get("group") for link in actual.of("link").values()}
+    return {number: name for number, name in names.items() if number in used and number != GROUP_BASE}
+
+
+def _blocks(rows: Iterable[Row]) -> list[str]:
+    """Mappings by name."""
+    lines = []
+    for pattern in fold(rows):
+        name, *fields = texts_of(pattern)
+        key = unquoted(f'"{name}"') if "[" not in name or name[0] == "[" else name
+        body = "".join(f"    {unquoted(field)}\n" for field in fields)
+        lines.append(f"  {key}:\n{body}" if body else f"  {key}: {{}}\n")
+    return lines
+
+
+def _entries(rows: Iterable[Row]) -> list[str]:
+    """Lists of mappings whose first field is the name."""
+    return [f"  - {{{', '.join(map(unquoted, texts_of(pattern)))}}}\n" for pattern in fold(rows)]
+
+
+def _fields(attrs: Mapping[str, Value]) -> Iterator[str]:
+    for name, value in attrs.items():
+        if is_sayable(value):
+            yield f"{name}: {quoted(value)}"
+
+
+def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[Row]:
+    addresses, vlans = _texts(actual, "address"), _texts(actual, "bridge_vlan")
+    counted = _kinds_with_counted_macs(actual)
+    for link in actual.of("link").values():
+        attrs = dict(_link(link, actual, usual, names))
+        if kind_of(link) in counted:
+            attrs["mac"] = link.attrs.get("mac")
+        for name, texts in (("addresses", addresses), ("vlans", vlans)):
+            if link.name in texts:
+                attrs[name] = texts[link.name]
+        if attrs or kind_of(link):
+            fields = (f"{name}: {value if name in _READY else quoted(value)}" for name, value in attrs.items())
+            yield (link.name, *fields)
+
+
+def _kinds_with_counted_macs(actual: State) -> set[str]:
+    """The kinds whose MACs somebody has counted up; one that the kernel has drawn by lot says nothing."""
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for link in actual.of("link").values():
+        lower = actual.link(str(link.attrs.get("link")))
+        if kind_of(link) and not (lower and lower.attrs.get("mac") == link.attrs.get("mac")):
+            rows[kind_of(link)].append((link.name, str(link.attrs.get("mac"))))
+    return {
+        kind
+        for kind, found in rows.items()
+        if len(found) > 2 and len(fold(found)) == len(fold(row[:1] for row in found))
+    }
+
+
+_READY = frozenset({"addresses", "vlans"})
+
+
+def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[tuple[str, Value]]:
+    kind, attrs = kind_of(link), link.attrs
+    links = actual.of("link")
+    lower = links.get((attrs.get("link"),))
+    if kind not in KINDS:
+        yield from ((name, attrs[name]) for name in sorted(_OF_HARDWARE) if attrs.get(name) and link.name != "lo")
+    else:
+        yield "kind", kind
+        if KINDS[kind].lower and lower and not (kind == "vlan" and link.name == f"{lower.name}.{attrs.get('id')}"):
+            yield "link", lower.name
+        elif kind == "vlan":
+            attrs = {name: value for name, value in attrs.items() if name != "id"}
+        by_itself = usual.get((kind, kind_of(links.get((attrs.get("master"),)))), NOTHING)
+        required = {name: attrs[name] for name in sorted(KINDS[kind].required) if name in attrs}
+        chosen = {**required, **differing_from(by_itself, attrs, _OTHERWISE | required.keys())}
+        yield from _nested(chosen)
+    usual_mtu = lower.attrs.get("mtu") if lower else 65536 if link.name == "lo" else 1500
+    if attrs.get("mtu") not in (None, usual_mtu, usual.get((kind, ""), NOTHING).get("mtu") if not lower else None):
+        yield "mtu", attrs["mtu"]
+    if attrs.get("master"):
+        yield "master", attrs["master"]
+    group = attrs.get("group")
+    if group not in (None, 0, GROUP_BASE):
+        yield "group", names.get(int(str(group)), group)
+
+
+def _nested(attrs: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    port = {name[5:]: value for name, value in attrs.items() if name.startswith("port.")}
+    yield from ((name, value) for name, value in attrs.items() if not name.startswith("port.") and is_sayable(value))
+    if port:
+        yield "port", port
+
+
+def _texts(actual: State, cls: str) -> dict[str, str]:
+    """What is written under each link of the objects on it."""
+    plain: dict[str, list[str]] = defaultdict(list)
+    detailed: dict[str, list[str]] = defaultdict(list)
+    for obj in actual.of(cls).values():
+        main, attrs = _under(obj)
+        if not main or obj.key == _LOOPBACK:
+            continue
+        if attrs:
+            detailed[obj.name].append(quoted({"address" if cls == "address" else "vid": main, **attrs}))
+        else:
+            plain[obj.name].append(main)
+    names = dict.fromkeys([*plain, *detailed])
+    return {name: f"[{', '.join([*map(quoted, fold_names(plain[name])), *detailed[name]])}]" for name in names}
+
+
+def _under(obj: Object) -> tuple[str, dict[str, Value]]:
+    attrs = _chosen(obj)
+    if obj.cls == "bridge_vlan":
+        usual = obj.key[1] == _DEFAULT_VID and attrs.get("pvid") and attrs.get("untagged")
+        return "" if usual else str(obj.key[1]), attrs
+    if attrs.get("label") == obj.name:
+        del attrs["label"]
+    if obj.key[2]:
+        attrs = {"peer": obj.key[2], **attrs}
+    return str(obj.key[1]), attrs
+
+
+def _chosen(obj: Object) -> dict[str, Value]:
+    usual = _BY_ITSELF[obj.cls]
+    return {
+        name: value
+        for name, value in obj.attrs.items()
+        if value is not None and value is not False and (name not in usual or usual[name] != value)
+    }
+
+
+def _rows(actual: State, cls: str, make: Callable[[Object], dict[str, Value]]) -> Iterator[Row]:
+    for obj in actual.of(cls).values():
+        first, *rest = make(obj).items()
+        main = first[1] if cls == "nexthop" else f"{first[0]}: {quoted(first[1])}"
+        yield (str(main), *_fields(dict(rest)))
+
+
+def _nexthop(obj: Object) -> dict[str, Value]:
+    return {"id": obj.key[0], **_chosen(obj)}
+
+
+def _route(obj: Object) -> dict[str, Value]:
+    family, table, destination, tos, metric = obj.key
+    attrs = _chosen(obj)
+    ways = attrs.get("nexthops")
+    if isinstance(ways, tuple):
+        attrs["nexthops"] = tuple(_way(way) for way in ways if isinstance(way, Mapping))
+    if attrs.get("scope") == ("global" if any(attrs.get(name) for name in ("via", "nexthops", "nhid")) else "link"):
+        del attrs["scope"]
+    if family != "inet":
+        attrs.pop("scope", None)
+    said: dict[str, Value] = {"to": destination}
+    said |= {"table": table} if table != _MAIN_TABLE else {}
+    said |= {"tos": tos} if tos else {}
+    said |= {"metric": metric} if metric != (_IP6_METRIC if family == "inet6" else 0) else {}
+    if attrs.get("nhid"):  # the rest is what the nexthop says
+        attrs = {name: value for name, value in attrs.items() if name not in ("via", "dev", "nexthops", "onlink")}
+    return said | attrs
+
+
+def _way(way: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: value for name, value in way.items() if value is not False and (name != "weight" or value != 1)}
+
+
+def _rule(obj: Object) -> dict[str, Value]:
+    return {"pref": obj.key[1], "family": obj.key[0], **_chosen(obj)}
+
+
+def _neighbour(obj: Object) -> dict[str, Value]:
+    link, ip, proxy = obj.key
+    return {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
+
+
+def _fdb(obj: Object) -> dict[str, Value]:
+    link, mac, vlan, where, dst, src_vni = obj.key
+    fields: dict[str, Value] = {"dev": link, "mac": mac, "where": where, **_chosen(obj)}
+    optional = {"vlan": vlan or None, "dst": dst, "src_vni": src_vni}
+    return fields | {name: value for name, value in optional.items() if value is not None}
+
+
+_LISTS = (
+    ("routes", "route", _route),
+    ("rules", "rule", _rule),
+    ("neighbours", "neighbour", _neighbour),
+    ("fdb", "fdb", _fdb),
+)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files, or the text of a generation, -> the desired state."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from netgroupd.config import Desired, desired_from, load
+from netgroupd.config.facts import gather
+from netgroupd.config.linemap import LineMap
+from netgroupd.config.render import Rendered
+from netgroupd.config.sources import ROOT, Source, Trust
+from netgroupd.engine.generations import Content
+from netgroupd.engine.observe import referred
+from netgroupd.errors import ConfigError, Problem
+from netgroupd.model.state import State
+from netgroupd.plan.hooks import hooks_of
+
+
+def read(places: tuple[Path, ...], links: frozenset[str], trust: Trust = ROOT) -> Desired:
+    """The desired state of the files in ``places``; ``links`` are there without being described.
+
+    Raises:
+        ConfigError: It cannot be used.
+    """
+    return load(places, facts=gather(), links=links, trust=trust)
+
+
+def refuse_nothing(desired: Desired, places: Iterable[Path]) -> None:
+    """Not to find any file is no wish to have everything deleted.
+
+    Raises:
+        ConfigError: There is no file at all.
+    """
+    if desired.rendered:
+        return
+    where = ", ".join(map(str, places))
+    hint = "an empty mapping, {}, in a file says that nothing is wanted"
+    raise ConfigError([Problem(where, 0, 0, "there is no configuration", hint)])
+
+
+def content_of(desired: Desired, plan: str) -> Content:
+    """What brings this configuration back later."""
+    files = tuple((one.source.path, one.source.name, one.text) for one in desired.rendered)
+    state = desired.state
+    described = {link.name for link in state.of("link").values() if link.attrs.get("kind")}
+    known = frozenset(referred(state)) - described
+    groups = {group.name: group.id for group in state.groups.values()}
+    classes = tuple(cls for cls, objects in state.classes.items() if objects)
+    return Content(files, tuple(sorted(known)), plan, groups, classes, tuple(sorted(hooks_of(state))))
+
+
+def bring_back(content: Content) -> Desired:
+    """The desired state of a generation.
+
+    Raises:
+        ConfigError: This version of netgroupd does not understand it any more.
+    """
+    rendered = []
+    for path, name, text in content.files:
+        source = Source(path, name, text)
+        rendered.append(Rendered(source, text, LineMap((source,))))
+    if not rendered:
+        return Desired(State(), (), ())
+    return desired_from(rendered, frozenset(content.known))

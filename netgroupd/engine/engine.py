@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""files and kernel -> the kernel as the files say, or as it was before.
+
+The one place where what is decided (``config``, ``plan``) meets what is touched
+(``kernel``, the journal, the generations).  An engine is bound to one network
+namespace and keeps nothing in memory between two calls.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+from netgroupd.config import Desired
+from netgroupd.config.sources import ROOT, Trust
+from netgroupd.engine import clock, configuration
+from netgroupd.engine.capture import captured
+from netgroupd.engine.estimate import estimated
+from netgroupd.engine.generations import Content, Generations
+from netgroupd.engine.group_names import write_names
+from netgroupd.engine.guard import links_around, refuse_cuts, ways_of
+from netgroupd.engine.journal import Entry, Journal
+from netgroupd.engine.lock import locked
+from netgroupd.engine.observe import Connection, Mine, foreign_names, look, look_at_links
+from netgroupd.engine.paths import SYSTEM, Paths
+from netgroupd.engine.repair import only
+from netgroupd.engine.report import Estimate, Generation, Pending, Result, Status
+from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import Progress, converge, plan_for, put_back
+from netgroupd.errors import BusyError, JournalError, NetgroupError, Problem, UsageError
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.monitor import Monitor
+from netgroupd.kernel.request import Selection
+from netgroupd.model import CLASSES
+from netgroupd.model.collector import uncollected
+from netgroupd.model.state import State
+from netgroupd.plan import present
+from netgroupd.plan.step import Plan
+
+
+class _Request(NamedTuple):
+    """What was asked of one change."""
+
+    shown: Plan | None = None
+    confirm_s: float | None = None
+    allow: frozenset[str] = frozenset()
+    progress: Progress | None = None
+
+
+class Engine:
+    """What netgroupd can do with one network namespace."""
+
+    def __init__(
+        self,
+        paths: Paths = SYSTEM,
+        *,
+        netns: str | None = None,
+        session: Session = CONSOLE,
+        trust: Trust = ROOT,
+        connect: Callable[[str | None], Connection] = Kernel,
+    ) -> None:
+        self.paths = paths.of(netns)
+        self.netns = netns
+        self.session = session
+        self._trust = trust
+        self._connect = connect
+        self._journal = Journal(self.paths.state)
+        self._generations = Generations(self.paths.state)
+
+    @contextmanager
+    def _kernel(self) -> Iterator[Connection]:
+        kernel = self._connect(self.netns)
+        try:
+            with uncollected():
+                yield kernel
+        finally:
+            kernel.close()
+
+    def _mine(self) -> Mine:
+        """What the generation in effect and one that was interrupted look after."""
+        entry = self._journal.read()
+        numbers = {self._generations.current, *((entry.generation, entry.previous) if entry else ())}
+        mine = Mine()
+        for number in numbers:
+            content = self._generations.content(number)
+            mine = mine.joined(content.groups.values(), content.classes, content.hooks)
+        return mine
+
+    def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, State]:
+        """The desired state, and the links that were looked at for it."""
+        links = look_at_links(kernel, mine)
+        desired = configuration.read(self.paths.config, foreign_names(kernel, links, mine), self._trust)
+        if self._generations.current:
+            configuration.refuse_nothing(desired, self.paths.config)
+        return desired, links
+
+    def check(self) -> tuple[Problem, ...]:
+        """Read the configuration and return its warnings.
+
+        Raises:
+            ConfigError: It cannot be used; every problem is in it.
+        """
+        with self._kernel() as kernel:
+            return self._read(kernel, self._mine())[0].problems
+
+    def render(self) -> str:
+        """The configuration as YAML, after the templates ran."""
+        with self._kernel() as kernel:
+            rendered = self._read(kernel, self._mine())[0].rendered
+        return "".join(f"# {one.source.path}\n{one.text.rstrip()}\n" for one in rendered)
+
+    def desired(self) -> State:
+        """Everything that the configuration asks for, ranges expanded."""
+        with self._kernel() as kernel:
+            return self._read(kernel, self._mine())[0].state
+
+    def actual(self) -> State:
+        """What the kernel has of what is owned or wanted."""
+        with self._kernel() as kernel:
+            mine = self._mine()
+            desired, links = self._read(kernel, mine)
+            return look(kernel, desired.state, mine, links)
+
+    def diff(self) -> Plan:
+        """The steps from what the kernel has to what the configuration asks for."""
+        with self._kernel() as kernel:
+            mine = self._mine()
+            desired, links = self._read(kernel, mine)
+            return plan_for(kernel, desired.state, look(kernel, desired.state, mine, links), mine)
+
+    def applied(self) -> State:
+        """Everything that the last applied configuration asks for; empty where there was none."""
+        return configuration.bring_back(self._generations.content(self._generations.current)).state
+
+    def drift(self) -> Plan:
+        """The steps from what the kernel has to what was applied last, whatever the files say now."""
+        with self._kernel() as kernel:
+            mine = self._mine()
+            applied = self.applied()
+            return plan_for(kernel, applied, look(kernel, applied, mine), mine)
+
+    def apply(
+        self,
+        plan: Plan | None = None,
+        *,
+        confirm_s: float | None = None,
+        allow: frozenset[str] = frozenset(),
+        progress: Progress | None = None,
+    ) -> Result:
+        """Make the kernel what the configuration asks for, or leave it as it was.
+
+        A ``plan`` that was shown is applied only if it is still the right one.
+        ``allow`` names links whose cutting is meant.  ``progress`` is told how many
+        steps are done, of how many.
+
+        Raises:
+            ConfigError, GuardError, BusyError, JournalError, UsageError: Nothing was touched.
+            KernelError, VerifyError: It went wrong, and what was there is back.
+        """
+        with self._changing(), self._kernel() as kernel:
+            mine = self._mine()
+            desired, links = self._read(kernel, mine)
+            return self._change(kernel, desired, mine, links, _Request(plan, confirm_s, allow, progress))
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock, with no change before this one left unfinished."""
+        with locked(self.paths.state / "lock"):
+            if entry := self._journal.read():
+                if entry.deadline and entry.seconds_left:
+                    raise BusyError(f"generation {entry.generation} waits to be confirmed or rolled back")
+                self._resolve(entry)
+            yield
+
+    def _change(
+        self,
+        kernel: Connection,
+        desired: Desired,
+        mine: Mine,
+        links: State | None,
+        request: _Request,
+    ) -> Result:
+        """snapshot → guard → journal → run → verify → commit, or put the snapshot back."""
+        started = clock.since_boot()
+        goal = desired.state
+        actual = look(kernel, goal, mine, links)
+        plan = plan_for(kernel, goal, actual, mine)
+        if request.shown is not None and request.shown.steps != plan.steps:
+            raise UsageError("the host has changed since the plan was shown; look at the new plan first")
+        current = self._generations.current
+        content = configuration.content_of(desired, present.text(plan))
+        if not plan.steps and self._generations.content(current).files == content.files:
+            return Result(plan)
+        ways = ways_of(kernel, self.session)
+        refuse_cuts(plan, ways, links_around(kernel, ways, actual), request.allow)
+        number = self._generations.open(present.summary(plan), content, clock.now())
+        entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
+        self._journal.write(entry)
+        mine = mine.joined(content.groups.values(), content.classes, content.hooks)
+        try:
+            converge(kernel, plan, goal, mine, request.progress)
+        except (NetgroupError, OSError, KeyboardInterrupt) as error:
+            self._undo(kernel, entry, mine, error)
+            raise
+        pending = self._commit(entry, content, clock.since_boot() - started, request.confirm_s)
+        return Result(plan, number, clock.since_boot() - started, pending)
+
+    def _commit(self, entry: Entry, content: Content, took_s: float, confirm_s: float | None) -> Pending | None:
+        if confirm_s is None:
+            self._generations.finish(entry.generation, "applied", took_s, current=entry.generation)
+            self._journal.close()
+            # A comfort for users of ip: where /etc cannot be written, what was applied counts.
+            with suppress(JournalError):
+                write_names(self.paths.group_names, content.groups)
+            return None
+        self._generations.finish(entry.generation, "unconfirmed", took_s, current=entry.previous)
+        self._journal.write(entry._replace(deadline=clock.since_boot() + confirm_s))
+        return Pending(entry.generation, confirm_s)
+
+    def _undo(self, kernel: Connection, entry: Entry, mine: Mine, cause: BaseException | None = None) -> None:
+        """Put back what was there before ``entry``; if that fails, the journal stays for the next attempt."""
+        try:
+            put_back(kernel, entry.before, mine)
+        except NetgroupError as error:
+            if cause is None:
+                raise
+            cause.add_note(f"what was there before could not be put back either: {error}")
+            return
+        self._close(entry, "failed" if cause else "rolled back")
+
+    def _close(self, entry: Entry, result: str) -> None:
+        """The generation before ``entry`` is in effect again."""
+        self._generations.finish(entry.generation, result, current=entry.previous)
+        self._journal.close()
+
+    def pending(self) -> Pending | None:
+        """The change that waits to be confirmed."""
+        entry = self._journal.read()
+        return Pending(entry.generation, entry.seconds_left) if entry and entry.deadline else None
+
+    def confirm(self) -> int:
+        """Keep the change that waits; return its generation.
+
+        Raises:
+            UsageError: None waits.
+        """
+        with locked(self.paths.state / "lock"):
+            entry = self._journal.read()
+            if entry is None or not entry.deadline:
+                raise UsageError("no change waits to be confirmed")
+            if not entry.seconds_left:
+                self._resolve(entry)
+                raise UsageError(f"generation {entry.generation} was not confirmed in time, and is rolled back")
+            self._keep(entry)
+            return entry.generation
+
+    def _keep(self, entry: Entry) -> None:
+        self._generations.finish(entry.generation, "applied", current=entry.generation)
+        self._journal.close()
+        write_names(self.paths.group_names, self._generations.content(entry.generation).groups)
+
+    def expire(self) -> str | None:
+        """Undo the change that waits if its time is over, and say so."""
+        entry = self._journal.read()
+        if entry is None or not entry.deadline or entry.seconds_left:
+            return None
+        return self.recover()
+
+    def rollback(
+        self,
+        generation: int | None = None,
+        *,
+        confirm_s: float | None = None,
+        allow: frozenset[str] = frozenset(),
+        progress: Progress | None = None,
+    ) -> Result:
+        """Apply an earlier generation (0: nothing at all), or undo the change that waits.
+
+        Without a number it is the one before the current.
+
+        Raises:
+            UsageError: There is no such generation.
+            GuardError, BusyError, JournalError, KernelError, VerifyError: As ``apply``.
+        """
+        if generation is None and (undone := self._roll_back_pending()):
+            return undone
+        if generation is None:
+            if not self._generations.current:
+                raise UsageError("nothing was applied yet")
+            generation = self._generations.before(self._generations.current)
+        desired = configuration.bring_back(self._generations.content(generation))
+        with self._changing(), self._kernel() as kernel:
+            request = _Request(None, confirm_s, allow, progress)
+            return self._change(kernel, desired, self._mine(), None, request)
+
+    def _roll_back_pending(self) -> Result | None:
+        with locked(self.paths.state / "lock"):
+            entry = self._journal.read()
+            if entry is None or not entry.deadline:
+                return None
+            with self._kernel() as kernel:
+                mine = self._mine()
+                plan = put_back(kernel, entry.before, mine)
+            self._close(entry, "rolled back")
+            return Result(plan, entry.previous)
+
+    def recover(self) -> str | None:
+        """Bring an interrupted change to its end, old or new, and say which."""
+        if self._journal.read() is None:
+            return None
+        with locked(self.paths.state / "lock"):
+            entry = self._journal.read()
+            if entry is None or (entry.deadline and entry.seconds_left):
+                return None
+            return self._resolve(entry)
+
+    def _resolve(self, entry: Entry) -> str:
+        """End the change that ``entry`` tells of: new where all of it is done, or else old."""
+        number = entry.generation
+        if entry.boot != clock.boot_id():
+            self._generations.finish(number, "interrupted", current=entry.previous)
+            self._journal.close()
+            return f"generation {number} ended with the host's restart; generation {entry.previous} is in effect"
+        with self._kernel() as kernel:
+            mine = self._mine()
+            if not entry.to_confirm and self._is_done(kernel, number, mine):
+                self._keep(entry)
+                return f"generation {number} was interrupted when all was done, and is kept"
+            self._undo(kernel, entry, mine)
+        why = "was not confirmed in time" if entry.deadline else "was interrupted"
+        return f"generation {number} {why}, and is rolled back to generation {entry.previous}"
+
+    def _is_done(self, kernel: Connection, number: int, mine: Mine) -> bool:
+        try:
+            goal = configuration.bring_back(self._generations.content(number)).state
+            return not plan_for(kernel, goal, look(kernel, goal, mine), mine).steps
+        except NetgroupError:
+            return False
+
+    def repair(self, links: frozenset[str]) -> Result:
+        """Bring ``links``, and what belongs to them, back to what was applied; leave the rest as it is.
+
+        Raises:
+            BusyError, GuardError, JournalError, KernelError, VerifyError: As ``apply``.
+        """
+        with self._changing(), self._kernel() as kernel:
+            mine = self._mine()
+            desired = configuration.bring_back(self._generations.content(self._generations.current))
+            goal = only(desired.state, look(kernel, desired.state, mine), links)
+            return self._change(kernel, desired._replace(state=goal), mine, None, _Request())
+
+    def watch(self, classes: Iterable[str]) -> Monitor:
+        """Listen for changes to objects of ``classes``; the caller closes it."""
+        return Monitor(classes, netns=self.netns)
+
+    def status(self) -> Status:
+        """Where things stand."""
+        entry = self._journal.read()
+        with self._kernel() as kernel:
+            mine = self._mine()
+            applied = self.applied()
+            actual = look(kernel, applied, mine)
+            drift = plan_for(kernel, applied, actual, mine)
+            features = tuple(name for name, there in kernel.features._asdict().items() if there)
+        owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
+        owned["link"] = sum(map(mine.owned.has, actual.of("link").values()))
+        return Status(
+            self.netns or "",
+            self._generations.get(self._generations.current),
+            self.pending(),
+            entry is not None and not entry.deadline,
+            owned,
+            present.summary(drift) if drift.steps else "",
+            features,
+        )
+
+    def history(self) -> tuple[Generation, ...]:
+        """The generations that are kept, the newest first."""
+        return self._generations.all()
+
+    def capture(self) -> str:
+        """A configuration for what the namespace has now, with ranges folded."""
+        with self._kernel() as kernel:
+            classes = CLASSES.keys() - {"qdisc", "tclass", "chain", "filter"}
+            actual = kernel.dump(Selection(classes=frozenset(classes), everything=True))
+            usual = kernel.usual(actual.of("link"))
+        content = self._generations.content(self._generations.current)
+        return captured(actual, usual, {number: name for name, number in content.groups.items()})
+
+    def estimate(self) -> Estimate:
+        """What the configuration will cost, and what would cost less."""
+        return estimated(self.desired())

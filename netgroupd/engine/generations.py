@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The configurations that were applied: rendered text, plan, result and times, within a bound.
+
+An index lists them; the text of each is a compressed file beside it.  The one
+that is current and the one before it are never dropped.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from netgroupd.engine.disk import read_json, remove, write_json
+from netgroupd.engine.report import Generation
+from netgroupd.errors import UsageError
+from netgroupd.plan.serialise import Json
+
+_MOST = 100
+_MOST_BYTES = 64 << 20
+
+
+class Content(NamedTuple):
+    """What brings a generation back: rendered files as (path, name, text), and names that they rely on."""
+
+    files: tuple[tuple[str, str, str], ...] = ()
+    known: tuple[str, ...] = ()
+    plan: str = ""
+    groups: dict[str, int] = {}  # noqa: RUF012  # never modified
+    classes: tuple[str, ...] = ()
+    hooks: tuple[tuple[str, str], ...] = ()
+
+
+NOTHING = Content()
+
+
+class Generations:
+    """The generations of one network namespace."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory / "generations"
+        self._index = self._directory / "index"
+
+    def _read(self) -> Json:
+        return read_json(self._index) or {"current": 0, "last": 0, "generations": []}
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"{number}"
+
+    @property
+    def current(self) -> int:
+        """The number of the generation that is in effect; 0 if there never was one."""
+        return int(self._read()["current"])
+
+    def all(self) -> tuple[Generation, ...]:
+        """All that are kept, the newest first."""
+        return tuple(Generation(*plain) for plain in reversed(self._read()["generations"]))
+
+    def get(self, number: int) -> Generation | None:
+        """One generation, if it is kept."""
+        return next((generation for generation in self.all() if generation.number == number), None)
+
+    def before(self, number: int) -> int:
+        """The generation that was in effect before ``number``; 0 if there was none."""
+        applied = (each.number for each in self.all() if each.number < number and each.result == "applied")
+        return next(applied, 0)
+
+    def content(self, number: int) -> Content:
+        """What brings generation ``number`` back; 0 is nothing at all.
+
+        Raises:
+            UsageError: It is not kept.
+        """
+        if number == 0:
+            return NOTHING
+        plain = read_json(self._path(number), packed=True)
+        if plain is None:
+            raise UsageError(f"there is no generation {number}")
+        files = tuple((str(path), str(name), str(text)) for path, name, text in plain["files"])
+        hooks = tuple((where, parent) for where, parent in plain["hooks"])
+        classes = tuple(plain["classes"])
+        return Content(files, tuple(plain["known"]), plain["plan"], plain["groups"], classes, hooks)
+
+    def open(self, summary: str, content: Content, time: float) -> int:
+        """Keep ``content`` as the next generation, which is about to be applied; return its number."""
+        index = self._read()
+        number = int(index["last"]) + 1
+        size = write_json(self._path(number), content._asdict(), packed=True)
+        index["last"] = number
+        index["generations"].append(Generation(number, time, "running", summary, 0.0, size))
+        self._drop(index)
+        write_json(self._index, index)
+        return number
+
+    def finish(self, number: int, result: str, took_s: float | None = None, *, current: int) -> None:
+        """Note how it went, and which generation is in effect from here on."""
+        index = self._read()
+        index["current"] = current
+        for place, plain in enumerate(index["generations"]):
+            generation = Generation(*plain)
+            if generation.number == number:
+                took = generation.took_s if took_s is None else took_s
+                index["generations"][place] = generation._replace(result=result, took_s=took)
+        write_json(self._index, index)
+
+    def _drop(self, index: Json) -> None:
+        kept = [Generation(*plain) for plain in index["generations"]]
+        precious = {index["current"], self.before(index["current"]), index["last"]}
+        excess = sum(each.size for each in kept) - _MOST_BYTES
+        surplus = len(kept) - _MOST
+        for each in list(kept):
+            if (excess <= 0 and surplus <= 0) or each.number in precious:
+                continue
+            kept.remove(each)
+            remove(self._path(each.number))
+            excess -= each.size
+            surplus -= 1
+        index["generations"] = kept

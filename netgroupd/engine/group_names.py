@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Names of groups for ``ip``: a block of our own in iproute2's table, nobody else's line touched."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from netgroupd.engine.disk import write_atomically
+from netgroupd.errors import JournalError
+
+_BEGIN = "# begin of the groups of netgroupd, written by it"
+_END = "# end of the groups of netgroupd"
+
+
+def write_names(path: Path, names: Mapping[str, int]) -> None:
+    """Let ``ip`` know ``names``; names and ids that somebody else gave are left to them.
+
+    Raises:
+        JournalError: The table cannot be written.
+    """
+    try:
+        before = path.read_text(encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:
+        before = ""
+    except OSError as error:
+        raise JournalError(f"cannot read {path}: {error.strerror}") from error
+    others = _without_ours(before)
+    taken = {word for line in others for word in line.partition("#")[0].split()}
+    ours = [f"{number}\t{name}" for name, number in sorted(names.items()) if not {name, str(number)} & taken]
+    block = [_BEGIN, *ours, _END] if ours else []
+    after = "".join(f"{line}\n" for line in [*others, *block])
+    if after != before and (block or before):
+        write_atomically(path, after.encode(errors="surrogateescape"))
+
+
+def _without_ours(text: str) -> list[str]:
+    kept, inside = [], False
+    for line in text.splitlines():
+        if line == _BEGIN:
+            inside = True
+        elif line == _END and inside:
+            inside = False
+        elif not inside:
+            kept.append(line)
+    return kept

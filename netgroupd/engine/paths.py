@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the engine reads and keeps things."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from netgroupd.config.sources import DIRECTORIES, ROOT, Trust
+
+
+class Paths(NamedTuple):
+    """Directories and files; everything that is kept for a network namespace is below ``state``."""
+
+    config: tuple[Path, ...] = DIRECTORIES
+    state: Path = Path("/var/lib/netgroup")
+    group_names: Path = Path("/etc/iproute2/group")
+
+    def of(self, netns: str | None) -> "Paths":
+        """The paths of one network namespace: what was applied there is kept apart."""
+        if netns is None:
+            return self
+        return self._replace(state=self.state / "netns" / netns.replace("/", "-"))
+
+
+SYSTEM = Paths()
+
+
+def trust_of_caller() -> Trust:
+    """Whose files are believed: root's, and for anybody else, who can change nothing, also their own."""
+    return ROOT if os.geteuid() == 0 else Trust.of_user(os.getuid(), os.getgid())

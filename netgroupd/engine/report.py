@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the engine answers with: plain values for the command line, the bus and files."""
+
+from typing import NamedTuple
+
+from netgroupd.plan.step import Plan
+
+
+class Generation(NamedTuple):
+    """One configuration that was applied: its number, when, and how it went.
+
+    ``result`` is "applied", "rolled back", "failed" or "unconfirmed"; ``summary``
+    the count line of its plan; ``size`` what it takes on disk in bytes.
+    """
+
+    number: int
+    time: float
+    result: str
+    summary: str
+    took_s: float = 0.0
+    size: int = 0
+
+
+class Pending(NamedTuple):
+    """A change that is undone unless somebody confirms it in time."""
+
+    generation: int
+    seconds_left: float
+
+
+class Result(NamedTuple):
+    """What an apply or a rollback did; ``pending`` if it waits to be confirmed.
+
+    ``generation`` is 0 where nothing had to change.
+    """
+
+    plan: Plan
+    generation: int = 0
+    took_s: float = 0.0
+    pending: Pending | None = None
+
+
+class Status(NamedTuple):
+    """Where things stand; ``differences`` is what drifted from what was applied, "" if nothing did."""
+
+    netns: str
+    generation: Generation | None
+    pending: Pending | None
+    interrupted: bool
+    owned: dict[str, int]
+    differences: str = ""
+    features: tuple[str, ...] = ()
+
+
+class Cost(NamedTuple):
+    """What the links of one kind cost: how many, kernel memory in bytes, and where the figure is from."""
+
+    kind: str
+    links: int
+    bytes: int
+    source: str
+
+
+class Estimate(NamedTuple):
+    """What the configuration will cost, and what would cost less."""
+
+    costs: tuple[Cost, ...]
+    objects: dict[str, int]
+    bytes: int
+    seconds: float
+    advice: tuple[str, ...]

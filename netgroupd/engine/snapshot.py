@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a plan touches, as it was before: the goal of putting it back."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.kernel.usual import Usual
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.state import NOTHING, Key, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNOWNED, kind_of, row_of
+from netgroupd.plan.fate import carried_down, hangs_on
+from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, swept
+from netgroupd.plan.serialise import Json, key_from, object_from, object_to, singles
+from netgroupd.plan.step import Op, Plan
+
+# Reported of every link, and refused where the link's driver has no say in them.
+_REPORTED: Mapping[str, tuple[Value, ...]] = {"carrier": (True, False), "protodown": (False,), UNOWNED: (True,)}
+
+# Without these no link is what it was.
+_CORE = frozenset({"kind", "link", "master", "group", "up", "mtu", "mac"})
+_INHERITS = frozenset({"bridge", "bond", "team", "vlan", "macsec"})
+
+
+class Snapshot(NamedTuple):
+    """Objects that were there, and the places where there was none."""
+
+    objects: tuple[Object, ...] = ()
+    absent: tuple[tuple[str, Key], ...] = ()
+
+    @classmethod
+    def of(cls, plan: Plan, actual: State) -> "Snapshot":
+        """What ``actual`` has of everything that ``plan`` touches, or that goes with what it touches."""
+        touched = dict.fromkeys((step.object.cls, step.object.key) for step in singles(plan.steps))
+        touched.update(dict.fromkeys(_taken_along(plan, actual)))
+        found, absent = [], []
+        for name, key in touched:
+            obj = actual.of(name).get(key)
+            if obj is None:
+                absent.append((name, key))
+            else:
+                found.append(obj)
+        macs = _macs_beside(found, actual)
+        return cls(tuple(_without_borrowed_mac(obj, macs) for obj in found), tuple(absent))
+
+    def over(self, actual: State, usual: Usual) -> State:
+        """``actual``, but for what the snapshot knows: that as it was.
+
+        Of a link that is made again only what is not ``usual`` needs to be said, and
+        some of what the kernel reports it does not take.
+        """
+        goal = State(actual, actual.groups)
+        for cls, key in self.absent:
+            goal.classes.get(cls, {}).pop(key, None)
+        self._drop_what_hangs(goal)
+        for obj in self.objects:
+            now = actual.of(obj.cls).get(obj.key)
+            if now and UNOWNED in obj.attrs:
+                continue  # whose it was cannot be brought back, and matters to nobody else
+            goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
+        return goal
+
+    def _was(self, obj: Object, actual: State, usual: Usual) -> dict[str, Value]:
+        """The attributes that bring an object back, given what there is now."""
+        now = actual.of(obj.cls).get(obj.key)
+        was = {name: value for name, value in obj.attrs.items() if value not in _REPORTED.get(name, ())}
+        if obj.cls == "link":
+            key = (obj.attrs.get("master"),)
+            master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
+            by_itself = usual.get((kind_of(obj), kind_of(master)), NOTHING)
+            kind = KINDS.get(kind_of(obj))
+            kept = _CORE | (kind.required if kind else frozenset())
+            kept |= frozenset() if now is None else frozenset(name for name in was if not name.startswith("port."))
+            was = {name: value for name, value in was.items() if name in kept or by_itself.get(name) != value}
+        new = now.attrs.keys() - obj.attrs.keys() if now else ()
+        return {**{name: None for name in new if _ends(obj, name)}, **was}
+
+    def _drop_what_hangs(self, goal: State) -> None:
+        """Leave out what the kernel made by itself on links that were not there."""
+        gone = {str(key[0]) for cls, key in self.absent if cls == "link"}
+        for cls, objects in goal.classes.items():
+            if gone and cls != "link":
+                goal.classes[cls] = {key: obj for key, obj in objects.items() if gone.isdisjoint(hangs_on(obj))}
+
+    def state(self) -> State:
+        """The objects that were there, for finding what to look at."""
+        return State(self.objects)
+
+    def to_json(self) -> Json:
+        """As plain values."""
+        return {"objects": [object_to(obj) for obj in self.objects], "absent": self.absent}
+
+    @classmethod
+    def from_json(cls, plain: Json) -> "Snapshot":
+        """Out of plain values."""
+        absent = tuple((name, key_from(key)) for name, key in plain["absent"])
+        return cls(tuple(map(object_from, plain["objects"])), absent)
+
+
+def _taken_along(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
+    """What may be lost with links that are deleted, go down or change their master."""
+    links = [step for step in singles(plan.steps) if step.object.cls == "link"]
+    deleted = {step.object.name for step in links if step.op is Op.DELETE}
+    shaken = {step.object.name for step in links if step.attrs.get("up") is False or "master" in step.attrs} | deleted
+    ports = [link for link in actual.of("link").values() if link.attrs.get("master") in deleted] if deleted else []
+    shaken.update(link.name for link in ports)
+    shaken.update(name for name, _ in carried_down(list(shaken), actual.of("link")) if shaken)
+    yield from ((link.cls, link.key) for link in ports)
+    yield from _taken_with_qdiscs(plan, actual)
+    if not shaken:
+        return
+    for obj in actual:
+        if obj.cls != "link" and (obj.attrs.get("nhid") or shaken.intersection(hangs_on(obj))):
+            yield obj.cls, obj.key
+
+
+def _taken_with_qdiscs(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
+    """What hangs on qdiscs that are deleted."""
+    deleted = [step.object for step in singles(plan.steps) if step.op is Op.DELETE and step.object.cls == "qdisc"]
+    if not deleted:
+        return
+    parents = swept(deleted, actual)
+    for cls in ON_QDISCS:
+        yield from ((cls, key) for key, obj in actual.of(cls).items() if hangs_on_one_of(obj, parents))
+
+
+def _ends(obj: Object, name: str) -> bool:
+    """Whether an attribute can be taken away; others go with what they came with."""
+    row = row_of(obj, name)
+    return row is not None and row.nullable
+
+
+def _macs_beside(found: list[Object], actual: State) -> dict[str, set[Value]]:
+    """The MACs of the ports of bridges and bonds, and of the links below VLANs, by who may borrow them."""
+    borrowers = {obj.name for obj in found if kind_of(obj) in _INHERITS}
+    macs: dict[str, set[Value]] = {name: set() for name in borrowers}
+    for link in actual.of("link").values() if borrowers else ():
+        if (master := str(link.attrs.get("master"))) in borrowers:
+            macs[master].add(link.attrs.get("mac"))
+        lower = actual.link(str(link.attrs.get("link")))
+        if link.name in borrowers and lower:
+            macs[link.name].add(lower.attrs.get("mac"))
+    return macs
+
+
+def _without_borrowed_mac(obj: Object, macs: Mapping[str, set[Value]]) -> Object:
+    """A MAC that is another link's comes back with that link."""
+    if obj.cls != "link" or obj.attrs.get("mac") not in macs.get(obj.name, ()):
+        return obj
+    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name != "mac"})

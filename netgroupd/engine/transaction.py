@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""goal -> the kernel as the goal says: run, look again, and so on until nothing differs.
+
+Putting back a snapshot is the same with the snapshot as the goal.  What the kernel
+holds is read again after every run, never assumed: a refused message may have
+done half of its work.
+"""
+
+import errno
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from netgroupd.engine.observe import Connection, Mine, look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.errors import KernelError, VerifyError
+from netgroupd.kernel.batch import Refused
+from netgroupd.model.state import State
+from netgroupd.plan import present
+from netgroupd.plan.assemble import assemble
+from netgroupd.plan.coalesce import Abilities
+from netgroupd.plan.lacking import without
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+_ROUNDS = 4  # others may change things meanwhile, but not for ever
+_GONE = frozenset({errno.ENODEV, errno.ENOENT, errno.ESRCH, errno.EADDRNOTAVAIL, errno.ENXIO})
+_SHOWN = 20
+
+
+def abilities_of(kernel: Connection) -> Abilities:
+    """What plans may use of this kernel."""
+    return Abilities(new_group=kernel.features.new_group)
+
+
+def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine) -> Plan:
+    """The plan from ``actual`` to ``goal``.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    attainable, warnings = without(goal, kernel.features.lacking)
+    plan = assemble(attainable, actual, mine.owned, abilities_of(kernel))
+    return plan._replace(warnings=plan.warnings + warnings)
+
+
+def converge(kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: Progress | None = None) -> None:
+    """Run ``plan`` and see that ``goal`` is reached.
+
+    Raises:
+        KernelError: A step was refused.
+        VerifyError: All steps were accepted, and the result still differs.
+    """
+    for _ in range(_ROUNDS):
+        refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
+        if serious := [each.refusal for each in refused if not _may_have_vanished(each)]:
+            raise KernelError(serious[:_SHOWN])
+        before, plan = plan, plan_for(kernel, goal, look(kernel, goal, mine), mine)
+        if not plan.steps:
+            return
+        if not refused:
+            raise VerifyError(f"the kernel took every step and still differs:\n{present.text(plan)}")
+        if plan.steps == before.steps:
+            break
+    raise KernelError([each.refusal for each in refused[:_SHOWN]])
+
+
+def _run(kernel: Connection, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> tuple[Refused, ...]:
+    """Do ``steps``, and let nothing that was refused be deleted together with its group.
+
+    Behind a refusal the rest of a batch still runs: a link that did not leave its
+    group must not be in the same batch as the end of that group.
+    """
+    start = 0
+    for position in [number for number, step in enumerate(steps) if _ends_group(step)] + [len(steps)]:
+        if position > start and (refused := kernel.apply(steps[start:position], progress)):
+            return refused
+        start = position
+    return ()
+
+
+def _ends_group(step: AnyStep) -> bool:
+    return isinstance(step, GroupStep) and step.op is Op.DELETE
+
+
+def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
+    """Bring back what ``before`` says, leave everything else as it is now, and say what that took.
+
+    Raises:
+        KernelError, VerifyError: Not everything could be brought back.
+    """
+    actual = look(kernel, before.state(), mine)
+    goal = before.over(actual, kernel.usual(before.state().of("link")))
+    plan = plan_for(kernel, goal, actual, mine)
+    converge(kernel, plan, goal, mine)
+    return plan
+
+
+def _may_have_vanished(refused: Refused) -> bool:
+    """Whether a step was refused because somebody else deleted what it is about."""
+    number = refused.refusal.errno
+    return number == errno.ENODEV or (refused.step.op is Op.DELETE and number in _GONE)
+
+
+def _counting(progress: Progress | None, total: int) -> Callable[[int], None] | None:
+    if progress is None:
+        return None
+    done = 0
+
+    def count(steps: int) -> None:
+        nonlocal done
+        done += steps
+        progress(done, total)
+
+    return count
+
+
+def classes_of(plan: Plan) -> frozenset[str]:
+    """The classes that a plan touches."""
+    return frozenset(step.object.cls for step in singles(plan.steps))

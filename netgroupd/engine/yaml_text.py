@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Values and folded patterns -> YAML in netgroupd's language of ranges and references."""
+
+import re
+from collections.abc import Mapping
+
+from netgroupd.model.value import Value
+from netgroupd.plan.fold import Pattern, Piece, Term, form_text, range_text
+
+_PLAIN = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_LETTERS = "abcdefgh"
+_BRACES = frozenset("{}[]")
+
+
+def quoted(value: Value) -> str:
+    """A value in flow style with every text and number quoted, so that references can be put into it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "null"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(quoted, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {quoted(inner)}" for name, inner in value.items()) + "}"
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def is_sayable(value: Value) -> bool:
+    """Whether the language has no other meaning for a text: brackets and braces are ranges and references."""
+    if isinstance(value, tuple):
+        return all(map(is_sayable, value))
+    if isinstance(value, Mapping):
+        return all(map(is_sayable, value.values()))
+    return not isinstance(value, str) or (value.isprintable() and not _BRACES & set(value))
+
+
+def unquoted(text: str) -> str:
+    """Take the quotes off what is plain without them."""
+
+    def plain(match: re.Match[str]) -> str:
+        inner = match[1]
+        if _WHOLE.fullmatch(inner) or (_PLAIN.fullmatch(inner) and inner.lower() not in _WORDS):
+            return inner
+        return match[0]
+
+    return _QUOTED.sub(plain, text)
+
+
+def texts_of(pattern: Pattern) -> list[str]:
+    """The texts of a pattern: the name with its ranges, and the others with references to them."""
+    named = _named(pattern)
+    name = "".join(piece if isinstance(piece, str) else _range(piece, pattern, named) for piece in pattern.fields[0])
+    others = ("".join(_piece(piece, pattern, named) for piece in field) for field in pattern.fields[1:])
+    return [name, *others]
+
+
+def _named(pattern: Pattern) -> dict[int, str]:
+    """A letter for each range that a text refers to."""
+    used = {
+        dimension
+        for field in pattern.fields[1:]
+        for piece in field
+        if isinstance(piece, Term)
+        for dimension, _ in piece.strides
+        if len(pattern.dimensions[dimension]) > 1
+    }
+    return {dimension: _LETTERS[number] for number, dimension in enumerate(sorted(used))}
+
+
+def _range(term: Term, pattern: Pattern, named: Mapping[int, str]) -> str:
+    dimension = term.strides[0][0]
+    values = pattern.dimensions[dimension]
+    if len(values) == 1:
+        return form_text(term.form, values[0])
+    label = f"{named[dimension]}=" if dimension in named else ""
+    return f"[{label}{range_text(values, term.form)}]"
+
+
+def _piece(piece: Piece, pattern: Pattern, named: Mapping[int, str]) -> str:
+    if isinstance(piece, str):
+        return piece
+    low = [values[0] for values in pattern.dimensions]
+    moving = [(dimension, stride) for dimension, stride in piece.strides if dimension in named]
+    if not moving:
+        return form_text(piece.form, piece.at(low))
+    width = f":{piece.form}" if piece.form.isdigit() else ""
+    if len(moving) == 1 and moving[0][1] == 1 and piece.form not in ("mac", "ip4", "ip6"):
+        away = piece.at(low) - low[moving[0][0]]
+        shift = f" + {away}" if away > 0 else f" - {-away}" if away else ""
+        return f"{{{named[moving[0][0]]}{shift}{width}}}"
+    grown = "".join(_growth(named[dimension], low[dimension], stride) for dimension, stride in moving)
+    return f"{{{form_text(piece.form if not width else '', piece.at(low))}{grown}{width}}}"
+
+
+def _growth(letter: str, low: int, stride: int) -> str:
+    sign = "+" if stride > 0 else "-"
+    shifted = f"({letter} - {low})" if low else letter
+    return f" {sign} {shifted}" + (f" * {abs(stride)}" if abs(stride) != 1 else "")
