@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the engine answers, in the one form that the bus, ``--json`` and text are made from.
+
+Every answer is a text or a mapping that ``json`` can write.  The daemon and the
+command both answer through this module, and so say the same.
+"""
+
+import json
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.report import Result
+from netgroupd.errors import UsageError
+from netgroupd.plan import present
+from netgroupd.plan.step import Plan
+from netgroupd.service.details import Answer, Options, Progress
+
+FORMATS = ("json", "text")
+
+
+def plan_answer(plan: Plan, form: str) -> Answer:
+    """A plan: whether it does anything, its count line, and its lines or its steps."""
+    answer: Answer = {"differs": bool(plan.steps), "summary": present.summary(plan), "warnings": list(plan.warnings)}
+    if form == "text":
+        return answer | {"text": present.text(plan)}
+    return answer | {"steps": present.as_json(plan)}
+
+
+def _result_answer(result: Result) -> Answer:
+    pending = result.pending._asdict() if result.pending else None
+    return {
+        "generation": result.generation,
+        "summary": present.summary(result.plan),
+        "took_s": round(result.took_s, 3),
+        "pending": pending,
+    }
+
+
+class Answers:
+    """The engine's answers; ``options`` are those of the bus method with the same name."""
+
+    keeps_deadlines = False  # of unconfirmed changes: nobody is left to when the process ends
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def check(self) -> Answer:
+        """The warnings of a configuration that can be used."""
+        return {"warnings": [problem._asdict() for problem in self._engine.check()]}
+
+    def render(self) -> str:
+        """The configuration as YAML."""
+        return self._engine.render()
+
+    def capture(self) -> str:
+        """A configuration for what is there."""
+        return self._engine.capture()
+
+    def diff(self, options: Options) -> Answer:
+        """What apply would do."""
+        return plan_answer(self._engine.diff(), form_of(options))
+
+    def estimate(self) -> Answer:
+        """What the configuration will cost."""
+        estimate = self._engine.estimate()
+        return estimate._asdict() | {"costs": [cost._asdict() for cost in estimate.costs]}
+
+    def status(self) -> Answer:
+        """Where things stand."""
+        status = self._engine.status()
+        return status._asdict() | {
+            "generation": status.generation._asdict() if status.generation else None,
+            "pending": status.pending._asdict() if status.pending else None,
+        }
+
+    def history(self) -> Answer:
+        """The generations that are kept."""
+        return {"generations": [generation._asdict() for generation in self._engine.history()]}
+
+    def apply(self, options: Options, progress: Progress | None = None) -> Answer:
+        """Apply the configuration."""
+        result = self._engine.apply(
+            confirm_s=_seconds(options), allow=frozenset(options.get("allow") or ()), progress=progress
+        )
+        return _result_answer(result)
+
+    def rollback(self, options: Options, progress: Progress | None = None) -> Answer:
+        """Apply an earlier generation."""
+        result = self._engine.rollback(
+            options.get("generation"),
+            confirm_s=_seconds(options),
+            allow=frozenset(options.get("allow") or ()),
+            progress=progress,
+        )
+        return _result_answer(result)
+
+    def repair(self, links: frozenset[str]) -> Answer:
+        """Bring links back to what was applied."""
+        return _result_answer(self._engine.repair(links))
+
+    def confirm(self) -> Answer:
+        """Keep the change that waits."""
+        return {"generation": self._engine.confirm()}
+
+
+def _seconds(options: Options) -> float | None:
+    seconds = options.get("confirm")
+    if seconds is None:
+        return None
+    if not 1 <= seconds <= 86_400:
+        raise UsageError(f"confirm: expected 1 to 86400 seconds, not {seconds}")
+    return float(seconds)
+
+
+def form_of(options: Options) -> str:
+    """The format that ``options`` ask for.
+
+    Raises:
+        UsageError: There is no such format.
+    """
+    form = options.get("format", "json")
+    if form not in FORMATS:
+        raise UsageError(f"format: expected one of {', '.join(FORMATS)}, not {form!r}")
+    return str(form)
+
+
+def encode(answer: Answer | str) -> str:
+    """An answer as text for the bus."""
+    return answer if isinstance(answer, str) else json.dumps(answer, separators=(",", ":"))

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changes, one after another: what is asked, what runs, what waits to be confirmed.
+
+A second Apply or Rollback is refused while a change runs.  A reload waits for
+its turn, and all reloads that wait are one.  The deadline of an unconfirmed
+change is kept on disk by the engine; here only a timer waits for it.
+"""
+
+import itertools
+from collections.abc import Callable
+from typing import Protocol
+
+from gi.repository import GLib
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.errors import BusyError, NetgroupError
+from netgroupd.service.answers import Answers, encode
+from netgroupd.service.details import Answer, Options
+from netgroupd.service.job import Job
+from netgroupd.service.journal import LOG, fields, log_error
+from netgroupd.service.later import Later
+from netgroupd.service.work import Worker, later, repeat
+
+_TELL_MS = 200
+_KEEP_S = 60
+_Work = Callable[[Job], Answer]
+
+
+class Audience(Protocol):
+    """Who is told of the jobs: the bus, systemd, the metrics."""
+
+    def job_started(self, job: Job) -> None:
+        """A job was accepted."""
+
+    def job_ended(self, job: Job) -> None:
+        """A job is done or has failed."""
+
+    def job_forgotten(self, job: Job) -> None:
+        """Nobody needs the job any more."""
+
+    def wait_ended(self, sentence: str) -> None:
+        """The change that waited is confirmed, or was undone as ``sentence`` says."""
+
+
+class Changes:
+    """The worker that changes things, and who may use it."""
+
+    def __init__(self, engine: Callable[[Session], Engine], audience: Audience) -> None:
+        self._engine = engine
+        self._audience = audience
+        self._worker = Worker("changes", 8)
+        self._numbers = itertools.count(1)
+        self._deadline = 0
+        self.running: Job | None = None
+        self._waiting: Job | None = None  # the one reload that will run next
+
+    def apply(self, options: Options) -> Job:
+        """Apply the configuration.
+
+        Raises:
+            BusyError: A change runs already.
+        """
+        answers = self._answers(options)
+        return self._begin("apply", lambda job: answers.apply(options, job.progress))
+
+    def rollback(self, options: Options) -> Job:
+        """Go back to an earlier generation.
+
+        Raises:
+            BusyError: A change runs already.
+        """
+        answers = self._answers(options)
+        return self._begin("rollback", lambda job: answers.rollback(options, job.progress))
+
+    def repair(self, links: frozenset[str]) -> Job:
+        """Bring links back to what was applied.
+
+        Raises:
+            BusyError: A change runs already.
+        """
+        answers = self._answers({})
+        return self._begin("repair", lambda job: answers.repair(links))
+
+    def reload(self) -> Job:
+        """Apply the configuration as it is now, after what runs."""
+        if self._waiting is not None:
+            return self._waiting
+        job = self._job("reload")
+        if self.running is not None:
+            self._waiting = job
+        else:
+            self._run(job, self._reload_work)
+        return job
+
+    def confirm(self) -> Later[str]:
+        """Keep what waits to be confirmed."""
+        answered: Later[str] = Later()
+
+        def kept(answer: Answer) -> None:
+            self._arm(0)
+            LOG.info("generation %s is confirmed", answer["generation"], extra=fields(**answer))
+            self._audience.wait_ended("")
+            answered.settle(encode(answer))
+
+        self._worker.submit(Answers(self._engine(CONSOLE)).confirm, kept, answered.refuse)
+        return answered
+
+    def recover(self, then: Callable[[], None]) -> None:
+        """End what an earlier daemon left: an interrupted change, a deadline; then call ``then``."""
+
+        def work() -> tuple[str | None, ...]:
+            engine = self._engine(CONSOLE)
+            return engine.recover(), engine.expire()
+
+        def done(sentences: tuple[str | None, ...]) -> None:
+            for sentence in filter(None, sentences):
+                LOG.warning("%s", sentence)
+            self.watch_deadline()
+            then()
+
+        def failed(error: NetgroupError) -> None:
+            log_error(error)
+            then()
+
+        self._worker.submit(work, done, failed)
+
+    def watch_deadline(self) -> None:
+        """Set the timer for the change that waits on disk, if there is one."""
+        pending = self._engine(CONSOLE).pending()
+        self._arm(max(1, int(pending.seconds_left * 1000)) if pending else 0)
+
+    def _answers(self, options: Options) -> Answers:
+        return Answers(self._engine(Session.from_ssh(str(options.get("session", "")))))
+
+    def _reload_work(self, job: Job) -> Answer:
+        return self._answers({}).apply({}, job.progress)
+
+    def _job(self, kind: str) -> Job:
+        job = Job(next(self._numbers), kind)
+        self._audience.job_started(job)
+        return job
+
+    def _begin(self, kind: str, work: _Work) -> Job:
+        if self.running is not None:
+            raise BusyError(f"{self.running.Kind} {self.running.number} is running; wait for it, then ask again")
+        job = self._job(kind)
+        self._run(job, work)
+        return job
+
+    def _run(self, job: Job, work: _Work) -> None:
+        self.running = job
+        job.started()
+        timer = repeat(_TELL_MS, job.tell)
+
+        def ended() -> None:
+            GLib.source_remove(timer)
+            self.running = None
+            self.watch_deadline()
+            self._audience.job_ended(job)
+            later(_KEEP_S * 1000, lambda: self._audience.job_forgotten(job))
+            if self._waiting is not None:
+                waiting, self._waiting = self._waiting, None
+                self._run(waiting, self._reload_work)
+
+        def done(answer: Answer) -> None:
+            LOG.info(
+                "%s: %s", job.Kind, answer["summary"], extra=fields(job=job.number, generation=answer["generation"])
+            )
+            job.succeeded(encode(answer))
+            ended()
+
+        def failed(error: NetgroupError) -> None:
+            log_error(error, job=job.number)
+            job.failed(error)
+            ended()
+
+        self._worker.submit(lambda: work(job), done, failed)
+
+    def _arm(self, milliseconds: int) -> None:
+        if self._deadline:
+            GLib.source_remove(self._deadline)
+        self._deadline = later(milliseconds, self._expire) if milliseconds else 0
+
+    def _expire(self) -> None:
+        self._deadline = 0
+
+        def done(sentence: str | None) -> None:
+            if sentence:
+                LOG.warning("%s", sentence)
+            self._audience.wait_ended(sentence or "")
+            self.watch_deadline()
+
+        self._worker.submit(self._engine(CONSOLE).expire, done, log_error)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The daemon as its callers see it: the answers of ``answers``, from over the bus.
+
+Speaks through Gio alone: pydbus takes longer to load than a command may take
+to start.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from gi.repository import Gio, GLib
+
+from netgroupd.errors import NetgroupError
+from netgroupd.service.details import Answer, Options, Progress
+from netgroupd.service.interface import JOB, MANAGER, ROOT
+
+_NAME = "org.netgroup1"
+_FOREVER = 0x7FFFFFFF
+_QUICK_MS = 30_000
+_PROPERTIES = "org.freedesktop.DBus.Properties"
+_TYPES = {"confirm": "u", "generation": "u", "allow": "as", "session": "s", "format": "s"}
+
+
+class RemoteError(NetgroupError):
+    """An error that came over the bus; ``dbus_name`` is its own."""
+
+    def __init__(self, error: GLib.Error) -> None:
+        self.dbus_name = Gio.DBusError.get_remote_error(error) or NetgroupError.dbus_name
+        message = error.message.removeprefix(f"GDBus.Error:{self.dbus_name}: ")
+        gone = self.dbus_name == "org.freedesktop.DBus.Error.NoReply"
+        left = "the daemon has ended; when it starts again it finishes or puts back what it was doing"
+        super().__init__(left if gone else message)
+
+
+def running() -> bool:
+    """Whether the daemon is on the bus."""
+    try:
+        connection = Gio.bus_get_sync(Gio.BusType.SYSTEM, None)
+        owned = connection.call_sync(
+            "org.freedesktop.DBus",
+            "/org/freedesktop/DBus",
+            "org.freedesktop.DBus",
+            "NameHasOwner",
+            GLib.Variant("(s)", (_NAME,)),
+            GLib.VariantType("(b)"),
+            Gio.DBusCallFlags.NONE,
+            _QUICK_MS,
+            None,
+        )
+    except GLib.Error:
+        return False
+    return bool(owned.unpack()[0])
+
+
+class Remote:
+    """Answers from the daemon; the methods are those of ``Answers``.
+
+    Every method raises RemoteError with what the daemon answered.
+    """
+
+    keeps_deadlines = True
+
+    def __init__(self, connection: Gio.DBusConnection | None = None) -> None:
+        try:
+            self._connection = connection or Gio.bus_get_sync(Gio.BusType.SYSTEM, None)
+        except GLib.Error as error:
+            raise RemoteError(error) from None
+
+    def check(self) -> Answer:
+        """The warnings of a configuration that can be used."""
+        return self._open("Check", {})
+
+    def render(self) -> str:
+        """The configuration as YAML."""
+        return self._read("Render", {})
+
+    def capture(self) -> str:
+        """A configuration for what is there."""
+        return self._read("Capture", {})
+
+    def diff(self, options: Options) -> Answer:
+        """What apply would do."""
+        return self._open("Diff", options)
+
+    def estimate(self) -> Answer:
+        """What the configuration will cost."""
+        return self._open("Estimate", {})
+
+    def status(self) -> Answer:
+        """Where things stand, as the daemon sees it."""
+        answer: Answer = json.loads(self._call("Status", "()", ())[0])
+        return answer | {"daemon": self.properties()}
+
+    def history(self) -> Answer:
+        """The generations that are kept."""
+        answer: Answer = json.loads(self._call("History", "()", ())[0])
+        return answer
+
+    def apply(self, options: Options, progress: Progress | None = None) -> Answer:
+        """Apply the configuration."""
+        return self._job("Apply", options, progress)
+
+    def rollback(self, options: Options, progress: Progress | None = None) -> Answer:
+        """Apply an earlier generation."""
+        return self._job("Rollback", options, progress)
+
+    def reload(self) -> Answer:
+        """Apply the configuration as ``systemctl reload`` does."""
+        answer: Answer = json.loads(self._call("Reload", "()", ())[0])
+        return answer
+
+    def confirm(self) -> Answer:
+        """Keep the change that waits."""
+        self._call("Confirm", "()", ())
+        return {"generation": self.properties()["Generation"]}
+
+    def properties(self) -> dict[str, Any]:
+        """The properties of the Manager."""
+        answer = self._send(ROOT, _PROPERTIES, "GetAll", GLib.Variant("(s)", (MANAGER,)))
+        properties: dict[str, Any] = answer.unpack()[0]
+        return properties
+
+    def follow(self, tell: Callable[[str, dict[str, Any]], None]) -> None:
+        """Call ``tell`` with the object and what changed of it, until interrupted."""
+
+        def changed(*arguments: Any) -> None:
+            tell(arguments[2], arguments[5].unpack()[1])
+
+        self._connection.signal_subscribe(
+            _NAME, _PROPERTIES, "PropertiesChanged", None, None, Gio.DBusSignalFlags.NONE, changed
+        )
+        loop = GLib.MainLoop()
+        GLib.unix_signal_add(GLib.PRIORITY_HIGH, signal.SIGINT, loop.quit)
+        loop.run()
+
+    def _call(self, method: str, signature: str, arguments: tuple[object, ...]) -> tuple[Any, ...]:
+        answer: tuple[Any, ...] = self._send(ROOT, MANAGER, method, GLib.Variant(signature, arguments)).unpack()
+        return answer
+
+    def _send(self, path: str, interface: str, method: str, arguments: GLib.Variant) -> GLib.Variant:
+        flags = Gio.DBusCallFlags.ALLOW_INTERACTIVE_AUTHORIZATION
+        try:
+            return self._connection.call_sync(_NAME, path, interface, method, arguments, None, flags, _FOREVER, None)
+        except GLib.Error as error:
+            raise RemoteError(error) from None
+
+    def _open(self, method: str, options: Options) -> Answer:
+        answer: Answer = json.loads(self._read(method, options))
+        return answer
+
+    def _read(self, method: str, options: Options) -> str:
+        arguments = GLib.Variant("(sa{sv})", (method, _variants(options)))
+        flags = Gio.DBusCallFlags.ALLOW_INTERACTIVE_AUTHORIZATION
+        try:
+            answer, handles = self._connection.call_with_unix_fd_list_sync(
+                _NAME, ROOT, MANAGER, "Open", arguments, GLib.VariantType("(h)"), flags, _FOREVER, None, None
+            )
+        except GLib.Error as error:
+            raise RemoteError(error) from None
+        with os.fdopen(handles.get(answer.unpack()[0]), encoding="utf-8") as file:
+            return file.read()
+
+    def _job(self, method: str, options: Options, progress: Progress | None) -> Answer:
+        (path,) = self._call(method, "(a{sv})", (_variants(options),))
+        # A context that nobody else runs: what comes back cannot come before the loop does.
+        context = GLib.MainContext.new()
+        loop = GLib.MainLoop(context)
+        ended: list[GLib.Variant | GLib.Error] = []
+
+        def changed(*arguments: Any) -> None:
+            properties = arguments[5].unpack()[1]
+            if progress is not None and "Total" in properties and "Done" in properties:
+                progress(properties["Done"], properties["Total"])
+
+        def done(connection: Gio.DBusConnection, result: Gio.AsyncResult) -> None:
+            try:
+                ended.append(connection.call_finish(result))
+            except GLib.Error as error:
+                ended.append(error)
+            loop.quit()
+
+        context.push_thread_default()
+        watch = self._connection.signal_subscribe(
+            _NAME, _PROPERTIES, "PropertiesChanged", path, JOB, Gio.DBusSignalFlags.NONE, changed
+        )
+        self._connection.call(
+            _NAME, path, JOB, "Wait", None, GLib.VariantType("(s)"), Gio.DBusCallFlags.NONE, _FOREVER, None, done
+        )
+        context.pop_thread_default()
+        loop.run()
+        self._connection.signal_unsubscribe(watch)
+        if isinstance(ended[0], GLib.Error):
+            raise RemoteError(ended[0])
+        answer: Answer = json.loads(ended[0].unpack()[0])
+        return answer
+
+
+def _variants(options: Options) -> dict[str, GLib.Variant]:
+    return {name: GLib.Variant(_TYPES[name], value) for name, value in options.items() if value is not None}

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The daemon: bring back what was interrupted, configure once after boot, then answer.
+
+SIGHUP reloads.  SIGTERM ends the daemon and leaves the network as it is; a
+change that runs is finished first.  Starting again in the same boot changes
+nothing by itself.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gi.repository import Gio, GLib
+
+from netgroupd import __version__
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.paths import SYSTEM
+from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.errors import ConfigError, NetgroupError
+from netgroupd.service.bus import Bus
+from netgroupd.service.changes import Changes
+from netgroupd.service.drift import Damping, Drift
+from netgroupd.service.group import Group, path_of
+from netgroupd.service.interface import ROOT
+from netgroupd.service.job import Job
+from netgroupd.service.journal import LOG, fields, log_error, start_logging
+from netgroupd.service.methods import Manager
+from netgroupd.service.metrics import Metrics
+from netgroupd.service.notify import notify, reloading, watchdog_interval_s
+from netgroupd.service.picture import Picture
+from netgroupd.service.work import later, repeat
+
+_RUNTIME = Path("/run/netgroup")
+
+
+class Daemon:
+    """The parts, and what each has to hear of the others."""
+
+    def __init__(self, engine: Callable[[Session], Engine], runtime: Path = _RUNTIME) -> None:
+        self._engine = engine
+        self._configured_mark = runtime / "configured"  # there once the files were applied in this boot
+        self._loop = GLib.MainLoop()
+        self._metrics = Metrics(runtime / "metrics.prom")
+        self._trouble = ""
+        self._groups: dict[str, Group] = {}
+        self._changes = Changes(self._engine, self)
+        self._manager = Manager(self._engine, self._changes)
+        address = Gio.dbus_address_get_for_bus_sync(Gio.BusType.SYSTEM, None)
+        self._bus = Bus(address)
+        self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see, self._heard)
+        self._damping = Damping()
+        self._drifted = 0
+
+    def run(self) -> int:
+        """Serve until SIGTERM."""
+        for number, act in ((signal.SIGTERM, self.stop), (signal.SIGINT, self.stop), (signal.SIGHUP, self._hangup)):
+            GLib.unix_signal_add(GLib.PRIORITY_HIGH, number, act)
+        interval_s = watchdog_interval_s()
+        if interval_s:
+            repeat(int(interval_s * 1000), lambda: notify(WATCHDOG=1))
+        self._configured_mark.parent.mkdir(exist_ok=True)
+        self._bus.publish(ROOT, self._manager)
+        self._bus.start()
+        notify(STATUS="looking for an interrupted change")
+        self._changes.recover(self._configure)
+        self._loop.run()
+        self._bus.stop()
+        return 0
+
+    def job_started(self, job: Job) -> None:
+        """Publish the job and say that it runs."""
+        self._bus.publish(job.path, job)
+        self._manager.JobNew(job.path)
+        self._manager.change(State="changing")
+        notify(STATUS=f"{job.Kind} {job.number} is running")
+
+    def job_ended(self, job: Job) -> None:
+        """Account for the job and take a new picture."""
+        self._manager.JobEnded(job.path, job.State)
+        kind, result = job.Kind, "ok" if job.State == "done" else job.Error
+        self._metrics.add("netgroup_changes_total", kind=kind, result=result)
+        self._metrics.add("netgroup_change_seconds_total", time.time() - job.Started / 1e6, kind=kind)
+        if job.State == "failed":
+            self._metrics.add("netgroup_errors_total", error=job.Error)
+        self._manager.change(LastResult=result)
+        first, _, more = job.Result.partition("\n")
+        failure = f"{job.Kind} failed, nothing was changed: {first}" + (" …" if more else "")
+        self._tell("" if job.State == "done" else failure)
+        self._drift.renew()
+
+    def job_forgotten(self, job: Job) -> None:
+        """Take the job off the bus."""
+        self._bus.withdraw(job.path)
+
+    def wait_ended(self, sentence: str) -> None:
+        """Show that nothing waits any more."""
+        self._manager.change(LastResult=sentence or self._manager.LastResult)
+        self._tell("")
+        self._drift.renew()
+
+    def _configure(self) -> None:
+        if self._configured_mark.exists():
+            self._ready("")
+            return
+        job = self._changes.reload()
+        job.outcome.then(lambda _: self._configured(), self._fall_back)
+
+    def _configured(self) -> None:
+        self._configured_mark.touch()
+        self._ready("")
+
+    def _fall_back(self, error: NetgroupError) -> None:
+        """The files are wrong just after boot: what was applied last is better than nothing."""
+        kept = self._engine(CONSOLE).history() if isinstance(error, ConfigError) else ()
+        if not kept:
+            self._ready(str(error))
+            return
+        LOG.warning("the configuration is refused; applying generation %d again", kept[0].number)
+        job = self._changes.rollback({"generation": kept[0].number})
+        job.outcome.then(lambda _: self._ready(str(error)), lambda second: self._ready(f"{error}; {second}"))
+
+    def _ready(self, trouble: str) -> None:
+        self._tell(trouble)
+        notify(READY=1)
+        LOG.info("netgroupd %s is ready", __version__)
+        self._drift.start()
+
+    def _tell(self, trouble: str) -> None:
+        """Say where things stand, to systemd and on the bus."""
+        self._trouble = trouble
+        if self._changes.running is not None:
+            return
+        pending = self._engine(CONSOLE).pending()
+        state = "unconfirmed" if pending else "failed" if trouble else "idle"
+        by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
+        self._manager.change(State=state, ConfirmBy=by)
+        waits = f"generation {pending.generation} waits to be confirmed" if pending else ""
+        notify(STATUS=trouble or waits or f"generation {self._manager.Generation}, {self._manager.Drift} differences")
+
+    def _see(self, picture: Picture) -> None:
+        """Show a new picture of what is owned, and do about drift what the configuration says."""
+        if self._changes.running is not None:
+            return
+        self._show_groups(picture)
+        self._show(picture)
+        if picture.drifted and picture.drifted != self._drifted:
+            LOG.warning("changed from outside:\n%s", picture.lines, extra=fields(drift=picture.drifted))
+        self._drifted = picture.drifted
+        if picture.broken:
+            self._repair(picture.broken)
+
+    def _repair(self, links: frozenset[str]) -> None:
+        wait_s = self._damping.wait_s(time.monotonic())
+        if wait_s:
+            later(int(wait_s * 1000) + 1, self._drift.renew)
+            return
+        self._metrics.add("netgroup_repairs_total", len(links))
+        self._changes.repair(links)
+
+    def _heard(self) -> None:
+        """Hardware that the files name may have come: what was refused for want of it is tried again."""
+        if self._trouble and self._changes.running is None and not self._configured_mark.exists():
+            self._changes.reload().outcome.then(lambda _: self._configured_mark.touch(), lambda _: None)
+
+    def _show_groups(self, picture: Picture) -> None:
+        for name in self._groups.keys() - picture.groups.keys():
+            self._bus.withdraw(path_of(name))
+            del self._groups[name]
+        for name, members in picture.groups.items():
+            if name in self._groups:
+                self._groups[name].take(members)
+            else:
+                self._groups[name] = Group(members)
+                self._bus.publish(path_of(name), self._groups[name])
+
+    def _show(self, picture: Picture) -> None:
+        self._manager.change(
+            Groups=sorted(map(path_of, self._groups)),
+            Generation=picture.generation,
+            Counts=picture.counts,
+            Features=list(picture.features),
+            Drift=picture.drifted,
+            Online=picture.online,
+        )
+        self._metrics.set("netgroup_generation", picture.generation)
+        self._metrics.set("netgroup_drift_objects", picture.drifted)
+        for name, count in picture.counts.items():
+            self._metrics.set("netgroup_objects", count, **{"class": name})
+        self._metrics.write()
+        self._tell(self._trouble)
+
+    def _hangup(self) -> bool:
+        reloading()
+        job = self._changes.reload()
+        job.outcome.then(lambda _: notify(READY=1), lambda _: notify(READY=1))
+        return True
+
+    def stop(self) -> bool:
+        """End when no change runs any more; say whether to be asked again, as a GLib source wants it."""
+        notify(STOPPING=1)
+        if self._changes.running is None:
+            self._loop.quit()
+            return False
+        self._changes.running.outcome.then(lambda _: self._loop.quit(), lambda _: self._loop.quit())
+        return True
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the daemon; what ``netgroupd`` starts."""
+    parser = argparse.ArgumentParser(prog="netgroupd", description="Keep this host's network as /etc/netgroup says.")
+    parser.add_argument("--version", action="version", version=f"netgroupd {__version__}")
+    parser.add_argument("--netns", metavar="NAME", help="configure this network namespace instead of the host's")
+    parsed = parser.parse_args(arguments)
+    start_logging()
+    try:
+        return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session)).run()
+    except NetgroupError as error:
+        log_error(error)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

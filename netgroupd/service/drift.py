@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""notifications -> a picture of what is owned, kept current at a bounded cost.
+
+Notifications only say that something changed; what did is found by comparing
+again.  So a storm of them costs no more than one comparison at a time, an
+overrun of the socket loses nothing, and memory does not grow.  Comparisons are
+spaced by their own duration, and further while what changes is not ours.
+"""
+
+import contextlib
+import os
+import select
+import threading
+import time
+from collections.abc import Callable
+
+from netgroupd.engine.engine import Engine
+from netgroupd.errors import NetgroupError
+from netgroupd.service.journal import LOG
+from netgroupd.service.picture import Picture, take
+from netgroupd.service.work import in_main_loop
+
+_SETTLE_S = 0.2  # changes come in bursts
+_LONGEST_S = 10.0
+_CALM_S = 30.0  # with no news for so long, the spacing starts anew
+
+
+class Spacing:
+    """How long to wait before the next picture."""
+
+    def __init__(self) -> None:
+        self._factor = 1.0
+
+    def after(self, cost_s: float, calm_s: float, *, news_were_ours: bool) -> float:
+        """Seconds to wait; they double while nothing of ours changes."""
+        if news_were_ours or calm_s > _CALM_S:
+            self._factor = 1.0
+        else:
+            self._factor = min(self._factor * 2, _LONGEST_S / _SETTLE_S)
+        return min(max(_SETTLE_S, cost_s) * self._factor, max(_LONGEST_S, cost_s))
+
+
+class Damping:
+    """When the next repair may be made: each that follows another closely makes the next wait twice as long."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+        self._pause_s = 1.0
+
+    def wait_s(self, now: float) -> float:
+        """How long to wait still; 0 where the repair is made, and counted, now."""
+        if now < self._next:
+            return self._next - now
+        calm = now - self._next > 2 * self._pause_s
+        self._pause_s = 1.0 if calm else min(self._pause_s * 2, 600.0)
+        self._next = now + self._pause_s
+        return 0.0
+
+
+class Drift:
+    """A thread that takes a picture whenever something changed or ``renew`` is called.
+
+    While ``busy`` says that a change runs there is nothing to compare; its end renews.
+    ``heard`` is called after each burst of news, whosever they were.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        busy: Callable[[], bool],
+        see: Callable[[Picture], None],
+        heard: Callable[[], None],
+    ) -> None:
+        self._engine = engine
+        self._busy = busy
+        self._see = see
+        self._heard = heard
+        self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._spacing = Spacing()
+        self._last: Picture | None = None
+        self._trouble = ""
+
+    def start(self) -> None:
+        """Begin."""
+        threading.Thread(target=self._run, name="drift", daemon=True).start()
+
+    def renew(self) -> None:
+        """Take a picture soon, without any news."""
+        with contextlib.suppress(BlockingIOError):  # it is full of wishes already
+            os.write(self._waker, b"!")
+
+    def _run(self) -> None:
+        while True:
+            try:
+                wait_s = self._once()
+            except (NetgroupError, OSError, MemoryError) as error:
+                self._complain(str(error) or "out of memory")
+                wait_s = _LONGEST_S
+            time.sleep(wait_s)
+
+    def _once(self) -> float:
+        """Listen, look, and wait for news: what comes while looking is not lost."""
+        classes = {"link", *(cls for cls in self._engine.applied().classes)}
+        with self._engine.watch(classes) as monitor:
+            started = time.monotonic()
+            ours = self._busy() or self._look()
+            cost_s = time.monotonic() - started
+            ready = select.select([monitor.fileno(), self._woken], [], [])[0]
+        calm_s = time.monotonic() - started
+        if self._woken in ready:
+            os.read(self._woken, 4096)
+            return 0.0
+        in_main_loop(self._heard)
+        return self._spacing.after(cost_s, calm_s, news_were_ours=ours)
+
+    def _look(self) -> bool:
+        """Take a picture and show it; say whether it is another than the last."""
+        picture = take(self._engine)
+        new = picture != self._last
+        if new or picture.broken:  # a repair may have had to wait
+            self._last = picture
+            in_main_loop(lambda: self._see(picture))
+        self._trouble = ""
+        return new
+
+    def _complain(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            LOG.error("cannot look for drift: %s", trouble)
+        self._trouble = trouble

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A change in progress as an object on the bus: how far it is, and how it ended."""
+
+import time
+
+from netgroupd.errors import NetgroupError
+from netgroupd.service.bus import signal
+from netgroupd.service.interface import JOB, interface
+from netgroupd.service.later import Later
+
+
+class Job:
+    """One Apply, Reload or Rollback; ``done`` of ``total`` messages are sent.
+
+    The worker's thread only writes ``done`` and ``total``; ``tell`` runs in the
+    main loop and sends what changed.
+    """
+
+    INTERFACE = interface(JOB)
+    PropertiesChanged = signal()
+
+    def __init__(self, number: int, kind: str) -> None:
+        self.number = number
+        self.path = f"/org/netgroup1/job/{number}"
+        self.outcome: Later[str] = Later()
+        self.Kind = kind
+        self.State = "queued"
+        self.Done = 0
+        self.Total = 0
+        self.Result = ""
+        self.Error = ""
+        self.Started = 0
+        self._told = (0, 0)
+
+    def right(self, method: str, arguments: tuple[object, ...]) -> None:
+        """Everybody may wait."""
+
+    def Wait(self) -> Later[str]:
+        """The result, when there is one."""
+        return self.outcome
+
+    def progress(self, done: int, total: int) -> None:
+        """Note how far the work is; any thread may call it."""
+        self.Done, self.Total = done, total
+
+    def tell(self) -> None:
+        """Signal progress that was not told yet."""
+        if (self.Done, self.Total) != self._told:
+            self._told = (self.Done, self.Total)
+            self._changed("Done", "Total")
+
+    def started(self) -> None:
+        """The worker has begun."""
+        self.State = "running"
+        self.Started = time.time_ns() // 1000
+        self._changed("State", "Started")
+
+    def succeeded(self, result: str) -> None:
+        """The work is done and ``result`` is its outcome as JSON."""
+        self.State, self.Result = "done", result
+        self._changed("State", "Done", "Total", "Result")
+        self.outcome.settle(result)
+
+    def failed(self, error: NetgroupError) -> None:
+        """The work ended in ``error``."""
+        self.State, self.Result, self.Error = "failed", str(error), error.dbus_name
+        self._changed("State", "Done", "Total", "Result", "Error")
+        self.outcome.refuse(error)
+
+    def _changed(self, *names: str) -> None:
+        self.PropertiesChanged(JOB, {name: getattr(self, name) for name in names}, [])

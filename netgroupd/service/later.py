@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An answer that comes later: what a call returns when a thread does its work."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from netgroupd.errors import NetgroupError
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Later(Generic[T]):
+    """One value or one error, for everybody who asked, whenever they did.
+
+    Lives in the main loop alone, and so needs no lock.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Callable[[T], None], Callable[[NetgroupError], None]]] = []
+        self._value: list[T] = []
+        self._error: NetgroupError | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the answer is there."""
+        return bool(self._value) or self._error is not None
+
+    def settle(self, value: T) -> None:
+        """Answer with ``value``."""
+        self._value.append(value)
+        for done, _ in self._take():
+            done(value)
+
+    def refuse(self, error: NetgroupError) -> None:
+        """Answer with ``error``."""
+        self._error = error
+        for _, failed in self._take():
+            failed(error)
+
+    def then(self, done: Callable[[T], None], failed: Callable[[NetgroupError], None]) -> None:
+        """Call one of the two, now or when the answer comes."""
+        if self._value:
+            done(self._value[0])
+        elif self._error is not None:
+            failed(self._error)
+        else:
+            self._waiting.append((done, failed))
+
+    def map(self, change: Callable[[T], U]) -> "Later[U]":
+        """The answer passed through ``change``, which may refuse by raising."""
+        result: Later[U] = Later()
+
+        def done(value: T) -> None:
+            try:
+                changed = change(value)
+            except NetgroupError as error:
+                result.refuse(error)
+            else:
+                result.settle(changed)
+
+        self.then(done, result.refuse)
+        return result
+
+    def _take(self) -> list[tuple[Callable[[T], None], Callable[[NetgroupError], None]]]:
+        waiting, self._waiting = self._waiting, []
+        return waiting

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The object at /org/netgroup1: each method decodes, calls, and encodes."""
+
+import os
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from netgroupd import __version__
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.errors import UsageError
+from netgroupd.service.answers import Answers, encode
+from netgroupd.service.bus import signal
+from netgroupd.service.changes import Changes
+from netgroupd.service.details import Answer, Options
+from netgroupd.service.interface import MANAGER, interface
+from netgroupd.service.later import Later
+from netgroupd.service.polkit import Right
+from netgroupd.service.work import Worker
+
+_LONGEST = 1_000_000  # bytes that a reply may have
+_OPTIONS = {
+    "Check": frozenset[str](),
+    "Render": frozenset[str](),
+    "Diff": frozenset({"format"}),
+    "Estimate": frozenset[str](),
+    "Capture": frozenset[str](),
+    "Apply": frozenset({"confirm", "allow", "session"}),
+    "Rollback": frozenset({"confirm", "allow", "session", "generation"}),
+}
+_READS: Mapping[str, Callable[[Answers, Options], Answer | str]] = MappingProxyType(
+    {
+        "Check": lambda answers, _: answers.check(),
+        "Render": lambda answers, _: answers.render(),
+        "Diff": lambda answers, options: answers.diff(options),
+        "Estimate": lambda answers, _: answers.estimate(),
+        "Capture": lambda answers, _: answers.capture(),
+    }
+)
+
+_RIGHTS: Mapping[str, Right] = MappingProxyType(
+    {
+        **dict.fromkeys(("Render", "Capture"), Right.RENDER),
+        **dict.fromkeys(("Apply", "Reload", "Confirm", "Rollback"), Right.CHANGE),
+    }
+)
+
+
+class Manager:
+    """Everything that callers can ask of the daemon."""
+
+    INTERFACE = interface(MANAGER)
+    PropertiesChanged = signal()
+    JobNew = signal()
+    JobEnded = signal()
+
+    def __init__(self, engine: Callable[[Session], Engine], changes: Changes) -> None:
+        self._engine = engine
+        self._changes = changes
+        self._reads = Worker("reads", 16)
+        self.Version = __version__
+        self.State = "starting"
+        self.Generation = 0
+        self.ConfirmBy = 0
+        self.Drift = 0
+        self.Counts: dict[str, int] = {}
+        self.Features: list[str] = []
+        self.LastResult = ""
+        self.Online = False
+        self.Groups: list[str] = []
+
+    def right(self, method: str, arguments: tuple[object, ...]) -> Right | None:
+        """Reading is for everybody, but for texts that may hold keys; changing is not."""
+        return _RIGHTS.get(str(arguments[0]) if method == "Open" else method)
+
+    def Check(self, options: Options) -> Later[str]:
+        """Read and check the files."""
+        return self._read("Check", options)
+
+    def Render(self, options: Options) -> Later[str]:
+        """The YAML of the templates."""
+        return self._read("Render", options)
+
+    def Diff(self, options: Options) -> Later[str]:
+        """What Apply would do."""
+        return self._read("Diff", options)
+
+    def Estimate(self, options: Options) -> Later[str]:
+        """What the configuration will cost."""
+        return self._read("Estimate", options)
+
+    def Capture(self, options: Options) -> Later[str]:
+        """A configuration for what is there."""
+        return self._read("Capture", options)
+
+    def Open(self, method: str, options: Options) -> Later[int]:
+        """A result of any size as a memory file."""
+        return self._answer(method, options).map(_memory_file)
+
+    def Status(self) -> Later[str]:
+        """Where things stand."""
+        return self._ask(lambda answers: answers.status()).map(encode)
+
+    def History(self) -> Later[str]:
+        """The generations that are kept."""
+        return self._ask(lambda answers: answers.history()).map(encode)
+
+    def Apply(self, options: Options) -> str:
+        """Start a change."""
+        return self._changes.apply(_known("Apply", options)).path
+
+    def Reload(self) -> Later[str]:
+        """Apply, and answer when it is done."""
+        return self._changes.reload().outcome
+
+    def Confirm(self) -> Later[str]:
+        """Keep what waits."""
+        return self._changes.confirm()
+
+    def Rollback(self, options: Options) -> str:
+        """Start going back."""
+        return self._changes.rollback(_known("Rollback", options)).path
+
+    def change(self, **properties: Any) -> None:
+        """Set properties and signal those that are new."""
+        changed = {name: value for name, value in properties.items() if getattr(self, name) != value}
+        for name, value in changed.items():
+            setattr(self, name, value)
+        if changed:
+            self.PropertiesChanged(MANAGER, changed, [])
+
+    def _read(self, method: str, options: Options) -> Later[str]:
+        return self._answer(method, options).map(encode).map(_bounded)
+
+    def _answer(self, method: str, options: Options) -> Later[Answer | str]:
+        if method not in _READS:
+            raise UsageError(f"Open: expected one of {', '.join(_READS)}, not {method!r}")
+        _known(method, options)
+        return self._ask(lambda answers: _READS[method](answers, options))
+
+    def _ask(self, question: Callable[[Answers], Answer | str]) -> Later[Answer | str]:
+        later: Later[Answer | str] = Later()
+        answers = Answers(self._engine(CONSOLE))
+        self._reads.submit(lambda: question(answers), later.settle, later.refuse)
+        return later
+
+
+def _known(method: str, options: Options) -> Options:
+    unknown = sorted(options.keys() - _OPTIONS[method])
+    if unknown:
+        known = ", ".join(sorted(_OPTIONS[method])) or "none"
+        raise UsageError(f"{method}: there is no option {unknown[0]!r}; known: {known}")
+    return options
+
+
+def _bounded(result: str) -> str:
+    size = len(result.encode())
+    if size > _LONGEST:
+        raise UsageError(f"the result has {size} bytes, over the {_LONGEST} of a reply; Open gives it as a file")
+    return result
+
+
+def _memory_file(answer: Answer | str) -> int:
+    descriptor = os.memfd_create("netgroup", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as file:
+        file.write(encode(answer))
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the daemon tells systemd: ready, status, reloading, still alive.
+
+The protocol of sd_notify(3) is one datagram of lines; outside systemd
+NOTIFY_SOCKET is not set and every call does nothing.
+"""
+
+import os
+import time
+
+from gi.repository import Gio, GLib
+
+
+def send_datagram(path: str, payload: bytes) -> bool:
+    """Send ``payload`` to the socket at ``path`` ("@" for abstract); say whether it went."""
+    if path.startswith("@"):
+        kind, path = Gio.UnixSocketAddressType.ABSTRACT, path[1:]
+    else:
+        kind = Gio.UnixSocketAddressType.PATH
+    address = Gio.UnixSocketAddress.new_with_type(list(path.encode()), kind)
+    try:
+        socket = Gio.Socket.new(Gio.SocketFamily.UNIX, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.DEFAULT)
+        socket.send_to(address, payload, None)
+        socket.close()
+    except GLib.Error:  # nobody listens, or no descriptor is left: both must not stop the daemon
+        return False
+    return True
+
+
+def notify(**lines: str | int) -> None:
+    """Tell systemd, for example ``notify(READY=1, STATUS="12 links")``."""
+    path = os.environ.get("NOTIFY_SOCKET")
+    if path:
+        text = "\n".join(f"{name}={str(value).replace(chr(10), ' ')}" for name, value in lines.items())
+        send_datagram(path, text.encode())
+
+
+def reloading() -> None:
+    """Announce a reload; systemd wants the clock with it to pair it with READY=1."""
+    notify(RELOADING=1, MONOTONIC_USEC=time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000)
+
+
+def watchdog_interval_s() -> float:
+    """How often systemd wants to hear from this process, halved for safety; 0 for never."""
+    if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+        return 0.0
+    return int(os.environ.get("WATCHDOG_USEC", "0")) / 2_000_000

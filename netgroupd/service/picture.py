@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""engine -> what the bus shows of it: counts, groups with their members and drift, carriers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.repair import link_of
+from netgroupd.model.state import Group, State
+from netgroupd.plan import present
+from netgroupd.plan.fold import fold_names
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Plan
+
+_SYSFS = Path("/sys/class/net")
+
+
+class Members(NamedTuple):
+    """A group, the links in it, what is done about drift, and the links that differ."""
+
+    name: str
+    id: int
+    ranges: tuple[str, ...]
+    size: int
+    within: tuple[str, ...]
+    policy: str
+    drifted: frozenset[str]
+
+
+class Picture(NamedTuple):
+    """What is owned at one moment; ``lines`` say what would bring it back to what was applied.
+
+    ``drifted`` counts objects, and leaves out those of groups that ignore drift;
+    ``broken`` are links of groups that want it repaired.
+    """
+
+    generation: int
+    counts: dict[str, int]
+    features: tuple[str, ...]
+    groups: dict[str, Members]
+    online: bool
+    drifted: int
+    broken: frozenset[str]
+    lines: str
+
+
+def take(engine: Engine) -> Picture:
+    """Look at the kernel once."""
+    status = engine.status()
+    applied = engine.applied()
+    plan = Plan() if status.pending else engine.drift()
+    policies = _policies(applied)
+    drifting = [link_of(step.object) for step in singles(plan.steps)]
+    told = [name for name in drifting if policies.get(name) != "ignore"]
+    return Picture(
+        generation=status.generation.number if status.generation else 0,
+        counts=status.owned,
+        features=status.features,
+        groups=_groups(applied, frozenset(drifting)),
+        online=status.pending is None and not told and _carriers(applied),
+        drifted=len(told),
+        broken=frozenset(name for name in told if policies.get(name) == "repair"),
+        lines=_lines(plan, policies),
+    )
+
+
+def _policies(applied: State) -> dict[str, str]:
+    by_id = {group.id: group.drift for group in applied.groups.values()}
+    return {link.name: by_id.get(_group(link.attrs), "report") for link in applied.of("link").values()}
+
+
+def _lines(plan: Plan, policies: Mapping[str, str]) -> str:
+    told = tuple(step for step in singles(plan.steps) if policies.get(link_of(step.object)) != "ignore")
+    return present.text(plan._replace(steps=told)) if told else ""
+
+
+def _groups(applied: State, drifting: frozenset[str]) -> dict[str, Members]:
+    names: dict[int, list[str]] = {}
+    for link in applied.of("link").values():
+        names.setdefault(_group(link.attrs), []).append(link.name)
+    return {group.name: _members(group, names.get(group.id, []), drifting) for group in applied.groups.values()}
+
+
+def _members(group: Group, names: list[str], drifting: frozenset[str]) -> Members:
+    drifted = drifting.intersection(names)
+    return Members(group.name, group.id, fold_names(names), len(names), group.within, group.drift, drifted)
+
+
+def _group(attrs: Mapping[str, object]) -> int:
+    number = attrs.get("group")
+    return number if isinstance(number, int) else 0
+
+
+def _carriers(applied: State) -> bool:
+    """Whether the hardware that is to be up is there and has a carrier."""
+    links = applied.of("link").values()
+    return all(_carrier(link.name) for link in links if not link.attrs.get("kind") and link.attrs.get("up"))
+
+
+def _carrier(name: str) -> bool:
+    try:
+        return (_SYSFS / name / "carrier").read_text() == "1\n"
+    except OSError:  # it is not there, or it is down
+        return False

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Threads that do the engine's work, so that the main loop always answers.
+
+A worker does one thing after another in the order of asking.  What comes out
+is handed to the main loop; nothing else is shared between the threads.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+from gi.repository import GLib
+
+from netgroupd.errors import BusyError, NetgroupError
+from netgroupd.service.journal import LOG
+
+T = TypeVar("T")
+_Task: TypeAlias = Callable[[], None]
+
+
+def in_main_loop(call: Callable[[], None]) -> None:
+    """Have the main loop make ``call``, soon and once."""
+
+    GLib.idle_add(_once, call, priority=GLib.PRIORITY_DEFAULT)
+
+
+def later(milliseconds: int, call: Callable[[], None]) -> int:
+    """Have the main loop make ``call`` once, after a while; return the timer's number."""
+    number: int = GLib.timeout_add(milliseconds, _once, call)
+    return number
+
+
+def repeat(milliseconds: int, call: Callable[[], None]) -> int:
+    """Have the main loop make ``call`` again and again; return the timer's number."""
+
+    def again() -> bool:
+        call()
+        return True
+
+    number: int = GLib.timeout_add(milliseconds, again)
+    return number
+
+
+def _once(call: Callable[[], None]) -> bool:
+    call()
+    return False
+
+
+class Worker:
+    """One thread with a bounded queue."""
+
+    def __init__(self, name: str, longest: int) -> None:
+        self._tasks: queue.Queue[_Task] = queue.Queue(longest)
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            self._tasks.get()()
+
+    def submit(
+        self,
+        work: Callable[[], T],
+        done: Callable[[T], None],
+        failed: Callable[[NetgroupError], None],
+    ) -> None:
+        """Do ``work`` in turn, then call one of the two in the main loop.
+
+        Raises:
+            BusyError: Too many requests wait already.
+        """
+
+        def task() -> None:
+            try:
+                result = work()
+            except NetgroupError as error:
+                kept = error
+                in_main_loop(lambda: failed(kept))
+            except (OSError, MemoryError) as error:
+                short = NetgroupError(f"the system lacks what this needs: {error or 'memory'}")
+                in_main_loop(lambda: failed(short))
+            except Exception:  # the thread must live on, and the caller gets an answer
+                LOG.exception("netgroupd has a defect")
+                in_main_loop(lambda: failed(NetgroupError("netgroupd has a defect; the journal has its trace")))
+            else:
+                in_main_loop(lambda: done(result))
+
+        try:
+            self._tasks.put_nowait(task)
+        except queue.Full:
+            raise BusyError(f"{self._tasks.maxsize} requests wait already; try again later") from None
