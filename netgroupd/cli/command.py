@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a command is: the parser, the help, the manual and the completions are made from these values."""
+
+from typing import NamedTuple
+
+
+class Option(NamedTuple):
+    """One option (``--name``) or, without dashes, one positional argument.
+
+    Without ``metavar`` an option is a switch.  ``words`` are all it can be, or
+    ``complete`` says what a shell offers: "file", "directory", "netns" or "group".
+    """
+
+    name: str
+    doc: str
+    metavar: str = ""
+    kind: type = str
+    repeat: bool = False
+    required: bool = False
+    words: tuple[str, ...] = ()
+    complete: str = ""
+
+    @property
+    def positional(self) -> bool:
+        """Whether it is recognised by its place alone."""
+        return not self.name.startswith("-")
+
+
+class Example(NamedTuple):
+    """A command line and what it is good for."""
+
+    line: str
+    doc: str
+
+
+class Command(NamedTuple):
+    """One verb; ``module`` in ``netgroupd.cli`` has its ``run``.
+
+    ``exits`` are the statuses it ends with besides 0 and 1.
+    """
+
+    name: str
+    summary: str
+    doc: str
+    options: tuple[Option, ...] = ()
+    examples: tuple[Example, ...] = ()
+    exits: tuple[tuple[int, str], ...] = ()
+    module: str = ""

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``netgroupctl confirm``: keep what waits."""
+
+from argparse import Namespace
+
+from netgroupd.cli.target import changer
+from netgroupd.cli.terminal import Terminal
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Confirm, and say what."""
+    answer = changer(arguments).confirm()
+    if terminal.as_json:
+        terminal.answer(answer)
+    else:
+        terminal.say(f"generation {answer['generation']} is kept")
+    return 0

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``netgroupctl estimate``: what the configuration will cost."""
+
+from argparse import Namespace
+
+from netgroupd.cli.target import reader
+from netgroupd.cli.terminal import Terminal, size
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Print the costs, and what would cost less."""
+    answer = reader(arguments).estimate()
+    if terminal.as_json:
+        terminal.answer(answer)
+        return 0
+    rows = [
+        (cost["kind"], cost["links"], size(cost["bytes"]), size(cost["bytes"] / max(cost["links"], 1)), cost["source"])
+        for cost in answer["costs"]
+    ]
+    if rows:
+        terminal.table(("KIND", "LINKS", "MEMORY", "EACH", "MEASURED"), rows)
+    counts = ", ".join(f"{count} {name}" for name, count in answer["objects"].items()) or "nothing"
+    terminal.say(f"{counts}: {size(answer['bytes'])} of kernel memory, about {answer['seconds']:.1f} s to make")
+    for advice in answer["advice"]:
+        terminal.say(f"{terminal.paint('cheaper:', 'yellow')} {advice}")
+    return 0

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``netgroupctl graph``: the topology as a picture."""
+
+import os
+from argparse import Namespace
+from pathlib import Path
+
+from netgroupd.cli.drawing import draw
+from netgroupd.cli.target import engine_of
+from netgroupd.cli.terminal import Terminal
+from netgroupd.cli.topology import Topology, fold, signs_of
+from netgroupd.errors import NetgroupError, UsageError
+from netgroupd.model.state import State
+
+_PAINTER = "rsvg-convert"
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Draw what there is and what will change, or what is configured."""
+    engine = engine_of(arguments)
+    desired = engine.desired()
+    plan = engine.diff()
+    state = desired if arguments.desired else _both(engine.actual(), desired)
+    names = {group.id: group.name for group in desired.groups.values()}
+    topology = fold(state, signs_of(plan), {**plan.group_names, **names})
+    if terminal.as_json:
+        terminal.answer(_plain(topology))
+        return 0
+    links = sum(node.size for node in topology.nodes)
+    picture = draw(topology, f"{links:,} links, folded into {len(topology.nodes)} boxes")
+    _write(picture, arguments.output, terminal)
+    return 0
+
+
+def _both(actual: State, desired: State) -> State:
+    """What there is, with what is still to be made."""
+    both = State(desired.of("link").values())
+    for link in actual.of("link").values():
+        wanted = desired.link(link.name)
+        both.add(link._replace(attrs={**link.attrs, **wanted.attrs}) if wanted else link)
+    return both
+
+
+def _write(picture: str, output: str | None, terminal: Terminal) -> None:
+    if output is None:
+        terminal.write(picture)
+        return
+    path = Path(output)
+    if path.suffix not in (".svg", ".png"):
+        raise UsageError(f"{output}: expected a name that ends in .svg or .png")
+    try:
+        path.with_suffix(".svg").write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise NetgroupError(f"cannot write {output}: {error.strerror}") from error
+    if path.suffix == ".png":
+        _paint(path)
+
+
+def _paint(path: Path) -> None:
+    drawn = path.with_suffix(".svg")
+    try:
+        painter = os.posix_spawnp(_PAINTER, [_PAINTER, "--output", str(path), str(drawn)], os.environ)
+    except FileNotFoundError:
+        raise NetgroupError(f"PNG needs {_PAINTER} of the package librsvg2-bin; {drawn} has the picture") from None
+    if os.waitpid(painter, 0)[1]:
+        raise NetgroupError(f"{_PAINTER} failed; {drawn} has the picture")
+    drawn.unlink()
+
+
+def _plain(topology: Topology) -> dict[str, object]:
+    return {
+        "nodes": [node._asdict() for node in topology.nodes],
+        "edges": [edge._asdict() for edge in topology.edges],
+    }

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command table as an ``argparse`` parser."""
+
+import argparse
+import difflib
+import os
+import re
+import textwrap
+from typing import NoReturn
+
+from netgroupd import __version__
+from netgroupd.cli.command import Command, Option
+from netgroupd.cli.commands import COMMANDS, COMMON, EXITS, PROGRAM, SUMMARY
+
+_WIDTH = 80
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends with 64 where argparse would end with 2, which means that there are differences."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command line, and what may have been meant."""
+        unknown = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if unknown:
+            choices = re.findall(r"'([^']+)'", unknown[2])
+            near = difflib.get_close_matches(unknown[1], choices, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(choices)} is expected"
+            message = f"there is no {unknown[1]!r}; {hint}"
+        self.exit(os.EX_USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+def dest(option: Option) -> str:
+    """The attribute that holds what was given."""
+    return option.name.lstrip("-").replace("-", "_")
+
+
+def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+    if option.positional:
+        nargs = "+" if option.repeat else None if option.required else "?"
+        parser.add_argument(
+            option.name,
+            help=option.doc,
+            metavar=option.metavar,
+            nargs=nargs,
+            type=option.kind,
+            choices=_choices(option),
+        )
+    elif not option.metavar:
+        parser.add_argument(option.name, help=option.doc, action="store_true", default=argparse.SUPPRESS)
+    else:
+        parser.add_argument(
+            option.name,
+            help=option.doc,
+            metavar=option.metavar,
+            type=option.kind,
+            choices=_choices(option),
+            action="append" if option.repeat else "store",
+            default=argparse.SUPPRESS,
+        )
+
+
+def _choices(option: Option) -> tuple[str, ...] | None:
+    return (*option.words, *singulars(option)) if option.words else None
+
+
+def singulars(option: Option) -> tuple[str, ...]:
+    """`show vrf red` reads better than `show vrfs red`."""
+    return tuple(singular(word) for word in option.words if word.endswith("s") and option.name == "what")
+
+
+def singular(word: str) -> str:
+    """One of what ``word`` names many of."""
+    return word.removesuffix("es") if word == "addresses" else word.removesuffix("s")
+
+
+def epilog(command: Command) -> str:
+    """The examples and the exit statuses."""
+    lines = []
+    if command.examples:
+        lines += ["examples:"]
+        for example in command.examples:
+            lines += [f"  {PROGRAM} {example.line}", f"      {example.doc}"]
+    if command.exits:
+        lines += ["exit status:", *(f"  {status}  {doc}" for status, doc in sorted((*EXITS[:2], *command.exits)))]
+    return "\n".join(lines)
+
+
+def build() -> argparse.ArgumentParser:
+    """The parser for the whole command line."""
+    summary = "\n".join(f"  {command.name:<11} {command.summary}" for command in COMMANDS)
+    parser = Parser(
+        prog=PROGRAM,
+        description=f"{SUMMARY}.\n\ncommands:\n{summary}\n\n'{PROGRAM} COMMAND --help' has examples.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=f"{PROGRAM} [OPTIONS] COMMAND ...",
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    for option in COMMON:
+        _add(parser, option)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
+    for command in COMMANDS:
+        sub = commands.add_parser(
+            command.name,
+            prog=f"{PROGRAM} {command.name}",
+            description=textwrap.fill(command.doc, _WIDTH),
+            epilog=epilog(command),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        for option in (*command.options, *COMMON):
+            _add(sub, option)
+    return parser
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Read a command line; ends the process with 64 where it is wrong."""
+    given = vars(build().parse_args(arguments))
+    command = by_name(given["command"])
+    missing = {dest(option): _nothing(option) for option in (*command.options, *COMMON)}
+    return argparse.Namespace(**(missing | given))
+
+
+def by_name(name: str) -> Command:
+    """The command called ``name``."""
+    return next(command for command in COMMANDS if command.name == name)
+
+
+def _nothing(option: Option) -> object:
+    if option.repeat:
+        return []
+    return None if option.metavar else False

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``netgroupctl rehearse``: the configuration applied to a copy of this host inside a virtual machine.
+
+The copy has a dummy link for each piece of hardware and, by ``capture``, what
+this host has on top of it.  Nothing outside of the virtual machine is touched.
+"""
+
+import json
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from netgroupd.cli.target import engine_of
+from netgroupd.cli.terminal import Terminal, size
+from netgroupd.engine.engine import Engine
+from netgroupd.errors import LabError, UsageError
+from netgroupd.lab.kernel import find_image
+from netgroupd.lab.machine import Machine
+from netgroupd.lab.qemu import Guest
+from netgroupd.model.state import State
+
+_PACKAGE = Path(__file__).parents[2]
+_COPY, _WANTED = "/run/rehearsal/copy", "/run/rehearsal/wanted"
+_LIMIT_S = 1800.0
+_UNITS = {"M": 1, "G": 1024}
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Rehearse, and say how it went."""
+    engine = engine_of(arguments)
+    plan, actual, copy = engine.diff(), engine.actual(), engine.capture()
+    if not plan.steps:
+        terminal.say("nothing to rehearse: there is no difference")
+        return 0
+    guest = Guest(
+        kernel=find_image(arguments.kernel or "stock"),
+        python_path=_PACKAGE,
+        memory_mib=_memory(arguments.memory or "2G"),
+    )
+    terminal.note("starting a virtual machine")
+    with Machine(guest, lifetime_s=2 * _LIMIT_S) as machine:
+        _prepare(machine, engine, actual, copy)
+        terminal.note("applying the configuration to the copy")
+        before = _available(machine)
+        applied = _ask(machine, "apply")
+        used = before - _available(machine)
+        left = _ask(machine, "diff")
+    report = {**applied, "memory": used, "verified": "error" not in applied and not left.get("differs", True)}
+    _tell(report, terminal)
+    return 0 if report["verified"] else 1
+
+
+def _tell(report: dict[str, Any], terminal: Terminal) -> None:
+    if terminal.as_json:
+        terminal.answer(report)
+    elif "error" in report:
+        terminal.note(f"{terminal.paint('the copy refused it:', 'red')}\n{report['message']}")
+    else:
+        terminal.say(f"{report['summary']} in {report['took_s']:.2f} s of the virtual machine's time")
+        terminal.say(f"kernel memory: {size(report['memory'])}")
+        terminal.say("the result is as asked" if report["verified"] else "the result is not as asked")
+
+
+def _memory(text: str) -> int:
+    found = re.fullmatch(r"([1-9][0-9]*)([MG])", text)
+    if not found:
+        raise UsageError(f"--memory: expected a size such as 512M or 4G, not {text!r}")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _prepare(machine: Machine, engine: Engine, actual: State, copy: str) -> None:
+    """Make the hardware, then what stands on it; afterwards nothing of that is netgroupd's."""
+    hardware = [link for link in actual.of("link").values() if not link.attrs.get("kind") and link.name != "lo"]
+    _shell(machine, ["rm -rf /var/lib/netgroup", f"mkdir -p {_COPY} {_WANTED}"])
+    _shell(
+        machine,
+        (f"ip link show {link.name} >/dev/null 2>&1 || ip link add {link.name} type dummy" for link in hardware),
+    )
+    machine.put(f"{_COPY}/host.yaml", copy.encode())
+    for place in engine.paths.config:
+        for path in [place] if place.is_file() else sorted(place.glob("*")):
+            machine.put(f"{_WANTED}/{path.name}", path.read_bytes())
+    made = _ask(machine, "apply", _COPY)
+    if "error" in made:
+        raise LabError(f"this host cannot be copied: {made['message']}")
+    owned = [link for link in actual.of("link").values() if link.attrs.get("group")]
+    _shell(
+        machine,
+        [
+            "rm -rf /var/lib/netgroup",
+            "for path in /sys/class/net/*; do ip link set dev ${path##*/} group 0; done",
+            *(f"ip link set dev {link.name} group {link.attrs['group']}" for link in owned),
+        ],
+    )
+
+
+def _shell(machine: Machine, lines: Iterable[str]) -> None:
+    got = machine.run(["sh", "-e"], stdin="\n".join(lines).encode(), timeout_s=_LIMIT_S)
+    if got.status:
+        raise LabError(f"preparing the copy: {got.stderr.strip()}")
+
+
+def _ask(machine: Machine, verb: str, config: str = _WANTED) -> dict[str, Any]:
+    argv = [sys.executable, "-m", "netgroupd.cli.main", verb, "--json", "--config", config]
+    got = machine.run(argv, timeout_s=_LIMIT_S, env={"PYTHONPATH": str(_PACKAGE)})
+    try:
+        answer: dict[str, Any] = json.loads(got.stdout)
+    except json.JSONDecodeError:
+        raise LabError(f"{verb} in the virtual machine: {got.stderr.strip()}") from None
+    return answer
+
+
+def _available(machine: Machine) -> int:
+    """Bytes of memory that the guest has left."""
+    found = re.search(r"MemAvailable: +([0-9]+) kB", machine.get("/proc/meminfo").decode())
+    assert found
+    return int(found[1]) * 1024

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``netgroupctl show``: objects, equal ones folded into ranges."""
+
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+
+from netgroupd.cli.parser import singular
+from netgroupd.cli.target import engine_of
+from netgroupd.cli.terminal import Terminal
+from netgroupd.errors import UsageError
+from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.fold import fold_names
+from netgroupd.plan.present import objects_text
+
+_CLASSES = {
+    "link": ("link",),
+    "group": ("link",),
+    "vrf": ("link", "address", "route"),
+    "address": ("address",),
+    "route": ("route",),
+    "rule": ("rule",),
+    "neighbour": ("neighbour",),
+    "nexthop": ("nexthop",),
+    "fdb": ("fdb",),
+    "tc": ("qdisc", "tclass", "chain", "filter"),
+}
+_ALWAYS = frozenset({"kind", "link", "id", "master", "group", "up", "mtu", "table"})
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Print what was asked for."""
+    what = singular(arguments.what)
+    engine = engine_of(arguments)
+    state = engine.desired() if arguments.desired else engine.actual()
+    groups = state.groups or engine.applied().groups
+    names = {group.id: group.name for group in groups.values()}
+    chosen = _choose(what, arguments.name, state, names)
+    if terminal.as_json:
+        terminal.answer([_plain(obj) for obj in chosen])
+        return 0
+    if what in ("group", "vrf") and not arguments.name:
+        _overview(what, chosen, names, terminal)
+        return 0
+    wanted = state if arguments.desired else engine.applied()
+    terminal.write(objects_text((_brief(obj, wanted) for obj in chosen), names))
+    return 0
+
+
+def _choose(what: str, name: str | None, state: State, names: Mapping[int, str]) -> list[Object]:
+    found = [obj for cls in _CLASSES[what] for obj in state.of(cls).values()]
+    if what == "vrf":
+        return _of_vrf(name, state)
+    if name is None:
+        return found
+    if what == "group":
+        chosen = [obj for obj in found if names.get(_number(obj.attrs.get("group"))) == name]
+    else:
+        chosen = [obj for obj in found if name in (obj.name, obj.attrs.get("dev"))]
+    if not chosen:
+        raise UsageError(f"there is no {what} {name!r}")
+    return chosen
+
+
+def _of_vrf(name: str | None, state: State) -> list[Object]:
+    links = state.of("link").values()
+    if name is None:
+        vrfs = {link.name for link in links if link.attrs.get("kind") == "vrf"}
+        return [link for link in links if link.name in vrfs or link.attrs.get("master") in vrfs]
+    vrf = state.link(name)
+    if vrf is None or vrf.attrs.get("kind") != "vrf":
+        raise UsageError(f"there is no VRF {name!r}")
+    inside = {name, *(link.name for link in links if link.attrs.get("master") == name)}
+    return [
+        *(link for link in links if link.name in inside),
+        *(address for address in state.of("address").values() if address.name in inside),
+        *(route for route in state.of("route").values() if route.key[1] == vrf.attrs.get("table")),
+    ]
+
+
+def _overview(what: str, links: Iterable[Object], names: Mapping[int, str], terminal: Terminal) -> None:
+    members: dict[str, list[str]] = {}
+    for link in links:
+        if what == "group":
+            number = _number(link.attrs.get("group"))
+            members.setdefault(names.get(number, str(number)), []).append(link.name)
+        elif link.attrs.get("kind") == "vrf":
+            members.setdefault(link.name, [])
+        else:
+            members.setdefault(str(link.attrs["master"]), []).append(link.name)
+    rows = [(name, len(inside), " ".join(fold_names(inside))) for name, inside in members.items()]
+    terminal.table((what.upper(), "LINKS", "MEMBERS"), rows)
+
+
+def _brief(obj: Object, wanted: State) -> Object:
+    """``obj`` with what was asked of it, or of a link that nobody asked for what matters most."""
+    if obj.cls != "link":
+        return obj
+    asked = wanted.link(obj.name)
+    shown = _ALWAYS | asked.attrs.keys() if asked else _ALWAYS
+    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in shown})
+
+
+def _number(value: Value) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _plain(obj: Object) -> dict[str, object]:
+    return {"class": obj.cls, "key": list(obj.key), "attrs": dict(obj.attrs)}

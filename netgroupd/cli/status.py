@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``netgroupctl status``: where things stand."""
+
+import time
+from argparse import Namespace
+
+from netgroupd.cli.target import reader
+from netgroupd.cli.terminal import Terminal
+from netgroupd.errors import NetgroupError
+from netgroupd.service.details import Answer
+
+_POLL_S = 0.5
+
+
+def _lines(answer: Answer) -> list[tuple[str, str]]:
+    generation, pending = answer["generation"], answer["pending"]
+    applied = "none"
+    if generation:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(generation["time"]))
+        applied = f"{generation['number']}, {generation['result']} {when}"
+    owned = ", ".join(f"{count} {name}" for name, count in answer["owned"].items() if count)
+    lines = [
+        ("namespace", answer["netns"] or "the host's"),
+        ("generation", applied),
+        ("owned", owned or "nothing"),
+        ("differences", answer["differences"] or "none"),
+        ("kernel offers", ", ".join(answer["features"]) or "nothing beyond a stock kernel"),
+    ]
+    if pending:
+        lines.append(("unconfirmed", f"generation {pending['generation']}, {pending['seconds_left']:.0f} s left"))
+    if answer["interrupted"]:
+        lines.append(("interrupted", "a change was cut off; the daemon or the next apply ends it"))
+    if "daemon" in answer:
+        daemon = answer["daemon"]
+        lines.append(("daemon", f"{daemon['State']}, last change: {daemon['LastResult'] or 'none'}"))
+    return lines
+
+
+def _wait_online(seconds: int) -> None:
+    from netgroupd.service.client import Remote  # noqa: PLC0415 - loads GLib, which other uses need not wait for
+
+    end = time.monotonic() + seconds
+    remote = Remote()
+    while not remote.properties()["Online"]:
+        if time.monotonic() > end:
+            raise NetgroupError(f"not online after {seconds} s: a configured link is missing or has no carrier")
+        time.sleep(_POLL_S)
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Print the status, or wait until everything is up."""
+    if arguments.wait_online is not None:
+        _wait_online(arguments.wait_online)
+        return 0
+    answer = reader(arguments).status()
+    if terminal.as_json:
+        terminal.answer(answer)
+        return 0
+    for head, text in _lines(answer):
+        terminal.say(f"{terminal.paint(f'{head:>13}', 'bold')}  {text}")
+    return 0

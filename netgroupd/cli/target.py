@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who does the work of a command: the daemon, or this process.
+
+Changes go to the daemon when it runs, so that there is one queue.  Everything
+else is done here by root, and by the daemon for anybody else.  ``--offline``,
+``--netns`` and ``--config`` always mean here.
+"""
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from netgroupd.service.details import Answer, Options, Progress
+
+if TYPE_CHECKING:
+    from netgroupd.engine.engine import Engine
+
+
+class Target(Protocol):
+    """What both can do; the errors are NetgroupErrors."""
+
+    keeps_deadlines: bool
+
+    def check(self) -> Answer: ...
+    def render(self) -> str: ...
+    def capture(self) -> str: ...
+    def diff(self, options: Options) -> Answer: ...
+    def estimate(self) -> Answer: ...
+    def status(self) -> Answer: ...
+    def history(self) -> Answer: ...
+    def apply(self, options: Options, progress: Progress | None = None) -> Answer: ...
+    def rollback(self, options: Options, progress: Progress | None = None) -> Answer: ...
+    def confirm(self) -> Answer: ...
+
+
+def is_local(arguments: Namespace) -> bool:
+    """Whether the command line asks for work without the daemon."""
+    return bool(arguments.offline or arguments.netns or arguments.config)
+
+
+def engine_of(arguments: Namespace) -> "Engine":
+    """The engine that the command line describes."""
+    # Loading it takes longer than asking the daemon does.
+    from netgroupd.engine.engine import Engine  # noqa: PLC0415
+    from netgroupd.engine.paths import SYSTEM, trust_of_caller  # noqa: PLC0415
+    from netgroupd.engine.session import Session  # noqa: PLC0415
+
+    paths = SYSTEM
+    if arguments.config:
+        paths = paths._replace(config=tuple(Path(path) for path in arguments.config))
+    if os.geteuid() != 0:  # nothing was applied by this user, and root's records are not theirs to read
+        paths = paths._replace(state=Path.home() / ".local/state/netgroup")
+    session = Session.from_ssh(os.environ.get("SSH_CONNECTION", ""))
+    return Engine(paths, netns=arguments.netns, session=session, trust=trust_of_caller())
+
+
+def reader(arguments: Namespace) -> Target:
+    """Who answers a question."""
+    if is_local(arguments) or os.geteuid() == 0:
+        return _here(arguments)
+    return _daemon()
+
+
+def changer(arguments: Namespace) -> Target:
+    """Who makes a change."""
+    if is_local(arguments) or (os.geteuid() == 0 and not _daemon_runs()):
+        return _here(arguments)
+    return _daemon()
+
+
+def _here(arguments: Namespace) -> Target:
+    from netgroupd.service.answers import Answers  # noqa: PLC0415 - loads the engine
+
+    return Answers(engine_of(arguments))
+
+
+def _daemon_runs() -> bool:
+    from netgroupd.service.client import running  # noqa: PLC0415 - loads GLib, which most commands need not wait for
+
+    return running()
+
+
+def _daemon() -> Target:
+    from netgroupd.service.client import Remote  # noqa: PLC0415 - as above
+
+    return Remote()

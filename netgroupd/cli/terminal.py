@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a command prints: results on stdout, everything else on stderr, colour only for people."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from netgroupd.errors import ConfigError, NetgroupError, Problem
+from netgroupd.service.details import error_answer
+
+_COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90", "bold": "1"}
+_BY_SIGN = {"+": "green", "-": "red", "~": "yellow"}
+_REFRESH_S = 0.1
+_BAR = 30
+
+
+class Terminal:
+    """The two streams of a command."""
+
+    def __init__(self, out: TextIO = sys.stdout, err: TextIO = sys.stderr, *, as_json: bool = False) -> None:
+        self._out = out
+        self._err = err
+        self.as_json = as_json
+        self._drawn = 0.0
+        self._started = 0.0
+
+    def paint(self, text: str, colour: str, stream: TextIO | None = None) -> str:
+        """``text`` in ``colour`` where somebody looks at it and NO_COLOR is not set."""
+        colourful = (stream or self._out).isatty() and not os.environ.get("NO_COLOR")
+        return f"\033[{_COLOURS[colour]}m{text}\033[0m" if colourful else text
+
+    def say(self, text: str = "") -> None:
+        """Print a line of the result."""
+        print(text, file=self._out)
+
+    def write(self, text: str) -> None:
+        """Print a result that is a text of its own."""
+        self._out.write(text if text.endswith("\n") or not text else text + "\n")
+
+    def answer(self, answer: object) -> None:
+        """Print the result as JSON."""
+        json.dump(answer, self._out, indent=2 if self._out.isatty() else None)
+        self._out.write("\n")
+
+    def note(self, text: str) -> None:
+        """Print something that is not part of the result."""
+        print(text, file=self._err)
+
+    def changes(self, text: str) -> None:
+        """Print the lines of a plan, each in the colour of its sign."""
+        for line in text.splitlines():
+            colour = _BY_SIGN.get(line.lstrip()[:1])
+            self.say(self.paint(line, colour) if colour else line)
+
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Print ``rows`` in columns; numbers to the right."""
+        cells = [[str(cell) for cell in row] for row in rows]
+        widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+        right = [bool(rows) and all(isinstance(row[at], int | float) for row in rows) for at in range(len(heads))]
+        self.say(self.paint(_columns(heads, widths, right), "bold"))
+        for row in cells:
+            self.say(_columns(row, widths, right))
+
+    def error(self, error: NetgroupError) -> None:
+        """Print what went wrong."""
+        if self.as_json:
+            self.answer(error_answer(error))
+        elif isinstance(error, ConfigError):
+            for problem in error.problems:
+                self.problem(problem)
+        else:
+            self.note(f"{self.paint('error:', 'red', self._err)} {error}")
+
+    def problem(self, problem: Problem) -> None:
+        """Print a problem with the line it is about and a mark under the column."""
+        self.note(self.paint(str(problem), "yellow" if problem.warning else "red", self._err))
+        if problem.text:
+            self.note(f"    {problem.text.expandtabs(1)}")
+            self.note("    " + " " * (problem.column - 1) + "^")
+
+    def progress(self, done: int, total: int) -> None:
+        """Draw how far it is, how fast, and how long it will take; only for people."""
+        now = time.monotonic()
+        self._started = self._started or now
+        if not self._err.isatty() or (now - self._drawn < _REFRESH_S and done < total):
+            return
+        self._drawn = now
+        rate = done / max(now - self._started, 0.001)
+        left = f"{(total - done) / rate:.0f} s left" if rate and done < total else ""
+        full = _BAR * done // max(total, 1)
+        self._err.write(f"\r\033[K{'█' * full}{'░' * (_BAR - full)} {done}/{total}  {rate:.0f}/s  {left}")
+        self._err.flush()
+
+    def end_progress(self) -> None:
+        """Take the progress away."""
+        if self._drawn:
+            self._err.write("\r\033[K")
+
+
+def _columns(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = (
+        cell.rjust(width) if to_right else cell.ljust(width)
+        for cell, width, to_right in zip(cells, widths, right, strict=True)
+    )
+    return "  ".join(padded).rstrip()
+
+
+def size(count: float) -> str:
+    """A number of bytes as people say it."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``netgroupctl watch``: each change and each drift as it happens."""
+
+import json
+import sys
+import time
+from argparse import Namespace
+from typing import Any
+
+from netgroupd.cli.target import is_local
+from netgroupd.cli.terminal import Terminal
+from netgroupd.errors import UsageError
+from netgroupd.service.client import Remote
+
+
+def run(arguments: Namespace, terminal: Terminal) -> int:
+    """Print a line for each signal, until interrupted."""
+    if is_local(arguments):
+        raise UsageError("watch shows what the daemon sees; it cannot be offline")
+
+    def tell(path: str, changed: dict[str, Any]) -> None:
+        now = time.strftime("%H:%M:%S")
+        if terminal.as_json:
+            terminal.write(json.dumps({"time": now, "object": path, "changed": changed}))
+        else:
+            what = path.removeprefix("/org/netgroup1").lstrip("/") or "netgroupd"
+            values = "  ".join(f"{name.lower()} {_text(value)}" for name, value in changed.items())
+            terminal.say(f"{terminal.paint(now, 'grey')}  {terminal.paint(what, 'bold')}  {values}")
+        sys.stdout.flush()
+
+    remote = Remote()
+    tell("/org/netgroup1", remote.properties())
+    remote.follow(tell)
+    return 0
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {name}" for name, count in value.items()) or "none"
+    if isinstance(value, list):
+        return f"{len(value)}" if len(value) > 4 else ", ".join(map(str, value)) or "none"
+    return str(value) or "none"
