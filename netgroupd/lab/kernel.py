@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian's kernel source + the series + a configuration -> cached images to boot.
+
+    <cache>/kernel/<key>/         vmlinux, bzImage, config: complete or not there
+    <cache>/kernel/tree/<name>/   source and objects, kept so that a change costs only itself
+
+A key is the digest of everything that goes into an image, so nothing is built
+twice, and two checkouts with different patches never get in each other's way.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from netgroupd.errors import LabError
+from netgroupd.lab import tree
+from netgroupd.lab.patches import Patch, apply_series, read_series
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+_PACKAGE = "linux-source-6.12"
+_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
+_BYTES_NEEDED = 4 << 30
+_IMAGES_KEPT = 16
+# In the key: raise it when the way an image is made changes.
+_RECIPE = "1"
+
+
+class Flavour(NamedTuple):
+    """One kernel to build from the source."""
+
+    name: str
+    patched: bool
+    fragments: tuple[str, ...]
+
+
+FLAVOURS = {
+    flavour.name: flavour
+    for flavour in (
+        Flavour("stock", patched=False, fragments=("config",)),
+        Flavour("patched", patched=True, fragments=("config",)),
+        Flavour("debug", patched=True, fragments=("config", "config.debug")),
+    )
+}
+
+
+class Recipe(NamedTuple):
+    """Everything that goes into an image."""
+
+    flavour: Flavour
+    version: str
+    config: bytes
+    patches: tuple[Patch, ...]
+
+    @property
+    def key(self) -> str:
+        """Return the name of the image in the cache."""
+        parts = (_RECIPE.encode(), self.version.encode(), self.config, *(patch.content for patch in self.patches))
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(len(part).to_bytes(8, "big") + part)
+        return digest.hexdigest()[:16]
+
+
+def cache_directory() -> Path:
+    """Return where everything that takes long to make is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "netgroupd"
+
+
+def recipe(name: str, checkout: Path = CHECKOUT) -> Recipe:
+    """Return what goes into the image of that name.
+
+    Raises:
+        LabError: There is no such image, or no kernel source.
+    """
+    if name not in FLAVOURS:
+        raise LabError(f"no kernel is called {name!r}; there are {', '.join(FLAVOURS)}")
+    flavour = FLAVOURS[name]
+    directory = checkout / "kernel-patches"
+    if not directory.is_dir():
+        raise LabError(f"the lab builds its kernel from a checkout of netgroupd, and {checkout} is none")
+    config = b"".join((directory / fragment).read_bytes() for fragment in flavour.fragments)
+    return Recipe(flavour, _source_version(), config, read_series(directory / "series") if flavour.patched else ())
+
+
+def find_image(name: str, checkout: Path = CHECKOUT) -> Path:
+    """Return a kernel that QEMU can boot: from the cache, or built now.
+
+    Raises:
+        LabError: It cannot be built.
+    """
+    wanted = recipe(name, checkout)
+    image = _image(wanted)
+    if not image.exists():
+        with _lock():
+            if not image.exists():
+                with _ending_properly():
+                    _build(wanted, checkout)
+    return image
+
+
+def _image(wanted: Recipe) -> Path:
+    return cache_directory() / "kernel" / wanted.key / "vmlinux"
+
+
+def _source_version() -> str:
+    query = ("dpkg-query", "--show", "--showformat=${Version}", _PACKAGE)
+    if not _TARBALL.exists():
+        raise LabError(f"{_TARBALL} is not there (Debian: apt-get install {_PACKAGE})")
+    return subprocess.run(query, capture_output=True, text=True, check=True).stdout
+
+
+@contextmanager
+def _lock() -> Iterator[None]:
+    """Let one process at a time build; the others wait, and then find it built."""
+    directory = cache_directory() / "kernel"
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("kernel: another process is building, waiting for it", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _ending_properly() -> Iterator[None]:
+    """Let SIGTERM, which timeout(1) sends, end a build as Ctrl-C does: the tree stays usable."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _build(wanted: Recipe, checkout: Path) -> None:
+    """Build one image, and the unpatched one first: the others start from its objects."""
+    trees = cache_directory() / "kernel" / "tree"
+    trees.mkdir(exist_ok=True)
+    stock = tree.Tree(trees / f"stock-{wanted.version}")
+    if not stock.complete():
+        _check_space(trees)
+        _forget_other_versions(trees, wanted.version)
+        stock.unpack(_TARBALL)
+    base = recipe("stock", checkout)
+    if not _image(base).exists() or not stock.configured_as(base.config):
+        _make(base, stock)
+    if wanted.key == base.key:
+        return
+    own = tree.Tree(trees / f"{wanted.flavour.name}-{wanted.version}")
+    if not own.complete() or not own.configured_as(wanted.config):
+        _check_space(trees)
+        own.copy(stock)
+    written = apply_series(wanted.patches, stock.path, own.path)
+    print(f"kernel: {len(wanted.patches)} patches, {written} files differ from the last build", flush=True)
+    _make(wanted, own)
+
+
+def _make(wanted: Recipe, source: tree.Tree) -> None:
+    """Compile, and put the result into the cache in one step."""
+    target = _image(wanted).parent
+    spent = source.make(wanted.config, f"-netgroupd-{wanted.flavour.name}")
+    scratch = target.with_name(f"{target.name}.new")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    subprocess.run(("strip", "-o", scratch / "vmlinux", source.path / "vmlinux"), check=True)
+    shutil.copyfile(source.path / "arch/x86/boot/bzImage", scratch / "bzImage")
+    shutil.copyfile(source.path / ".config", scratch / "config")
+    (scratch / "cpu-seconds").write_text(f"{spent:.0f}\n")
+    shutil.rmtree(target, ignore_errors=True)
+    scratch.rename(target)
+    _forget_old_images(target.parent)
+    print(f"kernel: {wanted.flavour.name} built with {spent / 60:.1f} CPU minutes: {target}/bzImage", flush=True)
+
+
+def _forget_old_images(directory: Path) -> None:
+    """Keep the newest; every state of the patches that was ever tried has left one."""
+    images = sorted(directory.glob("*/vmlinux"), key=lambda image: image.stat().st_mtime, reverse=True)
+    for image in images[_IMAGES_KEPT:]:
+        shutil.rmtree(image.parent)
+
+
+def _check_space(directory: Path) -> None:
+    free = shutil.disk_usage(directory).free
+    if free < _BYTES_NEEDED:
+        raise LabError(
+            f"building the kernel needs {_BYTES_NEEDED >> 30} GiB free in {directory}, there are {free / 2**30:.1f}; "
+            "XDG_CACHE_HOME can name another place"
+        )
+
+
+def _forget_other_versions(trees: Path, version: str) -> None:
+    """Drop the trees of source packages that have since been replaced."""
+    for old in trees.iterdir():
+        if not old.name.endswith(f"-{version}"):
+            shutil.rmtree(old)

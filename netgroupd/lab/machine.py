@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A running guest: boot it, run commands in it, move files in and out, end it.
+
+Whatever happens to the guest or to the caller, QEMU ends with the ``with``
+block, and a fault that the kernel reports is raised as an error.
+"""
+
+import itertools
+import os
+import queue
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from netgroupd.errors import LabError
+from netgroupd.lab.channel import Command, Decoder, Frame, Kind, encode, pack_command
+from netgroupd.lab.console import excerpt, faults
+from netgroupd.lab.qemu import QEMU, Guest, command_line
+
+_CHUNK = 1 << 18
+_BOOT_LIMIT_S = 120.0
+_KILL_LIMIT_S = 10.0
+_ENVIRONMENT = {
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "TERM": os.environ.get("TERM", "dumb"),
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+class Result(NamedTuple):
+    """How a command in the guest ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Process:
+    """One command running in the guest."""
+
+    def __init__(self, machine: "Machine", number: int) -> None:
+        self._machine = machine
+        self._number = number
+        self._frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+        self.status: int | None = None
+
+    def deliver(self, frame: Frame | None) -> None:
+        """Take one frame from the guest; None when there will be no more."""
+        self._frames.put(frame)
+
+    def next_output(self, timeout_s: float) -> Frame | None:
+        """Return what the process prints next; None when it has exited.
+
+        Raises:
+            LabError: The time is up, or the guest died.
+        """
+        try:
+            frame = self._frames.get(timeout=max(0.0, timeout_s))
+        except queue.Empty:
+            raise LabError("the time is up") from None
+        if frame is None:
+            raise LabError(self._machine.why_it_died())
+        if frame.kind is not Kind.EXIT:
+            return frame
+        self.status = int(frame.payload)
+        return None
+
+    def output(self, timeout_s: float) -> Iterator[Frame]:
+        """Yield what the process prints until it exits.
+
+        Raises:
+            LabError: The time is up, or the guest died.
+        """
+        deadline = time.monotonic() + timeout_s
+        while frame := self.next_output(deadline - time.monotonic()):
+            yield frame
+
+    def type(self, keys: bytes) -> None:
+        """Send keys to the terminal of the process."""
+        self._machine.send(Frame(self._number, Kind.INPUT, keys))
+
+    def kill(self) -> None:
+        """End the process and everything in its process group."""
+        self._machine.send(Frame(self._number, Kind.KILL))
+
+
+class Machine:
+    """A guest, booted on entry and gone on exit."""
+
+    def __init__(self, guest: Guest, *, kvm: bool = False, lifetime_s: float = 3600.0) -> None:
+        self._guest = guest
+        self._kvm = kvm
+        self._lifetime_s = lifetime_s
+        self._processes: dict[int, Process] = {0: Process(self, 0)}
+        self._qemu: subprocess.Popen[bytes] | None = None
+        self._numbers = itertools.count(1)
+        self._sending = threading.Lock()
+        self._seen_faults = 0
+
+    def __enter__(self) -> Self:
+        self._directory = Path(tempfile.mkdtemp(prefix="netgroupd-lab-"))
+        self._started = time.monotonic()
+        try:
+            self._start()
+            self._await_hello()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        self.boot_s = time.monotonic() - self._started
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._qemu:
+            self._timer.cancel()
+            self.kill()
+            self._qemu.wait()
+            self._reader.join()
+            assert self._qemu.stdin
+            assert self._qemu.stdout
+            self._qemu.stdin.close()
+            self._qemu.stdout.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    @property
+    def pid(self) -> int:
+        """Return the process number of QEMU."""
+        assert self._qemu
+        return self._qemu.pid
+
+    def kill(self) -> None:
+        """End the guest at once; whoever waits for it gets a LabError."""
+        if self._qemu:
+            self._qemu.kill()
+
+    def _start(self) -> None:
+        if not shutil.which(QEMU):
+            raise LabError(f"{QEMU} is not installed (Debian: apt-get install qemu-system-x86)")
+        command = command_line(self._guest, kvm=self._kvm, console=self._directory / "console")
+        with (self._directory / "qemu").open("wb") as messages:
+            self._qemu = subprocess.Popen(
+                command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=messages,
+                start_new_session=True,
+            )
+        self._timer = threading.Timer(self._lifetime_s, self.kill)
+        self._timer.daemon = True
+        self._timer.start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _await_hello(self) -> None:
+        hello = self._processes[0].next_output(_BOOT_LIMIT_S)
+        assert hello
+        assert hello.kind is Kind.HELLO
+
+    def _read(self) -> None:
+        """Hand every frame to its process, until QEMU ends."""
+        assert self._qemu
+        assert self._qemu.stdout
+        decoder = Decoder()
+        while received := os.read(self._qemu.stdout.fileno(), _CHUNK):
+            for frame in decoder.feed(received):
+                last = frame.kind is Kind.EXIT
+                process = self._processes.pop(frame.process) if last else self._processes[frame.process]
+                process.deliver(frame)
+        for process in list(self._processes.values()):
+            process.deliver(None)
+
+    def send(self, frame: Frame) -> None:
+        """Send one frame to the guest.
+
+        Raises:
+            LabError: The guest died.
+        """
+        assert self._qemu
+        assert self._qemu.stdin
+        rest = memoryview(encode(frame))
+        with self._sending:
+            try:
+                while rest:
+                    rest = rest[os.write(self._qemu.stdin.fileno(), rest) :]
+            except BrokenPipeError as error:
+                raise LabError(self.why_it_died()) from error
+
+    def start(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        cwd: str | Path = "/",
+        env: Mapping[str, str] | None = None,
+        terminal: tuple[int, int] | None = None,
+    ) -> Process:
+        """Start a command in the guest and return without waiting."""
+        number = next(self._numbers)
+        process = self._processes[number] = Process(self, number)
+        command = Command(tuple(argv), str(cwd), {**_ENVIRONMENT, **(env or {})}, terminal)
+        self.send(Frame(number, Kind.RUN, pack_command(command, stdin)))
+        return process
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        cwd: str | Path = "/",
+        env: Mapping[str, str] | None = None,
+    ) -> Result:
+        """Run a command in the guest to its end.
+
+        Raises:
+            LabError: The time is up, the guest died, or its kernel reported a fault.
+        """
+        status, stdout, stderr = self._collect(self.start(argv, stdin=stdin, cwd=cwd, env=env), argv, timeout_s)
+        return Result(status, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+
+    def put(self, path: str | Path, content: bytes) -> None:
+        """Write a file in the guest.
+
+        Raises:
+            LabError: It cannot be written.
+        """
+        got = self.run(["tee", "--", str(path)], stdin=content, timeout_s=_BOOT_LIMIT_S)
+        if got.status:
+            raise LabError(got.stderr.strip())
+
+    def get(self, path: str | Path) -> bytes:
+        """Return the content of a file in the guest.
+
+        Raises:
+            LabError: It cannot be read.
+        """
+        argv = ["cat", "--", str(path)]
+        status, content, complaint = self._collect(self.start(argv), argv, _BOOT_LIMIT_S)
+        if status:
+            raise LabError(complaint.decode().strip())
+        return content
+
+    def _collect(self, process: Process, argv: Sequence[str], timeout_s: float) -> tuple[int, bytes, bytes]:
+        output: dict[Kind, list[bytes]] = {Kind.STDOUT: [], Kind.STDERR: []}
+        try:
+            for frame in process.output(timeout_s):
+                output[frame.kind].append(frame.payload)
+        except LabError as error:
+            self._stop(process)
+            printed = b"".join(output[Kind.STDOUT] + output[Kind.STDERR]).decode(errors="replace")
+            raise LabError(f"{' '.join(argv)}: {error}\n{printed}".rstrip()) from error
+        self.check()
+        assert process.status is not None
+        return process.status, b"".join(output[Kind.STDOUT]), b"".join(output[Kind.STDERR])
+
+    def _stop(self, process: Process) -> None:
+        """End a process that took too long; the whole guest where that does not help."""
+        try:
+            process.kill()
+            for _ in process.output(_KILL_LIMIT_S):
+                pass
+        except LabError:
+            self.kill()
+
+    def console(self) -> str:
+        """Return everything the kernel has printed."""
+        try:
+            return (self._directory / "console").read_text(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def check(self) -> None:
+        """Say so when the kernel has reported a fault since the last check.
+
+        Raises:
+            LabError: It has; the message shows the console from there.
+        """
+        console = self.console()
+        found = faults(console)
+        new, self._seen_faults = found[self._seen_faults :], len(found)
+        if new:
+            raise LabError(f"the guest's kernel reports: {new[0]}\n{excerpt(console[console.index(new[0]) :])}")
+
+    def why_it_died(self) -> str:
+        """Return the reason why the guest is gone, as far as anybody knows."""
+        lived_s = time.monotonic() - self._started
+        if lived_s >= self._lifetime_s:
+            return f"the guest was ended after its {self._lifetime_s:.0f} s"
+        complaint = (self._directory / "qemu").read_text(errors="replace").strip()
+        return "\n".join(filter(None, (f"the guest ended after {lived_s:.1f} s", complaint, excerpt(self.console()))))
