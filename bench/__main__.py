@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run the benches, in the lab or on this host, and keep their figures as JSON, a page of tables and plots.
+
+``python -m bench [--quick] [NAME…]`` writes ``bench/results/<date>-<kernel>/``.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.harness import environment
+from bench.plot import svg
+from netgroupd.errors import LabError
+from netgroupd.lab.accelerator import kvm_works
+from netgroupd.lab.kernel import CHECKOUT, find_image
+from netgroupd.lab.machine import Machine
+from netgroupd.lab.qemu import Guest
+
+RESULTS = Path(__file__).parent / "results"
+_OUT = "/tmp/bench-out"
+_QUICK_LIMIT_S = 900.0
+
+
+class Bench(NamedTuple):
+    """One script of this directory: where it runs, and how much it may take."""
+
+    name: str
+    kernels: tuple[str, ...] = ("stock", "patched")
+    memory_mib: int = 4096
+    limit_s: float = 3600.0
+
+
+BENCHES = (
+    Bench("config", ()),
+    Bench("plan", ()),
+    Bench("groups", memory_mib=6144),
+    Bench("dumps"),
+    Bench("memory", memory_mib=6144),
+    Bench("links"),
+    Bench("apply", memory_mib=8192, limit_s=7200),
+    Bench("aliases", memory_mib=6144),
+    Bench("tc", memory_mib=12288, limit_s=7200),
+    Bench("kernel_groups", memory_mib=6144),
+    Bench("kernel_scale", memory_mib=6144),
+    Bench("stacks", memory_mib=18432, limit_s=14400),
+    Bench("peers", ("stock",), 8192, 14400),
+)
+
+
+def on_host(bench: Bench, quick: bool, directory: Path) -> None:
+    """Run a bench that needs no kernel of ours."""
+    argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", str(directory)]
+    limit_s = _QUICK_LIMIT_S if quick else bench.limit_s
+    subprocess.run(argv + ["--quick"] * quick, cwd=CHECKOUT, check=True, timeout=limit_s)
+
+
+def in_guest(bench: Bench, kernel: str, quick: bool, directory: Path) -> None:
+    """Run a bench in a fresh guest and bring its figures back."""
+    guest = Guest(kernel=find_image(kernel), python_path=CHECKOUT, memory_mib=bench.memory_mib)
+    limit_s = _QUICK_LIMIT_S if quick else bench.limit_s
+    argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *["--quick"] * quick]
+    with Machine(guest, kvm=kvm_works(guest), lifetime_s=limit_s + 60) as machine:
+        result = machine.run(argv, timeout_s=limit_s, cwd=CHECKOUT)
+        print(result.stdout, result.stderr, sep="", flush=True)
+        if result.status:
+            raise LabError(f"bench {bench.name} exited with {result.status}")
+        names = machine.run(["ls", _OUT], timeout_s=60).stdout.split()
+        for name in names:
+            (directory / name).write_bytes(machine.get(f"{_OUT}/{name}"))
+
+
+def run_one(bench: Bench, quick: bool, results: Path) -> Iterator[str]:
+    """Run one bench on each of its kernels; yield what went wrong."""
+    for kernel in bench.kernels or ("host",):
+        print(f"bench: {bench.name} on {kernel}", flush=True)
+        directory = results / kernel
+        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            if bench.kernels:
+                in_guest(bench, kernel, quick, directory)
+            else:
+                on_host(bench, quick, directory)
+        except (LabError, subprocess.SubprocessError) as error:
+            yield f"{bench.name} on {kernel}: {error}"
+
+
+def page(results: Path) -> str:
+    """Every table that was written, with its plot, as one page."""
+    parts = [f"# {results.name}\n"]
+    for file in sorted(results.glob("*/*.json")):
+        table = json.loads(file.read_text())
+        where = table["environment"]
+        parts.append(f"## {table['title']} ({file.parent.name})\n\n{table['markdown']}")
+        parts.append(f"{where['kernel']}, {where['processor']}, Python {where['python']}, {where['commit']}\n")
+        if picture := svg(table):
+            file.with_suffix(".svg").write_text(picture)
+            parts.append(f"![{table['title']}]({file.parent.name}/{file.stem}.svg)\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    """Run what was asked for; say at the end what failed."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes: minutes instead of hours")
+    names = [bench.name for bench in BENCHES]
+    parser.add_argument("names", nargs="*", choices=[[], *names], metavar="NAME", help=", ".join(names))
+    options = parser.parse_args()
+    results = RESULTS / f"{time.strftime('%Y-%m-%d')}-{environment()['kernel']}"
+    chosen = [bench for bench in BENCHES if not options.names or bench.name in options.names]
+    failed = [failure for bench in chosen for failure in run_one(bench, options.quick, results)]
+    (results / "README.md").write_text(page(results))
+    print(f"bench: the tables and plots are in {results}")
+    for failure in failed:
+        print(f"bench: {failure}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The post on IP aliases: throughput through more and more of them, and what adding them costs.
+
+Two namespaces joined by a veth pair: one iperf3 server on each alias, one client
+to each, all at once, as in the post.  Beyond that many processes one flow goes to
+the last of the aliases, which is what would show if looking one up cost anything.
+Run it in the lab: ``python -m netgroupd.lab run --memory 6G -- python -m bench.aliases``.
+"""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.harness import Cell, Table, ratio, run, seconds
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.model.state import Attrs, Object
+from netgroupd.model.value import ip_text
+from netgroupd.plan.step import Op, Step
+
+FLOWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 160, 192, 224, 254)
+MANY = (1_000, 10_000, 100_000)
+SERVER, CLIENT = "ng-server", "ng-client"
+_BASE = 10 << 24 | 1 << 16  # 10.1.0.0
+_PORT = 5201
+_SECONDS = 3
+
+
+def ip(*arguments: str) -> None:
+    """Run one ``ip``."""
+    subprocess.run(("ip", *arguments), check=True)
+
+
+def alias(number: int) -> str:
+    """The address of an alias."""
+    return ip_text((_BASE + number).to_bytes(4, "big"))
+
+
+def connect() -> None:
+    """Make the two namespaces, the wire between them, and the way to the aliases' link."""
+    for name in (SERVER, CLIENT):
+        ip("netns", "add", name)
+    ip("link", "add", "wire", "netns", SERVER, "type", "veth", "peer", "name", "wire", "netns", CLIENT)
+    for name, address in ((SERVER, "192.168.77.1/24"), (CLIENT, "192.168.77.2/24")):
+        ip("-n", name, "address", "add", address, "dev", "wire")
+        ip("-n", name, "link", "set", "wire", "up")
+        ip("-n", name, "link", "set", "lo", "up")
+    ip("-n", CLIENT, "route", "add", "10.0.0.0/8", "via", "192.168.77.1")
+
+
+def fresh_link() -> None:
+    """An empty link for aliases; what the last one held goes with it."""
+    subprocess.run(("ip", "-n", SERVER, "link", "del", "aliases"), stderr=subprocess.DEVNULL, check=False)
+    ip("-n", SERVER, "link", "add", "aliases", "up", "type", "dummy")
+
+
+def add_aliases(last: int) -> None:
+    """Add the aliases up to ``last`` by netgroupd."""
+    attrs: Attrs = {}
+    aliases = [Object("address", ("aliases", f"{alias(n)}/32", None), attrs) for n in range(1, last + 1)]
+    with Kernel(SERVER) as kernel:
+        refused = kernel.apply([Step(Op.CREATE, None, address, attrs) for address in aliases])
+    assert not refused, refused[:1]
+
+
+def by_ip_batch(last: int) -> None:
+    """The same by ``ip -batch``."""
+    with TemporaryDirectory() as directory:
+        file = Path(directory) / "aliases"
+        file.write_text("".join(f"address add {alias(n)}/32 dev aliases\n" for n in range(1, last + 1)))
+        ip("-n", SERVER, "-batch", str(file))
+
+
+def throughput(numbers: Sequence[int]) -> Cell:
+    """The sum over one flow to each of ``numbers``, all at once."""
+    with ExitStack() as stack:
+        for number in numbers:
+            argv = ("ip", "netns", "exec", SERVER, "iperf3", "-s", "-1", "-B", alias(number), "-p", str(_PORT))
+            server = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.DEVNULL))
+            stack.callback(server.kill)
+        time.sleep(1 + len(numbers) / 20)
+        clients = [
+            subprocess.Popen(
+                ("ip", "netns", "exec", CLIENT, "iperf3", "-J", "-t", str(_SECONDS), "-c", alias(n), "-p", str(_PORT)),
+                stdout=subprocess.PIPE,
+            )
+            for n in numbers
+        ]
+        answers = [json.loads(client.communicate()[0]) for client in clients]
+    return Cell((sum(answer["end"]["sum_received"]["bits_per_second"] for answer in answers) / 1e6,), "Mbit/s")
+
+
+def post(flows: Sequence[int]) -> Table:
+    """What the post measured."""
+    fresh_link()
+    add_aliases(flows[-1])
+    rows: dict[str, tuple[Cell, ...]] = {str(n): (throughput(range(1, n + 1)),) for n in flows}
+    goal = "does not fall with the number of aliases"
+    return Table("aliases", "Aliases post: throughput through so many aliases", ("together",), rows, goal)
+
+
+def beyond(number: int) -> tuple[Cell, ...]:
+    """Adding ``number`` aliases in both ways, and a flow to the first and to the last of them."""
+    theirs = seconds(lambda: by_ip_batch(number), runs=1, prepare=fresh_link)
+    ours = seconds(lambda: add_aliases(number), runs=1, prepare=fresh_link)
+    return ours, theirs, ratio(ours, theirs), throughput([1]), throughput([number])
+
+
+def measure(quick: bool) -> Iterator[Table]:
+    """First as the post, then far beyond it."""
+    flows, many = (FLOWS[:3], MANY[:1]) if quick else (FLOWS, MANY)
+    connect()
+    yield post(flows)
+    columns = ("netgroupd adds them", "`ip -batch` does", "ratio", "a flow to the first", "to the last")
+    rows = {f"{number:,}": beyond(number) for number in many}
+    yield Table("aliases-many", "Aliases post, beyond: /32 addresses on one link", columns, rows, "linear, and ≤ 1.0 ×")
+
+
+if __name__ == "__main__":
+    run(measure)

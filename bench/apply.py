@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The whole way, from files to a verified kernel, beside ``ip`` and beside bare messages.
+
+netgroupd reads and expands the files, dumps, plans, writes its journal, applies,
+dumps again and compares; ``ip -batch`` only sends.  The last table is the deeds
+that groups and order are for, each beside the way without them.
+"""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.harness import Cell, Table, count, ratio, run, seconds
+from bench.links import PORTS, bare, batch_file, encoded, ip_batch, remove, send_blind
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.paths import Paths
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.model.state import Object
+from netgroupd.plan.step import Op, Step
+
+RUNS = 5
+GROUP = 42
+STACK = """\
+groups: {{all: {{id: 42, up: true}}}}
+links:
+  p[0-{last}]: {{kind: dummy, group: all}}
+  br[v=1-{vlans}]: {{kind: bridge, stp: true, group: all, ports: "p[0-{last}].{{v}}"}}
+"""
+
+
+class Desk:
+    """An engine with a directory of its own for everything."""
+
+    def __init__(self, directory: Path) -> None:
+        self.file = directory / "config" / "all.yaml"
+        self.file.parent.mkdir()
+        self.engine = Engine(Paths((self.file.parent,), directory / "state", directory / "group"))
+
+    def wants(self, text: str) -> None:
+        """Put a configuration in place."""
+        self.file.write_text(text, encoding="ascii")
+
+    def becomes(self, text: str) -> None:
+        """Apply a configuration, unmeasured."""
+        self.wants(text)
+        self.engine.apply()
+
+
+def whole_way(desk: Desk, vlans: int, directory: Path) -> Iterator[tuple[str, Cell]]:
+    """One stack from nothing, each way, and what it takes to find that nothing has to be done."""
+    text = STACK.format(last=PORTS - 1, vlans=vlans)
+    batch_file(vlans, directory / "batch")
+    theirs = seconds(lambda: ip_batch(directory / "batch"), runs=RUNS, prepare=remove)
+    packets = encoded(vlans)
+    blind = seconds(lambda: send_blind(packets), runs=RUNS, prepare=remove)
+    remove()
+
+    def prepared() -> None:
+        desk.becomes("{}")
+        desk.wants(text)
+
+    ours = seconds(desk.engine.apply, runs=RUNS, prepare=prepared)
+    nothing = seconds(desk.engine.diff, runs=RUNS)
+    read = seconds(bare, runs=RUNS)
+    gone = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants("{}"))
+    yield "links", count(PORTS + vlans + PORTS * vlans)
+    yield "`ip -batch`", theirs
+    yield "encoded beforehand, sent blind", blind
+    yield "netgroupd, files to verified", ours
+    yield "netgroupd ÷ `ip -batch`", ratio(ours, theirs)
+    yield "netgroupd ÷ blind", ratio(ours, blind)
+    yield "nothing to do", nothing
+    yield "a bare socket reading the links", read
+    yield "nothing to do ÷ bare", ratio(nothing, read)
+    yield "delete all of it", gone
+
+
+def each_its_own(attrs: str, names: list[str]) -> Callable[[], None]:
+    """Run one ``ip`` for each link."""
+
+    def action() -> None:
+        for name in names:
+            subprocess.run(["ip", "link", "set", name, *attrs.split()], check=True)
+
+    return action
+
+
+def mtu(desk: Desk, links: int) -> tuple[Cell, ...]:
+    """The MTU of a whole group."""
+    text = f"groups: {{all: {{id: 42, mtu: %d}}}}\nlinks: {{'d[1-{links}]': {{kind: dummy, group: all}}}}\n"
+    desk.becomes(text % 1500)
+    ours = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants(text % 1400))
+    by_group = seconds(lambda: subprocess.run(["ip", "link", "set", "group", "42", "mtu", "1450"], check=True), runs=1)
+    naive = seconds(each_its_own("mtu 1480", [f"d{number}" for number in range(1, links + 1)]), runs=1)
+    desk.becomes("{}")
+    return ours, by_group, naive, ratio(naive, ours)
+
+
+def vrf(desk: Desk, links: int) -> tuple[Cell, ...]:
+    """Links that are up into a VRF: beside enslaving them as they are."""
+    before = f"links: {{'d[1-{links}]': {{kind: dummy, up: true}}}}\nvrfs: {{red: {{table: 7, up: true}}}}\n"
+    after = before.replace("table: 7", f"table: 7, links: 'd[1-{links}]'")
+    desk.becomes(before)
+    ours = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants(after))
+    desk.becomes(before)
+    steps = []
+    for number in range(1, links + 1):
+        link = Object("link", (f"d{number}",), {"kind": "dummy"})
+        steps.append(Step(Op.CHANGE, link, link, {"master": "red"}))
+
+    def naive() -> None:
+        with Kernel() as kernel:
+            assert not kernel.apply(steps)
+
+    theirs = seconds(naive, runs=1)
+    desk.becomes("{}")
+    return ours, Cell(), theirs, ratio(theirs, ours)
+
+
+def delete(desk: Desk, links: int) -> tuple[Cell, ...]:
+    """Many links away: beside one message for each, of which a tenth is measured."""
+    text = f"links: {{'d[1-{links}]': {{kind: dummy}}}}\n"
+    desk.becomes(text)
+    ours = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants("{}"))
+    some = links // 10
+    desk.becomes(f"links: {{'d[1-{some}]': {{kind: dummy}}}}\n")
+    steps = [Step(Op.DELETE, Object("link", (f"d{number}",), {"kind": "dummy"}), None) for number in range(1, some + 1)]
+
+    def naive() -> None:
+        with Kernel() as kernel:
+            assert not kernel.apply(steps)
+
+    theirs = Cell(tuple(10 * run_s for run_s in seconds(naive, runs=1).runs))
+    return ours, Cell(), theirs, ratio(theirs, ours)
+
+
+def measure(quick: bool) -> Iterator[Table]:
+    """Make the tables."""
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        desk = Desk(directory)
+        columns: dict[str, list[Cell]] = {}
+        sizes = (100,) if quick else (100, 1_000)
+        for vlans in sizes:
+            for row, cell in whole_way(desk, vlans, directory):
+                columns.setdefault(row, []).append(cell)
+        rows = {row: tuple(cells) for row, cells in columns.items()}
+        title = "A stack of bridges over the VLANs of six ports"
+        goal = "files to verified ≤ 1.0× `ip -batch`; nothing to do ≤ 3× a bare socket"
+        yield Table("apply-stack", title, tuple(f"{vlans} VLANs" for vlans in sizes), rows, goal)
+        few = 4 if quick else 1
+        deeds = {
+            f"MTU of {2048 // few} links of a group": mtu(desk, 2048 // few),
+            f"{4000 // few} links that are up into a VRF": vrf(desk, 4000 // few),
+            f"{10000 // few} links deleted": delete(desk, 10000 // few),
+        }
+        named = ("netgroupd, files to verified", "`ip link set group`", "one each", "times as fast")
+        yield Table("apply-deeds", "What groups and order are for", named, deeds, "65×, 5×, 10×")
+
+
+if __name__ == "__main__":
+    run(measure)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reading and making links: netgroupd's codec beside a bare socket, messages encoded beforehand, and ``ip -batch``.
+
+Run it in the lab: ``python -m netgroupd.lab run --memory 6G -- python -m bench.links``.
+"""
+
+import subprocess
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.harness import Cell, Table, count, ratio, run, seconds
+from netgroupd.kernel import links_write
+from netgroupd.kernel.features import Features, features
+from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.links_write import IFLA_GROUP
+from netgroupd.kernel.message import NLM_F_DUMP, NLMSG_DONE, request, u32
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import EVERYTHING, Context
+from netgroupd.kernel.socket import Counters, Socket
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
+
+GROUP = 42
+PORTS = 6
+VLANS = (100, 1_000)
+READ = (1_000, 10_000)
+_RUNS = 5
+_RTM_GETLINK, _RTM_DELLINK = 18, 17
+_IFLA_EXT_MASK = 29
+_PACKED = 256
+_ALL_UP = GroupStep(Op.CHANGE, GROUP, {"up": True}, ())
+
+
+def create(name: str, **attrs: Value) -> Step:
+    """One link to make, in the group."""
+    link = Object("link", (name,), {**attrs, "group": GROUP})
+    return Step(Op.CREATE, None, link, link.attrs)
+
+
+def stack(vlans: int) -> Iterator[AnyStep]:
+    """Ports, bridges, and the VLANs of the ports in the bridges: made down, then brought up as one group."""
+    for port in range(PORTS):
+        yield create(f"p{port}", kind="dummy")
+    for vlan in range(1, vlans + 1):
+        yield create(f"br{vlan}", kind="bridge", stp_state=True)
+    for port in range(PORTS):
+        for vlan in range(1, vlans + 1):
+            yield create(f"p{port}.{vlan}", kind="vlan", link=f"p{port}", id=vlan, master=f"br{vlan}")
+    yield _ALL_UP
+
+
+def batch_file(vlans: int, path: Path) -> None:
+    """The same for ``ip -batch``."""
+    lines = [f"link add p{port} group {GROUP} type dummy" for port in range(PORTS)]
+    lines += [f"link add br{vlan} group {GROUP} type bridge stp_state 1" for vlan in range(1, vlans + 1)]
+    lines += [
+        f"link add link p{port} name p{port}.{vlan} group {GROUP} master br{vlan} type vlan id {vlan}"
+        for port in range(PORTS)
+        for vlan in range(1, vlans + 1)
+    ]
+    lines.append(f"link set group {GROUP} up")
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+def remove() -> None:
+    """Delete the group, with the messages of nobody who is measured."""
+    with Socket() as socket:
+        socket.ask(request(_RTM_DELLINK, 0, bytes(16), u32(IFLA_GROUP, GROUP)))
+
+
+def encoded(vlans: int) -> list[bytes]:
+    """The messages of the stack, packed and ready to send."""
+    context = Context(Socket(), Names(), Features(), None, Generic(None, Counters()))
+    messages = [part for step in stack(vlans) for part in links_write.encode(step, context) if isinstance(part, bytes)]
+    return [b"".join(messages[start : start + _PACKED]) for start in range(0, len(messages), _PACKED)]
+
+
+def send_blind(packets: Sequence[bytes]) -> None:
+    """Send what is ready; only the end is waited for."""
+    with Socket() as socket:
+        for packet in packets:
+            socket.send(packet)
+        assert not list(socket.answers(socket.barrier()))
+
+
+def make(vlans: int) -> Counters:
+    """Make the stack by netgroupd: what that took."""
+    with Kernel() as kernel:
+        refused = kernel.apply(stack(vlans))
+        assert not refused, refused[:3]
+        return kernel.counters
+
+
+def ip_batch(path: Path) -> None:
+    """Run ``ip`` over a file."""
+    subprocess.run(("ip", "-batch", str(path)), check=True)
+
+
+def creation(vlans: int, runs: int) -> Iterator[tuple[str, Cell]]:
+    """Each way to make the stack of one size."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "batch"
+        batch_file(vlans, path)
+        theirs = seconds(lambda: ip_batch(path), runs=runs, prepare=remove)
+    packets = encoded(vlans)
+    blind = seconds(lambda: send_blind(packets), runs=runs, prepare=remove)
+    ours = seconds(lambda: make(vlans), runs=runs, prepare=remove)
+    remove()
+    counters = make(vlans)
+    remove()
+    yield "links", count(PORTS + vlans + PORTS * vlans)
+    yield "`ip -batch`", theirs
+    yield "encoded beforehand, sent blind", blind
+    yield "netgroupd", ours
+    yield "netgroupd ÷ `ip -batch`", ratio(ours, theirs)
+    yield "netgroupd ÷ blind", ratio(ours, blind)
+    yield "messages", count(counters.messages)
+    yield "system calls", count(counters.syscalls)
+
+
+def bare() -> None:
+    """Receive every link and look at nothing but the end."""
+    skip = features().skip
+    with Socket() as socket:
+        socket.send(request(_RTM_GETLINK, NLM_F_DUMP, bytes(16), u32(_IFLA_EXT_MASK, skip)))
+        while int.from_bytes(socket.receive()[4:6], "little") != NLMSG_DONE:
+            pass
+
+
+def read() -> None:
+    """Read every link into objects."""
+    with Kernel() as kernel:
+        kernel.dump(EVERYTHING)
+
+
+def memory() -> float:
+    """How many bytes one link takes once it is read."""
+    with Kernel() as kernel:
+        kernel.dump(EVERYTHING)
+        tracemalloc.start()
+        state = kernel.dump(EVERYTHING)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return held / len(state)
+
+
+def reading(links: int, runs: int) -> Iterator[tuple[str, Cell]]:
+    """Read a host with so many links, mostly VLANs."""
+    with Kernel() as kernel:
+        refused = kernel.apply(stack(links // (PORTS + 1)))
+        assert not refused, refused[:3]
+    theirs, ours = seconds(bare, runs=runs), seconds(read, runs=runs)
+    yield "a bare socket", theirs
+    yield "netgroupd", ours
+    yield "netgroupd ÷ bare", ratio(ours, theirs)
+    yield "memory of one link", count(memory(), "B")
+    remove()
+
+
+def table(name: str, title: str, figures: dict[str, dict[str, Cell]], goal: str) -> Table:
+    """One column for each size."""
+    rows = {row: tuple(column[row] for column in figures.values()) for row in next(iter(figures.values()))}
+    return Table(name, title, tuple(figures), rows, goal)
+
+
+def measure(quick: bool) -> Iterator[Table]:
+    """Two tables: making and reading."""
+    runs = 1 if quick else _RUNS
+    made = {f"{PORTS} × {vlans} VLANs": dict(creation(vlans, runs)) for vlans in (VLANS[:1] if quick else VLANS)}
+    yield table("links_made", "Ports × VLANs in bridges, from nothing", made, "≤ 1.0 × `ip -batch`, ≤ 1.2 × blind")
+    seen = {f"{links} links": dict(reading(links, runs)) for links in (READ[:1] if quick else READ)}
+    yield table("links_read", "Reading all links", seen, "≤ 3 × a bare socket at 10,000 links; ≤ 2 KiB a link")
+
+
+if __name__ == "__main__":
+    run(measure)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A table whose rows or columns are sizes, as a picture: one line for each way, both axes logarithmic."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
+
+_WIDTH, _HEIGHT = 860, 460
+_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 300, 50, 50
+_COLOURS = ("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66", "#c2255c", "#1864ab")
+_SIZE = re.compile(r"^([\d,]+)\b")
+
+Point = tuple[float, float]
+
+
+class Series(NamedTuple):
+    """One line of the picture."""
+
+    name: str
+    unit: str
+    points: list[Point]
+
+
+def _size(text: str) -> float | None:
+    found = _SIZE.match(text)
+    return float(found[1].replace(",", "")) if found else None
+
+
+def _median(cell: Mapping[str, Any]) -> float | None:
+    return cell["median"] if cell["median"] and cell["median"] > 0 else None
+
+
+def series_of(table: Mapping[str, Any]) -> list[Series]:
+    """The lines of a table, along whichever of its sides is made of sizes; none where neither is."""
+    rows, columns = table["rows"], table["columns"]
+    if all(_size(column) for column in columns):
+        sizes = [_size(column) for column in columns]
+        cells = {name: list(row) for name, row in rows.items()}
+    elif all(_size(name) for name in rows):
+        sizes = [_size(name) for name in rows]
+        cells = {column: [row[i] for row in rows.values() if i < len(row)] for i, column in enumerate(columns)}
+    else:
+        return []
+    lines = []
+    for name, row in cells.items():
+        points = [(size, value) for size, cell in zip(sizes, row, strict=False) if size and (value := _median(cell))]
+        unit = next((cell["unit"] for cell in row if cell["median"]), "")
+        if len(points) > 1:
+            lines.append(Series(name, unit, points))
+    common = max({line.unit for line in lines}, key=lambda unit: sum(line.unit == unit for line in lines), default="")
+    return [line for line in lines if line.unit == common]
+
+
+class Scale(NamedTuple):
+    """A logarithmic axis from ``low`` to ``high`` on the picture from ``start`` to ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @classmethod
+    def over(cls, values: Sequence[float], start: float, end: float) -> "Scale":
+        """An axis of whole decades that shows all ``values``."""
+        low = 10 ** math.floor(math.log10(min(values)))
+        high = 10 ** math.ceil(math.log10(max(values)))
+        return cls(low, max(high, low * 10), start, end)
+
+    def place(self, value: float) -> float:
+        """Where ``value`` is."""
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return round(self.start + share * (self.end - self.start), 1)
+
+    def decades(self) -> list[float]:
+        """The values to mark."""
+        first, last = round(math.log10(self.low)), round(math.log10(self.high))
+        return [10.0**power for power in range(first, last + 1)]
+
+
+def _text(x: float, y: float, words: str, extra: str = "") -> str:
+    return f'<text x="{x}" y="{y}" {extra}>{escape(words)}</text>'
+
+
+def _grid(across: Scale, up: Scale, unit: str) -> list[str]:
+    parts = []
+    for value in across.decades():
+        x = across.place(value)
+        parts.append(f'<path d="M{x} {up.start}V{up.end}" class="grid"/>')
+        parts.append(_text(x, up.start + 20, f"{value:,.0f}", 'text-anchor="middle"'))
+    for value in up.decades():
+        y = up.place(value)
+        parts.append(f'<path d="M{across.start} {y}H{across.end}" class="grid"/>')
+        parts.append(_text(across.start - 8, y + 4, f"{value:,g} {unit}", 'text-anchor="end"'))
+    return parts
+
+
+def svg(table: Mapping[str, Any]) -> str:
+    """The picture, or nothing where the table has no sizes."""
+    lines = series_of(table)
+    if not lines:
+        return ""
+    every = [point for line in lines for point in line.points]
+    across = Scale.over([x for x, _ in every], _LEFT, _WIDTH - _RIGHT)
+    up = Scale.over([y for _, y in every], _HEIGHT - _BOTTOM, _TOP)
+    parts = [_text(_LEFT, 28, str(table["title"]), 'class="title"'), *_grid(across, up, lines[0].unit)]
+    for number, line in enumerate(sorted(lines, key=lambda line: -line.points[-1][1])):
+        colour = _COLOURS[number % len(_COLOURS)]
+        places = [(across.place(x), up.place(y)) for x, y in line.points]
+        path = "L".join(f"{x} {y}" for x, y in places)
+        parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in places]
+        row = _TOP + 14 + 20 * number
+        parts.append(f'<path d="M{_WIDTH - _RIGHT + 14} {row - 4}h18" stroke="{colour}" stroke-width="3"/>')
+        parts.append(_text(_WIDTH - _RIGHT + 38, row, line.name))
+    style = "text{font:12px sans-serif;fill:#222}.title{font-size:15px;font-weight:bold}.grid{stroke:#ddd;fill:none}"
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}">\n'
+        f'<style>{style}</style>\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a command costs that no noise disturbs: system calls, netlink messages, bytes read, processes."""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+_CALL = re.compile(r"^\d+ +(?:<\.\.\. )?(\w+)[ (].*?(?:= (-?\d+))?[^=]*$")
+_SENT = re.compile(r"nlmsg_len=\d+")
+
+
+class Costs(NamedTuple):
+    """The counts of one run."""
+
+    messages: int
+    syscalls: int
+    received: int
+    reads: int
+    processes: int
+
+
+def costs(argv: Sequence[str]) -> Costs:
+    """Run ``argv`` under strace and count."""
+    with TemporaryDirectory() as directory:
+        log = Path(directory) / "log"
+        subprocess.run(("strace", "-f", "-qq", "-s", "0", "-o", log, *argv), check=True, stdout=subprocess.DEVNULL)
+        return tally(log.read_text(errors="replace").splitlines())
+
+
+def tally(lines: Sequence[str]) -> Costs:
+    """Count what an strace log tells."""
+    messages = syscalls = received = reads = processes = 0
+    for line in lines:
+        if not (call := _CALL.match(line)) or "<unfinished" in line:
+            continue
+        syscalls += 1
+        name, result = call[1], int(call[2] or 0)
+        if name in ("sendmsg", "sendto") and "nlmsg_len" in line:
+            messages += len(_SENT.findall(line))
+        elif name in ("recvmsg", "recvfrom") and result > 0:
+            reads += 1
+            received += 0 if "MSG_PEEK" in line else result
+        elif name == "execve" and result == 0:
+            processes += 1
+    return Costs(messages, syscalls, received, reads, processes)
