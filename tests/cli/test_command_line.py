@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line without a kernel: parsing, help, the manual page, completions, colours and errors."""
+
+import importlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netgroupd.cli import completion, manual
+from netgroupd.cli.command import Command
+from netgroupd.cli.commands import COMMANDS, COMMON
+from netgroupd.cli.main import main
+from netgroupd.cli.parser import parse
+from netgroupd.cli.terminal import Terminal
+from netgroupd.errors import ConfigError, Problem
+
+_EVERY = pytest.mark.parametrize("command", COMMANDS, ids=[command.name for command in COMMANDS])
+
+
+class Screen(io.StringIO):
+    """A stream that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def ends_with(argv: list[str]) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    return ended.value.code
+
+
+@_EVERY
+def test_command_has_a_module_that_runs_it(command: Command) -> None:
+    assert callable(importlib.import_module(f"netgroupd.cli.{command.module or command.name}").run)
+
+
+@_EVERY
+def test_help_shows_options_and_examples(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ends_with([command.name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    for option in (*command.options, *COMMON):
+        assert (option.metavar or option.name) in shown
+    for example in command.examples:
+        assert f"netgroupctl {example.line}" in shown
+
+
+@_EVERY
+def test_examples_can_be_parsed(command: Command) -> None:
+    for example in command.examples:
+        argv = re.split(r" [>|] ", example.line)[0].split()
+        assert parse(argv).command == command.name
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["dif"], "there is no 'dif'; did you mean 'diff'?"),
+        (["show", "linkz"], "there is no 'linkz'; did you mean 'link'?"),
+        (["apply", "--confirm", "soon"], "invalid int value: 'soon'"),
+        ([], "COMMAND"),
+    ],
+    ids=["command", "word", "number", "nothing"],
+)
+def test_wrong_command_line_ends_with_64_and_says_what_was_meant(
+    argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ends_with(argv) == os.EX_USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_common_options_stand_before_and_behind_the_command() -> None:
+    assert parse(["--json", "diff"]).json
+    assert parse(["diff", "--json"]).json
+    assert parse(["--config", "a", "diff"]).config == ["a"]
+
+
+def test_manual_page_is_what_groff_expects() -> None:
+    checked = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww"], input=manual.page(), capture_output=True, text=True, check=True
+    )
+    assert checked.stderr == ""
+
+
+@_EVERY
+def test_manual_page_has_every_command_and_option(command: Command) -> None:
+    page = manual.page().replace("\\-", "-")
+    assert f".SS \\fB{command.name}\\fR" in page
+    for option in command.options:
+        assert option.metavar in page
+        assert option.name in page or option.positional
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("netgroupctl di", {"diff"}),
+        ("netgroupctl show ad", {"addresses", "address"} & {"addresses"}),
+        ("netgroupctl apply --co", {"--confirm", "--config"}),
+        ("netgroupctl completion ", {"bash", "zsh", "fish"}),
+    ],
+    ids=["command", "word", "option", "values"],
+)
+def test_bash_completes(line: str, offered: set[str]) -> None:
+    words = line.split(" ")
+    script = f"""{completion.bash()}
+COMP_WORDS=({" ".join(repr(word) for word in words)}); COMP_CWORD={len(words) - 1}
+_netgroupctl; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    got = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert offered <= set(got)
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_completions_know_every_command(shell: str) -> None:
+    script = completion.SHELLS[shell]()
+    assert all(command.name in script for command in COMMANDS)
+
+
+def test_colour_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    screen, file = Screen(), io.StringIO()
+    Terminal(screen, screen).changes("+ vlan swp1.10")
+    Terminal(file, file).changes("+ vlan swp1.10")
+    assert screen.getvalue() == "\033[32m+ vlan swp1.10\033[0m\n"
+    assert file.getvalue() == "+ vlan swp1.10\n"
+
+
+def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = Screen()
+    Terminal(screen, screen).changes("- vlan swp1.10")
+    assert screen.getvalue() == "- vlan swp1.10\n"
+
+
+def test_problem_is_shown_with_its_line_and_a_mark() -> None:
+    err = io.StringIO()
+    problem = Problem("a.yaml", 2, 5, "unknown key 'knid'", "did you mean 'kind'?", "    knid: vlan")
+    Terminal(io.StringIO(), err).error(ConfigError([problem]))
+    assert err.getvalue() == ("a.yaml:2:5: unknown key 'knid'; did you mean 'kind'?\n        knid: vlan\n        ^\n")
+
+
+def test_json_error_has_every_problem() -> None:
+    out = io.StringIO()
+    Terminal(out, io.StringIO(), as_json=True).error(ConfigError([Problem("a.yaml", 2, 5, "wrong")]))
+    answer = json.loads(out.getvalue())
+    assert answer["error"] == "org.netgroup1.Error.Config"
+    assert answer["problems"][0]["line"] == 2
+
+
+def test_progress_tells_rate_and_time_left() -> None:
+    screen = Screen()
+    terminal = Terminal(io.StringIO(), screen)
+    terminal.progress(0, 100)
+    terminal._drawn = terminal._started = terminal._started - 1
+    terminal.progress(50, 100)
+    assert re.search(r"50/100  5\d/s|50/100  4\d/s", screen.getvalue())
+    assert "1 s left" in screen.getvalue()
+
+
+def test_table_aligns_numbers_to_the_right() -> None:
+    out = io.StringIO()
+    Terminal(out, io.StringIO()).table(("NAME", "LINKS"), [("a", 5), ("tenants", 1200)])
+    assert out.getvalue() == "NAME     LINKS\na            5\ntenants   1200\n"
+
+
+def test_command_loads_neither_the_engine_nor_the_bus_before_it_must() -> None:
+    code = "import sys, netgroupd.cli.main as m; m.main(['completion', 'bash']); print(*sys.modules, file=sys.stderr)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    ).stderr.split()
+    assert not {"netgroupd.engine.engine", "netgroupd.kernel.kernel", "gi", "yaml", "mako"} & set(loaded)

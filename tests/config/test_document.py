@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""YAML to nodes: the quick reader, the complete one, and that they agree."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netgroupd.config.block import BlockParser, UncommonError
+from netgroupd.config.document import parse_node
+from netgroupd.config.events import parse_events
+from netgroupd.config.node import Node, unpack
+from tests.config.reading import plain, report_on, scalars, told
+
+READ = [
+    pytest.param("a: 1\nb: two words\n", {"a": "1", "b": "two words"}, id="mapping"),
+    pytest.param("a:\n  b:\n    c: d\n", {"a": {"b": {"c": "d"}}}, id="nested_mappings"),
+    pytest.param("a:\n- 1\n- 2\nb: 3\n", {"a": ["1", "2"], "b": "3"}, id="list_as_far_left_as_its_key"),
+    pytest.param("a:\n  - b: 1\n    c: 2\n  - d\n", {"a": [{"b": "1", "c": "2"}, "d"]}, id="list_of_mappings"),
+    pytest.param("a:\n  -\n    b: 1\n  - \n", {"a": [{"b": "1"}, None]}, id="dash_alone"),
+    pytest.param("a: [1, 'x y', \"z\", {b: c}]\n", {"a": ["1", "x y", "z", {"b": "c"}]}, id="flow"),
+    pytest.param("a:\n- x # y: z\n", {"a": ["x"]}, id="colon_in_a_comment"),
+    pytest.param("a: {}\nb: []\n", {"a": {}, "b": []}, id="empty_collections"),
+    pytest.param(
+        "a: {b: [1, 2], c: {d: 02:00:00}}\n",
+        {"a": {"b": ["1", "2"], "c": {"d": "02:00:00"}}},
+        id="nested_flow",
+    ),
+    pytest.param("# top\na: 1 # one\n\n  # two\nb: x#y\n", {"a": "1", "b": "x#y"}, id="comments"),
+    pytest.param(
+        "br-[v=1-9]: {up: true}\nswp[1-6].{v}: x\n",
+        {"br-[v=1-9]": {"up": "true"}, "swp[1-6].{v}": "x"},
+        id="ranges_in_keys",
+    ),
+    pytest.param("'[1-2]': a\n\"b: c\": d\n", {"[1-2]": "a", "b: c": "d"}, id="quoted_keys"),
+    pytest.param("a: 'it''s'\nb: \"{v}\"\n", {"a": "it's", "b": "{v}"}, id="quotes"),
+    pytest.param("---\na: 1\n", {"a": "1"}, id="document_start"),
+    pytest.param(
+        "a: no\nb: on\nc: 022\nd: 1e3\ne: 0x10\nf: 1_000\ng: 12:30:45\n",
+        {"a": "no", "b": "on", "c": "022", "d": "1e3", "e": "0x10", "f": "1_000", "g": "12:30:45"},
+        id="words_stay_as_written",
+    ),
+    pytest.param(
+        "a: ~\nb: null\nc:\nd: 'null'\n",
+        {"a": None, "b": None, "c": None, "d": "null"},
+        id="null_only_without_quotes",
+    ),
+    pytest.param("to: 2001:db8::/32\nvia: ::1\n", {"to": "2001:db8::/32", "via": "::1"}, id="addresses_with_colons"),
+    pytest.param("", None, id="empty"),
+    pytest.param("# nothing\n\n", None, id="only_comments"),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), READ)
+def test_text_is_read_as(text: str, want: object) -> None:
+    report = report_on(text)
+    assert plain(BlockParser(text, 0, report).parse()) == want
+    assert plain(parse_events(text, 0, report)) == want
+    assert not report.problems()
+
+
+LEFT_TO_THE_OTHER = [
+    pytest.param("a: &x 1\nb: *x\n", {"a": "1", "b": "1"}, id="anchor"),
+    pytest.param("a: |\n  two\n  lines\n", {"a": "two\nlines\n"}, id="literal"),
+    pytest.param("a: two\n  lines\n", {"a": "two lines"}, id="plain_over_two_lines"),
+    pytest.param("a: [1,\n  2]\n", {"a": ["1", "2"]}, id="flow_over_two_lines"),
+    pytest.param('a: "\\x41"\n', {"a": "A"}, id="escape"),
+    pytest.param("- - 1\n  - 2\n- 3\n", [["1", "2"], "3"], id="list_behind_a_dash"),
+    pytest.param("a:\tb\n", {"a": "b"}, id="tab_between"),
+    pytest.param(
+        "base: &b {mtu: 9000}\na: {<<: *b, up: yes}\n",
+        {"base": {"mtu": "9000"}, "a": {"up": "yes", "mtu": "9000"}},
+        id="merge_key",
+    ),
+    pytest.param("a: !!str 022\n", {"a": "022"}, id="tag"),
+    pytest.param("? a\n: b\n", {"a": "b"}, id="question_mark"),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), LEFT_TO_THE_OTHER)
+def test_uncommon_text_goes_to_the_complete_reader(text: str, want: object) -> None:
+    report = report_on(text)
+    with pytest.raises(UncommonError):
+        BlockParser(text, 0, report).parse()
+    assert plain(parse_node(text, 0, report)) == want
+    assert not report.problems()
+
+
+REFUSED = [
+    pytest.param("links:\n\tswp1: {}\n", "a.yaml:2:1: a tab in the indentation; YAML takes only blanks", id="tab"),
+    pytest.param(
+        "links: {}\nlinks: {}\n",
+        "a.yaml:2:1: 'links' is here twice; the first is at a.yaml:1",
+        id="key_twice",
+    ),
+    pytest.param(
+        "links: {a: {up: yes, up: no}}\n",
+        "a.yaml:1:22: 'up' is here twice; the first is at a.yaml:1",
+        id="key_twice_in_flow",
+    ),
+    pytest.param(
+        "links:\n  a: &x {}\n  a: {}\n",
+        "a.yaml:3:3: 'a' is here twice; the first is at a.yaml:2",
+        id="key_twice_for_the_complete_reader",
+    ),
+    pytest.param(
+        "links:\n  a: [b\n",
+        "a.yaml:3:1: this is not YAML: did not find expected ',' or ']' (while parsing a flow sequence)",
+        id="open_bracket",
+    ),
+    pytest.param(
+        "[1-2]:\n  up: true\n",
+        "a.yaml:1:1: a key must be a text; quote a key that begins with [ or {",
+        id="list_as_key",
+    ),
+    pytest.param("a: *x\n", "a.yaml:1:4: there is no anchor &x before this", id="unknown_anchor"),
+    pytest.param(
+        "a: 1\n---\nb: 2\n",
+        "a.yaml:2:1: a second YAML document in one file; use two files",
+        id="two_documents",
+    ),
+    pytest.param("- a\n", "a.yaml:1:1: expected sections such as `links:` at the top of the file", id="list_on_top"),
+    pytest.param("links: " + "[" * 60 + "]" * 60 + "\n", "a.yaml:1:57: over 50 levels deep", id="too_deep"),
+    pytest.param(
+        "a: 1\nb: \x07\n",
+        "a.yaml:2:4: the character '\\x07' is not allowed in YAML",
+        id="control_character",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), REFUSED)
+def test_wrong_text_is_reported_at_its_place(text: str, want: str) -> None:
+    assert want in told(text)
+
+
+def test_aliases_that_multiply_are_stopped() -> None:
+    laughs = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    laughs += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    assert any("the aliases make more than 1,000,000 values" in problem for problem in told("\n".join(laughs)))
+
+
+def test_places_are_those_of_the_text() -> None:
+    text = 'a:\n  - b: one\n    c: ["two", three]\n'
+    places = [unpack(scalar.at)[1:] for scalar in scalars(parse_node(text, 0, report_on(text)))]
+    assert places == [(2, 8), (3, 9), (3, 16)]
+
+
+WORDS = st.one_of(
+    st.sampled_from(["a", "b-[1-2]", "swp1.{v}", "022", "no", "~", "10.0.0.1/24", "::1", "x y", "a#b", "-1", "02:00"]),
+    st.text(alphabet="ab:#-?,[]{}'\"&*!|>%@` .0", max_size=8),
+)
+FLOW = st.recursive(
+    WORDS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]"),
+        st.lists(st.tuples(WORDS, inner), max_size=3).map(
+            lambda pairs: "{" + ", ".join(f"{key}: {value}" for key, value in pairs) + "}"
+        ),
+    ),
+    max_leaves=6,
+)
+LINES = st.lists(
+    st.tuples(
+        st.integers(0, 3), st.sampled_from(["", "- ", "- "]), WORDS, st.sampled_from([": ", ":", "", " : "]), FLOW
+    ),
+    max_size=8,
+).map(lambda rows: "".join(f"{'  ' * depth}{dash}{key}{colon}{value}\n" for depth, dash, key, colon, value in rows))
+
+
+def places(node: Node | None) -> list[int]:
+    """Where the scalars are; the complete reader puts an empty one elsewhere."""
+    return [scalar.at for scalar in scalars(node) if scalar.text]
+
+
+@given(st.one_of(LINES, st.text(alphabet="ab:-[]{}'\"#?, \n", max_size=60)))
+@settings(max_examples=300)
+def test_both_readers_agree_on_whatever_the_quick_one_takes(text: str) -> None:
+    quick_report, report = report_on(text), report_on(text)
+    try:
+        quick = BlockParser(text, 0, quick_report).parse()
+    except UncommonError:
+        return
+    complete = parse_events(text, 0, report)
+    assert plain(quick) == plain(complete)
+    assert places(quick) == places(complete)
+    assert quick_report.problems() == report.problems()
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_reported(text: str) -> None:
+    report = report_on(text)
+    if parse_node(text, 0, report) is None and text.strip():
+        assert all(problem.line >= 1 and problem.column >= 1 for problem in report.problems())

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ifupdown2's files -> a configuration that expands to the same, and a remark for all that is not in it."""
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netgroupd.config import Desired, load
+from netgroupd.config.facts import Facts
+from netgroupd.config.importer import Imported
+from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES
+from netgroupd.config.importer.fold import fold_entries, fold_names
+from netgroupd.config.importer.ifupdown2 import import_files
+from netgroupd.config.ranges import compile_text
+from netgroupd.config.sources import Trust
+
+TRUST = Trust.of_user(os.getuid(), os.getgid())
+Import: TypeAlias = Callable[..., Imported]
+HARDWARE = frozenset(f"swp{number}" for number in range(1, 33)) | {"eth0", "eth1"}
+
+SLIDES = """\
+%for v in range(1000,1100):
+    auto br-${v}
+    iface br-${v} inet static
+        bridge-ports glob swp1-6.${v}
+        bridge-stp on
+%endfor
+"""
+
+
+@pytest.fixture
+def importing(tmp_path: Path) -> Import:
+    tmp_path.chmod(0o755)
+
+    def of(text: str, **others: str) -> Imported:
+        for name, content in {"interfaces": text, **others}.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(content)
+        return import_files([tmp_path / "interfaces"], facts=Facts(), trust=TRUST)
+
+    return of
+
+
+def desired(text: str, tmp_path: Path) -> Desired:
+    (tmp_path / "10-imported.yaml").write_text(text)
+    return load([tmp_path / "10-imported.yaml"], facts=Facts(), links=HARDWARE, trust=TRUST)
+
+
+def one_stanza(importing: Import, options: str, name: str = "swp1") -> dict[str, Any]:
+    """Import one stanza that leaves nothing to remark."""
+    lines = "".join(f"    {option}\n" for option in options.split("; "))
+    got = importing(f"auto {name}\niface {name}\n{lines}")
+    assert got.problems == ()
+    loaded: dict[str, Any] = yaml.safe_load(got.text)
+    return loaded
+
+
+def test_slides_template_gives_the_same_interfaces_as_ten_lines(importing: Import, tmp_path: Path) -> None:
+    got = importing(SLIDES)
+    assert got.text == 'links:\n  br-[v=1000-1099]: {kind: bridge, up: true, ports: "swp[1-6].{v}", stp: true}\n'
+    assert got.problems == ()
+    links = desired(got.text, tmp_path).state.classes["link"]
+    bridges = {name for (name,), link in links.items() if link.attrs.get("kind") == "bridge"}
+    assert bridges == {f"br-{vid}" for vid in range(1000, 1100)}
+    ports = {(name, link.attrs["master"]) for (name,), link in links.items() if link.attrs.get("kind") == "vlan"}
+    assert ports == {(f"swp{port}.{vid}", f"br-{vid}") for vid in range(1000, 1100) for port in range(1, 7)}
+
+
+LINKS = [
+    pytest.param("mtu 9000; alias \"to spine\"; hwaddress ether 02:00:00:00:00:0A",
+                 {"up": True, "mtu": 9000, "alias": "to spine", "mac": "02:00:00:00:00:0a"}, id="common"),
+    pytest.param("link-down yes", {"up": False}, id="down"),
+    pytest.param("address 10.0.0.1; netmask 255.255.255.0", {"up": True, "addresses": ["10.0.0.1/24"]}, id="netmask"),
+    pytest.param("address 10.0.0.1/24 10.0.1.1/24; address 2001:db8::1/64; scope link",
+                 {"up": True, "addresses": ["10.0.0.1/24", "10.0.1.1/24",
+                                            {"address": "2001:db8::1/64", "scope": "link"}]}, id="addresses"),
+    pytest.param("bridge-ports swp2 glob swp3-4; bridge-ageing 100; bridge-mcsnoop no; bridge-pathcosts swp2=4",
+                 {"kind": "bridge", "up": True, "ports": "swp[2-4]", "ageing_time": 10000, "mcast_snooping": False},
+                 id="bridge"),
+    pytest.param("bridge-ports none", {"kind": "bridge", "up": True}, id="bridge_without_ports"),
+    pytest.param("bond-slaves swp2 swp3; bond-mode 1; bond-primary swp2; bond-xmit-hash-policy layer3+4",
+                 {"kind": "bond", "up": True, "ports": "swp[2-3]", "mode": "active-backup", "primary": "swp2",
+                  "xmit_hash_policy": "layer3+4"}, id="bond"),
+    pytest.param("vlan-raw-device eth0; vlan-id 7; vlan-protocol 802.1AD",
+                 {"kind": "vlan", "up": True, "link": "eth0", "id": 7, "protocol": "802.1ad"}, id="vlan"),
+    pytest.param("tunnel-mode gre; tunnel-local 10.0.0.1; tunnel-endpoint 10.0.0.2; tunnel-ttl 64",
+                 {"kind": "gre", "up": True, "local": "10.0.0.1", "remote": "10.0.0.2", "ttl": 64}, id="tunnel"),
+    pytest.param("link-type dummy", {"kind": "dummy", "up": True}, id="dummy"),
+    pytest.param("link-type veth; veth-peer-name eth9", {"kind": "veth", "up": True, "peer": "eth9"}, id="veth"),
+    pytest.param("rp-filter 2; ip-forward on",
+                 {"up": True, "sysctl": {"ipv4.rp_filter": 2, "ipv4.forwarding": 1}}, id="settings"),
+    pytest.param("up ip link set dev $IFACE txqueuelen 500 promisc on; post-up ifconfig $IFACE up || true",
+                 {"up": True, "txqueuelen": 500, "promisc": True}, id="link_commands"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "want"), LINKS)
+def test_options_of_a_link(importing: Import, options: str, want: dict[str, Any]) -> None:
+    assert one_stanza(importing, options, "x1")["links"]["x1"] == want
+
+
+SECTIONS = [
+    pytest.param("gateway 10.0.0.254", "routes", [{"dev": "swp1", "to": "default", "via": "10.0.0.254"}], id="gateway"),
+    pytest.param("up ip route add 10.9.0.0/16 via 10.0.0.9 table 7 metric 5 || true", "routes",
+                 [{"to": "10.9.0.0/16", "via": "10.0.0.9", "table": 7, "metric": 5}], id="route"),
+    pytest.param("up /sbin/ip -6 r replace default via 2001:db8::1 dev $IFACE", "routes",
+                 [{"to": "default", "via": "2001:db8::1", "dev": "swp1", "family": "inet6"}], id="route6"),
+    pytest.param("up ip ro add blackhole 10.0.0.0/8", "routes", [{"type": "blackhole", "to": "10.0.0.0/8"}], id="hole"),
+    pytest.param("up ip rule add from 10.1.0.0/16 table 7 priority 500", "rules",
+                 [{"from": "10.1.0.0/16", "lookup": 7, "pref": 500}], id="rule"),
+    pytest.param("up ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev swp1 nud permanent", "neighbours",
+                 [{"dev": "swp1", "ip": "10.0.0.9", "lladdr": "02:00:00:00:00:09"}], id="neighbour"),
+    pytest.param("up bridge fdb append 00:00:00:00:00:00 dev vx0 dst 10.0.0.2 self permanent", "fdb",
+                 [{"dev": "vx0", "mac": "00:00:00:00:00:00", "dst": "10.0.0.2", "where": "self", "state": "permanent"}],
+                 id="fdb"),
+    pytest.param("up sysctl -w net.ipv4.ip_forward=1; up echo 0 > /proc/sys/net/ipv4/conf/swp1.5/rp_filter", "sysctl",
+                 {"net.ipv4.ip_forward": 1, "net/ipv4/conf/swp1.5/rp_filter": 0}, id="sysctl"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "section", "want"), SECTIONS)
+def test_commands_and_gateways(importing: Import, options: str, section: str, want: object) -> None:
+    assert one_stanza(importing, options)[section] == want
+
+
+def test_bridge_that_knows_vlans(importing: Import) -> None:
+    got = importing(
+        "auto sw swp1 swp2 swp3 sw.10 vlan11\niface sw\n bridge-vlan-aware yes\n bridge-ports swp1 swp2 swp3\n"
+        " bridge-vids 10-12 20\n bridge-pvid 2\niface swp1\niface swp2\n bridge-access 10\n"
+        "iface swp3\n bridge-allow-untagged no\n bridge-vids 20\niface sw.10\n"
+        "iface vlan11\n vlan-raw-device sw\n vlan-id 11\n"
+    )
+    links = yaml.safe_load(got.text)["links"]
+    assert got.problems == ()
+    assert links["sw"]["vlan_filtering"] is True
+    assert links["sw"]["vlan_default_pvid"] == 0
+    assert links["sw"]["vlans"] == ["[10-11]"]
+    assert links["swp1"]["vlans"] == [{"vid": 2, "pvid": True, "untagged": True}, "[10-12,20]"]
+    assert links["swp2"]["vlans"] == [{"vid": 10, "pvid": True, "untagged": True}]
+    assert links["swp3"]["vlans"] == ["[20]"]
+
+
+def test_vxlan_in_metadata_mode_keeps_its_map(importing: Import, tmp_path: Path) -> None:
+    got = importing(
+        "auto sw vx\niface vx\n vxlan-local-tunnelip 10.0.0.1\n bridge-vlan-vni-map 10-12=10010-10012 20=555\n"
+        "iface sw\n bridge-vlan-aware yes\n bridge-ports vx\n bridge-vids 10-12 20 30\n"
+    )
+    vlans = desired(got.text, tmp_path).state.classes["bridge_vlan"]
+    assert {key[1]: vlan.attrs.get("tunnel_id") for key, vlan in vlans.items() if key[0] == "vx"} == {
+        1: None, 10: 10010, 11: 10011, 12: 10012, 20: 555, 30: None,
+    }  # fmt: skip
+
+
+def test_vrf_gets_its_table_its_links_and_its_last_resort(importing: Import, tmp_path: Path) -> None:
+    got = importing(
+        "auto red blue swp1\niface red\n vrf-table auto\niface blue\n vrf-table 1001\n"
+        "iface swp1\n vrf red\n address 10.0.0.1/24\n gateway 10.0.0.254\n"
+    )
+    state = desired(got.text, tmp_path).state
+    assert state.classes["link"][("blue",)].attrs["table"] == 1001
+    table = state.classes["link"][("red",)].attrs["table"]
+    assert table != 1001
+    assert state.classes["link"][("swp1",)].attrs["master"] == "red"
+    assert ("inet", table, "0.0.0.0/0", 0, 0) in state.classes["route"]
+    assert len(state.classes["rule"]) == 2
+
+
+def test_shared_gateway_address_becomes_a_macvlan(importing: Import, tmp_path: Path) -> None:
+    got = importing(
+        "auto vlan10\niface vlan10\n vlan-raw-device swp1\n vlan-id 10\n address 10.0.0.2/24\n"
+        " address-virtual 00:00:5e:00:01:0a 10.0.0.1/24 2001:db8::1/64\n"
+    )
+    state = desired(got.text, tmp_path).state
+    assert state.classes["link"][("vlan10-v0",)].attrs["mac"] == "00:00:5e:00:01:0a"
+    assert ("vlan10-v0", "2001:db8::1/64", None) in state.classes["address"]
+
+
+def test_sourced_files_are_followed_and_read_once(importing: Import) -> None:
+    got = importing(
+        "source interfaces.d/*\nsource interfaces.d/1\n",
+        **{f"interfaces.d/{number}": f"auto swp{number}\niface swp{number}\n mtu 1400\n" for number in (1, 2)},
+    )
+    assert got.text == "links:\n  swp[1-2]: {up: true, mtu: 1400}\n"
+
+
+def test_missing_sourced_file_is_an_error(importing: Import) -> None:
+    got = importing("auto lo\nsource nowhere\n")
+    assert got.text == ""
+    [problem] = got.problems
+    assert not problem.warning
+    assert (problem.line, problem.message.rpartition("/")[2]) == (2, "nowhere")
+
+
+def test_template_that_fails_is_an_error_at_its_line(importing: Import) -> None:
+    got = importing("auto lo\n% for v in (1, 2)\niface x${v}\n% endfor\n")
+    [problem] = got.problems
+    assert got.text == ""
+    assert problem.line == 2
+    assert "end the line with ':'" in problem.hint
+
+
+def test_alias_stanza_is_a_labelled_address(importing: Import) -> None:
+    got = importing("auto eth0:1\niface eth0:1 inet static\n address 192.0.2.7\n netmask 24\n")
+    want = {"up": True, "addresses": [{"address": "192.0.2.7/24", "label": "eth0:1"}]}
+    assert yaml.safe_load(got.text)["links"]["eth0"] == want
+
+
+REMARKS = [
+    pytest.param("iface swp1\n", "swp1: it is not brought up; its stanza has no 'auto'", id="not_auto"),
+    pytest.param("auto swp1\niface swp1 inet dhcp\n", "swp1: method dhcp has no equivalent", id="dhcp"),
+    pytest.param("auto swp1\niface swp1\n  frobnicate 7\n", "swp1: frobnicate 7 has no equivalent", id="unknown"),
+    pytest.param("auto swp1\niface swp1\n  mtu many\n", "swp1: 'many' is no value of mtu", id="value"),
+    pytest.param("auto swp1\niface swp1\n  address 10.0.0\n", "swp1: '10.0.0' is not an address", id="address"),
+    pytest.param("auto swp1\niface swp1\n  up rm -rf /\n", "swp1: up rm -rf /; no equivalent", id="command"),
+    pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
+    pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
+    pytest.param("auto swp1\niface swp1\n  alias a [b]\n", "swp1: alias 'a [b]'; brackets", id="brackets"),
+    pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),
+    pytest.param("allow-hotplug usb0\n", "allow-hotplug has no equivalent", id="hotplug"),
+    pytest.param("what is this\n", "this line has no equivalent", id="stray"),
+    pytest.param("auto swp1\niface swp1\n mtu 1\n mtu 2\n", "swp1: mtu is 1 already; 2 is left out", id="twice"),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), REMARKS)
+def test_what_has_no_equivalent_is_listed_with_its_line(importing: Import, text: str, want: str) -> None:
+    got = importing(text)
+    [problem] = got.problems
+    assert problem.warning
+    assert str(problem).partition("warning: ")[2].startswith(want)
+    assert f"# {problem}" in got.text
+    assert problem.line == text.count("\n")
+
+
+def test_remark_on_a_line_of_a_loop_is_made_once(importing: Import) -> None:
+    got = importing("% for v in range(100, 200):\nauto x${v}\niface x${v}\n  frobnicate yes\n% endfor\n")
+    [problem] = got.problems
+    assert problem.line == 4
+    assert problem.message == "x[100-199]: frobnicate yes has no equivalent"
+
+
+@pytest.mark.parametrize("name", sorted({**ATTRIBUTES, **PORT_ATTRIBUTES}))
+def test_every_option_of_the_tables_is_taken_over_or_listed(importing: Import, name: str) -> None:
+    nothing = importing("auto x1\niface x1\n").text
+    for value in ("1", "yes", "10.0.0.1", "02:00:00:00:00:01", "802.1q", "active"):
+        assert importing(f"auto x1\niface x1\n  {name} {value}\n").text != nothing
+
+
+def test_numbers_in_steps_are_one_range() -> None:
+    assert fold_names([f"x{number}" for number in (1, 2, 3, 10, 20, 30, 35, 37)]) == ["x[1-3,10-30/10,35,37]"]
+
+
+@given(st.lists(st.from_regex(r"(swp|br-)[1-9][0-9]{0,2}(\.[1-9][0-9]?)?", fullmatch=True), unique=True))
+def test_folded_names_stand_for_the_same_names(names: list[str]) -> None:
+    expanded = [str(name) for text in fold_names(names) for name, _ in compile_text(text).instances()]
+    assert sorted(expanded) == sorted(names)
+
+
+@given(st.dictionaries(st.from_regex(r"br-[0-9]{1,2}", fullmatch=True), st.integers(0, 99), max_size=20))
+def test_folded_entries_say_the_same_of_the_same_names(entries: dict[str, int]) -> None:
+    bodies = [(name, {"id": value, "ports": f"swp[1-6].{value}"}) for name, value in entries.items()]
+    expanded = {}
+    for key, body in fold_entries(bodies):
+        pattern = compile_text(key)
+        texts = {field: compile_text(str(value), pattern.ranges) for field, value in body.items()}
+        for name, env in pattern.instances():
+            ports = {str(port) for port, _ in texts["ports"].instances(env)}
+            expanded[str(name)] = (str(texts["id"].make(env)), ports)
+    assert expanded == {name: (str(v), {f"swp{port}.{v}" for port in range(1, 7)}) for name, v in entries.items()}
+
+
+def test_no_line_of_any_kind_is_a_traceback(importing: Import) -> None:
+    # A fixed seed: the same lines every time, over everything the importer looks at.
+    chance = random.Random(7)
+    special = (
+        "auto iface address bridge-ports bridge-vids vrf-table up bridge-vlan-vni-map bridge-pvid bridge-access "
+        "address-virtual gateway vxlan-remoteip ip bridge route link fdb add swp1 swp[1-3] swp3-1 glob regex ( 1 0 1- "
+        "10=20 ' \\ 1-3=5-6 default via dev ::1 10.0.0.1/33 inet dhcp swp1:1 lo none all"
+    )
+    values = [*special.split(), "\t"]
+    words = [*ATTRIBUTES, *PORT_ATTRIBUTES, *values, *values]
+    for _ in range(1000):
+        lines = (
+            " ".join([chance.choice(words), *chance.choices(values, k=chance.randint(0, 5))])
+            for _ in range(chance.randint(1, 12))
+        )
+        importing("auto x\niface x\nbridge-vlan-aware yes\nbridge-ports swp1\n" + "\n".join(lines) + "\n")

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Several files, or several entries, that speak of the same thing."""
+
+import pytest
+
+from tests.config.reading import desired, told
+
+
+def test_files_add_to_each_other() -> None:
+    found = desired("links:\n  swp[1-2]: {up: yes}\n", "links:\n  swp2: {mtu: 9000}\n  swp3: {}\n")
+    assert list(found.state.of("link")) == [("swp1",), ("swp2",), ("swp3",)]
+    link = found.state.link("swp2")
+    assert link
+    assert (link.attrs["up"], link.attrs["mtu"]) == (True, 9000)
+
+
+def test_lists_of_several_files_add_up() -> None:
+    found = desired("links:\n  lo: {addresses: [10.0.0.1/32]}\n", "links:\n  lo: {addresses: [10.0.0.2/32]}\n")
+    assert len(found.state.of("address")) == 2
+
+
+def test_saying_the_same_twice_is_no_conflict() -> None:
+    text = "links:\n  lo: {mtu: 9000, addresses: [10.0.0.1/32]}\n"
+    found = desired(text, text)
+    assert (len(found.state.of("link")), len(found.state.of("address"))) == (1, 1)
+
+
+def test_kind_in_one_file_serves_the_attributes_of_another() -> None:
+    found = desired("links:\n  br: {stp: on}\n", "links:\n  br: {kind: bridge}\n")
+    link = found.state.link("br")
+    assert link
+    assert link.attrs["stp_state"] is True
+
+
+CONFLICTS = [
+    pytest.param(
+        ("links:\n  lo: {mtu: 1500}\n", "links:\n  lo: {mtu: 9000}\n"),
+        "b.yaml:2:8: 'mtu' of 'lo' was set to another value; the other is at a.yaml:2",
+        id="attribute",
+    ),
+    pytest.param(
+        ("links:\n  swp[1-9]: {mtu: 1500}\n  swp[5-12]: {mtu: 9000}\n",),
+        "a.yaml:3:15: 'mtu' of 'swp5' was set to another value; the other is at a.yaml:2",
+        id="overlapping_ranges_of_one_file",
+    ),
+    pytest.param(
+        ("links:\n  x: {kind: dummy}\n", "links:\n  x: {kind: bridge}\n"),
+        "b.yaml:2:7: two links are named 'x'; the other is at a.yaml:2",
+        id="kind",
+    ),
+    pytest.param(
+        ("links:\n  swp1: {}\n  br[1-2]: {kind: bridge, ports: swp1}\n",),
+        "a.yaml:3:34: 'swp1' is a port of both 'br1' and 'br2'; the other is at a.yaml:3",
+        id="ports_of_two_masters",
+    ),
+    pytest.param(
+        ("links:\n  swp1: {master: a}\n  a: {kind: bridge}\n  b: {kind: bridge, ports: swp1}\n",),
+        "a.yaml:4:28: 'swp1' is a port of both 'a' and 'b'; the other is at a.yaml:2",
+        id="master_and_ports",
+    ),
+    pytest.param(
+        ("groups:\n  g: {mtu: 1}\n", "groups:\n  g: {mtu: 2}\n"),
+        "b.yaml:2:7: 'mtu' of group 'g' was set to another value; at a.yaml:2",
+        id="group",
+    ),
+    pytest.param(
+        ("routes:\n- {to: 10.0.0.0/8, dev: lo}\n- {to: 10.0.0.0/8, via: 10.0.0.1}\n",),
+        "a.yaml:3:3: the route to 10.0.0.0/8 was described differently; the other is at a.yaml:2",
+        id="route",
+    ),
+    pytest.param(
+        ("sysctl:\n  net.ipv4.ip_forward: 1\n  net: {ipv4: {ip_forward: 0}}\n",),
+        "a.yaml:3:16: sysctl net/ipv4/ip_forward was described differently; the other is at a.yaml:2",
+        id="setting",
+    ),
+    pytest.param(
+        ("links:\n  br: {kind: bridge, stp: on, stp_state: on}\n",),
+        "a.yaml:2:22: 'stp' and 'stp_state' are the same thing; write one of them",
+        id="two_names_of_one_attribute",
+    ),
+]
+
+
+@pytest.mark.parametrize(("texts", "want"), CONFLICTS)
+def test_conflict_names_both_places(texts: tuple[str, ...], want: str) -> None:
+    assert told(*texts) == [want]

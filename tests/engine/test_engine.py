@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The engine on a kernel in memory: what it keeps, refuses, waits for and puts back."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from netgroupd.engine import clock
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.lock import locked
+from netgroupd.engine.paths import Paths
+from netgroupd.engine.session import Session
+from netgroupd.errors import BusyError, ConfigError, GuardError, JournalError, KernelError, UsageError
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.model.state import Object
+from netgroupd.plan import present
+from tests.engine.universe import UNIVERSE
+
+
+class Desk:
+    """An engine with its files and its kernel at hand."""
+
+    def __init__(self, directory: Path) -> None:
+        self.kernel = FakeKernel()
+        self.config = directory / "config"
+        self.config.mkdir()
+        self.paths = Paths((self.config,), directory / "state", directory / "group")
+
+    @property
+    def engine(self) -> Engine:
+        return Engine(self.paths, connect=lambda _netns: self.kernel)
+
+    def wants(self, text: str) -> None:
+        (self.config / "all.yaml").write_text(UNIVERSE.get(text, text))
+
+    def there(self) -> dict[tuple[str, object], object]:
+        return {(obj.cls, obj.key): dict(obj.attrs) for obj in self.kernel.state}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_second_apply_does_nothing(desk: Desk) -> None:
+    desk.wants("vlans")
+    first, second = desk.engine.apply(), desk.engine.apply()
+    assert (first.generation, second.generation, second.plan.steps) == (1, 0, ())
+
+
+def test_rollback_without_a_number_goes_to_the_generation_before(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.engine.apply()
+    before = desk.there()
+    desk.wants("vrf")
+    desk.engine.apply()
+    desk.engine.rollback()
+    assert desk.there() == before
+
+
+def test_rollback_to_zero_leaves_nothing(desk: Desk) -> None:
+    desk.wants("layer_3")
+    desk.engine.apply()
+    desk.engine.rollback(0)
+    assert desk.there() == {}
+
+
+def test_rollback_to_an_unknown_generation_is_refused(desk: Desk) -> None:
+    with pytest.raises(UsageError, match="no generation 7"):
+        desk.engine.rollback(7)
+
+
+def test_failure_says_what_the_kernel_said_and_is_in_the_history(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.kernel.refuse = lambda step: errno.EBUSY if "10.0.11.1/24" in str(step) else 0
+    with pytest.raises(KernelError, match="Device or resource busy"):
+        desk.engine.apply()
+    assert desk.there() == {}
+    assert [each.result for each in desk.engine.history()] == ["failed"]
+
+
+def test_plan_that_was_shown_is_refused_when_the_host_has_changed(desk: Desk) -> None:
+    desk.wants("vlans")
+    shown = desk.engine.diff()
+    desk.kernel.state.add(Object("link", ("swp1",), {"kind": "dummy", "up": True, "group": 0x4E470000, "mtu": 1500}))
+    with pytest.raises(UsageError, match="changed since the plan was shown"):
+        desk.engine.apply(shown)
+
+
+def test_change_that_waits_for_confirmation_blocks_others_and_can_be_kept(desk: Desk) -> None:
+    desk.wants("vlans")
+    assert desk.engine.apply(confirm_s=60).pending is not None
+    with pytest.raises(BusyError, match="generation 1 waits"):
+        desk.engine.apply()
+    assert desk.engine.expire() is None
+    assert desk.engine.confirm() == 1
+    assert desk.engine.pending() is None
+    assert not desk.engine.drift().steps
+
+
+def test_rollback_undoes_the_change_that_waits(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.engine.apply(confirm_s=60)
+    desk.engine.rollback()
+    assert desk.there() == {}
+    assert desk.engine.pending() is None
+
+
+def test_deadline_does_not_depend_on_the_wall_clock(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.wants("vlans")
+    desk.engine.apply(confirm_s=60)
+    monkeypatch.setattr(clock, "now", lambda: 1e12)
+    assert desk.engine.expire() is None
+    later = clock.since_boot() + 61
+    monkeypatch.setattr(clock, "since_boot", lambda: later)
+    assert "not confirmed in time" in str(desk.engine.expire())
+    assert desk.there() == {}
+
+
+def test_restart_of_the_host_ends_a_change_that_waited(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.wants("vlans")
+    desk.engine.apply(confirm_s=60)
+    monkeypatch.setattr(clock, "boot_id", lambda: "another boot")
+    assert "restart" in str(desk.engine.recover())
+    assert desk.engine.pending() is None
+
+
+def test_lock_of_another_change_is_respected(desk: Desk) -> None:
+    desk.wants("vlans")
+    with locked(desk.paths.state / "lock"), pytest.raises(BusyError, match="another change is running"):
+        desk.engine.apply()
+
+
+def test_directory_that_cannot_be_written_stops_it_before_anything_is_touched(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.paths.state.parent.joinpath("state").write_text("a file in the way")
+    with pytest.raises(JournalError, match="cannot lock"):
+        desk.engine.apply()
+    assert desk.there() == {}
+
+
+def test_journal_that_makes_no_sense_is_said_and_not_believed(desk: Desk) -> None:
+    desk.paths.state.mkdir()
+    (desk.paths.state / "journal").write_bytes(b"\x1f\x8b garbage")
+    desk.wants("vlans")
+    with pytest.raises(JournalError, match="makes no sense"):
+        desk.engine.apply()
+    assert desk.there() == {}
+
+
+def test_no_file_at_all_is_no_wish_to_delete_everything(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.engine.apply()
+    (desk.config / "all.yaml").unlink()
+    with pytest.raises(ConfigError, match="there is no configuration"):
+        desk.engine.diff()
+
+
+def test_group_that_is_removed_from_the_files_is_still_recognised(desk: Desk) -> None:
+    desk.wants("groups: {lab: {id: 77}}\nlinks: {d0: {kind: dummy, group: lab}}")
+    desk.engine.apply()
+    desk.wants("links: {d1: {kind: dummy}}")
+    assert present.summary(desk.engine.diff()).startswith("1 to create, 1 to delete")
+
+
+def test_names_of_groups_are_written_for_ip_and_nobody_elses_line_is_touched(desk: Desk) -> None:
+    desk.paths.group_names.write_text("0\tdefault\n9\tmine\n")
+    desk.wants("groups: {lab: {id: 77}}\nlinks: {d0: {kind: dummy, group: lab}}")
+    desk.engine.apply()
+    assert "77\tlab" in desk.paths.group_names.read_text()
+    desk.engine.rollback(0)
+    assert desk.paths.group_names.read_text() == "0\tdefault\n9\tmine\n"
+
+
+UPLINK = [
+    Object("link", ("eth0",), {"kind": "", "up": True, "group": 0x4E470000, "mtu": 1500}),
+    Object(
+        "link", ("eth0.5",), {"kind": "vlan", "link": "eth0", "id": 5, "up": True, "group": 0x4E470000, "mtu": 1500}
+    ),
+    Object("address", ("eth0.5", "192.168.7.2/24", None), {}),
+    Object("route", ("inet", 254, "0.0.0.0/0", 0, 0), {"via": "192.168.7.1", "dev": "eth0.5"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        pytest.param("{}", "delete vlan eth0.5", id="deleting_the_link"),
+        pytest.param(
+            "links: {eth0: {up: false}, eth0.5: {addresses: [192.168.7.2/24]}}", "change link eth0", id="down"
+        ),
+        pytest.param("links: {eth0: {}, br0: {kind: bridge, ports: eth0.5}}", "change vlan eth0.5", id="into_a_bridge"),
+        pytest.param("links: {eth0.5: {}}", "delete address eth0.5 192.168.7.2/24", id="the_address"),
+        pytest.param("links: {eth0.5: {addresses: [192.168.7.2/24]}}", "delete route", id="the_default_route"),
+    ],
+)
+def test_plan_that_would_cut_the_way_of_a_session_is_refused(desk: Desk, text: str, cut: str) -> None:
+    desk.kernel = FakeKernel(UPLINK)
+    desk.kernel.ways = {"198.51.100.9": ("eth0.5", "192.168.7.2"), "192.0.2.1": ("eth0.5", "192.168.7.2")}
+    desk.wants(text)
+    engine = Engine(desk.paths, session=Session("198.51.100.9", "192.168.7.2"), connect=lambda _netns: desk.kernel)
+    with pytest.raises(GuardError, match=cut):
+        engine.apply()
+    assert desk.kernel.messages == 0
+
+
+def test_cut_that_is_allowed_by_name_is_made(desk: Desk) -> None:
+    desk.kernel = FakeKernel(UPLINK)
+    desk.kernel.ways = {"192.0.2.1": ("eth0.5", "192.168.7.2")}
+    desk.wants("{}")
+    desk.engine.apply(allow=frozenset({"eth0", "eth0.5"}))
+    assert desk.kernel.state.link("eth0.5") is None
+    assert desk.kernel.state.link("eth0") is not None
+
+
+def test_history_has_a_bound(desk: Desk) -> None:
+    for number in range(105):
+        desk.wants(f"links: {{d0: {{kind: dummy, alias: number {number}}}}}")
+        desk.engine.apply()
+    kept = desk.engine.history()
+    assert (len(kept), kept[0].number) == (100, 105)
+    assert len(list((desk.paths.state / "generations").iterdir())) == 101

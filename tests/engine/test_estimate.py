@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a configuration will cost, and what is advised instead."""
+
+import pytest
+
+from netgroupd.engine.estimate import estimated
+from tests.engine.universe import state_of
+
+
+def test_cost_is_per_device_and_entry_and_hardware_costs_nothing() -> None:
+    estimate = estimated(state_of("links: {lo: {addresses: ['10.0.0.[1-10]/32']}, 'd[1-4]': {kind: dummy}}"))
+    assert estimate.bytes == 4 * 44_400 + 10 * 400
+    assert {cost.kind: cost.links for cost in estimate.costs} == {"dummy": 4, "address": 10}
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        pytest.param(
+            "links: {s: {kind: dummy}, 'b[v=1-100]': {kind: bridge, ports: 's.{v}'}}",
+            "vlan_filtering",
+            id="vlan_bridges",
+        ),
+        pytest.param("links: {'v[a=1-20]': {kind: vxlan, id: '{a}', remote: 192.0.2.1}}", "external", id="tunnels"),
+        pytest.param("links: {'d[1-1200]': {kind: dummy}}", "lightweight", id="heavy_devices"),
+        pytest.param("links: {lo: {addresses: ['10.[0-39].[0-255].1/32']}}", "type: local", id="aliases"),
+        pytest.param(
+            "links: {b: {kind: bridge, ports: 'd[1-1100]'}, 'd[1-1100]': {kind: dummy}}",
+            "a bridge takes 1023",
+            id="ports",
+        ),
+    ],
+)
+def test_advice_is_given_where_something_else_costs_less(text: str, advice: str) -> None:
+    assert advice in "\n".join(estimated(state_of(text)).advice)
+
+
+def test_no_advice_for_a_modest_host() -> None:
+    assert estimated(state_of("links: {'d[1-9]': {kind: dummy}}")).advice == ()

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From every configuration of a small universe to every other one, and back when something refuses."""
+
+import errno
+from itertools import permutations
+
+import pytest
+
+from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.errors import KernelError
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.model.state import Object, State
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import AnyStep
+from tests.engine.universe import UNIVERSE, state_of
+
+PAIRS = [*permutations(UNIVERSE, 2)]
+REFUSALS = [errno.EPERM, errno.EBUSY, errno.ENOMEM, errno.EEXIST, errno.ENODEV]
+EVERYTHING = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
+
+
+def there(kernel: FakeKernel) -> dict[tuple[str, object], object]:
+    """All that a kernel has, for comparing."""
+    return {(obj.cls, obj.key): dict(obj.attrs) for obj in kernel.state}
+
+
+def host_with(name: str, hardware: tuple[Object, ...] = ()) -> FakeKernel:
+    """A host on which a configuration is in effect."""
+    kernel = FakeKernel(hardware)
+    goal = state_of(UNIVERSE[name])
+    converge(kernel, plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING), goal, EVERYTHING)
+    return kernel
+
+
+def refusing(nth: int, number: int) -> "Refuser":
+    return Refuser(nth, number)
+
+
+class Refuser:
+    """Refuses the nth step it is asked about, and no other."""
+
+    def __init__(self, nth: int, number: int) -> None:
+        self.left = nth
+        self.number = number
+
+    def __call__(self, _step: AnyStep) -> int:
+        self.left -= 1
+        return self.number if self.left == -1 else 0
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_going_from_one_configuration_to_another_needs_one_run(old: str, new: str) -> None:
+    kernel = host_with(old)
+    goal = state_of(UNIVERSE[new])
+    plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
+    kernel.messages = 0
+    converge(kernel, plan, goal, EVERYTHING)
+    assert kernel.messages == len(plan.steps)
+    assert not plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING).steps
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_refusal_of_any_step_leaves_the_kernel_as_it_was(old: str, new: str) -> None:
+    kernel = host_with(old)
+    before = there(kernel)
+    goal = state_of(UNIVERSE[new])
+    actual = look(kernel, goal, EVERYTHING)
+    plan = plan_for(kernel, goal, actual, EVERYTHING)
+    snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
+    for nth in range(len(plan.steps)):
+        kernel.refuse = refusing(nth, REFUSALS[nth % len(REFUSALS)])
+        try:
+            converge(kernel, plan, goal, EVERYTHING)
+        except KernelError:
+            put_back(kernel, snapshot, EVERYTHING)
+        else:  # a deletion of what is gone already is no failure
+            put_back(kernel, snapshot, EVERYTHING)
+        assert there(kernel) == before
+
+
+def test_what_is_not_owned_is_neither_touched_nor_shown() -> None:
+    foreign = (
+        Object("link", ("eth9",), {"kind": "", "up": True, "group": 0, "mtu": 1500}),
+        Object("link", ("docker0",), {"kind": "bridge", "up": True, "group": 0, "mtu": 1500}),
+        Object("address", ("docker0", "172.17.0.1/16", None), {}),
+    )
+    kernel = FakeKernel(foreign=foreign)
+    goal = state_of(UNIVERSE["vrf"])
+    plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
+    converge(kernel, plan, goal, EVERYTHING)
+    converge(kernel, plan_for(kernel, State(), look(kernel, State(), EVERYTHING), EVERYTHING), State(), EVERYTHING)
+    assert there(kernel) == {(obj.cls, obj.key): obj.attrs for obj in foreign}
+
+
+def test_what_the_kernel_made_by_itself_on_a_new_link_goes_with_it() -> None:
+    kernel = FakeKernel()
+    goal = state_of(UNIVERSE["vlans"])
+    plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
+    snapshot = Snapshot.of(plan, State())
+    converge(kernel, plan, goal, EVERYTHING)
+    made_by_itself = Object("bridge_vlan", ("br-10", 1), {"pvid": True, "untagged": True})
+    kernel.state.add(made_by_itself)
+    put_back(kernel, snapshot, EVERYTHING)
+    assert there(kernel) == {}
+
+
+def test_address_that_somebody_else_gave_is_taken_over() -> None:
+    foreign = [
+        Object("link", ("eth9",), {"kind": "", "up": True, "group": 0, "mtu": 1500}),
+        Object("address", ("eth9", "172.17.0.1/16", None), {}),
+    ]
+    kernel = FakeKernel(foreign=foreign)
+    goal = State([Object("link", ("eth9",), {}), Object("address", ("eth9", "172.17.0.1/16", None), {})])
+    plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
+    assert [(step.op, step.why) for step in singles(plan.steps)] == [
+        ("change", "it is there, and becomes netgroupd's"),
+    ]
+    converge(kernel, plan, goal, EVERYTHING)
+    assert not plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING).steps

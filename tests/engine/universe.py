@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A small universe of configurations; tests go from each of them to each other one."""
+
+from netgroupd.config import desired_from
+from netgroupd.config.linemap import LineMap
+from netgroupd.config.render import Rendered
+from netgroupd.config.sources import Source
+from netgroupd.model.state import State
+
+UNIVERSE = {
+    "nothing": "{}",
+    "vlans": """
+groups: {tenants: {mtu: 1400, up: true}}
+links:
+  swp[1-2]: {kind: dummy, up: true}
+  br-[v=10-12]: {kind: bridge, ports: "swp[1-2].{v}", group: tenants, addresses: ["10.0.{v}.1/24", "fd00:{v}::1/64"]}
+""",
+    "vlans_larger": """
+groups: {tenants: {mtu: 9000, up: true}}
+links:
+  swp[1-2]: {kind: dummy, up: true, mtu: 9216}
+  br-[v=10-12]: {kind: bridge, ports: "swp[1-2].{v}", group: tenants, addresses: ["10.0.{v}.1/24", "fd00:{v}::1/64"]}
+""",
+    "vlans_in_another_group": """
+groups: {guests: {mtu: 1400, up: true}}
+links:
+  swp[1-2]: {kind: dummy, up: true}
+  br-[v=10-12]: {kind: bridge, ports: "swp[1-2].{v}", group: guests, addresses: ["10.0.{v}.1/24"]}
+""",
+    "fewer_vlans": """
+groups: {tenants: {mtu: 1400, up: true}}
+links:
+  swp[1-2]: {kind: dummy, up: true}
+  br-11: {kind: bridge, ports: "swp[1-2].11", group: tenants, addresses: ["10.0.11.1/24"]}
+""",
+    "ports_moved": """
+groups: {tenants: {mtu: 1400, up: true}}
+links:
+  swp[1-2]: {kind: dummy, up: true}
+  br-10: {kind: bridge, ports: [swp1.10, swp2.11], group: tenants, addresses: ["10.0.11.1/24"]}
+  br-11: {kind: bridge, ports: [swp1.11, swp2.10], group: tenants, addresses: ["10.0.10.1/24"]}
+""",
+    "names_swapped": """
+links:
+  swp[1-2]: {kind: dummy, up: true}
+  a: {kind: vlan, link: swp1, id: 20, up: true, addresses: ["10.1.0.1/24"]}
+  b: {kind: vlan, link: swp1, id: 10, up: true}
+""",
+    "names_unswapped": """
+links:
+  swp[1-2]: {kind: dummy, up: true}
+  a: {kind: vlan, link: swp1, id: 10, up: true}
+  b: {kind: vlan, link: swp1, id: 20, up: true, addresses: ["10.1.0.1/24"]}
+""",
+    "vrf": """
+links:
+  swp[1-2]: {kind: dummy, up: true, addresses: ["10.2.{1}.1/24", "2001:db8:2:{1}::1/64"]}
+vrfs: {red: {table: 1001, links: "swp[1-2]", up: true}}
+routes:
+  - {to: 10.9.0.0/16, via: 10.2.1.2, vrf: red}
+  - {to: "2001:db8:9::/48", via: "2001:db8:2:1::2", vrf: red}
+""",
+    "vrf_of_one": """
+links:
+  swp[1-2]: {kind: dummy, up: true, addresses: ["10.2.{1}.1/24", "2001:db8:2:{1}::1/64"]}
+vrfs: {red: {table: 1001, links: swp1, up: true}, blue: {table: 1002, up: true}}
+routes:
+  - {to: 10.9.0.0/16, via: 10.2.1.2, vrf: red}
+  - {to: 10.8.0.0/16, via: 10.2.2.2}
+""",
+    "vrf_gone": """
+links:
+  swp[1-2]: {kind: dummy, up: true, addresses: ["10.2.{1}.1/24", "2001:db8:2:{1}::1/64"]}
+routes:
+  - {to: 10.9.0.0/16, via: 10.2.1.2}
+""",
+    "vrf_of_another_table": """
+links:
+  swp[1-2]: {kind: dummy, up: true, addresses: ["10.2.{1}.1/24", "2001:db8:2:{1}::1/64"]}
+vrfs: {red: {table: 1002, links: "swp[1-2]", up: true}}
+routes:
+  - {to: 10.9.0.0/16, via: 10.2.1.2, vrf: red}
+""",
+    "bond": """
+links:
+  swp[1-2]: {kind: dummy, up: true}
+  bond0: {kind: bond, up: true, ports: "swp[1-2]", addresses: ["10.2.1.1/24"]}
+  bond0.5: {up: true, addresses: ["10.0.10.1/24"]}
+""",
+    "layer_3": """
+links:
+  swp1: {kind: dummy, up: true, addresses: ["10.2.[1-3].1/24"]}
+nexthops:
+  1: {via: 10.2.1.9, dev: swp1}
+  2: {via: 10.2.2.9, dev: swp1}
+  3: {group: [{id: 1}, {id: 2}]}
+routes:
+  - {to: 10.8.0.0/16, nhid: 3}
+  - {to: 10.9.0.0/16, via: 10.2.1.2}
+rules:
+  - {pref: 100, from: 10.8.0.0/16, lookup: 7}
+neighbours:
+  - {dev: swp1, ip: 10.2.1.2, lladdr: "02:00:00:00:00:01"}
+""",
+    "layer_3_later": """
+links:
+  swp1: {kind: dummy, up: true, mtu: 1400, addresses: ["10.2.[1-2].1/24"]}
+nexthops:
+  2: {via: 10.2.2.8, dev: swp1}
+routes:
+  - {to: 10.8.0.0/16, nhid: 2}
+  - {to: 10.9.0.0/16, via: 10.2.2.2}
+rules:
+  - {pref: 100, from: 10.8.0.0/16, lookup: 8}
+""",
+}
+
+
+def state_of(text: str) -> State:
+    """What a configuration asks for."""
+    source = Source("/etc/netgroup/test.yaml", "test.yaml", text)
+    return desired_from((Rendered(source, text, LineMap((source,))),), frozenset()).state

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is said to the kernel about an object of layer 3 reads back as that object."""
+
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules
+from netgroupd.kernel.features import Features
+from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.message import HEADER_LEN, attributes
+from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.registry import CODECS
+from netgroupd.kernel.request import Context
+from netgroupd.kernel.socket import Socket
+from netgroupd.model.state import Object
+from netgroupd.plan.compare import differing
+from netgroupd.plan.step import GroupStep, Op, Step
+from tests.vm.l3_cases import CASES, Case
+
+_DECODERS: dict[str, Callable[[memoryview, Names], Object | None]] = {
+    "address": addresses._Decoder(everything=False),
+    "route": routes._decode,
+    "rule": lambda payload, names: rules._decode(payload, names, foreign=False),
+    "neighbour": lambda payload, names: neighbours._decode(payload, names, foreign=False),
+    "nexthop": lambda payload, names: nexthops._decode(payload, names, foreign=False),
+}
+_LIFETIMES = frozenset({"valid_lft", "preferred_lft"})  # compared on a kernel, which knows the time
+
+
+@pytest.fixture
+def context() -> Context:
+    """A namespace that has the links of the cases, and no socket to it."""
+    names = Names()
+    for index, name in enumerate(("lo", "d0", "d1", "red", "br0", "p0", "vx0", "vx1"), 1):
+        names.note(name, index)
+    return Context(Socket.__new__(Socket), names, Features(), None, Generic.__new__(Generic))
+
+
+def _message(context: Context, step: Step | GroupStep) -> bytes:
+    (request,) = CODECS[step.steps[0].object.cls if isinstance(step, GroupStep) else step.object.cls].encode(
+        step, context
+    )
+    assert isinstance(request, bytes)
+    return request
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.cls in _DECODERS and case.name not in _LIFETIMES], ids=lambda case: case.id
+)
+def test_object_survives_the_way_there_and_back(context: Context, case: Case) -> None:
+    want = case.object(case.first)
+    request = _message(context, Step(Op.CREATE, None, want, want.attrs))
+    if case.cls == "address" and not _LIFETIMES & want.attrs.keys():
+        request += addresses._lifetimes({})  # the kernel always tells them
+    got = _DECODERS[case.cls](memoryview(request)[HEADER_LEN:], context.names)
+    assert got is not None
+    assert (got.cls, got.key) == (want.cls, want.key)
+    assert differing(want, got) == {}
+
+
+@pytest.mark.parametrize(
+    ("labels", "want"),
+    [
+        pytest.param((100,), "00064100", id="one_label_is_the_last"),
+        pytest.param((100, 200), "00064000000c8100", id="only_the_last_of_several_is"),
+    ],
+)
+def test_label_stack_marks_its_end(labels: tuple[int, ...], want: str) -> None:
+    assert encap.pack_labels(labels).hex() == want
+    assert encap.unpack_labels(bytes.fromhex(want)) == labels
+
+
+def test_inline_segment_header_keeps_a_place_for_the_destination() -> None:
+    header = encap._header(("2001:db8::5",), inline=True)
+    assert header[1] == 4  # in units of 8 bytes: two segments
+    assert header[8:24] == bytes(16)
+    assert encap._segments(header, inline=True) == ("2001:db8::5",)
+
+
+def test_table_past_255_leaves_the_header_empty(context: Context) -> None:
+    route = Object("route", ("inet", 1000, "10.0.0.0/8", 0, 0), {"type": "blackhole"})
+    request = _message(context, Step(Op.CREATE, None, route))
+    assert request[HEADER_LEN + 4] == 0
+    assert bytes(attributes(memoryview(request), HEADER_LEN + 12)[15]) == struct.pack("=I", 1000)
+
+
+def test_route_is_deleted_whatever_its_next_hop(context: Context) -> None:
+    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "via": "192.0.2.9", "dev": "gone"})
+    found = attributes(memoryview(_message(context, Step(Op.DELETE, route, None))), HEADER_LEN + 12)
+    assert set(found) == {1, 15}
+
+
+def test_object_on_an_unknown_link_is_refused_by_name(context: Context) -> None:
+    address = Object("address", ("nosuch", "10.0.0.1/24", None), {})
+    with pytest.raises(UnknownLinkError, match="nosuch"):
+        _message(context, Step(Op.CREATE, None, address))
+
+
+def test_group_address_carries_the_distance_to_the_next_member(context: Context) -> None:
+    members = tuple(
+        Step(Op.CREATE, None, Object("address", (f"d{number}", f"10.0.{number}.1/24", None), {}))
+        for number in (0, 1, 2)
+    )
+    request = _message(context, GroupStep(Op.CREATE, 7, {}, members))
+    found = attributes(memoryview(request), HEADER_LEN + 8)
+    assert request[HEADER_LEN + 4 : HEADER_LEN + 8] == bytes(4)  # of no link
+    assert bytes(found[32]) == struct.pack("=I", 7)
+    assert bytes(found[34]) == bytes((0, 0, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("path", "want"),
+    [
+        pytest.param((8, 2), "mtu", id="metric_in_its_nest"),
+        pytest.param((22, 1), "encap", id="part_of_a_record_is_the_record"),
+        pytest.param((99,), "", id="not_ours"),
+    ],
+)
+def test_attribute_the_kernel_points_at_has_its_name(path: tuple[int, ...], want: str) -> None:
+    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {})
+    assert CODECS["route"].blame(Step(Op.CREATE, None, route), path) == want

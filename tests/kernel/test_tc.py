@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traffic control as bytes: rules read back as they were said, and many as one message."""
+
+import struct
+
+import pytest
+
+from netgroupd.kernel.compound import RTM_BATCHTFILTER, compound, failures, kind_of
+from netgroupd.kernel.features import Features
+from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, nest, request, u32
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import Context
+from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.tc import filters
+from netgroupd.kernel.tc.actions import GENERIC
+from netgroupd.kernel.tc.actions_seen import Remembered
+from netgroupd.model.state import Object
+from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
+from netgroupd.model.tc.pedit import MUNGE
+from netgroupd.model.tc.rates import settled, size_of, ticks
+from netgroupd.plan.compare import differing
+from netgroupd.plan.step import Op, Step
+from tests.vm.tc_cases import CASES, Case
+
+
+@pytest.fixture
+def names() -> Names:
+    """The links that the cases are about."""
+    names = Names()
+    for index, name in enumerate(("lo", "v0", "v1", "v2"), 1):
+        names.note(name, index)
+    return names
+
+
+def _rules(case: Case) -> list[Object]:
+    return [obj for obj in (*case.first, *case.second) if obj.cls == "filter"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if _rules(case)], ids=lambda case: case.id)
+def test_rule_survives_the_way_there_and_back(names: Names, case: Case) -> None:
+    for want in _rules(case):
+        sent = bytearray(filters._write(Step(Op.CREATE, None, want, want.attrs), names))
+        if struct.unpack_from("=I", sent, HEADER_LEN + 8)[0] == 0:
+            struct.pack_into("=I", sent, HEADER_LEN + 8, 1)  # what the kernel would give it
+        decoder = filters._Decoder(names, str(want.key[0]), str(want.key[1]))
+        (got,) = decoder.read(memoryview(sent)[HEADER_LEN:])
+        assert got.key == want.key
+        assert differing(want, got) == {}
+
+
+def test_rule_to_be_deleted_is_named_by_its_handle(names: Names) -> None:
+    rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    have = rule._replace(attrs={**rule.attrs, "handle": 77})
+    context = Context(Socket.__new__(Socket), names, Features(), None, Generic.__new__(Generic))
+    (sent,) = filters.encode(Step(Op.DELETE, have, None), context)
+    assert isinstance(sent, bytes)
+    assert struct.unpack_from("=I", sent, HEADER_LEN + 8)[0] == 77
+
+
+def test_rules_of_a_link_that_is_made_anew_follow_its_index(names: Names) -> None:
+    rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    step = Step(Op.CREATE, None, rule, rule.attrs)
+    before = filters._write(step, names)
+    names.note("v0", 99)
+    after = filters._write(step, names)
+    assert struct.unpack_from("=I", after, HEADER_LEN + 4)[0] == 99
+    assert before != after
+
+
+def _message(kind: int, flags: int, body: bytes) -> bytes:
+    return request(kind, flags, body)
+
+
+def test_compound_message_holds_each_entry_without_its_header() -> None:
+    messages = [_message(44, 0x600, b"abcd"), _message(44, 0x400, b"efghijkl")]
+    whole = compound(bytearray(b"".join(messages)), [0, len(messages[0])])
+    assert HEADER.unpack_from(whole)[:3] == (len(whole), RTM_BATCHTFILTER, 1)
+    body = whole[HEADER_LEN:]
+    assert body == (
+        bytes(4)
+        + struct.pack("=IHH", 12, 44, 0x600)
+        + b"abcd"
+        + struct.pack("=IHH", 16, 44, 0x400)
+        + b"efghijkl"
+        + bytes(8)
+    )
+
+
+@pytest.mark.parametrize(("kind", "want"), [(44, 44), (45, 45), (36, 0), (16, 0), (300, 0)])
+def test_only_filters_go_into_compound_messages(kind: int, want: int) -> None:
+    assert kind_of(_message(kind, 0, b"")) == want
+
+
+def test_refused_entries_are_known_by_their_place() -> None:
+    told = nest(1, u32(1, 5), attr(2, struct.pack("=i", -17)), attr(3, b"no\0")) + nest(
+        1, u32(1, 9), attr(2, struct.pack("=i", -22))
+    )
+    assert list(failures(told)) == [(5, 17, "no"), (9, 22, "")]
+
+
+def _action(index: int, control: int, packets: int) -> memoryview:
+    parms = attr(2, GENERIC.pack(index, 0, control, 1, 1))
+    times = attr(1, struct.pack("=QQQQ", packets, packets, 0, packets))
+    return memoryview(nest(1, attr(1, b"gact\0"), attr(4, struct.pack("=Q", packets)), nest(2, parms + times)))
+
+
+def test_equal_actions_are_one_whatever_they_counted(names: Names) -> None:
+    seen = Remembered()
+    first, second = seen.read(_action(1, 2, 3), names), seen.read(_action(4, 2, 99), names)
+    assert first is second
+    assert first == ({"kind": "gact", "control": "drop", "no_percpu": False},)
+
+
+def test_another_control_is_another_action(names: Names) -> None:
+    seen = Remembered()
+    seen.read(_action(1, 2, 3), names)
+    assert seen.read(_action(1, 0, 3), names) == ({"kind": "gact", "control": "pass", "no_percpu": False},)
+
+
+@pytest.mark.parametrize("rate", [1, 125, 125_000, 15_625_000, 1_250_000_000, 10_000_000_000])
+@pytest.mark.parametrize("size", [1, 1500, 1600, 100_000, 4_000_000])
+def test_settled_burst_comes_back_as_it_is(size: int, rate: int) -> None:
+    burst = settled({"burst": size, "rate": rate})["burst"]
+    assert isinstance(burst, int)
+    assert size_of(ticks(burst, rate), rate) == burst
+    assert burst <= size
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "want"),
+    [
+        pytest.param(MASKED_IP, "10.0.0.0/255.0.255.0", "10.0.0.0/255.0.255.0", id="mask_with_a_hole"),
+        pytest.param(MASKED_IP, "10.0.0.0/255.0.0.0", "10.0.0.0/8", id="mask_that_is_a_length"),
+        pytest.param(MASKED_IP, "10.0.0.1/32", "10.0.0.1", id="whole_address"),
+        pytest.param(MASKED_MAC, "02-00-00-00-00-0A", "02:00:00:00:00:0a", id="mac_in_dashes"),
+        pytest.param(masked_number(16), "0x10/0xf0", "0x10/0xf0", id="masked"),
+        pytest.param(masked_number(16), "80/0xffff", 80, id="mask_of_all_ones"),
+        pytest.param(MUNGE, {"ip ttl": "0x40"}, ("ip 8 set 0x40000000/0xff000000",), id="field_in_its_word"),
+    ],
+)
+def test_value_has_one_text(kind: object, raw: object, want: object) -> None:
+    assert kind.parse(raw) == want  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw"),
+    [
+        pytest.param(MASKED_IP, "10.0.0.1/8", id="bits_behind_the_length"),
+        pytest.param(MASKED_MAC, "02:00:00:00:00:01/", id="mask_missing"),
+        pytest.param(masked_number(8), "0x100", id="too_wide"),
+        pytest.param(masked_number(8), "0x11/0xf0", id="bits_outside_the_mask"),
+        pytest.param(masked_number(8), "\u0665", id="digit_of_another_script"),
+        pytest.param(MUNGE, {"ip ttl": 256}, id="field_too_narrow"),
+        pytest.param(MUNGE, {"ip version": 4}, id="unknown_field"),
+    ],
+)
+def test_wrong_value_is_refused_with_what_was_expected(kind: object, raw: object) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        kind.parse(raw)  # type: ignore[attr-defined]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Booting a guest from here: commands, files, limits, and every way it can die."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netgroupd.errors import LabError
+from netgroupd.lab.accelerator import kvm_works
+from netgroupd.lab.kernel import CHECKOUT, find_image
+from netgroupd.lab.machine import Machine
+from netgroupd.lab.qemu import Guest
+
+_PROVOKE = "/sys/kernel/debug/provoke-crash/DIRECT"
+
+
+def _machine(*, lifetime_s: float = 600.0) -> Machine:
+    guest = Guest(kernel=find_image("stock"), python_path=CHECKOUT, cpus=1, memory_mib=512)
+    return Machine(guest, kvm=kvm_works(guest), lifetime_s=lifetime_s)
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    with _machine() as booted:
+        yield booted
+
+
+def _run(machine: Machine, script: str, stdin: bytes = b"") -> tuple[int, str, str]:
+    return machine.run(["sh", "-c", script], stdin=stdin, timeout_s=60)
+
+
+def test_status_and_both_outputs_come_back(machine: Machine) -> None:
+    assert _run(machine, "echo out; echo err >&2; exit 3") == (3, "out\n", "err\n")
+
+
+def test_command_reads_what_it_is_given(machine: Machine) -> None:
+    assert _run(machine, "tr a-z A-Z", b"some words") == (0, "SOME WORDS", "")
+
+
+def test_command_that_is_not_there_ends_with_127(machine: Machine) -> None:
+    assert machine.run(["no-such-command"], timeout_s=60) == (127, "", "no-such-command: No such file or directory\n")
+
+
+def test_command_killed_by_a_signal_has_its_negative_number(machine: Machine) -> None:
+    assert _run(machine, "kill -9 $$")[0] == -9
+
+
+def test_two_commands_run_at_once(machine: Machine) -> None:
+    first = machine.start(["sh", "-c", "while [ ! -e /run/go ]; do sleep 0.1; done; echo gone"])
+    assert _run(machine, "touch /run/go")[0] == 0
+    assert b"".join(frame.payload for frame in first.output(60)) == b"gone\n"
+
+
+def test_daemon_left_behind_does_not_hold_up_its_parent(machine: Machine) -> None:
+    assert _run(machine, "sleep 1000 & echo started") == (0, "started\n", "")
+
+
+def test_file_of_many_frames_goes_in_and_comes_out(machine: Machine) -> None:
+    content = bytes(range(256)) * 4096
+    machine.put("/tmp/blob", content)
+    assert machine.get("/tmp/blob") == content
+
+
+def test_absent_file_says_so(machine: Machine) -> None:
+    with pytest.raises(LabError, match=r"/nonexistent: No such file or directory"):
+        machine.get("/nonexistent")
+
+
+def test_command_beyond_its_time_is_ended_and_the_guest_lives_on(machine: Machine) -> None:
+    with pytest.raises(LabError, match=r"(?s)sleep 1000: the time is up\nbefore"):
+        _run_briefly(machine)
+    assert _run(machine, "echo alive") == (0, "alive\n", "")
+
+
+def _run_briefly(machine: Machine) -> None:
+    machine.run(["sh", "-c", "echo before; sleep 1000"], timeout_s=3)
+
+
+def test_nothing_that_the_guest_writes_reaches_the_host(machine: Machine, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.write_text("host")
+    assert _run(machine, f"cat {here}; echo guest >{here}; cat {here}") == (0, "hostguest\n", "")
+    assert here.read_text() == "host"
+
+
+def test_shell_on_a_terminal_has_the_size_asked_for(machine: Machine) -> None:
+    shell = machine.start(["sh"], terminal=(33, 77))
+    shell.type(b"stty size; exit 5\n")
+    shown = b"".join(frame.payload for frame in shell.output(60))
+    assert b"33 77" in shown
+    assert shell.status == 5
+
+
+def test_warning_fails_the_command_during_which_it_came() -> None:
+    with _machine() as machine:
+        with pytest.raises(LabError, match=r"the guest's kernel reports: WARNING: CPU: 0"):
+            _run(machine, f"echo WARNING >{_PROVOKE}")
+        assert _run(machine, "true")[0] == 0
+
+
+def test_panic_ends_the_guest_and_shows_the_console() -> None:
+    with _machine() as machine, pytest.raises(LabError, match=r"(?s)the guest ended after .* s\n.*Kernel panic"):
+        _run(machine, f"echo PANIC >{_PROVOKE}")
+
+
+def test_guest_ends_at_its_hard_limit() -> None:
+    with pytest.raises(LabError, match="the guest was ended after its 1 s"), _machine(lifetime_s=1.0):
+        pass
+
+
+def test_absent_qemu_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = _machine()
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(LabError, match="apt-get install qemu-system-x86"), machine:
+        pass
+
+
+def test_kernel_that_is_not_there_is_said_in_qemus_words(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="could not open kernel file"), Machine(Guest(tmp_path / "none", CHECKOUT)):
+        pass
+
+
+def test_guest_does_not_outlive_a_killed_host_process() -> None:
+    program = (
+        "from tests.lab.test_machine import _machine\n"
+        "with _machine() as machine:\n"
+        "    print(machine.pid, flush=True)\n"
+        "    machine.run(['sleep', '1000'], timeout_s=600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout
+        qemu = Path("/proc", host.stdout.readline().strip())
+        assert "qemu" in (qemu / "cmdline").read_text()
+        host.kill()
+    while qemu.exists():  # until it is reaped
+        time.sleep(0.05)

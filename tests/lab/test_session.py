@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What pytest says about lab tests that fail, and about those after them."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def said() -> str:
+    """Return what pytest prints about the provoked failures."""
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "tests/lab/provoked.py"]
+    got = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert got.returncode == pytest.ExitCode.TESTS_FAILED, got.stdout + got.stderr
+    return got.stdout
+
+
+@pytest.mark.parametrize(
+    ("test", "outcome"),
+    [
+        ("1_passes", "PASSED"),
+        ("2_fails", "FAILED"),
+        ("3_warns", "ERROR"),
+        ("4_ends_the_interpreter", "FAILED"),
+        ("5_panics", "FAILED"),
+        ("6_passes_in_a_fresh_guest", "PASSED"),
+    ],
+)
+def test_outcome_is_that_of_the_test_alone(said: str, test: str, outcome: str) -> None:
+    assert re.search(rf"::test_{test}\[stock\].*\b{outcome}\b", said), said
+
+
+def test_assertion_is_shown_as_pytest_shows_them(said: str) -> None:
+    assert re.search(r"E +AssertionError: assert .* == 'another name'", said), said
+
+
+@pytest.mark.parametrize("report", ["WARNING: CPU: ", "Kernel panic - not syncing: "])
+def test_fault_of_the_kernel_is_shown(said: str, report: str) -> None:
+    assert report in said
+
+
+def test_last_line_counts(said: str) -> None:
+    assert said.rstrip().split("\n")[-1] == "3 passed, 4 failed"

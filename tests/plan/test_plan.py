@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Plans as operators read them, and their messages in the order in which they run."""
+
+import json
+
+import pytest
+
+from netgroupd.errors import ConfigError
+from netgroupd.model.state import Object, State
+from netgroupd.plan import present
+from netgroupd.plan.assemble import assemble
+from netgroupd.plan.coalesce import SCRATCH, Abilities
+from netgroupd.plan.link import Owned
+from netgroupd.plan.serialise import plan_from, plan_to
+from netgroupd.plan.step import AnyStep, GroupStep, Plan
+from tests.engine.universe import state_of
+
+OURS = 0x4E47_0000
+
+
+def link(name: str, kind: str = "", group: int = OURS, **attrs: object) -> Object:
+    """A link as the kernel reports it."""
+    there = {"kind": kind, "group": group, "up": False, "mtu": 1500, **attrs}
+    return Object("link", (name,), there)  # type: ignore[arg-type]
+
+
+def planned(text: str, *actual: Object, owned: frozenset[int] = frozenset(), new_group: bool = False) -> Plan:
+    """What it takes to get from the actual objects to a configuration."""
+    return assemble(state_of(text), State(actual), Owned(owned), Abilities(new_group))
+
+
+def brief(step: AnyStep) -> str:
+    """A message in a few words."""
+    said = " ".join(f"{name}={value}" for name, value in step.attrs.items() if name not in ("kind", "link", "id"))
+    if isinstance(step, GroupStep):
+        return f"{step.op} group {step.group & 0xFFFF:x} {said}".rstrip()
+    return f"{step.op} {step.object.cls} {step.object.key[0]} {said}".rstrip()
+
+
+def messages(plan: Plan) -> list[str]:
+    return [brief(step) for step in plan.steps]
+
+
+STACK = """
+groups: {tenants: {id: 5, mtu: 9000, up: true}}
+links:
+  swp[1-6]: {kind: dummy, up: true, mtu: 9216}
+  br-[v=1000-1099]: {kind: bridge, ports: "swp[1-6].{v}", group: tenants}
+"""
+
+
+def test_thousand_equal_changes_are_one_line() -> None:
+    assert present.text(planned(STACK)).splitlines() == [
+        "+ dummy swp[1-6]  up  mtu 9216 (6)",
+        "+ bridge br-[1000-1099]  group tenants  mtu 9000  up (100)",
+        "+ vlan swp[1-6].[1000-1099]  group tenants  master br-{2}  mtu 9000  up (600)",
+        "706 to create; 708 messages",
+    ]
+
+
+def test_no_difference_is_said_so() -> None:
+    assert present.text(planned("{}")) == "no differences"
+
+
+def test_port_rides_into_its_bridge_while_down_and_comes_up_last() -> None:
+    plan = planned(
+        "links: {br0: {kind: bridge, ports: d0, up: true}, d0: {kind: dummy, up: true, addresses: [10.0.0.1/8]}}"
+    )
+    assert messages(plan) == [
+        f"create link br0 group={OURS}",
+        f"create link d0 master=br0 group={OURS}",
+        "create address d0",
+        "change group 0 up=True",
+    ]
+
+
+def test_links_that_are_up_go_down_to_enter_a_vrf_and_lose_nothing() -> None:
+    plan = planned(
+        "vrfs: {red: {table: 7, links: 'd[1-2]', up: true}}\n"
+        "links: {'d[1-2]': {up: true, kind: dummy, addresses: ['fd00:{1}::1/64']}}",
+        *(link(f"d{number}", "dummy", up=True) for number in (1, 2)),
+        *(Object("address", (f"d{number}", f"fd00:{number}::1/64", None), {}) for number in (1, 2)),
+    )
+    assert messages(plan) == [
+        "change group 0 up=False",
+        f"create link red table=7 group={OURS}",
+        "change link d1 master=red",
+        "change link d2 master=red",
+        "change address d1",
+        "change address d2",
+        "change group 0 up=True",
+    ]
+    assert "~ address d1  fd00:1::1/64  # d1 enters red" in present.text(plan)
+
+
+def test_immutable_attribute_recreates_with_the_reason_and_what_stands_on_it() -> None:
+    plan = planned(
+        "links: {d0: {kind: dummy}, a: {kind: vlan, link: d0, id: 6}, a.7: {addresses: [10.0.0.1/8]}}",
+        link("d0", "dummy"),
+        link("a", "vlan", link="d0", id=5),
+        link("a.7", "vlan", link="a", id=7),
+        Object("address", ("a.7", "10.0.0.1/8", None), {}),
+    )
+    text = present.text(plan)
+    assert "-/+ vlan a  # vlan id cannot change in place" in text.replace("  id 6", "").replace("  link d0", "")
+    assert "-/+ vlan a.7  # it goes with a" in text
+    assert "address a.7" in text
+
+
+def test_mtu_grows_below_first_and_shrinks_above_first() -> None:
+    have = [link("d0", "dummy", mtu=1500), link("d0.1", "vlan", link="d0", id=1, mtu=1500, group=OURS + 1)]
+    grown = planned(
+        "groups: {g: {id: 1313275905}}\nlinks: {d0: {kind: dummy, mtu: 9000}, d0.1: {mtu: 9000, group: g}}", *have
+    )
+    assert messages(grown) == ["change link d0 mtu=9000", "change link d0.1 mtu=9000"]
+    shrunk = planned(
+        "groups: {g: {id: 1313275905}}\nlinks: {d0: {kind: dummy, mtu: 1400}, d0.1: {mtu: 1400, group: g}}", *have
+    )
+    assert messages(shrunk) == ["change link d0.1 mtu=1400", "change link d0 mtu=1400"]
+
+
+def test_group_message_is_used_only_where_every_member_wants_the_value() -> None:
+    have = [link(f"d{number}", "dummy") for number in range(4)]
+    assert messages(planned("links: {'d[0-3]': {kind: dummy, mtu: 1400}}", *have)) == ["change group 0 mtu=1400"]
+    some = planned("links: {'d[0-2]': {kind: dummy, mtu: 1400}, d3: {kind: dummy}}", *have)
+    assert messages(some) == [f"change link d{number} mtu=1400" for number in range(3)]
+    rest = [*have[:3], link("d3", "dummy", mtu=1400)]
+    assert messages(planned("links: {'d[0-2]': {kind: dummy, mtu: 1400}, d3: {kind: dummy}}", *rest)) == [
+        "change group 0 mtu=1400"
+    ]
+
+
+def test_doomed_links_are_deleted_in_one_message_and_ports_before_their_vrf() -> None:
+    have = [link(f"d{number}", "dummy", master="red") for number in range(9)]
+    plan = planned("links: {d8: {kind: dummy, master: null}}", *have, link("red", "vrf", table=7))
+    assert messages(plan) == [
+        *(f"change link d{number} group={SCRATCH}" for number in reversed(range(8))),
+        "delete group ffff",
+        "delete link red",
+        "change link d8 master=None",
+    ]
+    assert present.summary(plan) == "1 to change, 9 to delete; 11 messages"
+
+
+def test_whole_group_moves_in_one_message_where_the_kernel_can() -> None:
+    have = [link(f"d{number}", "dummy", group=5) for number in range(3)]
+    text = "groups: {h: {id: 6}}\nlinks: {'d[0-2]': {kind: dummy, group: h}}"
+    plan = planned(text, *have, owned=frozenset({5}), new_group=True)
+    assert messages(plan) == ["change group 5 group=6"]
+    assert len(planned(text, *have, owned=frozenset({5})).steps) == 3
+
+
+def test_hardware_is_let_go_and_never_deleted() -> None:
+    assert messages(planned("{}", link("eth1"))) == ["change link eth1 group=0"]
+
+
+def test_hardware_that_is_not_there_is_said_at_its_line() -> None:
+    source = State([Object("link", ("eth7",), {"up": True})])
+    with pytest.raises(ConfigError, match="there is no link 'eth7'"):
+        assemble(source, State(), Owned())
+
+
+def test_link_of_somebody_else_is_never_recreated() -> None:
+    foreign = link("br0", "bridge", group=0)
+    with pytest.raises(ConfigError, match="not netgroupd's"):
+        planned("links: {br0: {kind: dummy}}", foreign)
+
+
+def test_macs_of_stacked_links_are_exchanged_by_way_of_another() -> None:
+    one, two = "02:00:00:00:00:01", "02:00:00:00:00:02"
+    plan = planned(
+        f"links:\n  d0: {{kind: dummy}}\n  a: {{kind: macvlan, link: d0, mac: '{two}'}}\n"
+        f"  b: {{kind: macvlan, link: d0, mac: '{one}'}}\n",
+        link("d0", "dummy"),
+        link("a", "macvlan", link="d0", mac=one),
+        link("b", "macvlan", link="d0", mac=two),
+    )
+    assert [brief(step).split("mac=")[1] for step in plan.steps][-2:] == [two, one]
+    assert len(plan.steps) == 4
+
+
+def test_plan_goes_through_json_without_loss() -> None:
+    plan = planned(STACK, link("swp1", "dummy", up=True), link("old", "dummy"), link("old.1", "vlan", link="old", id=1))
+    assert plan_from(json.loads(json.dumps(plan_to(plan)))) == plan

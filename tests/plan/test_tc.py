@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traffic control in a plan: its order, what goes with what, and how it reads."""
+
+import pytest
+
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.tc import filter as filters
+from netgroupd.plan.diff import diff
+from netgroupd.plan.hooks import hooks_of
+from netgroupd.plan.link import Owned
+from netgroupd.plan.order import order
+from netgroupd.plan.present import text
+from netgroupd.plan.step import Op, Plan, Step
+
+LINK = Object("link", ("v0",), {"kind": "dummy"})
+CLSACT = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "handle": "ffff:", "hooks": ("ingress",)})
+HTB = Object("qdisc", ("v0", "root"), {"kind": "htb", "handle": "1:", "default": 16})
+TOP = Object("tclass", ("v0", "1:1"), {"kind": "htb", "parent": "1:", "rate": 1000})
+LEAF = Object("tclass", ("v0", "1:10"), {"kind": "htb", "parent": "1:1", "rate": 1000})
+INNER = Object("qdisc", ("v0", "1:10"), {"kind": "htb", "handle": "10:", "default": 1})
+DEEP = Object("tclass", ("v0", "10:1"), {"kind": "htb", "parent": "10:", "rate": 1000})
+DEEPEST = Object("qdisc", ("v0", "10:1"), {"kind": "pfifo", "handle": "20:", "limit": 5})
+TREE = (HTB, TOP, LEAF, INNER, DEEP, DEEPEST)
+
+
+def rule(address: str, parent: str = "ingress", action: str = "drop") -> Object:
+    """A rule for one address."""
+    attrs: Attrs = {"kind": "flower", "protocol": "ip", "actions": ({"kind": "gact", "control": action},)}
+    return Object("filter", filters.key("v0", parent, 0, 10, {"dst_ip": address}), attrs)
+
+
+def _steps(want: tuple[Object, ...], have: tuple[Object, ...]) -> list[Step]:
+    desired, actual = State((LINK, *want)), State((LINK, *have))
+    stages = order(diff(desired, actual, Owned()), desired, actual)
+    return [step for stage in stages for step in stage.steps]
+
+
+@pytest.mark.parametrize("written", [TREE, TREE[::-1]], ids=["from_the_root", "from_the_leaves"])
+def test_tree_is_made_from_its_root(written: tuple[Object, ...]) -> None:
+    assert [step.object.key for step in _steps(written, ())] == [obj.key for obj in TREE]
+
+
+def test_only_the_root_is_deleted_of_a_whole_tree() -> None:
+    assert [step.object for step in _steps((), TREE)] == [HTB]
+
+
+def test_part_of_a_tree_is_deleted_from_its_leaves() -> None:
+    steps = _steps((HTB, TOP), (HTB, TOP, LEAF, DEEPEST._replace(key=("v0", "1:10"))))
+    assert [(step.op, step.object.cls) for step in steps] == [(Op.DELETE, "qdisc"), (Op.DELETE, "tclass")]
+
+
+def test_what_hangs_on_a_recreated_qdisc_is_made_again() -> None:
+    other = HTB._replace(attrs={**HTB.attrs, "default": 17})
+    into = rule("10.0.0.1", "1:")
+    steps = _steps((other, TOP, into), (HTB, TOP, into))
+    assert [(step.op, step.object.cls) for step in steps] == [
+        (Op.DELETE, "qdisc"),
+        (Op.CREATE, "qdisc"),
+        (Op.CHANGE, "tclass"),
+        (Op.CHANGE, "filter"),
+    ]
+
+
+def test_all_levels_of_a_recreated_tree_are_made_again() -> None:
+    other = HTB._replace(attrs={**HTB.attrs, "default": 17})
+    steps = _steps((other, *TREE[1:]), TREE)
+    assert [step.object.key for step in steps[1:]] == [obj.key for obj in TREE]
+
+
+def test_snapshot_holds_what_goes_with_a_qdisc() -> None:
+    actual = State((LINK, *TREE, rule("10.0.0.1", "1:")))
+    kept = Snapshot.of(Plan((Step(Op.DELETE, HTB, None),)), actual).state()
+    assert {obj.key for obj in kept} == {obj.key for obj in actual} - {LINK.key}
+
+
+def test_changed_action_is_one_change() -> None:
+    rules = tuple(rule(f"10.0.0.{number}") for number in range(1, 200))
+    changed = (*rules[:7], rule("10.0.0.8", action="pass"), *rules[8:])
+    assert [(step.op, step.object.key) for step in _steps((CLSACT, *changed), (CLSACT, *rules))] == [
+        (Op.CHANGE, rules[7].key)
+    ]
+
+
+def test_handle_that_the_kernel_gave_is_no_difference() -> None:
+    have = rule("10.0.0.1")
+    assert _steps((CLSACT, have), (CLSACT, have._replace(attrs={**have.attrs, "handle": 77}))) == []
+
+
+def test_clsact_stays_while_others_use_its_other_hook() -> None:
+    assert _steps((), (CLSACT._replace(attrs={**CLSACT.attrs, "in_use": True}),)) == []
+
+
+def test_hooks_are_those_named_and_those_with_rules() -> None:
+    shared = CLSACT._replace(attrs={**CLSACT.attrs, "ingress_block": 7})
+    assert hooks_of(State((CLSACT,))) == {("v0", "ingress")}
+    assert hooks_of(State((shared,))) == {("block 7", "")}
+    assert hooks_of(State((HTB, rule("10.0.0.1", "egress")))) == {("v0", "root"), ("v0", "1:"), ("v0", "egress")}
+
+
+def test_rules_of_a_range_are_one_line() -> None:
+    rules = [rule(f"10.0.{high}.{low}") for high in range(4) for low in range(1, 255)]
+    shown = text(Plan(tuple(Step(Op.CREATE, None, obj, obj.attrs) for obj in rules))).splitlines()
+    assert shown[0].startswith("+ filter v0 ingress pref 10 dst_ip 10.0.[0-3].[1-254]")
+    assert shown[0].endswith("(1016)")

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A bus of its own for each test, with the daemon on it and an engine that the test controls."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from gi.repository import Gio, GLib
+
+from netgroupd.errors import NetgroupError
+from netgroupd.service.client import Remote, RemoteError
+from netgroupd.service.daemon import Daemon
+from tests.service.fake import FakeEngine
+
+_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>custom</type><listen>unix:path={socket}</listen><auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/>
+  </policy>
+</busconfig>
+"""
+
+
+class PrivateBus:
+    """A dbus-daemon that can be ended and started again at the same address."""
+
+    def __init__(self, directory: Path) -> None:
+        self._socket = directory / "bus"
+        self._config = directory / "bus.conf"
+        self._config.write_text(_CONFIG.format(socket=self._socket))
+        self.address = f"unix:path={self._socket}"
+        self.start()
+
+    def start(self) -> None:
+        self._socket.unlink(missing_ok=True)
+        self._process = subprocess.Popen(["dbus-daemon", f"--config-file={self._config}", "--nofork", "--nopidfile"])
+        eventually(self._socket.exists)
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+    def connect(self) -> Gio.DBusConnection:
+        flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+        return Gio.DBusConnection.new_for_address_sync(self.address, flags, None, None)
+
+
+def eventually(condition: Callable[[], object], limit_s: float = 20) -> None:
+    """Wait until ``condition`` holds."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateBus]:
+    private = PrivateBus(tmp_path)
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", private.address)
+    yield private
+    private.stop()
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine()
+
+
+@pytest.fixture
+def daemon(bus: PrivateBus, engine: FakeEngine, tmp_path: Path) -> Iterator[Daemon]:
+    """The daemon in a thread of its own, past its start."""
+    served = Daemon(lambda _: engine, tmp_path / "run")
+    thread = threading.Thread(target=served.run, daemon=True)
+    thread.start()
+    remote = Remote(bus.connect())
+
+    def idle() -> bool:
+        try:
+            return bool(remote.properties()["State"] == "idle" and remote.properties()["Groups"])
+        except RemoteError:
+            return False
+
+    eventually(idle)
+    engine.applied_times = 0
+    yield served
+    engine.gate.set()
+    GLib.idle_add(served.stop)
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def remote(bus: PrivateBus, daemon: Daemon) -> Remote:
+    return Remote(bus.connect())
+
+
+def refused(call: Callable[[], object]) -> NetgroupError:
+    """The error that ``call`` raises."""
+    with pytest.raises(NetgroupError) as caught:
+        call()
+    return caught.value

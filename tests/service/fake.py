@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An engine that has no kernel: what it answers, how long it takes and what it refuses is up to the test."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable
+from typing import Self
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.report import Generation, Pending, Result, Status
+from netgroupd.errors import NetgroupError, Problem, UsageError
+from netgroupd.kernel.monitor import Monitor
+from netgroupd.model.state import Group, Object, State
+from netgroupd.plan.step import Op, Plan, Step
+
+LINK = Object("link", ("br-1",), {"kind": "bridge", "group": 7})
+PLAN = Plan((Step(Op.CREATE, None, LINK, LINK.attrs),))
+
+
+class News:
+    """Notifications: ``tell`` makes one, which is gone when somebody has listened to it."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe2(os.O_NONBLOCK)
+
+    def fileno(self) -> int:
+        return self._read
+
+    def tell(self) -> None:
+        os.write(self._write, b"!")
+
+    def __enter__(self) -> Self:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._read, 4096)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class FakeEngine(Engine):
+    """Counts what is asked of it; ``gate`` holds a change until it is set."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        self.error: NetgroupError | None = None
+        self.applied_times = 0
+        self.generation = 0
+        self.confirm_s: float | None = None
+        self.waits: Pending | None = None
+        self.text = "links: {}\n"
+        self.expired = 0
+        self.broken = False
+        self.policy = "repair"
+        self.drifted = Plan()
+        self.repaired: list[frozenset[str]] = []
+        self.news = News()
+
+    def check(self) -> tuple[Problem, ...]:
+        if self.error:
+            raise self.error
+        return ()
+
+    def render(self) -> str:
+        return self.text
+
+    def capture(self) -> str:
+        return self.text
+
+    def applied(self) -> State:
+        return State([LINK], {"tenants": Group("tenants", 7, {}, ("edge",), self.policy)})
+
+    def drift(self) -> Plan:
+        return self.drifted
+
+    def repair(self, links: frozenset[str]) -> Result:
+        self.repaired.append(links)
+        self.drifted = Plan()
+        return Result(PLAN, self.generation)
+
+    def watch(self, classes: Iterable[str]) -> Monitor:
+        return self.news  # type: ignore[return-value]  # it has a fileno, which is all that is asked
+
+    def diff(self) -> Plan:
+        return PLAN
+
+    def apply(
+        self,
+        plan: Plan | None = None,
+        *,
+        confirm_s: float | None = None,
+        allow: frozenset[str] = frozenset(),
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Result:
+        if progress:
+            progress(1, 2)
+        self.gate.wait(30)
+        if self.error:
+            raise self.error
+        self.applied_times += 1
+        self.generation += 1
+        self.confirm_s = confirm_s
+        self.waits = Pending(self.generation, confirm_s) if confirm_s else None
+        return Result(PLAN, self.generation, 0.5, self.waits)
+
+    def pending(self) -> Pending | None:
+        return self.waits
+
+    def confirm(self) -> int:
+        if self.waits is None:
+            raise UsageError("no change waits to be confirmed")
+        self.waits = None
+        return self.generation
+
+    def expire(self) -> str | None:
+        self.expired += 1
+        self.waits = None
+        return "generation 2 was not confirmed in time; what was before is back"
+
+    def rollback(
+        self,
+        generation: int | None = None,
+        *,
+        confirm_s: float | None = None,
+        allow: frozenset[str] = frozenset(),
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Result:
+        if generation is not None and generation > self.generation:
+            raise UsageError(f"there is no generation {generation}")
+        self.generation = generation or self.generation - 1
+        return Result(PLAN, self.generation)
+
+    def recover(self) -> str | None:
+        return None
+
+    def status(self) -> Status:
+        if self.broken:
+            raise ZeroDivisionError
+        current = Generation(self.generation, 1.0, "applied", "1 to create") if self.generation else None
+        return Status("", current, self.waits, False, {"link": 1}, "", ("light",))
+
+    def history(self) -> tuple[Generation, ...]:
+        return tuple(Generation(number, 1.0, "applied", "") for number in range(self.generation, 0, -1))

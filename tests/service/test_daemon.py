@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The daemon on a bus of its own: queueing, errors, large results, and a bus that goes away."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gi.repository import Gio, GLib
+
+from netgroupd.errors import ConfigError, KernelError, Problem, Refusal
+from netgroupd.service.client import Remote, RemoteError
+from netgroupd.service.daemon import Daemon
+from netgroupd.service.interface import GROUP, JOB, MANAGER, ROOT
+from tests.service.conftest import PrivateBus, eventually, refused
+from tests.service.fake import PLAN, FakeEngine
+
+_NAME = "org.netgroup1"
+
+
+def _start(connection: Gio.DBusConnection, method: str, arguments: GLib.Variant | None = None) -> None:
+    """Call without waiting for the answer."""
+    connection.call(_NAME, ROOT, MANAGER, method, arguments, None, Gio.DBusCallFlags.NONE, -1, None, None)
+    connection.flush_sync(None)
+
+
+def _jobs(connection: Gio.DBusConnection) -> list[str]:
+    """The jobs on the bus."""
+    answer = connection.call_sync(
+        _NAME,
+        "/org/netgroup1/job",
+        "org.freedesktop.DBus.Introspectable",
+        "Introspect",
+        None,
+        None,
+        Gio.DBusCallFlags.NONE,
+        -1,
+        None,
+    )
+    return [node.path for node in Gio.DBusNodeInfo.new_for_xml(answer.unpack()[0]).nodes]
+
+
+def _properties(connection: Gio.DBusConnection, path: str, interface: str) -> dict[str, Any]:
+    answer = connection.call_sync(
+        _NAME,
+        path,
+        "org.freedesktop.DBus.Properties",
+        "GetAll",
+        GLib.Variant("(s)", (interface,)),
+        None,
+        Gio.DBusCallFlags.NONE,
+        -1,
+        None,
+    )
+    properties: dict[str, Any] = answer.unpack()[0]
+    return properties
+
+
+def test_start_applies_the_configuration_once_in_a_boot(daemon: Daemon, engine: FakeEngine) -> None:
+    assert engine.generation == 1
+
+
+def test_second_apply_while_one_runs_is_told_so(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.gate.clear()
+    caller = bus.connect()
+    _start(caller, "Apply", GLib.Variant("(a{sv})", ({},)))
+    eventually(lambda: remote.properties()["State"] == "changing")
+    error = refused(lambda: remote.apply({}))
+    assert error.dbus_name == "org.netgroup1.Error.Busy"
+    assert "is running" in str(error)
+
+
+def test_questions_are_answered_while_a_change_runs(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.gate.clear()
+    caller = bus.connect()
+    _start(caller, "Apply", GLib.Variant("(a{sv})", ({},)))
+    eventually(lambda: remote.properties()["State"] == "changing")
+    assert remote.diff({"format": "text"})["differs"]
+
+
+def test_a_thousand_reloads_in_a_row_are_two(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.gate.clear()
+    caller = bus.connect()
+    for _ in range(1000):
+        _start(caller, "Reload")
+    eventually(lambda: remote.properties()["State"] == "changing")
+    remote.diff({"format": "text"})  # answered behind all of the calls that came before
+    engine.gate.set()
+    remote.reload()
+    eventually(lambda: remote.properties()["State"] == "idle")
+    assert 2 <= engine.applied_times <= 3
+
+
+def test_every_caller_of_a_reload_that_is_done_as_one_is_answered(
+    remote: Remote, bus: PrivateBus, engine: FakeEngine
+) -> None:
+    engine.gate.clear()
+    _start(caller := bus.connect(), "Reload")
+    eventually(lambda: remote.properties()["State"] == "changing")
+    answers: list[int] = []
+    callers = [
+        threading.Thread(target=lambda: answers.append(Remote(bus.connect()).reload()["generation"])) for _ in range(3)
+    ]
+    for thread in callers:
+        thread.start()
+    eventually(lambda: len(_jobs(caller)) == 3)  # the start's, the one that runs, the one that waits
+    engine.gate.set()
+    for thread in callers:
+        thread.join(20)
+    assert len(answers) == 3
+
+
+def test_job_tells_how_far_it_is_and_how_it_ended(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    seen: list[tuple[int, int]] = []
+    engine.gate.clear()
+    threading.Timer(0.5, engine.gate.set).start()
+    answer = remote.apply({}, lambda done, total: seen.append((done, total)))
+    assert answer["generation"] == 2
+    job = _properties(bus.connect(), "/org/netgroup1/job/2", JOB)
+    assert (job["State"], job["Done"], job["Total"], job["Error"]) == ("done", 1, 2, "")
+    assert seen[-1] == (1, 2)
+
+
+def test_refused_configuration_is_named_with_every_line(remote: Remote, engine: FakeEngine) -> None:
+    problems = [Problem("/etc/netgroup/a.yaml", line, 3, "unknown key 'knid'") for line in (2, 5)]
+    engine.error = ConfigError(problems)
+    error = refused(remote.reload)
+    assert error.dbus_name == "org.netgroup1.Error.Config"
+    assert str(error) == str(engine.error)
+    assert remote.properties()["State"] == "failed"
+    assert remote.properties()["LastResult"] == "org.netgroup1.Error.Config"
+
+
+def test_refusal_of_the_kernel_keeps_its_sentence(remote: Remote, engine: FakeEngine) -> None:
+    engine.error = KernelError([Refusal("+ vlan swp1.5", 22, "VLAN id out of range", "a.mako:7")])
+    assert "a.mako:7: + vlan swp1.5: VLAN id out of range" in str(refused(lambda: remote.apply({})))
+
+
+def test_defect_is_answered_and_the_daemon_lives(remote: Remote, engine: FakeEngine) -> None:
+    engine.broken = True
+    assert refused(remote.status).dbus_name == "org.netgroup1.Error.Failed"
+    assert remote.check() == {"warnings": []}
+
+
+def test_unknown_option_is_refused_with_those_there_are(remote: Remote) -> None:
+    error = refused(lambda: remote.apply({"generation": 3}))
+    assert error.dbus_name == "org.netgroup1.Error.Usage"
+    assert "allow, confirm, session" in str(error)
+
+
+def test_result_over_a_megabyte_comes_as_a_file_only(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.text = "# ü\n" * 500_000
+    assert remote.render() == engine.text
+    with pytest.raises(GLib.Error, match="Open gives it as a file"):
+        bus.connect().call_sync(
+            _NAME,
+            ROOT,
+            MANAGER,
+            "Render",
+            GLib.Variant("(a{sv})", ({},)),
+            None,
+            Gio.DBusCallFlags.NONE,
+            -1,
+            None,
+        )
+
+
+def test_unconfirmed_change_is_undone_at_its_deadline(remote: Remote, engine: FakeEngine) -> None:
+    assert remote.apply({"confirm": 1})["pending"] == {"generation": 2, "seconds_left": 1.0}
+    assert remote.properties()["State"] == "unconfirmed"
+    eventually(lambda: engine.expired > 1)  # once at the start, once now
+    eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_confirmed_change_stays(remote: Remote, engine: FakeEngine) -> None:
+    remote.apply({"confirm": 30})
+    remote.confirm()
+    assert remote.properties()["ConfirmBy"] == 0
+    assert engine.waits is None
+
+
+def test_caller_that_vanishes_does_no_harm(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.gate.clear()
+    caller = bus.connect()
+    _start(caller, "Reload")
+    eventually(lambda: remote.properties()["State"] == "changing")
+    caller.close_sync(None)
+    engine.gate.set()
+    eventually(lambda: engine.applied_times == 1)
+    assert remote.reload()["generation"] == 3
+
+
+def test_groups_are_objects(remote: Remote, bus: PrivateBus) -> None:
+    (path,) = remote.properties()["Groups"]
+    assert path == "/org/netgroup1/group/tenants"
+    group = _properties(bus.connect(), path, GROUP)
+    assert group == {
+        "Name": "tenants",
+        "Id": 7,
+        "Ranges": ["br-1"],
+        "Count": 1,
+        "Within": ["edge"],
+        "DriftPolicy": "repair",
+        "Drift": 0,
+    }
+
+
+def test_restarted_bus_has_the_daemon_again(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    before = engine.applied_times
+    bus.stop()
+    bus.start()
+
+    def back() -> bool:
+        try:
+            return bool(Remote(bus.connect()).properties()["Groups"])
+        except (RemoteError, GLib.Error):
+            return False
+
+    eventually(back)
+    assert engine.applied_times == before
+
+
+def test_drift_of_a_group_that_wants_it_is_repaired(daemon: Daemon, remote: Remote, engine: FakeEngine) -> None:
+    engine.drifted = PLAN
+    engine.news.tell()
+    eventually(lambda: engine.repaired)
+    assert engine.repaired == [frozenset({"br-1"})]
+    eventually(lambda: remote.properties()["Drift"] == 0)
+
+
+def test_drift_of_another_group_is_reported(daemon: Daemon, remote: Remote, engine: FakeEngine) -> None:
+    engine.policy = "report"
+    engine.drifted = PLAN
+    engine.news.tell()
+    eventually(lambda: remote.properties()["Drift"] == 1)
+    assert engine.repaired == []
+
+
+def test_drift_that_is_ignored_is_not_told(daemon: Daemon, remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.policy = "ignore"
+    engine.drifted = PLAN
+    engine.news.tell()
+    path = "/org/netgroup1/group/tenants"
+    eventually(lambda: _properties(bus.connect(), path, GROUP)["Drift"] == 1)
+    assert remote.properties()["Drift"] == 0
+
+
+def test_unconfirmed_change_is_not_drift(remote: Remote, engine: FakeEngine) -> None:
+    remote.apply({"confirm": 30})
+    engine.drifted = PLAN
+    engine.news.tell()
+    engine.news.tell()
+    assert remote.diff({"format": "text"})["differs"]
+    assert engine.repaired == []
+    assert remote.properties()["Drift"] == 0
+
+
+def test_drift_that_comes_back_is_repaired_again(daemon: Daemon, remote: Remote, engine: FakeEngine) -> None:
+    for times in (1, 2):
+        engine.drifted = PLAN
+        engine.news.tell()
+        eventually(lambda times=times: len(engine.repaired) == times)  # type: ignore[misc]
+
+
+def test_configuration_refused_for_missing_hardware_is_tried_again_when_it_comes(
+    remote: Remote, engine: FakeEngine, tmp_path: Path
+) -> None:
+    (tmp_path / "run/configured").unlink()
+    engine.error = ConfigError([Problem("a.yaml", 1, 1, "there is no link 'swp1'")])
+    refused(remote.reload)
+    engine.error = None
+    engine.news.tell()
+    eventually((tmp_path / "run/configured").exists)
+    assert engine.applied_times == 1

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every example in the documentation can be used, and gives what the text says it gives."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from netgroupd.config import desired_from
+from netgroupd.config.facts import Facts, Hardware
+from netgroupd.config.linemap import LineMap
+from netgroupd.config.render import Limits, Rendered, render, shipped_templates
+from netgroupd.config.sources import ROOT, Source
+
+DOCS = Path(__file__).parent.parent / "docs"
+CARDS = ("eth0", "eth1")
+PORTS = tuple(f"swp{number}" for number in range(1, 7))
+_EXAMPLE = re.compile(r"(?:^Gives ([^\n]*?)[.:][^\n]*\n\n)?^```(yaml|mako)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COUNT = re.compile(r"(\d+) (VLAN entries|\w+)")
+_CLASSES = {"VLAN entries": "bridge_vlan", "address": "address", "addresses": "address"}
+
+
+class Example(NamedTuple):
+    """One example, and how many objects of which class it shall give."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    counts: dict[str, int]
+
+
+def examples() -> list[Example]:
+    """All examples of all pages."""
+    found = []
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text()
+        for match in _EXAMPLE.finditer(text):
+            counts = {_class(name): int(number) for number, name in _COUNT.findall(match[1] or "")}
+            line = text.count("\n", 0, match.start(2)) + 1
+            found.append(Example(page.name, line, match[2], match[3], counts))
+    return found
+
+
+def _class(name: str) -> str:
+    return _CLASSES.get(name) or name.removesuffix("s")
+
+
+def rendered(example: Example) -> Rendered:
+    """The example as YAML."""
+    source = Source(example.page, example.page, example.text)
+    if example.language == "yaml":
+        return Rendered(source, example.text, LineMap((source,)))
+    facts = Facts("host", 1 << 30, tuple(Hardware(card, "e1000e", "02:00:00:00:00:01") for card in CARDS))
+    source = source._replace(name="example.mako")
+    done, problems = render([source], facts=facts, templates=[shipped_templates()], limits=Limits(), trust=ROOT)
+    assert not problems, problems
+    return done[0]
+
+
+@pytest.mark.parametrize("example", [pytest.param(one, id=f"{one.page}:{one.line}") for one in examples()])
+def test_example_gives_what_the_text_says(example: Example) -> None:
+    state = desired_from([rendered(example)], frozenset((*CARDS, *PORTS))).state
+    got = {cls: len(objects) for cls, objects in state.classes.items()}
+    assert {cls: got.get(cls, 0) for cls in example.counts} == example.counts

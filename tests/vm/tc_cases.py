@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every key, action, option and kind of traffic control is set to on a real kernel."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.model.state import Object
+from netgroupd.model.tc import filter as filters
+from netgroupd.model.tc.action import FIELDS
+from netgroupd.model.tc.flower import KEYS
+from netgroupd.model.tc.qdisc import KINDS
+from netgroupd.model.tc.rates import settled
+from netgroupd.model.value import Value
+
+SETUP = """
+link add v0 numtxqueues 4 type veth peer name v1
+link add v2 type dummy
+link set v0 up
+link set v1 up
+link set v2 up
+""".strip().splitlines()
+
+CLSACT = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "hooks": ("ingress", "egress")})
+Raw = Mapping[str, object]
+
+
+class Case(NamedTuple):
+    """Objects that are there first, then those that the first are changed to."""
+
+    id: str
+    first: tuple[Object, ...]
+    second: tuple[Object, ...] = ()
+
+
+def rule(
+    kind: str,
+    match: Raw,
+    *,
+    pref: int = 10,
+    protocol: str = "all",
+    chain: int = 0,
+    parent: str = "ingress",
+    **said: object,
+) -> Object:
+    """A rule at the hook ingress of v0, read as a file would be."""
+    rows = filters.CLASS.attrs
+    attrs: dict[str, Value] = {name: rows[name].type.parse(value) for name, value in said.items()}
+    attrs |= {"kind": kind, "protocol": rows["protocol"].type.parse(protocol)}
+    parsed = filters.RECORDS[kind].parse(match)
+    assert isinstance(parsed, Mapping)
+    return Object("filter", filters.key("v0", parent, chain, pref, parsed), attrs)
+
+
+_TCP = {"ip_proto": "tcp"}
+FLOWER: dict[str, tuple[str, Raw, object, object]] = {
+    "indev": ("all", {}, "v0", "v1"),
+    "dst_mac": ("all", {}, "02:00:00:00:00:01", "02:00:00:00:00:00/ff:ff:00:00:00:00"),
+    "src_mac": ("all", {}, "02:00:00:00:00:01", "02:00:00:00:00:02"),
+    "ip_proto": ("ip", {}, "udp", 99),
+    "src_ip": ("ip", {}, "10.0.0.1", "10.0.0.0/8"),
+    "dst_ip": ("ipv6", {}, "2001:db8::1", "2001:db8::/32"),
+    "src_port": ("ip", {"ip_proto": "udp"}, 80, "0x10/0xf0"),
+    "dst_port": ("ipv6", {"ip_proto": "sctp"}, 80, "1000-2000"),
+    "tcp_flags": ("ip", _TCP, "0x2/0x17", "0x10"),
+    "ip_tos": ("ip", {}, "0x10/0xfc", 8),
+    "ip_ttl": ("ipv6", {}, 64, "0x1/0x1"),
+    "ip_flags": ("ip", {}, "frag", "nofrag/firstfrag"),
+    "icmp_type": ("ip", {"ip_proto": "icmp"}, 8, 0),
+    "icmp_code": ("ipv6", {"ip_proto": "icmpv6", "icmp_type": 1}, 4, "0x1/0x3"),
+    "vlan_id": ("802.1q", {}, 100, 0),
+    "vlan_prio": ("802.1q", {}, 5, 6),
+    "vlan_ethtype": ("802.1q", {}, "ip", "ipv6"),
+    "cvlan_id": ("802.1ad", {"vlan_ethtype": "802.1q"}, 100, 200),
+    "cvlan_prio": ("802.1ad", {"vlan_ethtype": "802.1q"}, 1, 2),
+    "cvlan_ethtype": ("802.1ad", {"vlan_ethtype": "802.1q"}, "ip", "arp"),
+    "num_of_vlans": ("all", {}, 1, 2),
+    "arp_sip": ("arp", {}, "10.0.0.1", "10.0.0.0/24"),
+    "arp_tip": ("arp", {}, "10.0.0.1", "10.0.0.2"),
+    "arp_op": ("arp", {}, 1, 2),
+    "arp_sha": ("arp", {}, "02:00:00:00:00:01", "02:00:00:00:00:02"),
+    "arp_tha": ("arp", {}, "02:00:00:00:00:01", "02:00:00:00:00:02"),
+    "mpls_label": ("mpls_uc", {}, 100, 1048575),
+    "mpls_tc": ("mpls_uc", {}, 1, 2),
+    "mpls_bos": ("mpls_uc", {}, 1, 0),
+    "mpls_ttl": ("mpls_uc", {}, 64, 63),
+    "enc_key_id": ("ip", {}, 100, 200),
+    "enc_src_ip": ("ip", {}, "192.0.2.1", "192.0.2.0/24"),
+    "enc_dst_ip": ("ip", {}, "2001:db8::1", "2001:db8::2"),
+    "enc_src_port": ("ip", {}, 1000, 2000),
+    "enc_dst_port": ("ip", {}, 4789, 4790),
+    "enc_tos": ("ip", {}, "0x10", "0x20/0xf0"),
+    "enc_ttl": ("ip", {}, 64, 63),
+    "enc_flags": ("ip", {}, "+csum-df", "oam"),
+    "ct_state": ("ip", {}, "+trk+est", "+trk-new"),
+    "ct_zone": ("ip", {"ct_state": "+trk"}, 5, "0x1/0xf"),
+    "ct_mark": ("ip", {"ct_state": "+trk"}, "0x5/0xf", "0x6"),
+    "ct_label": ("ip", {"ct_state": "+trk"}, "0x5/0xf", "0x123456789abcdef0"),
+    "hash": ("all", {}, "0x5/0xf", "0x6"),
+    "pppoe_sid": ("ppp_ses", {}, 5, 6),
+    "ppp_proto": ("ppp_ses", {}, 33, 87),
+    "l2tpv3_sid": ("ip", {"ip_proto": "l2tp"}, 5, 6),
+    "spi": ("ip", {"ip_proto": "esp"}, "0x5", "0x6"),
+    "l2_miss": ("all", {}, True, False),
+}
+
+ACTION_CASES: dict[str, tuple[object, object]] = {
+    "gact": ("drop", "pass"),
+    "gact-trap": ("trap", "goto chain 5"),
+    "gact-more": ({"gact": {"control": "continue", "cookie": "0102ff"}}, {"gact": {"no_percpu": True}}),
+    "mirred": ({"mirred": {"egress": "redirect", "dev": "v2"}}, {"mirred": {"egress": "mirror", "dev": "v1"}}),
+    "mirred-ingress": (
+        {"mirred": {"ingress": "redirect", "dev": "v2"}},
+        {"mirred": {"ingress": "mirror", "dev": "v2"}},
+    ),
+    "vlan": ({"vlan": {"do": "push", "id": 5, "protocol": "802.1ad", "priority": 3}}, {"vlan": {"do": "pop"}}),
+    "vlan-eth": (
+        {"vlan": {"do": "push_eth", "dst_mac": "02:00:00:00:00:01", "src_mac": "02:00:00:00:00:02"}},
+        {"vlan": {"do": "modify", "id": 7}},
+    ),
+    "skbedit": ({"skbedit": {"priority": 0x10001, "mark": "0x5/0xf"}}, {"skbedit": {"queue_mapping": 1}}),
+    "skbedit-more": ({"skbedit": {"ptype": "host"}}, {"skbedit": {"inheritdsfield": True}}),
+    "police": (
+        {"police": {"rate": 125000, "burst": 10000, "control": "drop"}},
+        {"police": {"rate": 1250000000, "burst": 100000, "control": "drop", "conform": "pipe"}},
+    ),
+    "police-peak": (
+        {"police": {"rate": 125000, "burst": 10000, "peakrate": 250000, "mtu": 2000}},
+        {"police": {"pkts_rate": 1000, "pkts_burst": 100}},
+    ),
+    "pedit": ({"pedit": {"munge": {"ip ttl": 64, "ip src": "10.0.0.1"}}}, {"pedit": {"munge": {"ip ttl": "add 255"}}}),
+    "pedit-more": (
+        {"pedit": {"munge": {"eth dst": "02:00:00:00:00:01", "tcp dport": 80}}},
+        {"pedit": {"munge": {"ip6 dst": "2001:db8::1"}}},
+    ),
+    "tunnel_key": (
+        {"tunnel_key": {"do": "set", "id": 5, "src_ip": "192.0.2.1", "dst_ip": "192.0.2.2", "dst_port": 4789}},
+        {"tunnel_key": {"do": "unset"}},
+    ),
+    "tunnel_key-more": (
+        {
+            "tunnel_key": {
+                "do": "set",
+                "src_ip": "2001:db8::1",
+                "dst_ip": "2001:db8::2",
+                "tos": 8,
+                "ttl": 9,
+                "csum": False,
+                "nofrag": True,
+            }
+        },
+        {"tunnel_key": {"do": "set", "src_ip": "2001:db8::1", "dst_ip": "2001:db8::2", "csum": True}},
+    ),
+    "mpls": (
+        {"mpls": {"do": "push", "protocol": "mpls_uc", "label": 5, "tc": 1, "ttl": 9, "bos": 1}},
+        {"mpls": {"do": "dec_ttl"}},
+    ),
+    "mpls-pop": ({"mpls": {"do": "pop", "protocol": "ip"}}, {"mpls": {"do": "modify", "label": 7}}),
+    "ct": ({"ct": {"zone": 5}}, {"ct": {"commit": True, "zone": 5, "mark": "0x1/0xf", "label": "0x1/0xff"}}),
+    "ct-nat": (
+        {"ct": {"commit": True, "force": True, "nat_src": "192.0.2.1-192.0.2.9 port 1000-2000"}},
+        {"ct": {"commit": True, "nat_dst": "192.0.2.5"}},
+    ),
+    "ct-clear": ({"ct": {"clear": True}}, {"ct": {"nat": True, "zone": 0}}),
+    "nat": (
+        {"nat": {"direction": "ingress", "old": "10.0.0.0/24", "new": "192.0.2.0"}},
+        {"nat": {"direction": "egress", "old": "10.0.0.1/32", "new": "192.0.2.1"}},
+    ),
+    "csum": ({"csum": {"of": ["iph", "tcp"]}}, {"csum": {"of": ["udp", "icmp"]}}),
+    "sample": ({"sample": {"rate": 10, "group": 5, "trunc": 100}}, {"sample": {"rate": 20, "group": 5}}),
+    "connmark": ({"connmark": {"zone": 5}}, {"connmark": {}}),
+}
+
+_BPF = "4,40 0 0 12,21 0 1 2048,6 0 0 262144,6 0 0 0"
+CLASSIFIERS: dict[str, tuple[Object, Object]] = {
+    "matchall": (rule("matchall", {}, actions="drop"), rule("matchall", {}, actions="pass")),
+    "u32": (
+        rule("u32", {"match": {"ip dst": "10.0.0.0/8", "ip protocol": 6}}, protocol="ip", actions="drop"),
+        rule("u32", {"match": "0x0a000001/0xffffffff at 16"}, protocol="ip", classid="1:5"),
+    ),
+    "fw": (rule("fw", {"mark": "0x5"}, classid="1:5"), rule("fw", {"mark": "0x6/0xff"}, classid="1:5", actions="drop")),
+    "basic": (rule("basic", {}, actions="drop"), rule("basic", {}, classid="1:7")),
+    "bpf": (
+        rule("bpf", {"bytecode": _BPF}, actions="drop"),
+        rule("bpf", {"bytecode": "1,6 0 0 0"}, direct_action=True),
+    ),
+    "flow": (
+        rule("flow", {"keys": ["src", "dst"], "mode": "hash", "divisor": 256}),
+        rule("flow", {"keys": ["mark"], "mode": "map", "baseclass": "1:5"}),
+    ),
+    "flower-classid": (
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", classid="1:5"),
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", classid="1:6"),
+    ),
+    "flower-skip_hw": (
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", actions="drop", skip_hw=True),
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", actions="drop", skip_hw=False),
+    ),
+    "flower-protocol": (rule("flower", {}, protocol="ip"), rule("flower", {}, protocol="ipv6")),
+    "flower-kind": (rule("flower", {}, actions="drop"), rule("matchall", {}, actions="drop")),
+    "flower-chain": (
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", chain=5, actions="drop"),
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", chain=6, actions="drop"),
+    ),
+    "flower-pref": (
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", pref=1, actions="drop"),
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", pref=65535, actions="drop"),
+    ),
+    "flower-many-actions": (
+        rule(
+            "flower", {}, actions=[{"vlan": {"do": "push", "id": 5}}, {"mirred": {"egress": "redirect", "dev": "v2"}}]
+        ),
+        rule("flower", {}, actions=[{"skbedit": {"mark": 1}}, {"vlan": {"do": "push", "id": 5}}, "pass"]),
+    ),
+    "flower-egress": (
+        rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", parent="egress", actions="drop"),
+        rule("flower", {"dst_ip": "10.0.0.2"}, protocol="ip", parent="egress", actions="drop"),
+    ),
+}
+
+_MAP = [0, 1] * 8
+QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
+    "pfifo": {"limit": ({}, 100, 200)},
+    "bfifo": {"limit": ({}, 10000, 20000)},
+    "prio": {"bands": ({"priomap": [0, 1] * 8}, 3, 4), "priomap": ({}, _MAP, [1] * 16)},
+    "fq_codel": {
+        "limit": ({}, 1000, 2000),
+        "target": ({}, 6000, 8000),
+        "interval": ({}, 200000, 300000),
+        "ecn": ({}, False, True),
+        "flows": ({}, 512, 256),
+        "quantum": ({}, 1514, 2000),
+        "drop_batch": ({}, 32, 64),
+        "memory_limit": ({}, 1000000, 2000000),
+    },
+    "fq": {
+        "limit": ({}, 1000, 2000),
+        "flow_limit": ({}, 50, 60),
+        "quantum": ({}, 3000, 4000),
+        "initial_quantum": ({}, 15000, 16000),
+        "pacing": ({}, False, True),
+        "maxrate": ({}, 125000, 250000),
+        "buckets_log": ({}, 8, 9),
+        "refill_delay": ({}, 50000, 60000),
+        "orphan_mask": ({}, 511, 255),
+        "low_rate_threshold": ({}, 10000, 20000),
+        "timer_slack": ({}, 20000, 30000),
+        "horizon": ({}, 5000000, 6000000),
+        "horizon_drop": ({}, False, True),
+    },
+    "tbf": {
+        "rate": ({"burst": 10000, "limit": 20000}, 125000, 10_000_000_000),
+        "burst": ({"rate": 125000, "limit": 20000}, 10000, 15000),
+        "limit": ({"rate": 125000, "burst": 10000}, 20000, 30000),
+        "peakrate": ({"rate": 125000, "burst": 10000, "limit": 20000, "mtu": 2000}, 250000, 300000),
+        "mtu": ({"rate": 125000, "burst": 10000, "limit": 20000, "peakrate": 250000}, 2000, 3000),
+    },
+    "htb": {"default": ({}, 0x10, 0x20), "r2q": ({}, 10, 20), "direct_qlen": ({}, 100, 200)},
+    "hfsc": {"default": ({}, 0x10, 0x20)},
+    "sfq": {
+        "quantum": ({}, 2000, 3000),
+        "perturb": ({}, 10, 20),
+        "limit": ({}, 100, 110),
+        "divisor": ({}, 512, 1024),
+        "flows": ({}, 64, 100),
+        "depth": ({}, 50, 60),
+    },
+    "red": {
+        "limit": ({"min": 10000, "max": 30000}, 100000, 200000),
+        "min": ({"limit": 100000, "max": 30000}, 10000, 9000),
+        "max": ({"limit": 100000, "min": 5000}, 30000, 40000),
+        "probability": ({"limit": 100000, "min": 5000, "max": 30000}, 10, 20),
+        "ecn": ({"limit": 100000, "min": 5000, "max": 30000}, True, False),
+        "harddrop": ({"limit": 100000, "min": 5000, "max": 30000, "ecn": True}, True, False),
+        "adaptive": ({"limit": 100000, "min": 5000, "max": 30000}, True, False),
+        "avpkt": ({"limit": 100000, "min": 5000, "max": 30000}, 500, 500),
+        "burst": ({"limit": 100000, "min": 5000, "max": 30000}, 40, 40),
+    },
+    "netem": {
+        "limit": ({}, 500, 600),
+        "delay": ({}, 10000, 5_000_000),
+        "jitter": ({"delay": 10000}, 1000, 2000),
+        "loss": ({}, 5, 10),
+        "duplicate": ({}, 5, 10),
+        "gap": ({"delay": 1000, "reorder": 50}, 5, 6),
+        "reorder": ({"delay": 1000, "gap": 5}, 50, 60),
+        "corrupt": ({}, 5, 10),
+        "rate": ({}, 125000, 10_000_000_000),
+    },
+    "mqprio": {
+        "num_tc": ({"map": _MAP, "queues": [2, 0, 2, 2]}, 2, 2),
+        "map": ({"num_tc": 2, "queues": [2, 0, 2, 2]}, _MAP, [1, 0] * 8),
+        "queues": ({"num_tc": 2, "map": _MAP}, [2, 0, 2, 2], [1, 0, 3, 1]),
+        "hw": ({"num_tc": 2, "map": _MAP, "queues": [2, 0, 2, 2]}, False, False),
+    },
+}
+CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {
+    "htb": {
+        "rate": ({}, 125000, 10_000_000_000),
+        "ceil": ({"rate": 125000}, 250000, 300000),
+        "burst": ({"rate": 125000}, 10000, 20000),
+        "cburst": ({"rate": 125000, "ceil": 250000}, 10000, 20000),
+        "prio": ({"rate": 125000}, 1, 2),
+        "quantum": ({"rate": 125000}, 2000, 3000),
+    },
+    "hfsc": {
+        "rt": ({}, [125000, 1000, 250000], [0, 0, 250000]),
+        "ls": ({}, [125000, 1000, 250000], [0, 0, 250000]),
+        "ul": ({"ls": [0, 0, 125000]}, [125000, 1000, 250000], [0, 0, 250000]),
+    },
+}
+
+
+def qdisc(kind: str, said: Raw, *, parent: str = "root", handle: str = "1:") -> Object:
+    """A qdisc of v0, read as a file would be."""
+    rows = KINDS[kind].options
+    attrs = settled({name: rows[name].type.parse(value) for name, value in said.items()})
+    return Object("qdisc", ("v0", parent), {"kind": kind, "handle": handle, **attrs})
+
+
+def tclass(kind: str, said: Raw, classid: str = "1:10", parent: str = "1:") -> Object:
+    """A class of v0, read as a file would be."""
+    rows = KINDS[kind].classes
+    attrs = settled({name: rows[name].type.parse(value) for name, value in said.items()})
+    return Object("tclass", ("v0", classid), {"kind": kind, "parent": parent, **attrs})
+
+
+def _flower() -> Iterator[Case]:
+    for name, (protocol, base, first, second) in FLOWER.items():
+        rules = (rule("flower", {**base, name: value}, protocol=protocol, actions="drop") for value in (first, second))
+        yield Case(f"flower-{name}", *((CLSACT, one) for one in rules))
+
+
+def _actions() -> Iterator[Case]:
+    for name, (first, second) in ACTION_CASES.items():
+        hook = "egress" if name.startswith("skbedit") else "ingress"
+        match = {"src_ip": "10.0.0.1"}
+        rules = (rule("flower", match, protocol="ip", parent=hook, actions=one) for one in (first, second))
+        yield Case(f"action-{name}", *((CLSACT, one) for one in rules))
+
+
+def _qdiscs() -> Iterator[Case]:
+    for kind, options in QDISCS.items():
+        for name, (base, *values) in options.items():
+            yield Case(f"{kind}-{name}", *((qdisc(kind, {**base, name: value}),) for value in values))
+    for kind, options in CLASSES.items():
+        for name, (base, *values) in options.items():
+            root = qdisc(kind, {})
+            yield Case(f"{kind}-class-{name}", *((root, tclass(kind, {**base, name: value})) for value in values))
+    for kind in ("noqueue", "mq"):
+        yield Case(kind, (qdisc(kind, {}),), (qdisc("pfifo", {"limit": 5}),))
+    yield Case("ingress", (Object("qdisc", ("v0", "clsact"), {"kind": "ingress", "hooks": ("ingress",)}),))
+
+
+def _trees() -> Iterator[Case]:
+    """What hangs on each other, and what goes with what it hangs on."""
+    root, leaf = qdisc("htb", {"default": 0x10}), qdisc("fq_codel", {}, parent="1:10", handle="10:")
+    parent = tclass("htb", {"rate": 1000000}, "1:1", "1:")
+    child = tclass("htb", {"rate": 500000}, "1:10", "1:1")
+    into = rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", classid="1:10", parent="1:")
+    tree = (root, parent, child, leaf, into)
+    yield Case("tree", tree, (root, parent, child))
+    yield Case("tree-recreated", tree, (qdisc("htb", {"default": 0x20}), parent, child, leaf, into))
+    other = qdisc("hfsc", {})
+    yield Case("tree-replaced", tree, (other, tclass("hfsc", {"ls": [0, 0, 125000]}, "1:10", "1:")))
+    shared = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "hooks": ("ingress",), "ingress_block": 7})
+    in_block = rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", actions="drop")
+    in_block = in_block._replace(key=("block 7", "", *in_block.key[2:]))
+    yield Case("block", (shared, in_block), (shared,))
+    template = {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}
+    chain = Object(
+        "chain", ("v0", "ingress", 5), {"protocol": "ip", "flower": filters.RECORDS["flower"].parse(template)}
+    )
+    yield Case("chain", (CLSACT, chain), (CLSACT,))
+
+
+def _all() -> Iterator[Case]:
+    yield from _flower()
+    yield from _actions()
+    for name, pair in CLASSIFIERS.items():
+        yield Case(f"filter-{name}", *((CLSACT, one) for one in pair))
+    yield from _qdiscs()
+    yield from _trees()
+
+
+CASES = tuple(_all())
+DESCRIBED = {
+    *(("flower", name) for name in KEYS),
+    *(("action", kind) for kind in FIELDS),
+    *(("filter", kind) for kind in filters.MATCHES),
+    *(("qdisc", f"{kind.name}-{name}") for kind in KINDS.values() for name in kind.options),
+    *(("tclass", f"{kind.name}-{name}") for kind in KINDS.values() for name in kind.classes),
+}
+TRIED = {
+    *(("flower", name) for name in FLOWER),
+    *(("action", name.partition("-")[0]) for name in ACTION_CASES),
+    *(("filter", name.partition("-")[0]) for name in CLASSIFIERS),
+    *(("qdisc", f"{kind}-{name}") for kind, options in QDISCS.items() for name in options),
+    *(("tclass", f"{kind}-{name}") for kind, options in CLASSES.items() for name in options),
+}

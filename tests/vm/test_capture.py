@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a host has, as configuration: no difference on that host, and the same text from an empty one."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.paths import Paths
+from netgroupd.plan import present
+from tests.engine.universe import UNIVERSE
+
+MANY = """
+groups: {tenants: {mtu: 9000, up: true}}
+links:
+  lo: {up: true, addresses: ["192.168.2.[0-254]/32"]}
+  swp[1-6]: {kind: dummy, up: true, mtu: 9216}
+  br[v=1-30]: {kind: bridge, ports: "swp[1-6].{v}", group: tenants, stp: true, addresses: ["10.0.{v}.1/24"]}
+  mv[v=1-10]: {kind: macvlan, link: swp1, mac: "{02:00:00:00:01:00 + v}", mode: private}
+  vx[v=1-5]: {kind: vxlan, id: "{v+100}", local: 192.0.2.1, remote: 192.0.2.2, dstport: 4789}
+  ve1: {kind: veth, peer: ve2, up: true, vlans: ["[10-20]", {vid: 30, untagged: true}]}
+  fb: {kind: bridge, vlan_filtering: true, ports: ve1, up: true, vlans: ["[10-20]"]}
+routes:
+  - {to: "10.[a=50-99].0.0/16", via: 10.0.1.2}
+  - {to: 10.8.0.0/16, nexthops: [{via: 10.0.1.3}, {via: 10.0.2.3, weight: 2}]}
+neighbours:
+  - {dev: "br[v=1-5]", ip: "10.0.{v}.9", lladdr: "{02:00:00:00:02:00 + v}"}
+fdb:
+  - {dev: vx1, mac: "02:00:00:00:03:01", where: self, dst: 192.0.2.9}
+"""
+CASES = {"many": MANY, **UNIVERSE}
+
+
+@pytest.fixture
+def engine_in(tmp_path: Path) -> Iterator[Callable[[str, str], Engine]]:
+    """An engine in a namespace that exists only for this test, with a configuration."""
+    made: set[str] = set()
+
+    def engine(netns: str, text: str) -> Engine:
+        if netns not in made:
+            subprocess.run(["ip", "netns", "add", netns], check=True)
+            made.add(netns)
+        config = tmp_path / netns
+        config.mkdir(exist_ok=True)
+        (config / "all.yaml").write_text(text)
+        return Engine(Paths((config,), tmp_path / "state", tmp_path / "group"), netns=netns)
+
+    yield engine
+    for netns in made:
+        subprocess.run(["ip", "netns", "del", netns], check=True)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_captured_text_means_what_the_host_has(engine_in: Callable[[str, str], Engine], name: str) -> None:
+    engine_in("here", CASES[name]).apply()
+    text = engine_in("here", CASES[name]).capture()
+    assert present.text(engine_in("here", text).diff()) == "no differences"
+    engine_in("there", text).apply()
+    assert engine_in("there", text).capture() == text
+
+
+def test_thousands_are_few_lines(engine_in: Callable[[str, str], Engine]) -> None:
+    engine_in("here", MANY).apply()
+    text = engine_in("here", MANY).capture()
+    assert "  swp[1-6].[a=1-30]:" in text
+    assert '"192.168.2.[0-254]/32"' in text
+    assert len(text.splitlines()) < 80

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The universe of the fake kernel on the real one: every pair of configurations, there and back after a refusal."""
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
+
+import pytest
+
+from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.errors import KernelError, Refusal
+from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.model.state import State
+from netgroupd.plan import present
+from netgroupd.plan.step import AnyStep
+from tests.engine.universe import UNIVERSE, state_of
+
+MINE = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
+# What a driver reports of its carrier depends on how long ago it came up.
+PASSING = frozenset({"carrier"})
+
+
+class Stumbling(Kernel):
+    """The real kernel, but for one step that it is told to refuse."""
+
+    stumbles_at = -1
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:  # type: ignore[override]
+        at, self.stumbles_at = self.stumbles_at, self.stumbles_at - len(steps)
+        if not 0 <= at < len(steps):
+            return super().apply(steps, progress)
+        self.stumbles_at = -1
+        refused = super().apply(steps[:at], progress)
+        return refused or (Refused(steps[at], Refusal("a step", 12, "Cannot allocate memory")),)
+
+
+@pytest.fixture
+def kernel() -> Iterator[Stumbling]:
+    subprocess.run(["ip", "netns", "add", "engine"], check=True)
+    try:
+        with Stumbling("engine") as kernel:
+            yield kernel
+    finally:
+        subprocess.run(["ip", "netns", "del", "engine"], check=True)
+
+
+def become(kernel: Kernel, goal: State) -> int:
+    """Bring ``goal`` about; how many steps that took."""
+    plan = plan_for(kernel, goal, look(kernel, goal, MINE), MINE)
+    converge(kernel, plan, goal, MINE)
+    return len(plan.steps)
+
+
+def there(kernel: Kernel, goal: State) -> dict[tuple[str, object], object]:
+    return {
+        (obj.cls, obj.key): {name: value for name, value in obj.attrs.items() if name not in PASSING}
+        for obj in look(kernel, goal, MINE)
+    }
+
+
+@pytest.mark.parametrize("old", UNIVERSE)
+def test_every_configuration_follows_every_other_one(kernel: Stumbling, old: str) -> None:
+    for new in UNIVERSE:
+        if new == old:
+            continue
+        become(kernel, state_of(UNIVERSE[old]))
+        goal = state_of(UNIVERSE[new])
+        become(kernel, goal)
+        left = plan_for(kernel, goal, look(kernel, goal, MINE), MINE)
+        assert not left.steps, f"{old} to {new}: {present.text(left)}"
+    become(kernel, State())
+
+
+@pytest.mark.parametrize(("old", "new"), [*permutations(UNIVERSE, 2)])
+def test_a_refusal_half_way_leaves_the_kernel_as_it_was(kernel: Stumbling, old: str, new: str) -> None:
+    become(kernel, state_of(UNIVERSE[old]))
+    goal = state_of(UNIVERSE[new])
+    actual = look(kernel, goal, MINE)
+    before = there(kernel, goal)
+    plan = plan_for(kernel, goal, actual, MINE)
+    snapshot = Snapshot.of(plan, actual)
+    kernel.stumbles_at = len(plan.steps) // 2
+    with pytest.raises(KernelError):
+        converge(kernel, plan, goal, MINE)
+    put_back(kernel, snapshot, MINE)
+    assert there(kernel, goal) == before

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Batches, refusals and dumps on a real kernel, with others changing the same links."""
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netgroupd.errors import UsageError
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.message import SEQUENCE, request, text
+from netgroupd.kernel.request import EVERYTHING, Selection
+from netgroupd.kernel.socket import Answer, Socket
+from netgroupd.model.state import Object
+from netgroupd.plan.step import GroupStep, Op, Step
+
+GROUP = 77
+
+
+def make(name: str, **attrs: object) -> Step:
+    link = Object("link", (name,), {"kind": "dummy", "group": GROUP, **attrs})  # type: ignore[dict-item]
+    return Step(Op.CREATE, None, link, link.attrs)
+
+
+@pytest.fixture
+def kernel() -> Iterator[Kernel]:
+    with Kernel() as opened:
+        opened.dump(EVERYTHING)
+        yield opened
+
+
+def names(kernel: Kernel) -> set[str]:
+    return {link.name for link in kernel.dump(Selection(groups=frozenset({GROUP}))).of("link").values()}
+
+
+def test_refusal_is_matched_to_its_step_in_the_middle_of_a_batch(kernel: Kernel) -> None:
+    steps = [make(f"d{number}") for number in range(200)]
+    steps[100] = make("d100", kind="vxlan", id=1 << 25)
+    (refused,) = kernel.apply(steps)
+    assert refused.step is steps[100]
+    assert str(refused.refusal) == "create link d100: VXLAN ID must be lower than 16777216 (id)"
+    assert names(kernel) == {step.object.name for step in steps} - {"d100"}
+
+
+def test_nothing_is_sent_behind_the_batch_with_a_refusal(kernel: Kernel) -> None:
+    steps = [make("lo"), *(make(f"d{number}") for number in range(1000))]
+    (refused,) = kernel.apply(steps)
+    assert refused.step is steps[0]
+    assert 0 < len(names(kernel)) < 400
+
+
+def test_step_that_refers_to_no_link_is_refused_and_those_before_it_are_done(kernel: Kernel) -> None:
+    (refused,) = kernel.apply([make("d0"), make("v", kind="vlan", link="gone", id=1), make("d1")])
+    assert str(refused.refusal) == "create link v: there is no link 'gone'"
+    assert names(kernel) == {"d0"}
+
+
+def test_progress_counts_every_step_once(kernel: Kernel) -> None:
+    heard: list[int] = []
+    kernel.apply([make(f"d{number}") for number in range(600)], heard.append)
+    assert sum(heard) == 600
+    assert len(heard) > 1
+
+
+def test_few_system_calls_make_many_links(kernel: Kernel) -> None:
+    before = kernel.counters.syscalls
+    kernel.apply([make(f"d{number}") for number in range(512)])
+    assert kernel.counters.syscalls - before <= 6
+
+
+def test_group_is_deleted_by_one_message(kernel: Kernel) -> None:
+    kernel.apply([make(f"d{number}") for number in range(50)])
+    before = kernel.counters.messages
+    assert kernel.apply([GroupStep(Op.DELETE, GROUP, {}, ())]) == ()
+    assert kernel.counters.messages - before == 1
+    assert names(kernel) == set()
+
+
+def test_answers_that_are_lost_do_not_hold_up_the_end() -> None:
+    with Socket(buffer=2048) as socket:
+        wrong = request(16, 0x600, bytes(16), text(3, "lo"))
+        packet = bytearray(wrong * 60)
+        for number in range(60):
+            SEQUENCE.pack_into(packet, number * len(wrong) + 8, 1000 + number)
+        socket.send(packet, 60)
+        answers = list(socket.answers(socket.barrier()))
+        assert 0 < len(answers) < 60
+        assert socket.ask(wrong)[0].errno
+
+
+def test_answer_to_a_later_request_is_not_taken_for_an_earlier_one() -> None:
+    with Socket() as socket:
+        assert socket.ask(request(16, 0x600, bytes(16), text(3, "lo")))[0].errno
+        assert socket.ask(request(18, 0, b"\0\0\0\0\1\0\0\0" + bytes(8)))[0] == Answer(3, 0, "")
+
+
+def test_dumps_are_whole_while_another_program_makes_and_removes_links(kernel: Kernel) -> None:
+    kernel.apply([make(f"d{number}") for number in range(300)])
+    stop = threading.Event()
+
+    def disturb() -> None:
+        with Kernel() as other:
+            while not stop.is_set():
+                other.apply([make("flicker", group=1)])
+                other.apply([GroupStep(Op.DELETE, 1, {}, ())])
+
+    disturber = threading.Thread(target=disturb)
+    disturber.start()
+    try:
+        seen = [names(kernel) for _ in range(3)]
+    finally:
+        stop.set()
+        disturber.join()
+    assert seen == [{f"d{number}" for number in range(300)}] * 3
+
+
+def test_kernel_of_another_namespace_leaves_the_caller_where_it_is() -> None:
+    here = Path("/proc/thread-self/ns/net").stat().st_ino
+    subprocess.run(["ip", "netns", "add", "there"], check=True)
+    try:
+        with Kernel("there") as there, Kernel() as home:
+            assert there.apply([make("over-there")]) == ()
+            assert there.dump(EVERYTHING).link("over-there")
+            assert not home.dump(EVERYTHING).link("over-there")
+    finally:
+        subprocess.run(["ip", "netns", "del", "there"], check=True)
+    assert Path("/proc/thread-self/ns/net").stat().st_ino == here
+
+
+def test_namespace_that_is_not_there_is_the_users_mistake() -> None:
+    with pytest.raises(UsageError, match="no network namespace 'nowhere'"):
+        Kernel("nowhere")

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What link messages leave out on request on the patched kernel."""
+
+import errno
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.vm.kernel_netlink import (
+    AF_SPEC,
+    DELLINK,
+    DUMP,
+    EXT_MASK,
+    GETADDR,
+    GETLINK,
+    GROUP,
+    IFA_GROUP,
+    IFA_GROUP_MASK,
+    IFA_LOCAL,
+    IFA_MASTER,
+    IFNAME,
+    MASTER,
+    NEWADDR,
+    NEWLINK,
+    STATS,
+    STATS64,
+    Netlink,
+    attr,
+    parse,
+    split,
+)
+
+pytestmark = pytest.mark.vm("patched")
+SKIP_LINK_STATS, SKIP_AF_SPEC, SKIP_DEVCONF, SKIP_STATS = 1 << 31, 1 << 30, 1 << 29, 1 << 3
+AF_INET, AF_INET6, INET6_CONF = 2, 10, 2
+LINK_BRIEF = 64
+
+
+@pytest.fixture
+def nl() -> Iterator[Netlink]:
+    """A socket in the test's network namespace."""
+    with Netlink() as opened:
+        yield opened
+
+
+def families(attrs: dict[int, bytes]) -> dict[int, dict[int, bytes]]:
+    """What IFLA_AF_SPEC has for each family."""
+    return {family: parse(value) for family, value in parse(attrs[AF_SPEC]).items()}
+
+
+def test_statistics_are_left_out_on_request(nl: Netlink) -> None:
+    attrs = nl.get(1, attr(EXT_MASK, SKIP_LINK_STATS))
+    assert not {STATS, STATS64} & set(attrs)
+    assert AF_SPEC in attrs
+
+
+def test_af_spec_is_left_out_on_request(nl: Netlink) -> None:
+    attrs = nl.get(1, attr(EXT_MASK, SKIP_AF_SPEC))
+    assert AF_SPEC not in attrs
+    assert {STATS, STATS64} <= set(attrs)
+
+
+def test_devconf_alone_is_left_out_on_request(nl: Netlink) -> None:
+    full = families(nl.get(1))
+    lean = families(nl.get(1, attr(EXT_MASK, SKIP_DEVCONF)))
+    assert AF_INET in full
+    assert AF_INET not in lean
+    assert set(full[AF_INET6]) - set(lean[AF_INET6]) == {INET6_CONF}
+
+
+def test_dump_without_either_is_a_quarter_of_the_size(nl: Netlink) -> None:
+    index = nl.add_link("d0", "dummy")
+    lean = SKIP_LINK_STATS | SKIP_AF_SPEC | SKIP_DEVCONF | SKIP_STATS
+    sizes = [
+        next(16 + len(one.body) for one in nl.link(GETLINK, *attrs, flags=0x300).messages if one.body[4] == index)
+        for attrs in ((), (attr(EXT_MASK, lean),))
+    ]
+    assert sizes[1] * 4 < sizes[0]
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_addresses_are_dumped_by_group_and_by_master(nl: Netlink, family: socket.AddressFamily) -> None:
+    bridge = nl.add_link("br9", "bridge")
+    first = nl.add_link("d0", "dummy", attr(GROUP, 5), attr(MASTER, bridge))
+    second = nl.add_link("d1", "dummy", attr(GROUP, 6))
+    local = {socket.AF_INET: b"\x0a\0\0\1", socket.AF_INET6: b"\xfd" + bytes(14) + b"\1"}[family]
+    for index in (first, second):
+        assert nl.address(NEWADDR, family, 24, attr(IFA_LOCAL, local), index=index).error == 0
+
+    def links_with(*attrs: bytes) -> list[int]:
+        return [index for index, _ in nl.addresses(family, *attrs)]
+
+    assert links_with() == [first, second]
+    assert links_with(attr(IFA_GROUP, 5)) == [first]
+    assert links_with(attr(IFA_GROUP, 4), attr(IFA_GROUP_MASK, 4)) == [first, second]
+    assert links_with(attr(IFA_MASTER, bridge)) == [first]
+    assert links_with(attr(IFA_MASTER, 0xFFFFFFFF)) == [second]
+    assert links_with(attr(IFA_GROUP, 6), attr(IFA_MASTER, bridge)) == []
+    assert links_with(attr(IFA_GROUP, 0x7FFFFFF0)) == []
+
+
+def test_address_dump_with_a_mask_alone_is_refused(nl: Netlink) -> None:
+    reply = nl.address(GETADDR, socket.AF_INET, 0, attr(IFA_GROUP_MASK, 5), flags=DUMP)
+    assert (reply.error, reply.text) == (errno.EINVAL, "Group mask without a group")
+
+
+def test_brief_group_hears_of_links_without_their_statistics(nl: Netlink) -> None:
+    with Netlink(LINK_BRIEF) as listener:
+        index = nl.add_link("d0", "dummy")
+        nl.link(DELLINK, index=index)
+        heard = [one for _ in range(2) for one in split(listener.socket.recv(1 << 16))]
+    assert [one.type for one in heard] == [NEWLINK, DELLINK]
+    for one in heard:
+        attrs = one.attrs(16)
+        assert attrs[IFNAME] == b"d0\0"
+        assert not {STATS, STATS64, AF_SPEC} & set(attrs)
+
+
+def test_full_group_hears_what_it_always_heard(nl: Netlink) -> None:
+    with Netlink(1) as listener:
+        nl.add_link("d0", "dummy")
+        attrs = next(split(listener.socket.recv(1 << 16))).attrs(16)
+    assert {STATS, STATS64, AF_SPEC} <= set(attrs)
+
+
+def test_icmpv6_counters_of_a_silent_link_are_zero(nl: Netlink) -> None:
+    nl.add_link("d0", "dummy")
+    rows = Path("/proc/thread-self/net/dev_snmp6/d0").read_text(encoding="ascii").splitlines()
+    counters = dict(row.split() for row in rows)
+    assert counters["Icmp6OutMLDv2Reports"] == "0"
+    assert not any(name.startswith("Icmp6OutType") for name in counters)
+
+
+def test_icmpv6_counters_of_a_link_that_comes_up_count(nl: Netlink) -> None:
+    index = nl.add_link("d0", "dummy")
+    assert nl.link(NEWLINK, index=index, up=True).error == 0
+    path = Path("/proc/thread-self/net/dev_snmp6/d0")
+    while "Icmp6OutType" not in path.read_text(encoding="ascii"):
+        pass

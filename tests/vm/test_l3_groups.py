@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Addresses of all members of a group by one message, on the kernel that can."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Object
+from netgroupd.plan.step import GroupStep, Op, Step
+
+pytestmark = pytest.mark.vm("patched")
+_GROUP = 77
+_SELECTION = Selection(classes=frozenset({"address"}))
+
+
+@pytest.fixture
+def kernel() -> Iterator[Kernel]:
+    """Four links, three of them in the group."""
+    for number in range(4):
+        group = str(_GROUP if number < 3 else 0)
+        subprocess.run(["ip", "link", "add", f"dum{number}", "group", group, "type", "dummy"], check=True)
+    with Kernel() as opened:
+        opened.dump(Selection(everything=True))
+        yield opened
+
+
+def _steps(op: Op, addresses: list[str]) -> GroupStep:
+    objects = [Object("address", (f"dum{number}", address, None), {}) for number, address in enumerate(addresses)]
+    before = op is Op.DELETE
+    singles = tuple(Step(op, obj if before else None, None if before else obj) for obj in objects)
+    return GroupStep(op, _GROUP, {}, singles)
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        pytest.param(["10.0.0.1/24", "10.0.1.1/24", "10.0.2.1/24"], id="ipv4_by_network"),
+        pytest.param(["10.0.0.1/32", "10.0.0.2/32", "10.0.0.3/32"], id="ipv4_by_one"),
+        pytest.param(["10.0.0.1/24"] * 3, id="all_the_same"),
+        pytest.param(["2001:db8::1/64", "2001:db8:0:1::1/64", "2001:db8:0:2::1/64"], id="ipv6_by_network"),
+    ],
+)
+def test_members_get_their_addresses_by_one_message(kernel: Kernel, addresses: list[str]) -> None:
+    sent = kernel.counters.messages
+    assert kernel.apply([_steps(Op.CREATE, addresses)]) == ()
+    assert kernel.counters.messages == sent + 1
+    found = kernel.dump(_SELECTION).of("address")
+    assert sorted(str(key[:2]) for key in found) == sorted(
+        str((f"dum{number}", address)) for number, address in enumerate(addresses)
+    )
+    assert kernel.apply([_steps(Op.DELETE, addresses)]) == ()
+    assert not kernel.dump(_SELECTION).of("address")

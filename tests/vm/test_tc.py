@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every key, action, option and kind of traffic control on a real kernel: made, changed, taken away."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Object, State
+from netgroupd.plan.diff import diff
+from netgroupd.plan.hooks import ON_QDISCS, hooks_of
+from netgroupd.plan.link import Owned
+from netgroupd.plan.order import order
+from netgroupd.plan.step import Op, Step
+from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, rule
+
+
+@pytest.fixture
+def kernel() -> Iterator[Kernel]:
+    """The kernel with the links that the cases are about."""
+    subprocess.run(["ip", "-batch", "-"], input="\n".join(SETUP), text=True, check=True)
+    with Kernel() as opened:
+        yield opened
+
+
+def _pending(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> list[Step]:
+    """What the pipeline would do to have ``wanted`` and nothing else where ``had`` was."""
+    links = kernel.dump(Selection(everything=True))
+    hooks = hooks_of(State(wanted)) | hooks_of(State(had))
+    actual = kernel.dump(Selection(classes=ON_QDISCS, hooks=hooks))
+    actual.classes.update(links.classes)
+    desired = State((*links, *wanted))
+    stages = order(diff(desired, actual, Owned()), desired, actual)
+    return [step for stage in stages for step in stage.steps]
+
+
+def _reach(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> list[Step]:
+    """Make it so, and make sure of it."""
+    steps = _pending(kernel, wanted, had)
+    refused = kernel.apply(steps)
+    assert not refused, [str(one.refusal) for one in refused]
+    assert _pending(kernel, wanted, had) == []
+    return steps
+
+
+def test_everything_described_has_a_case() -> None:
+    assert not DESCRIBED - TRIED
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_case_is_set_changed_and_taken_away(kernel: Kernel, case: Case) -> None:
+    _reach(kernel, case.first, ())
+    _reach(kernel, case.second, case.first)
+    _reach(kernel, (), (*case.first, *case.second))
+    everything = kernel.dump(Selection(classes=ON_QDISCS, everything=True))
+    assert [str(obj) for obj in everything] == []
+
+
+def _address(number: int) -> Object:
+    return rule("flower", {"dst_ip": f"10.0.{number // 256}.{number % 256}"}, protocol="ip", actions="drop")
+
+
+def test_one_rule_between_others_is_one_message(kernel: Kernel) -> None:
+    rules = tuple(_address(number) for number in range(300))
+    _reach(kernel, (CLSACT, *rules[:150], *rules[151:]), ())
+    steps = _reach(kernel, (CLSACT, *rules), (CLSACT,))
+    assert [(step.op, step.object.key) for step in steps] == [(Op.CREATE, rules[150].key)]
+
+
+def test_rule_of_another_hook_is_left_alone(kernel: Kernel) -> None:
+    subprocess.run(["tc", "qdisc", "add", "dev", "v0", "clsact"], check=True)
+    subprocess.run(["tc", "filter", "add", "dev", "v0", "egress", "matchall", "action", "drop"], check=True)
+    mine = CLSACT._replace(attrs={"kind": "clsact", "hooks": ("ingress",)})
+    _reach(kernel, (mine, _address(1)), ())
+    _reach(kernel, (), (mine, _address(1)))
+    shown = subprocess.run(["tc", "filter", "show", "dev", "v0", "egress"], capture_output=True, text=True, check=True)
+    assert "matchall" in shown.stdout
+
+
+def test_refused_rule_among_many_is_named(kernel: Kernel) -> None:
+    good = [_address(number) for number in range(100)]
+    steps = [Step(Op.CREATE, None, obj, obj.attrs) for obj in (CLSACT, *good[:50], good[7], *good[50:])]
+    refused = kernel.apply(steps)
+    assert [(one.step, one.refusal.sentence) for one in refused] == [(steps[51], "File exists")]
+    assert kernel.dump(Selection(classes=ON_QDISCS, hooks=hooks_of(State(good)))).of("filter").keys() >= {
+        obj.key for obj in good
+    }

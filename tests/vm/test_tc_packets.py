@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules see real packets: what is sent into a veth pair comes out at a third link only if the rules say so."""
+
+import socket
+import struct
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.model.state import Object
+from netgroupd.plan.step import Op, Step
+from tests.vm.tc_cases import CLSACT, SETUP, rule
+
+_MARK = b"seen-by-the-rules"
+_SOL_PACKET, _PACKET_AUXDATA = 263, 8
+_ETH_P_ALL = 3
+_OUT = {"mirred": {"egress": "redirect", "dev": "v2"}}
+_DST, _SRC = bytes.fromhex("020000000001"), bytes.fromhex("020000000002")
+
+
+class Wire:
+    """The far end of the pair, and the link where redirected packets come out."""
+
+    def __init__(self) -> None:
+        self.far = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.far.bind(("v1", 0))
+        self.out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
+        self.out.bind(("v2", _ETH_P_ALL))
+        self.out.settimeout(5)
+
+    def send(self, *frames: bytes) -> None:
+        """Send frames towards the rules."""
+        for frame in frames:
+            self.far.send(frame)
+
+    def came_out(self) -> bytes:
+        """The next of our frames that comes out, without its tag in the kernel's hands."""
+        while True:
+            frame = self.out.recv(2048)
+            if _MARK in frame:
+                return frame
+
+    def rest(self) -> Iterator[bytes]:
+        """Whatever still comes out within a second of the one before."""
+        self.out.settimeout(1)
+        try:
+            while True:
+                yield self.came_out()
+        except TimeoutError:
+            return
+
+    def close(self) -> None:
+        """Leave the links alone."""
+        self.far.close()
+        self.out.close()
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    """A veth pair whose near end is v0, and the dummy v2."""
+    subprocess.run(["ip", "-batch", "-"], input="\n".join(SETUP), text=True, check=True)
+    opened = Wire()
+    yield opened
+    opened.close()
+
+
+def _apply(*rules: Object) -> None:
+    with Kernel() as kernel:
+        refused = kernel.apply([Step(Op.CREATE, None, obj, obj.attrs) for obj in (CLSACT, *rules)])
+        assert not refused, [str(one.refusal) for one in refused]
+
+
+def _sum(header: bytes) -> int:
+    total: int = sum(struct.unpack(f">{len(header) // 2}H", header))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xFFFF
+
+
+def eth(payload: bytes, kind: int, *, dst: bytes = _DST, src: bytes = _SRC) -> bytes:
+    """An Ethernet frame."""
+    return dst + src + struct.pack(">H", kind) + payload
+
+
+def ip4(payload: bytes, proto: int = 17, *, src: str = "10.0.0.1", dst: str = "10.0.0.2", **said: int) -> bytes:
+    """An IPv4 packet in a frame."""
+    length, frag, ttl, tos = 20 + len(payload), said.get("frag", 0), said.get("ttl", 64), said.get("tos", 0)
+    ends = socket.inet_aton(src) + socket.inet_aton(dst)
+    header = struct.pack(">BBHHHBBH", 0x45, tos, length, 1, frag, ttl, proto, 0) + ends
+    header = header[:10] + struct.pack(">H", _sum(header)) + header[12:]
+    return eth(header + payload, 0x0800)
+
+
+def ip6(payload: bytes, proto: int = 17, *, src: str = "2001:db8::1", dst: str = "2001:db8::2") -> bytes:
+    """An IPv6 packet in a frame."""
+    header = struct.pack(">IHBB", 6 << 28, len(payload), proto, 64)
+    return eth(
+        header + socket.inet_pton(socket.AF_INET6, src) + socket.inet_pton(socket.AF_INET6, dst) + payload, 0x86DD
+    )
+
+
+def udp(sport: int = 1000, dport: int = 2000) -> bytes:
+    """A UDP datagram that bears the mark."""
+    return struct.pack(">HHHH", sport, dport, 8 + len(_MARK), 0) + _MARK
+
+
+def tcp(dport: int = 80, flags: int = 2) -> bytes:
+    """A TCP segment that bears the mark."""
+    return struct.pack(">HHIIBBHHH", 1000, dport, 0, 0, 0x50, flags, 1000, 0, 0) + _MARK
+
+
+def icmp(kind: int, code: int = 0) -> bytes:
+    """An ICMP message that bears the mark."""
+    return struct.pack(">BBHI", kind, code, 0, 0) + _MARK
+
+
+def tagged(vid: int, prio: int = 0) -> bytes:
+    """An IPv4 packet with an 802.1Q tag."""
+    frame = ip4(udp())
+    return frame[:12] + struct.pack(">HH", 0x8100, prio << 13 | vid) + frame[12:]
+
+
+def arp(op: int, sip: str) -> bytes:
+    """An ARP message that bears the mark."""
+    head = struct.pack(">HHBBH", 1, 0x0800, 6, 4, op)
+    return eth(head + _SRC + socket.inet_aton(sip) + _DST + socket.inet_aton("10.0.0.2") + _MARK, 0x0806)
+
+
+def mpls(label: int) -> bytes:
+    """A labelled packet that bears the mark."""
+    return eth(struct.pack(">I", label << 12 | 0x100 | 64) + _MARK, 0x8847)
+
+
+def other(payload: bytes, **ends: bytes) -> bytes:
+    """An IPv4 packet between other MACs."""
+    frame = ip4(payload)
+    return ends.get("dst", _DST) + ends.get("src", _SRC) + frame[12:]
+
+
+_AWAY = bytes.fromhex("020000000099")
+FLOWER = [
+    ("dst_mac", "all", {"dst_mac": "02:00:00:00:00:01"}, other(udp()), other(udp(), dst=_AWAY)),
+    (
+        "src_mac-masked",
+        "all",
+        {"src_mac": "02:00:00:00:00:02/ff:ff:ff:ff:ff:ff"},
+        other(udp()),
+        other(udp(), src=_AWAY),
+    ),
+    ("protocol", "ip", {}, ip4(udp()), ip6(udp())),
+    ("ip_proto", "ip", {"ip_proto": "tcp"}, ip4(tcp(), 6), ip4(udp())),
+    ("src_ip", "ip", {"src_ip": "10.1.0.0/16"}, ip4(udp(), src="10.1.2.3"), ip4(udp(), src="10.2.2.3")),
+    ("dst_ip", "ip", {"dst_ip": "10.1.2.3"}, ip4(udp(), dst="10.1.2.3"), ip4(udp(), dst="10.1.2.4")),
+    ("dst_ip-ipv6", "ipv6", {"dst_ip": "2001:db8::/64"}, ip6(udp()), ip6(udp(), dst="2001:db9::2")),
+    ("src_port", "ip", {"ip_proto": "udp", "src_port": 1000}, ip4(udp()), ip4(udp(1001))),
+    ("dst_port-span", "ip", {"ip_proto": "udp", "dst_port": "100-200"}, ip4(udp(1, 150)), ip4(udp(1, 201))),
+    ("dst_port-masked", "ip", {"ip_proto": "udp", "dst_port": "0x10/0xf0"}, ip4(udp(1, 0x1F)), ip4(udp(1, 0x20))),
+    ("tcp_flags", "ip", {"ip_proto": "tcp", "tcp_flags": "0x2/0x12"}, ip4(tcp(), 6), ip4(tcp(flags=0x12), 6)),
+    ("ip_tos", "ip", {"ip_tos": "0x10/0xfc"}, ip4(udp(), tos=0x10), ip4(udp(), tos=0x20)),
+    ("ip_ttl", "ip", {"ip_ttl": 9}, ip4(udp(), ttl=9), ip4(udp(), ttl=10)),
+    ("ip_flags", "ip", {"ip_flags": "frag"}, ip4(udp(), frag=0x2000), ip4(udp())),
+    ("icmp_type", "ip", {"ip_proto": "icmp", "icmp_type": 8}, ip4(icmp(8), 1), ip4(icmp(0), 1)),
+    ("icmpv6_type", "ipv6", {"ip_proto": "icmpv6", "icmp_type": 1}, ip6(icmp(1), 58), ip6(icmp(2), 58)),
+    ("vlan_id", "802.1q", {"vlan_id": 100}, tagged(100), tagged(101)),
+    ("vlan_prio", "802.1q", {"vlan_prio": 5}, tagged(1, 5), tagged(1, 4)),
+    ("vlan_ethtype", "802.1q", {"vlan_ethtype": "ip", "dst_ip": "10.0.0.2"}, tagged(1), ip4(udp())),
+    ("num_of_vlans", "all", {"num_of_vlans": 1}, tagged(1), ip4(udp())),
+    ("arp_sip", "arp", {"arp_sip": "10.0.0.1"}, arp(1, "10.0.0.1"), arp(1, "10.0.0.9")),
+    ("arp_op", "arp", {"arp_op": 2}, arp(2, "10.0.0.1"), arp(1, "10.0.0.1")),
+    ("mpls_label", "mpls_uc", {"mpls_label": 100}, mpls(100), mpls(101)),
+    ("indev", "all", {"indev": "v0"}, ip4(udp()), b""),
+]
+
+
+@pytest.mark.parametrize(("name", "protocol", "match", "fits", "does_not"), FLOWER, ids=[row[0] for row in FLOWER])
+def test_flower_key_lets_its_packets_through(
+    wire: Wire, name: str, protocol: str, match: dict[str, object], fits: bytes, does_not: bytes
+) -> None:
+    _apply(rule("flower", match, protocol=protocol, actions=_OUT))
+    wire.send(*(frame for frame in (does_not, fits) if frame))
+    assert wire.came_out()[-40:] == fits[-40:], name
+
+
+_BPF_UDP = "6,40 0 0 12,21 0 3 2048,48 0 0 23,21 0 1 17,6 0 0 4294967295,6 0 0 0"
+CLASSIFIERS = [
+    ("u32", rule("u32", {"match": {"ip dst": "10.1.0.0/16"}}, protocol="ip", actions=_OUT)),
+    ("u32-protocol", rule("u32", {"match": {"ip protocol": 6}}, protocol="ip", actions=_OUT)),
+    ("bpf", rule("bpf", {"bytecode": _BPF_UDP.replace(" 17,", " 6,")}, actions=_OUT)),
+]
+
+
+@pytest.mark.parametrize(("name", "one"), CLASSIFIERS, ids=[row[0] for row in CLASSIFIERS])
+def test_classifier_lets_its_packets_through(wire: Wire, name: str, one: Object) -> None:
+    _apply(one)
+    fits = ip4(tcp(), 6, dst="10.1.2.3")
+    wire.send(ip4(udp()), fits)
+    assert wire.came_out() == fits, name
+
+
+def test_fw_sees_the_mark_that_skbedit_sets(wire: Wire) -> None:
+    _apply(
+        rule(
+            "flower",
+            {"ip_proto": "tcp"},
+            protocol="ip",
+            pref=1,
+            actions={"skbedit": {"mark": 7, "control": "continue"}},
+        ),
+        rule("fw", {"mark": "0x7"}, pref=2, actions=_OUT),
+    )
+    fits = ip4(tcp(), 6)
+    wire.send(ip4(udp()), fits)
+    assert wire.came_out() == fits
+
+
+@pytest.mark.parametrize("kind", ["matchall", "basic"])
+def test_rule_for_everything_comes_after_the_exception(wire: Wire, kind: str) -> None:
+    _apply(
+        rule("flower", {"ip_proto": "udp"}, protocol="ip", pref=1, actions="drop"),
+        rule(kind, {}, pref=2, actions=_OUT),
+    )
+    fits = ip4(tcp(), 6)
+    wire.send(ip4(udp()), fits)
+    assert wire.came_out() == fits
+
+
+def test_chain_is_gone_to(wire: Wire) -> None:
+    _apply(
+        rule("flower", {"ip_proto": "tcp"}, protocol="ip", actions="goto chain 7"),
+        rule("matchall", {}, chain=7, actions=_OUT),
+    )
+    fits = ip4(tcp(), 6)
+    wire.send(ip4(udp()), fits)
+    assert wire.came_out() == fits
+
+
+_PLAIN = ip4(udp())
+ACTIONS = [
+    ("pedit-ttl", {"pedit": {"munge": {"ip ttl": 7}}}, _PLAIN, lambda out: out[22] == 7),
+    ("pedit-add", {"pedit": {"munge": {"ip ttl": "add 255"}}}, _PLAIN, lambda out: out[22] == 63),
+    ("pedit-mac", {"pedit": {"munge": {"eth dst": "02:00:00:00:00:55"}}}, _PLAIN, lambda out: out[5] == 0x55),
+    (
+        "pedit-src",
+        {"pedit": {"munge": {"ip src": "192.0.2.7"}}},
+        _PLAIN,
+        lambda out: out[26:30] == bytes((192, 0, 2, 7)),
+    ),
+    ("pedit-port", {"pedit": {"munge": {"udp dport": 53}}}, _PLAIN, lambda out: out[36:38] == bytes((0, 53))),
+    ("pedit-ipv6", {"pedit": {"munge": {"ip6 dst": "2001:db8::77"}}}, ip6(udp()), lambda out: out[53] == 0x77),
+    (
+        "nat",
+        {"nat": {"direction": "ingress", "old": "10.0.0.2/32", "new": "192.0.2.9"}},
+        _PLAIN,
+        lambda out: out[30:34] == bytes((192, 0, 2, 9)) and _sum(out[14:34]) == 0,
+    ),
+    ("mpls", {"mpls": {"do": "push", "label": 100, "ttl": 9}}, _PLAIN, lambda out: out[12:18].hex() == "884700064109"),
+    ("vlan-pop", {"vlan": {"do": "pop"}}, tagged(9), lambda out: out == _PLAIN),
+    ("police", {"police": {"rate": 125000, "burst": 10000, "conform": "pipe"}}, _PLAIN, lambda out: out == _PLAIN),
+    ("no_percpu", {"gact": {"control": "pipe", "no_percpu": True}}, _PLAIN, lambda out: out == _PLAIN),
+    ("csum", {"csum": {"of": "iph", "control": "pipe"}}, _PLAIN, lambda out: _sum(out[14:34]) == 0),
+]
+
+
+@pytest.mark.parametrize(("name", "action", "sent", "holds"), ACTIONS, ids=[row[0] for row in ACTIONS])
+def test_action_does_what_it_says(wire: Wire, name: str, action: object, sent: bytes, holds: object) -> None:
+    _apply(rule("matchall", {}, actions=[action, _OUT]))
+    wire.send(sent)
+    out = wire.came_out()
+    assert callable(holds)
+    assert holds(out), (name, out.hex())
+
+
+def test_vlan_tag_is_pushed(wire: Wire) -> None:
+    _apply(rule("matchall", {}, actions=[{"vlan": {"do": "push", "id": 9, "priority": 3}}, _OUT]))
+    wire.out.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)  # the tag travels beside the frame
+    wire.send(_PLAIN)
+    frame, told, _, _ = wire.out.recvmsg(2048, 256)
+    while _MARK not in frame:
+        frame, told, _, _ = wire.out.recvmsg(2048, 256)
+    within = struct.unpack_from(">H", frame, 14)[0] if frame[12:14] == b"\x81\0" else 0
+    assert struct.unpack_from("=H", told[0][2], 16)[0] | within == 3 << 13 | 9
+
+
+def test_mirrored_packet_goes_on(wire: Wire) -> None:
+    _apply(
+        rule("matchall", {}, pref=1, actions=[{"mirred": {"egress": "mirror", "dev": "v2", "control": "continue"}}]),
+        rule("matchall", {}, pref=2, actions=[{"pedit": {"munge": {"ip ttl": 5}}}, _OUT]),
+    )
+    wire.send(_PLAIN)
+    assert [wire.came_out()[22], wire.came_out()[22]] == [64, 5]
+
+
+def test_police_drops_what_is_too_much(wire: Wire) -> None:
+    _apply(
+        rule(
+            "matchall",
+            {},
+            actions=[{"police": {"rate": 1000, "burst": 2000, "control": "drop", "conform": "pipe"}}, _OUT],
+        )
+    )
+    wire.send(*[_PLAIN] * 200)
+    assert 0 < len(list(wire.rest())) < 150
