@@ -25,6 +25,8 @@ def report(answer: Answer, terminal: Terminal) -> None:
     if terminal.as_json:
         terminal.answer(answer)
         return
+    for warning in answer["warnings"]:
+        terminal.note(f"{terminal.paint('!', 'yellow')} {warning}")
     if not answer["generation"]:
         terminal.say("nothing to do")
         return

@@ -3,6 +3,7 @@
 
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import State
+from netgroupd.plan.absent import without_absent
 from netgroupd.plan.coalesce import Abilities, coalesce
 from netgroupd.plan.diff import diff
 from netgroupd.plan.link import Owned
@@ -16,14 +17,15 @@ def assemble(desired: State, actual: State, owned: Owned, abilities: Abilities =
     """Plan what turns ``actual`` into ``desired``.
 
     Raises:
-        ConfigError: No step could, as for hardware that is not there.
+        ConfigError: No step could, as for hardware with the name of a link to be made.
     """
+    desired, waiting = without_absent(desired, actual)
     changes = diff(desired, actual, owned)
     if changes.problems:
         raise ConfigError(changes.problems)
     steps = coalesce(order(changes, desired, actual), desired, actual, abilities)
     names = {group.id: group.name for group in desired.groups.values()}
-    return Plan(steps, changes.warnings + _crowded(desired), names)
+    return Plan(steps, waiting + changes.warnings + _crowded(desired), names)
 
 
 def _crowded(desired: State) -> tuple[str, ...]:

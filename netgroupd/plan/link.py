@@ -91,8 +91,7 @@ class _Comparison:
         return attrs
 
     def _create(self, want: Object) -> None:
-        if not kind_of(want):
-            self._problem(want, f"there is no link {want.name!r}", "give it a kind, if it is to be made")
+        assert kind_of(want), f"{want.name} is hardware that is not there"
         self.created.append(Step(Op.CREATE, None, want, want.attrs))
 
     def _change(self, want: Object, have: Object, attrs: dict[str, Value]) -> None:

@@ -30,6 +30,7 @@ def _result_answer(result: Result) -> Answer:
     return {
         "generation": result.generation,
         "summary": present.summary(result.plan),
+        "warnings": list(result.plan.warnings),
         "took_s": round(result.took_s, 3),
         "pending": pending,
     }

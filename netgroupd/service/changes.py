@@ -54,6 +54,7 @@ class Changes:
         self._deadline = 0
         self.running: Job | None = None
         self._waiting: Job | None = None  # the one reload that will run next
+        self._confirming: Later[str] | None = None
 
     def apply(self, options: Options) -> Job:
         """Apply the configuration.
@@ -94,16 +95,24 @@ class Changes:
         return job
 
     def confirm(self) -> Later[str]:
-        """Keep what waits to be confirmed."""
+        """Keep what waits to be confirmed; however many ask at once, the worker is asked once."""
+        if self._confirming is not None:
+            return self._confirming
         answered: Later[str] = Later()
 
         def kept(answer: Answer) -> None:
+            self._confirming = None
             self._arm(0)
             LOG.info("generation %s is confirmed", answer["generation"], extra=fields(**answer))
             self._audience.wait_ended("")
             answered.settle(encode(answer))
 
-        self._worker.submit(Answers(self._engine(CONSOLE)).confirm, kept, answered.refuse)
+        def refused(error: NetgroupError) -> None:
+            self._confirming = None
+            answered.refuse(error)
+
+        self._confirming = answered
+        self._worker.submit(Answers(self._engine(CONSOLE)).confirm, kept, refused)
         return answered
 
     def recover(self, then: Callable[[], None]) -> None:
@@ -164,6 +173,8 @@ class Changes:
                 self._run(waiting, self._reload_work)
 
         def done(answer: Answer) -> None:
+            for warning in answer["warnings"]:
+                LOG.warning("%s", warning, extra=fields(job=job.number))
             LOG.info(
                 "%s: %s", job.Kind, answer["summary"], extra=fields(job=job.number, generation=answer["generation"])
             )

@@ -50,7 +50,7 @@ class Daemon:
         self._manager = Manager(self._engine, self._changes)
         address = Gio.dbus_address_get_for_bus_sync(Gio.BusType.SYSTEM, None)
         self._bus = Bus(address)
-        self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see, self._heard)
+        self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see)
         self._damping = Damping()
         self._drifted = 0
 
@@ -159,11 +159,6 @@ class Daemon:
             return
         self._metrics.add("netgroup_repairs_total", len(links))
         self._changes.repair(links)
-
-    def _heard(self) -> None:
-        """Hardware that the files name may have come: what was refused for want of it is tried again."""
-        if self._trouble and self._changes.running is None and not self._configured_mark.exists():
-            self._changes.reload().outcome.then(lambda _: self._configured_mark.touch(), lambda _: None)
 
     def _show_groups(self, picture: Picture) -> None:
         for name in self._groups.keys() - picture.groups.keys():

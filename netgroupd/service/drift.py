@@ -61,20 +61,12 @@ class Drift:
     """A thread that takes a picture whenever something changed or ``renew`` is called.
 
     While ``busy`` says that a change runs there is nothing to compare; its end renews.
-    ``heard`` is called after each burst of news, whosever they were.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        busy: Callable[[], bool],
-        see: Callable[[Picture], None],
-        heard: Callable[[], None],
-    ) -> None:
+    def __init__(self, engine: Engine, busy: Callable[[], bool], see: Callable[[Picture], None]) -> None:
         self._engine = engine
         self._busy = busy
         self._see = see
-        self._heard = heard
         self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._spacing = Spacing()
         self._last: Picture | None = None
@@ -110,7 +102,6 @@ class Drift:
         if self._woken in ready:
             os.read(self._woken, 4096)
             return 0.0
-        in_main_loop(self._heard)
         return self._spacing.after(cost_s, calm_s, news_were_ours=ours)
 
     def _look(self) -> bool:

@@ -9,9 +9,10 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.repair import link_of
 from netgroupd.model.state import Group, State
 from netgroupd.plan import present
+from netgroupd.plan.absent import standing_on
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import Plan
+from netgroupd.plan.step import Plan, Step
 
 _SYSFS = Path("/sys/class/net")
 
@@ -32,7 +33,7 @@ class Picture(NamedTuple):
     """What is owned at one moment; ``lines`` say what would bring it back to what was applied.
 
     ``drifted`` counts objects, and leaves out those of groups that ignore drift;
-    ``broken`` are links of groups that want it repaired.
+    ``broken`` are links of groups that want it repaired, and those on hardware that has come.
     """
 
     generation: int
@@ -60,7 +61,7 @@ def take(engine: Engine) -> Picture:
         groups=_groups(applied, frozenset(drifting)),
         online=status.pending is None and not told and _carriers(applied),
         drifted=len(told),
-        broken=frozenset(name for name in told if policies.get(name) == "repair"),
+        broken=frozenset(name for name in told if policies.get(name) == "repair") | _come(plan, applied, drifting),
         lines=_lines(plan, policies),
     )
 
@@ -68,6 +69,19 @@ def take(engine: Engine) -> Picture:
 def _policies(applied: State) -> dict[str, str]:
     by_id = {group.id: group.drift for group in applied.groups.values()}
     return {link.name: by_id.get(_group(link.attrs), "report") for link in applied.of("link").values()}
+
+
+def _come(plan: Plan, applied: State, drifting: list[str]) -> frozenset[str]:
+    """The links that differ because hardware below them has come since; "" for what is on no link."""
+    come = [step.object.name for step in singles(plan.steps) if _is_new_hardware(step)]
+    return frozenset(drifting).intersection({"", *standing_on(come, applied.of("link"))}) if come else frozenset()
+
+
+def _is_new_hardware(step: Step) -> bool:
+    """Whether a step is about hardware that is in no group yet: all that was ever configured is in one."""
+    if step.object.cls != "link" or step.before is None or step.before.attrs.get("kind"):
+        return False
+    return bool(step.attrs.get("group")) and not step.before.attrs.get("group")
 
 
 def _lines(plan: Plan, policies: Mapping[str, str]) -> str:

@@ -154,12 +154,6 @@ def test_hardware_is_let_go_and_never_deleted() -> None:
     assert messages(planned("{}", link("eth1"))) == ["change link eth1 group=0"]
 
 
-def test_hardware_that_is_not_there_is_said_at_its_line() -> None:
-    source = State([Object("link", ("eth7",), {"up": True})])
-    with pytest.raises(ConfigError, match="there is no link 'eth7'"):
-        assemble(source, State(), Owned())
-
-
 def test_link_of_somebody_else_is_never_recreated() -> None:
     foreign = link("br0", "bridge", group=0)
     with pytest.raises(ConfigError, match="not netgroupd's"):

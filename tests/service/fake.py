@@ -16,6 +16,15 @@ from netgroupd.plan.step import Op, Plan, Step
 
 LINK = Object("link", ("br-1",), {"kind": "bridge", "group": 7})
 PLAN = Plan((Step(Op.CREATE, None, LINK, LINK.attrs),))
+_CAME = Object("link", ("swp1",), {"group": 8})
+_ABOVE = Object("link", ("swp1.5",), {"kind": "vlan", "link": "swp1", "id": 5, "group": 8})
+HARDWARE_CAME = Plan(
+    (
+        Step(Op.CREATE, None, LINK, LINK.attrs),
+        Step(Op.CHANGE, _CAME._replace(attrs={"group": 0}), _CAME, _CAME.attrs),
+        Step(Op.CREATE, None, _ABOVE, _ABOVE.attrs),
+    )
+)
 
 
 class News:
@@ -70,7 +79,7 @@ class FakeEngine(Engine):
         return self.text
 
     def applied(self) -> State:
-        return State([LINK], {"tenants": Group("tenants", 7, {}, ("edge",), self.policy)})
+        return State([LINK, _CAME, _ABOVE], {"tenants": Group("tenants", 7, {}, ("edge",), self.policy)})
 
     def drift(self) -> Plan:
         return self.drifted

@@ -2,7 +2,6 @@
 """The daemon on a bus of its own: queueing, errors, large results, and a bus that goes away."""
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from netgroupd.service.client import Remote, RemoteError
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.interface import GROUP, JOB, MANAGER, ROOT
 from tests.service.conftest import PrivateBus, eventually, refused
-from tests.service.fake import PLAN, FakeEngine
+from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine
 
 _NAME = "org.netgroup1"
 
@@ -262,13 +261,11 @@ def test_drift_that_comes_back_is_repaired_again(daemon: Daemon, remote: Remote,
         eventually(lambda times=times: len(engine.repaired) == times)  # type: ignore[misc]
 
 
-def test_configuration_refused_for_missing_hardware_is_tried_again_when_it_comes(
-    remote: Remote, engine: FakeEngine, tmp_path: Path
+def test_hardware_that_has_come_is_configured_though_drift_is_only_reported(
+    daemon: Daemon, remote: Remote, engine: FakeEngine
 ) -> None:
-    (tmp_path / "run/configured").unlink()
-    engine.error = ConfigError([Problem("a.yaml", 1, 1, "there is no link 'swp1'")])
-    refused(remote.reload)
-    engine.error = None
+    engine.policy = "report"
+    engine.drifted = HARDWARE_CAME
     engine.news.tell()
-    eventually((tmp_path / "run/configured").exists)
-    assert engine.applied_times == 1
+    eventually(lambda: engine.repaired)
+    assert engine.repaired == [frozenset({"swp1", "swp1.5"})]

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is wanted, without what has to wait for links that are not there.
+
+A link without a kind is made by somebody else: a driver, or another program.
+Until it comes it cannot be configured, and what stands on it cannot be made;
+all the rest can.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of, row_of
+from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.fold import fold_names
+
+_MASTER = "master"
+
+
+def without_absent(desired: State, actual: State) -> tuple[State, tuple[str, ...]]:
+    """The part of ``desired`` that can be had now, and a warning for what waits."""
+    have = actual.of("link")
+    absent = [link.name for key, link in desired.of("link").items() if key not in have and not kind_of(link)]
+    if not absent:
+        return desired, ()
+    missing = frozenset(standing_on(absent, desired.of("link")))
+    attainable = State(groups=desired.groups)
+    attainable.classes = {cls: dict(_left(cls, desired, missing)) for cls in desired.classes}
+    _drop_unreachable(attainable, desired)
+    waiting = len(desired) - len(attainable) - len(absent)
+    on_it = f" and {waiting} objects on it" if waiting else ""
+    return attainable, (f"not there yet, and configured when it comes: {' '.join(fold_names(absent))}{on_it}",)
+
+
+def standing_on(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[str]:
+    """The links called ``names``, and all that cannot be without one of them."""
+    above: dict[str, list[str]] = {}
+    for link in links.values():
+        for field, lower in _named(link.attrs):
+            row = row_of(link, field)
+            if row is None or not row.nullable:
+                above.setdefault(lower, []).append(link.name)
+    waiting = list(names)
+    seen = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        yield name
+        news = [upper for upper in above.get(name, ()) if upper not in seen]
+        seen.update(news)
+        waiting += news
+
+
+def _named(attrs: Attrs) -> Iterator[tuple[str, str]]:
+    """The attributes of a link that name another one."""
+    for field in ("link", "slave1", "slave2", "interlink", _MASTER, "primary", "active_slave", "port.backup_port"):
+        if attrs.get(field):
+            yield field, str(attrs[field])
+
+
+def _left(cls: str, desired: State, missing: frozenset[str]) -> Iterator[tuple[Key, Object]]:
+    for key, obj in desired.of(cls).items():
+        if cls == "link":
+            if obj.name not in missing:
+                yield key, _detached(obj, missing)
+        elif cls == "route" and obj.attrs.get("nexthops"):
+            hops = tuple(hop for hop in _records(obj, "nexthops") if hop.get("dev") not in missing)
+            if hops:
+                yield key, obj._replace(attrs={**obj.attrs, "nexthops": hops})
+        elif missing.isdisjoint(hangs_on(obj)) and all(
+            action.get("dev") not in missing for action in _records(obj, "actions")
+        ):
+            yield key, obj
+
+
+def _detached(link: Object, missing: frozenset[str]) -> Object:
+    """``link`` without the missing links that it can do without."""
+    gone = {field for field, name in _named(link.attrs) if name in missing}
+    if not gone:
+        return link
+    if _MASTER in gone:
+        gone |= {field for field in link.attrs if field.startswith("port.")}
+    return link._replace(attrs={name: value for name, value in link.attrs.items() if name not in gone})
+
+
+def _records(obj: Object, field: str) -> tuple[Mapping[str, Value], ...]:
+    found = obj.attrs.get(field) or ()
+    assert isinstance(found, tuple)
+    return tuple(record for record in found if isinstance(record, Mapping))
+
+
+def _drop_unreachable(attainable: State, desired: State) -> None:
+    """Leave out what goes by way of an address or a nexthop that waits."""
+    gone = {str(key[0]) for key in desired.of("nexthop").keys() - attainable.of("nexthop").keys()}
+    for key, obj in attainable.of("nexthop").items():
+        if any(str(member.get("id")) in gone for member in _records(obj, "group")):
+            gone.add(str(key[0]))
+    waiting = desired.of("address").keys() - attainable.of("address").keys()
+    sources = {str(address).partition("/")[0] for _, address, _ in waiting}
+    networks = _networks(waiting) - _networks(attainable.of("address"))
+
+    def stays(cls: str, key: Key, obj: Object) -> bool:
+        if cls == "nexthop":
+            return str(key[0]) not in gone
+        if str(obj.attrs.get("nhid")) in gone or str(obj.attrs.get("src")) in sources:
+            return False
+        via = None if obj.attrs.get("dev") else obj.attrs.get("via")
+        return via is None or not any(ip_address(str(via)) in network for network in networks)
+
+    for cls in ("nexthop", "route"):
+        if cls in attainable.classes:
+            attainable.classes[cls] = {key: obj for key, obj in attainable.of(cls).items() if stays(cls, key, obj)}
+
+
+def _networks(addresses: Iterable[Key]) -> set[IPv4Network | IPv6Network]:
+    """The networks that links with these addresses are in."""
+    return {
+        ip_network(f"{peer}/{str(address).partition('/')[2]}" if peer else str(address), strict=False)
+        for _, address, peer in addresses
+    }

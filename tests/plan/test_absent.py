@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is to be done for hardware that is not there, and everything on it: nothing yet."""
+
+import pytest
+
+from netgroupd.model.state import Object, State
+from netgroupd.plan.absent import without_absent
+from netgroupd.plan.assemble import assemble
+from netgroupd.plan.link import Owned
+from tests.engine.universe import state_of
+
+HOST = """
+links:
+  swp[1-2]: {up: true, addresses: ["10.0.{1}.1/24"]}
+  bond0: {kind: bond, primary: swp1, up: true}
+  br-[v=10-11]: {kind: bridge, ports: "swp[1-2].{v}", up: true}
+  top: {kind: macvlan, link: swp1.10}
+vrfs: {red: {table: 100, links: top}}
+nexthops: {1: {via: 10.0.1.9, dev: swp1}, 2: {via: 10.0.2.9, dev: swp2}, 3: {group: [{id: 1}, {id: 2}]}}
+"""
+ROUTES = {
+    "its_link": "{to: 10.8.0.0/16, dev: swp1}",
+    "a_link_above": "{to: 10.8.0.0/16, dev: top}",
+    "a_gateway_beyond": "{to: 10.8.0.0/16, via: 10.0.1.9}",
+    "its_source": "{to: 10.8.0.0/16, dev: swp2, src: 10.0.1.1}",
+    "its_nexthop": "{to: 10.8.0.0/16, nhid: 1}",
+    "a_group_of_nexthops": "{to: 10.8.0.0/16, nhid: 3}",
+}
+
+
+def hardware(name: str) -> Object:
+    return Object("link", (name,), {"mtu": 1500})
+
+
+def attainable(text: str, *there: str) -> State:
+    return without_absent(state_of(text), State(map(hardware, there)))[0]
+
+
+def test_state_that_needs_nothing_absent_is_the_same_state() -> None:
+    wanted = state_of(HOST)
+    assert without_absent(wanted, State(map(hardware, ("swp1", "swp2")))) == (wanted, ())
+
+
+def test_everything_on_absent_hardware_waits_and_the_rest_does_not() -> None:
+    state = attainable(HOST, "swp2")
+    got = {link.name for link in state.of("link").values()}
+    assert got == {"swp2", "bond0", "br-10", "br-11", "red", "swp2.10", "swp2.11"}
+    assert [obj.key[1] for obj in state.of("address").values()] == ["10.0.2.1/24"]
+    bond = state.link("bond0")
+    assert bond
+    assert "primary" not in bond.attrs
+
+
+@pytest.mark.parametrize("way", ROUTES)
+def test_route_by_way_of_absent_hardware_waits(way: str) -> None:
+    text = f"{HOST}routes: [{ROUTES[way]}, {{to: 10.9.0.0/16, via: 10.0.2.9}}]\n"
+    assert [key[2] for key in attainable(text, "swp2").of("route")] == ["10.9.0.0/16"]
+
+
+def test_route_with_several_ways_has_those_that_are_there() -> None:
+    text = f"{HOST}routes: [{{to: 10.9.0.0/16, nexthops: [{{dev: swp1}}, {{dev: swp2}}]}}]\n"
+    (route,) = attainable(text, "swp2").of("route").values()
+    assert route.attrs["nexthops"] == ({"dev": "swp2"},)
+
+
+def test_plan_says_what_waits() -> None:
+    plan = assemble(state_of("links: {'swp[1-3]': {up: true}, 'swp[1-3].5': {}}"), State([hardware("swp2")]), Owned())
+    assert plan.warnings == ("not there yet, and configured when it comes: swp[1,3] and 2 objects on it",)
