@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
 from netgroupd.config import Desired, desired_from, load
 from netgroupd.config.facts import gather
@@ -25,14 +26,12 @@ def read(places: tuple[Path, ...], links: frozenset[str], trust: Trust = ROOT) -
     return load(places, facts=gather(), links=links, trust=trust)
 
 
-def refuse_nothing(desired: Desired, places: Iterable[Path]) -> None:
+def refuse_nothing(places: Iterable[Path]) -> NoReturn:
     """Not to find any file is no wish to have everything deleted.
 
     Raises:
-        ConfigError: There is no file at all.
+        ConfigError: Always.
     """
-    if desired.rendered:
-        return
     where = ", ".join(map(str, places))
     hint = "an empty mapping, {}, in a file says that nothing is wanted"
     raise ConfigError([Problem(where, 0, 0, "there is no configuration", hint)])

@@ -90,9 +90,13 @@ class Engine:
         """The desired state, and the links that were looked at for it."""
         links = look_at_links(kernel, mine)
         desired = configuration.read(self.paths.config, foreign_names(kernel, links, mine), self._trust)
-        if self._generations.current:
-            configuration.refuse_nothing(desired, self.paths.config)
+        if not desired.rendered and (self._generations.current or self._owns_anything(kernel, mine, links)):
+            configuration.refuse_nothing(self.paths.config)
         return desired, links
+
+    def _owns_anything(self, kernel: Connection, mine: Mine, links: State) -> bool:
+        """Whether wanting nothing would delete something; what was applied may be forgotten, its marks are not."""
+        return bool(plan_for(kernel, State(), look(kernel, State(), mine, links), mine).steps)
 
     def check(self) -> tuple[Problem, ...]:
         """Read the configuration and return its warnings.

@@ -2,6 +2,7 @@
 """The engine on a kernel in memory: what it keeps, refuses, waits for and puts back."""
 
 import errno
+import shutil
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,21 @@ def test_no_file_at_all_is_no_wish_to_delete_everything(desk: Desk) -> None:
     (desk.config / "all.yaml").unlink()
     with pytest.raises(ConfigError, match="there is no configuration"):
         desk.engine.diff()
+
+
+def test_no_file_is_no_wish_to_delete_what_is_owned_when_the_generations_are_lost_too(desk: Desk) -> None:
+    assert not desk.engine.diff().steps, "a host that has nothing needs no file"
+    desk.wants("layer_3")
+    desk.engine.apply()
+    before = desk.there()
+    shutil.rmtree(desk.paths.state)
+    (desk.config / "all.yaml").unlink()
+    with pytest.raises(ConfigError, match="there is no configuration"):
+        desk.engine.apply()
+    assert desk.there() == before
+    desk.wants("{}")
+    desk.engine.apply()
+    assert desk.there() == {}
 
 
 def test_group_that_is_removed_from_the_files_is_still_recognised(desk: Desk) -> None:
