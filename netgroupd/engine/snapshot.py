@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Key, Object, State
@@ -19,7 +20,8 @@ _REPORTED: Mapping[str, tuple[Value, ...]] = {"carrier": (True, False), "protodo
 
 # Without these no link is what it was.
 _CORE = frozenset({"kind", "link", "master", "group", "up", "mtu", "mac"})
-_INHERITS = frozenset({"bridge", "bond", "team", "vlan", "macsec"})
+_MAC = frozenset({"mac"})
+_FOLLOWING = frozenset({"mac", "mtu"})
 
 
 class Snapshot(NamedTuple):
@@ -40,8 +42,11 @@ class Snapshot(NamedTuple):
                 absent.append((name, key))
             else:
                 found.append(obj)
-        macs = _macs_beside(found, actual)
-        return cls(tuple(_without_borrowed_mac(obj, macs) for obj in found), tuple(absent))
+        # A MAC that the plan itself gives does not go back to the ports' by itself.
+        given = {step.object.name for step in singles(plan.steps) if step.object.cls == "link" and "mac" in step.attrs}
+        lent = Lent(found, actual)
+        kept = (obj if obj.cls != "link" or obj.name in given else lent.without(obj, _MAC) for obj in found)
+        return cls(tuple(kept), tuple(absent))
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.
@@ -50,6 +55,9 @@ class Snapshot(NamedTuple):
         some of what the kernel reports it does not take.
         """
         goal = State(actual, actual.groups)
+        # What follows from other links will follow from them again: it is no part of the goal.
+        lent = Lent(actual.of("link").values(), actual)
+        goal.classes["link"] = {key: lent.without(link, _FOLLOWING) for key, link in actual.of("link").items()}
         for cls, key in self.absent:
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal)
@@ -128,23 +136,3 @@ def _ends(obj: Object, name: str) -> bool:
     """Whether an attribute can be taken away; others go with what they came with."""
     row = row_of(obj, name)
     return row is not None and row.nullable
-
-
-def _macs_beside(found: list[Object], actual: State) -> dict[str, set[Value]]:
-    """The MACs of the ports of bridges and bonds, and of the links below VLANs, by who may borrow them."""
-    borrowers = {obj.name for obj in found if kind_of(obj) in _INHERITS}
-    macs: dict[str, set[Value]] = {name: set() for name in borrowers}
-    for link in actual.of("link").values() if borrowers else ():
-        if (master := str(link.attrs.get("master"))) in borrowers:
-            macs[master].add(link.attrs.get("mac"))
-        lower = actual.link(str(link.attrs.get("link")))
-        if link.name in borrowers and lower:
-            macs[link.name].add(lower.attrs.get("mac"))
-    return macs
-
-
-def _without_borrowed_mac(obj: Object, macs: Mapping[str, set[Value]]) -> Object:
-    """A MAC that is another link's comes back with that link."""
-    if obj.cls != "link" or obj.attrs.get("mac") not in macs.get(obj.name, ()):
-        return obj
-    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name != "mac"})

@@ -14,7 +14,8 @@ from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.errors import KernelError, VerifyError
 from netgroupd.kernel.batch import Refused
-from netgroupd.model.state import State
+from netgroupd.model.state import Key, State
+from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
@@ -48,9 +49,12 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine) -> Plan
 def converge(kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: Progress | None = None) -> None:
     """Run ``plan`` and see that ``goal`` is reached.
 
+    What others do meanwhile, and what follows from the steps themselves (a bridge
+    without a MAC of its own takes one of its ports'), takes another round.
+
     Raises:
         KernelError: A step was refused.
-        VerifyError: All steps were accepted, and the result still differs.
+        VerifyError: All steps were accepted, and what they were to bring about is not there.
     """
     for _ in range(_ROUNDS):
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
@@ -59,11 +63,23 @@ def converge(kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: 
         before, plan = plan, plan_for(kernel, goal, look(kernel, goal, mine), mine)
         if not plan.steps:
             return
-        if not refused:
-            raise VerifyError(f"the kernel took every step and still differs:\n{present.text(plan)}")
-        if plan.steps == before.steps:
+        if plan.steps == before.steps or (not refused and _says_again(plan, before)):
             break
+    if not refused:
+        raise VerifyError(f"the kernel took every step and still differs:\n{present.text(plan)}")
     raise KernelError([each.refusal for each in refused[:_SHOWN]])
+
+
+def _says_again(plan: Plan, before: Plan) -> bool:
+    """Whether ``plan`` asks for something that ``before`` has asked for already, and in vain."""
+    said: dict[tuple[Op, str, Key], dict[str, Value]] = {}
+    for step in singles(before.steps):
+        said.setdefault((step.op, step.object.cls, step.object.key), {}).update(step.attrs)
+    return any(
+        step.op is Op.DELETE or any(name in earlier and earlier[name] == value for name, value in step.attrs.items())
+        for step in singles(plan.steps)
+        if (earlier := said.get((step.op, step.object.cls, step.object.key))) is not None
+    )
 
 
 def _run(kernel: Connection, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> tuple[Refused, ...]:

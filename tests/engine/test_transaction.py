@@ -9,9 +9,10 @@ import pytest
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, put_back
-from netgroupd.errors import KernelError
+from netgroupd.errors import KernelError, VerifyError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep
 from tests.engine.universe import UNIVERSE, state_of
@@ -119,3 +120,57 @@ def test_address_that_somebody_else_gave_is_taken_over() -> None:
     ]
     converge(kernel, plan, goal, EVERYTHING)
     assert not plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING).steps
+
+
+BRIDGE = Object("link", ("br0",), {"kind": "bridge", "up": True, "group": 0x4E470000, "mtu": 1500})
+LEAST, NEXT, OWN = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:09"
+
+
+def ports(*macs: str) -> list[Object]:
+    common: dict[str, Value] = {"kind": "dummy", "up": True, "group": 0x4E470000, "mtu": 1500, "master": "br0"}
+    return [Object("link", (f"p{number}",), {**common, "mac": mac}) for number, mac in enumerate(macs)]
+
+
+@pytest.mark.parametrize(
+    ("mac", "after"), [pytest.param(NEXT, LEAST, id="borrowed_again"), pytest.param(OWN, OWN, id="its_own_is_kept")]
+)
+def test_putting_back_a_port_puts_back_the_mac_that_its_bridge_had_of_it(mac: str, after: str) -> None:
+    """While the port with the least MAC is gone, its bridge has the next one's, and that is no goal."""
+
+    class Borrowing(FakeKernel):
+        def apply(self, steps, progress=None):  # type: ignore[no-untyped-def]
+            refused = super().apply(steps, progress)
+            if mac == NEXT:
+                least = min(str(link.attrs["mac"]) for link in self.state.of("link").values() if link.name != "br0")
+                bridge = self.state.classes["link"]["br0",]
+                self.state.add(bridge._replace(attrs={**bridge.attrs, "mac": least}))
+            return refused
+
+    bridge = BRIDGE._replace(attrs={**BRIDGE.attrs, "mac": mac})
+    first, second = ports(LEAST, NEXT)
+    kernel = Borrowing([bridge, second])
+    put_back(kernel, Snapshot((first,)), EVERYTHING)
+    assert kernel.state.of("link")["br0",].attrs["mac"] == after
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_what_follows_from_the_steps_takes_another_round_and_what_was_in_vain_does_not(stubborn: bool) -> None:
+    class Meddling(FakeKernel):
+        calls = 0
+
+        def apply(self, steps, progress=None):  # type: ignore[no-untyped-def]
+            refused = super().apply(steps, progress)
+            self.calls += 1
+            if stubborn or self.calls == 1:
+                self.state.add(BRIDGE._replace(attrs={**BRIDGE.attrs, "mtu": 1280}))
+            return refused
+
+    kernel = Meddling([BRIDGE])
+    goal = State([BRIDGE, *ports(LEAST)])
+    plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
+    if stubborn:
+        with pytest.raises(VerifyError, match="mtu 1280 -> 1500"):
+            converge(kernel, plan, goal, EVERYTHING)
+    else:
+        converge(kernel, plan, goal, EVERYTHING)
+    assert kernel.calls == 2

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What links have of the links beside them: MACs of bridges and VLANs, MTUs of bridges.
+
+A bridge that was given neither takes the least MAC and the least MTU of its
+ports, and takes others when its ports change; the kernel does not say which it
+was given. To ask for what was lent would pin it.
+"""
+
+from collections.abc import Iterable
+
+from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+
+_BORROWERS = frozenset({"bridge", "bond", "team", "vlan", "macsec"})
+_NO_MAC = "00:00:00:00:00:00"  # of a bridge that lost its last port
+
+
+class Lent:
+    """Who has what of whom, among some links."""
+
+    def __init__(self, borrowers: Iterable[Object], actual: State) -> None:
+        self._macs: dict[str, set[Value]] = {link.name: {_NO_MAC} for link in borrowers if kind_of(link) in _BORROWERS}
+        self._mtus: dict[str, set[Value]] = {}
+        for link in actual.of("link").values() if self._macs else ():
+            if (master := str(link.attrs.get("master"))) in self._macs:
+                self._macs[master].add(link.attrs.get("mac"))
+                self._mtus.setdefault(master, set()).add(link.attrs.get("mtu"))
+            if link.name in self._macs and (lower := actual.link(str(link.attrs.get("link")))):
+                self._macs[link.name].add(lower.attrs.get("mac"))
+
+    def without(self, obj: Object, names: frozenset[str]) -> Object:
+        """``obj`` without those of its attributes called ``names`` that it has of others."""
+        lent = {"mac"} if obj.attrs.get("mac") in self._macs.get(obj.name, ()) else set()
+        if kind_of(obj) == "bridge" and obj.attrs.get("mtu") in self._mtus.get(obj.name, ()):
+            lent.add("mtu")
+        if not (lent := lent & names):
+            return obj
+        return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name not in lent})
