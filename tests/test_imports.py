@@ -12,7 +12,7 @@ GUARDED = {"pyroute2", "pydbus", "gi", "mako", "yaml", "subprocess", "socket"}
 # Conversions that open nothing, and are many times faster than ipaddress.
 PURE = {"socket.AF_INET", "socket.AF_INET6", "socket.inet_ntop", "socket.inet_pton"}
 # What the command line may see of the daemon: its bus client, and the answers that come back.
-CLIENT = {"answers", "client", "details"}
+CLIENT = {"answers", "client", "details", "file_answers"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "model": {"errors"},

@@ -3,14 +3,14 @@
 
 from argparse import Namespace
 
-from netgroupd.cli.target import reader
+from netgroupd.cli.target import files_reader
 from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import Problem
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print warnings; problems come as an error."""
-    answer = reader(arguments).check()
+    answer = files_reader(arguments).check()
     if terminal.as_json:
         terminal.answer(answer)
         return 0

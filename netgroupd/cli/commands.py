@@ -39,7 +39,10 @@ COMMANDS = (
     Command(
         "render",
         "print the YAML that the templates give",
-        "Runs the templates as apply would, and prints what comes out, each file under its name.",
+        "Runs the templates as apply would, and prints what comes out, each file under its name. It need not be a "
+        "configuration that can be used: `check` tells that.",
+        options=(Option("--origins", "Print before each line the file and line of the template that gave it."),),
+        examples=(Example("render --origins | grep br-1000", "Find the line that makes an interface."),),
     ),
     Command(
         "diff",

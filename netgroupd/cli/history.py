@@ -4,13 +4,13 @@
 import time
 from argparse import Namespace
 
-from netgroupd.cli.target import reader
+from netgroupd.cli.target import files_reader
 from netgroupd.cli.terminal import Terminal
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print one line for each generation."""
-    answer = reader(arguments).history()
+    answer = files_reader(arguments).history()
     if terminal.as_json:
         terminal.answer(answer)
         return 0

@@ -15,20 +15,27 @@ from netgroupd.service.details import Answer, Options, Progress
 
 if TYPE_CHECKING:
     from netgroupd.engine.engine import Engine
+    from netgroupd.engine.paths import Paths
 
 
-class Target(Protocol):
-    """What both can do; the errors are NetgroupErrors."""
-
-    keeps_deadlines: bool
+class FilesTarget(Protocol):
+    """What both can tell of the files and of what was applied; the errors are NetgroupErrors."""
 
     def check(self) -> Answer: ...
     def render(self) -> str: ...
+    def render_lines(self) -> Answer: ...
+    def history(self) -> Answer: ...
+
+
+class Target(FilesTarget, Protocol):
+    """What both can do."""
+
+    keeps_deadlines: bool
+
     def capture(self) -> str: ...
     def diff(self, options: Options) -> Answer: ...
     def estimate(self) -> Answer: ...
     def status(self) -> Answer: ...
-    def history(self) -> Answer: ...
     def apply(self, options: Options, progress: Progress | None = None) -> Answer: ...
     def rollback(self, options: Options, progress: Progress | None = None) -> Answer: ...
     def confirm(self) -> Answer: ...
@@ -43,23 +50,42 @@ def engine_of(arguments: Namespace) -> "Engine":
     """The engine that the command line describes."""
     # Loading it takes longer than asking the daemon does.
     from netgroupd.engine.engine import Engine  # noqa: PLC0415
-    from netgroupd.engine.paths import SYSTEM, trust_of_caller  # noqa: PLC0415
+    from netgroupd.engine.paths import trust_of_caller  # noqa: PLC0415
     from netgroupd.engine.session import Session  # noqa: PLC0415
+
+    session = Session.from_ssh(os.environ.get("SSH_CONNECTION", ""))
+    return Engine(_paths(arguments), netns=arguments.netns, session=session, trust=trust_of_caller())
+
+
+def _paths(arguments: Namespace) -> "Paths":
+    from netgroupd.engine.paths import SYSTEM  # noqa: PLC0415 - as above
 
     paths = SYSTEM
     if arguments.config:
         paths = paths._replace(config=tuple(Path(path) for path in arguments.config))
     if os.geteuid() != 0:  # nothing was applied by this user, and root's records are not theirs to read
         paths = paths._replace(state=Path.home() / ".local/state/netgroup")
-    session = Session.from_ssh(os.environ.get("SSH_CONNECTION", ""))
-    return Engine(paths, netns=arguments.netns, session=session, trust=trust_of_caller())
+    return paths
+
+
+def files_reader(arguments: Namespace) -> FilesTarget:
+    """Who answers a question about the files or what was applied; loading it takes half as long as all of it."""
+    if not _reads_here(arguments):
+        return _daemon()
+    from netgroupd.engine.files import Files  # noqa: PLC0415 - as above
+    from netgroupd.engine.paths import trust_of_caller  # noqa: PLC0415
+    from netgroupd.service.file_answers import FileAnswers  # noqa: PLC0415
+
+    return FileAnswers(Files(_paths(arguments), netns=arguments.netns, trust=trust_of_caller()))
 
 
 def reader(arguments: Namespace) -> Target:
     """Who answers a question."""
-    if is_local(arguments) or os.geteuid() == 0:
-        return _here(arguments)
-    return _daemon()
+    return _here(arguments) if _reads_here(arguments) else _daemon()
+
+
+def _reads_here(arguments: Namespace) -> bool:
+    return is_local(arguments) or os.geteuid() == 0
 
 
 def changer(arguments: Namespace) -> Target:

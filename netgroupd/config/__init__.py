@@ -41,10 +41,7 @@ def load(
     Raises:
         ConfigError: Something is wrong; it says everything that is.
     """
-    sources, refused = read_sources(directories, trust=trust)
-    places = (*_places(directories), shipped_templates())
-    rendered, failed = render(sources, facts=facts, templates=places, limits=limits, trust=trust)
-    before = (*refused, *failed)
+    rendered, before = render_files(directories, facts=facts, trust=trust, limits=limits)
     known = links | {link.name for link in facts.links}
     try:
         desired = desired_from(rendered, known)
@@ -53,6 +50,20 @@ def load(
     if any(not problem.warning for problem in before):
         raise ConfigError((*before, *desired.problems))
     return desired._replace(problems=(*before, *desired.problems))
+
+
+def render_files(
+    directories: Sequence[Path] = DIRECTORIES,
+    *,
+    facts: Facts,
+    trust: Trust = ROOT,
+    limits: Limits = Limits(),  # noqa: B008  # a frozen value
+) -> tuple[tuple[Rendered, ...], tuple[Problem, ...]]:
+    """Read the files and run the templates; what comes out is only text, and may be wrong in every other way."""
+    sources, refused = read_sources(directories, trust=trust)
+    places = (*_places(directories), shipped_templates())
+    rendered, failed = render(sources, facts=facts, templates=places, limits=limits, trust=trust)
+    return rendered, (*refused, *failed)
 
 
 def desired_from(rendered: Sequence[Rendered], links: frozenset[str]) -> Desired:

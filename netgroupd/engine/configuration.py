@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
-from netgroupd.config import Desired, desired_from, load
+from netgroupd.config import Desired, desired_from, load, render_files
 from netgroupd.config.facts import gather
 from netgroupd.config.linemap import LineMap
 from netgroupd.config.render import Rendered
@@ -24,6 +24,18 @@ def read(places: tuple[Path, ...], links: frozenset[str], trust: Trust = ROOT) -
         ConfigError: It cannot be used.
     """
     return load(places, facts=gather(), links=links, trust=trust)
+
+
+def rendered(places: tuple[Path, ...], trust: Trust = ROOT) -> tuple[Rendered, ...]:
+    """What the templates in ``places`` give, whether it makes sense or not.
+
+    Raises:
+        ConfigError: A file cannot be read, or a template does not run.
+    """
+    texts, problems = render_files(places, facts=gather(), trust=trust)
+    if any(not problem.warning for problem in problems):
+        raise ConfigError(problems)
+    return texts
 
 
 def refuse_nothing(places: Iterable[Path]) -> NoReturn:

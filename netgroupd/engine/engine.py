@@ -15,24 +15,24 @@ from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.capture import captured
 from netgroupd.engine.estimate import estimated
-from netgroupd.engine.generations import Content, Generations
+from netgroupd.engine.files import Files
+from netgroupd.engine.generations import Content
 from netgroupd.engine.group_names import write_names
 from netgroupd.engine.guard import links_around, refuse_cuts, ways_of
-from netgroupd.engine.journal import Entry, Journal
+from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
-from netgroupd.engine.observe import Connection, Mine, foreign_names, look, look_at_links
+from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.repair import only
-from netgroupd.engine.report import Estimate, Generation, Pending, Result, Status
+from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_for, put_back
-from netgroupd.errors import BusyError, JournalError, NetgroupError, Problem, UsageError
+from netgroupd.errors import BusyError, JournalError, NetgroupError, UsageError
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.request import Selection
 from netgroupd.model import CLASSES
-from netgroupd.model.collector import uncollected
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
@@ -47,7 +47,7 @@ class _Request(NamedTuple):
     progress: Progress | None = None
 
 
-class Engine:
+class Engine(Files):
     """What netgroupd can do with one network namespace."""
 
     def __init__(
@@ -59,64 +59,8 @@ class Engine:
         trust: Trust = ROOT,
         connect: Callable[[str | None], Connection] = Kernel,
     ) -> None:
-        self.paths = paths.of(netns)
-        self.netns = netns
+        super().__init__(paths, netns=netns, trust=trust, connect=connect)
         self.session = session
-        self._trust = trust
-        self._connect = connect
-        self._journal = Journal(self.paths.state)
-        self._generations = Generations(self.paths.state)
-
-    @contextmanager
-    def _kernel(self) -> Iterator[Connection]:
-        kernel = self._connect(self.netns)
-        try:
-            with uncollected():
-                yield kernel
-        finally:
-            kernel.close()
-
-    def _mine(self) -> Mine:
-        """What the generation in effect and one that was interrupted look after."""
-        entry = self._journal.read()
-        numbers = {self._generations.current, *((entry.generation, entry.previous) if entry else ())}
-        mine = Mine()
-        for number in numbers:
-            content = self._generations.content(number)
-            mine = mine.joined(content.groups.values(), content.classes, content.hooks)
-        return mine
-
-    def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, State]:
-        """The desired state, and the links that were looked at for it."""
-        links = look_at_links(kernel, mine)
-        desired = configuration.read(self.paths.config, foreign_names(kernel, links, mine), self._trust)
-        if not desired.rendered and (self._generations.current or self._owns_anything(kernel, mine, links)):
-            configuration.refuse_nothing(self.paths.config)
-        return desired, links
-
-    def _owns_anything(self, kernel: Connection, mine: Mine, links: State) -> bool:
-        """Whether wanting nothing would delete something; what was applied may be forgotten, its marks are not."""
-        return bool(plan_for(kernel, State(), look(kernel, State(), mine, links), mine).steps)
-
-    def check(self) -> tuple[Problem, ...]:
-        """Read the configuration and return its warnings.
-
-        Raises:
-            ConfigError: It cannot be used; every problem is in it.
-        """
-        with self._kernel() as kernel:
-            return self._read(kernel, self._mine())[0].problems
-
-    def render(self) -> str:
-        """The configuration as YAML, after the templates ran."""
-        with self._kernel() as kernel:
-            rendered = self._read(kernel, self._mine())[0].rendered
-        return "".join(f"# {one.source.path}\n{one.text.rstrip()}\n" for one in rendered)
-
-    def desired(self) -> State:
-        """Everything that the configuration asks for, ranges expanded."""
-        with self._kernel() as kernel:
-            return self._read(kernel, self._mine())[0].state
 
     def actual(self) -> State:
         """What the kernel has of what is owned or wanted."""
@@ -131,10 +75,6 @@ class Engine:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
             return plan_for(kernel, desired.state, look(kernel, desired.state, mine, links), mine)
-
-    def applied(self) -> State:
-        """Everything that the last applied configuration asks for; empty where there was none."""
-        return configuration.bring_back(self._generations.content(self._generations.current)).state
 
     def drift(self) -> Plan:
         """The steps from what the kernel has to what was applied last, whatever the files say now."""
@@ -377,10 +317,6 @@ class Engine:
             present.summary(drift) if drift.steps else "",
             features,
         )
-
-    def history(self) -> tuple[Generation, ...]:
-        """The generations that are kept, the newest first."""
-        return self._generations.all()
 
     def capture(self) -> str:
         """A configuration for what the namespace has now, with ranges folded."""

@@ -6,6 +6,14 @@ from typing import NamedTuple
 from netgroupd.plan.step import Plan
 
 
+class Line(NamedTuple):
+    """A line that a template gave, and the line that it is from."""
+
+    file: str
+    line: int
+    text: str
+
+
 class Generation(NamedTuple):
     """One configuration that was applied: its number, when, and how it went.
 

@@ -11,13 +11,12 @@ from netgroupd.kernel.batch import Batch, Denied, Refused
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names, UnknownLinkError
-from netgroupd.kernel.registry import CODECS
+from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.socket import Counters, Socket
 from netgroupd.kernel.usual import Usual, usual_attrs
 from netgroupd.kernel.ways import way_to
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep, GroupStep
 
 
@@ -60,10 +59,10 @@ class Kernel:
             KernelError: A dump was refused or never came whole.
         """
         state = State()
-        for cls, codec in CODECS.items():
+        for cls in CLASSES:
             if cls in selection.classes:
                 objects = state.classes.setdefault(cls, {})
-                objects.update((obj.key, obj) for obj in codec.dump(self._context, selection))
+                objects.update((obj.key, obj) for obj in codec(cls).dump(self._context, selection))
         return state
 
     def read_names(self) -> None:
@@ -86,9 +85,8 @@ class Kernel:
         """
         batch = Batch(self._socket, progress, compounds=self.features.tc_batch)
         for step in steps:
-            codec = CODECS[cls_of(step)]
             try:
-                batch.add(step, list(codec.encode(step, self._context)))
+                batch.add(step, list(codec(cls_of(step)).encode(step, self._context)))
             except UnknownLinkError as error:
                 batch.flush()
                 batch.deny(step, errno.ENODEV, str(error))
@@ -109,14 +107,16 @@ def title(step: AnyStep) -> str:
     """What a step does, in a few words."""
     if isinstance(step, GroupStep):
         return f"{step.op} {cls_of(step)}s of group {step.group:#x}"
+    from netgroupd.plan import present  # noqa: PLC0415  # only a refusal needs it
+
     return f"{step.op} {step.object.cls} {' '.join(present.title(step.object))}"
 
 
 def _refused(denied: Denied) -> Refused:
     step = denied.step
-    codec = CODECS[cls_of(step)]
+    about = codec(cls_of(step))
     sentence = denied.answer.sentence
-    if name := codec.blame(step, denied.path(codec.body)):
+    if name := about.blame(step, denied.path(about.body)):
         sentence = f"{sentence} ({name})"
     origin = None if isinstance(step, GroupStep) else step.object.origin
     return Refused(step, Refusal(title(step), denied.answer.errno, sentence, str(origin or "")))

@@ -1,24 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which module reads and writes which class of objects, in the order of dumping: links bring the names."""
+"""Which module reads and writes which class of objects, in the order of dumping: links bring the names.
 
-from collections.abc import Mapping
+A module is loaded when its class is first needed: what looks at links only
+would otherwise spend most of its time on loading the others.
+"""
 
-from netgroupd.kernel import addresses, bridge_vlans, fdb, links, neighbours, nexthops, routes, rules, sysctls
+from functools import cache
+from importlib import import_module
+
 from netgroupd.kernel.request import Codec
-from netgroupd.kernel.tc import chains, filters, qdiscs
 
-CODECS: Mapping[str, Codec] = {
-    "link": links.CODEC,
-    "sysctl": sysctls.CODEC,
-    "bridge_vlan": bridge_vlans.CODEC,
-    "address": addresses.CODEC,
-    "neighbour": neighbours.CODEC,
-    "fdb": fdb.CODEC,
-    "nexthop": nexthops.CODEC,
-    "route": routes.CODEC,
-    "rule": rules.CODEC,
-    "qdisc": qdiscs.CODEC,
-    "tclass": qdiscs.CLASS_CODEC,
-    "chain": chains.CODEC,
-    "filter": filters.CODEC,
+_PLACES = {
+    "link": "links.CODEC",
+    "sysctl": "sysctls.CODEC",
+    "bridge_vlan": "bridge_vlans.CODEC",
+    "address": "addresses.CODEC",
+    "neighbour": "neighbours.CODEC",
+    "fdb": "fdb.CODEC",
+    "nexthop": "nexthops.CODEC",
+    "route": "routes.CODEC",
+    "rule": "rules.CODEC",
+    "qdisc": "tc.qdiscs.CODEC",
+    "tclass": "tc.qdiscs.CLASS_CODEC",
+    "chain": "tc.chains.CODEC",
+    "filter": "tc.filters.CODEC",
 }
+
+CLASSES = tuple(_PLACES)
+
+
+@cache
+def codec(cls: str) -> Codec:
+    """What reads and writes the objects of a class."""
+    module, _, name = _PLACES[cls].rpartition(".")
+    found = getattr(import_module(f"netgroupd.kernel.{module}"), name)
+    assert isinstance(found, Codec)
+    return found

@@ -13,6 +13,7 @@ from netgroupd.errors import UsageError
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
 from netgroupd.service.details import Answer, Options, Progress
+from netgroupd.service.file_answers import FileAnswers
 
 FORMATS = ("json", "text")
 
@@ -36,21 +37,14 @@ def _result_answer(result: Result) -> Answer:
     }
 
 
-class Answers:
+class Answers(FileAnswers):
     """The engine's answers; ``options`` are those of the bus method with the same name."""
 
     keeps_deadlines = False  # of unconfirmed changes: nobody is left to when the process ends
 
     def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
         self._engine = engine
-
-    def check(self) -> Answer:
-        """The warnings of a configuration that can be used."""
-        return {"warnings": [problem._asdict() for problem in self._engine.check()]}
-
-    def render(self) -> str:
-        """The configuration as YAML."""
-        return self._engine.render()
 
     def capture(self) -> str:
         """A configuration for what is there."""
@@ -72,10 +66,6 @@ class Answers:
             "generation": status.generation._asdict() if status.generation else None,
             "pending": status.pending._asdict() if status.pending else None,
         }
-
-    def history(self) -> Answer:
-        """The generations that are kept."""
-        return {"generations": [generation._asdict() for generation in self._engine.history()]}
 
     def apply(self, options: Options, progress: Progress | None = None) -> Answer:
         """Apply the configuration."""

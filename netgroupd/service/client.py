@@ -77,6 +77,10 @@ class Remote:
         """The configuration as YAML."""
         return self._read("Render", {})
 
+    def render_lines(self) -> Answer:
+        """The configuration as lines of YAML, each with the template's line that it is from."""
+        return self._open("Render", {"origins": True})
+
     def capture(self) -> str:
         """A configuration for what is there."""
         return self._read("Capture", {})

@@ -22,7 +22,7 @@ from netgroupd.service.work import Worker
 _LONGEST = 1_000_000  # bytes that a reply may have
 _OPTIONS = {
     "Check": frozenset[str](),
-    "Render": frozenset[str](),
+    "Render": frozenset({"origins"}),
     "Diff": frozenset({"format"}),
     "Estimate": frozenset[str](),
     "Capture": frozenset[str](),
@@ -32,7 +32,7 @@ _OPTIONS = {
 _READS: Mapping[str, Callable[[Answers, Options], Answer | str]] = MappingProxyType(
     {
         "Check": lambda answers, _: answers.check(),
-        "Render": lambda answers, _: answers.render(),
+        "Render": lambda answers, options: answers.render_lines() if options.get("origins") else answers.render(),
         "Diff": lambda answers, options: answers.diff(options),
         "Estimate": lambda answers, _: answers.estimate(),
         "Capture": lambda answers, _: answers.capture(),

@@ -11,7 +11,7 @@ from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.message import HEADER_LEN, attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
-from netgroupd.kernel.registry import CODECS
+from netgroupd.kernel.registry import codec
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import Object
@@ -39,7 +39,7 @@ def context() -> Context:
 
 
 def _message(context: Context, step: Step | GroupStep) -> bytes:
-    (request,) = CODECS[step.steps[0].object.cls if isinstance(step, GroupStep) else step.object.cls].encode(
+    (request,) = codec(step.steps[0].object.cls if isinstance(step, GroupStep) else step.object.cls).encode(
         step, context
     )
     assert isinstance(request, bytes)
@@ -120,4 +120,4 @@ def test_group_address_carries_the_distance_to_the_next_member(context: Context)
 )
 def test_attribute_the_kernel_points_at_has_its_name(path: tuple[int, ...], want: str) -> None:
     route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {})
-    assert CODECS["route"].blame(Step(Op.CREATE, None, route), path) == want
+    assert codec("route").blame(Step(Op.CREATE, None, route), path) == want

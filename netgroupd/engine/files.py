@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What can be told without a plan: what the files say, and what was applied before.
+
+Apart from the engine, because a check of a small file would otherwise take
+longer to load than to run.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from netgroupd.config import Desired
+from netgroupd.config.sources import ROOT, Trust
+from netgroupd.engine import configuration
+from netgroupd.engine.generations import Generations
+from netgroupd.engine.journal import Journal
+from netgroupd.engine.observe import Connection, Mine, foreign_names, look, look_at_links
+from netgroupd.engine.paths import SYSTEM, Paths
+from netgroupd.engine.report import Generation, Line
+from netgroupd.errors import Problem
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.model.collector import uncollected
+from netgroupd.model.state import State
+
+
+class Files:
+    """The files, and the records of one network namespace."""
+
+    def __init__(
+        self,
+        paths: Paths = SYSTEM,
+        *,
+        netns: str | None = None,
+        trust: Trust = ROOT,
+        connect: Callable[[str | None], Connection] = Kernel,
+    ) -> None:
+        self.paths = paths.of(netns)
+        self.netns = netns
+        self._trust = trust
+        self._connect = connect
+        self._journal = Journal(self.paths.state)
+        self._generations = Generations(self.paths.state)
+
+    @contextmanager
+    def _kernel(self) -> Iterator[Connection]:
+        kernel = self._connect(self.netns)
+        try:
+            with uncollected():
+                yield kernel
+        finally:
+            kernel.close()
+
+    def _mine(self) -> Mine:
+        """What the generation in effect and one that was interrupted look after."""
+        entry = self._journal.read()
+        numbers = {self._generations.current, *((entry.generation, entry.previous) if entry else ())}
+        mine = Mine()
+        for number in numbers:
+            content = self._generations.content(number)
+            mine = mine.joined(content.groups.values(), content.classes, content.hooks)
+        return mine
+
+    def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, State]:
+        """The desired state, and the links that were looked at for it."""
+        links = look_at_links(kernel, mine)
+        desired = configuration.read(self.paths.config, foreign_names(kernel, links, mine), self._trust)
+        if not desired.rendered and (self._generations.current or self._owns_anything(kernel, mine, links)):
+            configuration.refuse_nothing(self.paths.config)
+        return desired, links
+
+    def _owns_anything(self, kernel: Connection, mine: Mine, links: State) -> bool:
+        """Whether wanting nothing would delete something; what was applied may be forgotten, its marks are not."""
+        from netgroupd.engine.transaction import plan_for  # noqa: PLC0415  # loads the planner, for an empty directory
+
+        return bool(plan_for(kernel, State(), look(kernel, State(), mine, links), mine).steps)
+
+    def check(self) -> tuple[Problem, ...]:
+        """Read the configuration and return its warnings.
+
+        Raises:
+            ConfigError: It cannot be used; every problem is in it.
+        """
+        with self._kernel() as kernel:
+            return self._read(kernel, self._mine())[0].problems
+
+    def render(self) -> str:
+        """The configuration as YAML, after the templates ran, each file under its name."""
+        rendered = configuration.rendered(self.paths.config, self._trust)
+        return "".join(f"# {one.source.path}\n{one.text.rstrip()}\n" for one in rendered)
+
+    def render_lines(self) -> Iterator[Line]:
+        """The same line by line, each with the template's line that it is from."""
+        for one in configuration.rendered(self.paths.config, self._trust):
+            for number, text in enumerate(one.text.rstrip().split("\n"), 1):
+                yield Line(*one.lines.origin(number), text)
+
+    def desired(self) -> State:
+        """Everything that the configuration asks for, ranges expanded."""
+        with self._kernel() as kernel:
+            return self._read(kernel, self._mine())[0].state
+
+    def applied(self) -> State:
+        """Everything that the last applied configuration asks for; empty where there was none."""
+        return configuration.bring_back(self._generations.content(self._generations.current)).state
+
+    def history(self) -> tuple[Generation, ...]:
+        """The generations that are kept, the newest first."""
+        return self._generations.all()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is answered about the files and what was applied, without loading all of the engine."""
+
+from netgroupd.engine.files import Files
+from netgroupd.service.details import Answer
+
+
+class FileAnswers:
+    """Answers about the files and the records."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def check(self) -> Answer:
+        """The warnings of a configuration that can be used."""
+        return {"warnings": [problem._asdict() for problem in self._files.check()]}
+
+    def render(self) -> str:
+        """The configuration as YAML."""
+        return self._files.render()
+
+    def render_lines(self) -> Answer:
+        """The configuration as lines of YAML, each with the template's line that it is from."""
+        return {"lines": [line._asdict() for line in self._files.render_lines()]}
+
+    def history(self) -> Answer:
+        """The generations that are kept."""
+        return {"generations": [generation._asdict() for generation in self._files.history()]}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`check` and `render` on files, as they are typed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEMPLATE = """\
+links:
+% for v in range(2):
+  br-${v}:
+    kind: bridge
+<%include file="ports.mako" args="v=v"/>\\
+% endfor
+"""
+INCLUDED = """\
+<%page args="v"/>\\
+    ports: swp1.${v}
+    knid: this is not checked
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o755)
+    (tmp_path / "10-bridges.mako").write_text(TEMPLATE)
+    (tmp_path / "ports.mako").write_text(INCLUDED)
+    (tmp_path / "20-plain.yaml").write_text("links:\n  swp1: {up: true}\n")
+    return tmp_path
+
+
+def netgroupctl(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "netgroupd.cli.main", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_render_tells_the_line_of_each_line_through_loops_and_includes(place: Path) -> None:
+    got = netgroupctl("render", "--origins", "--config", place / "10-bridges.mako", "--config", place / "20-plain.yaml")
+    bridges = [
+        f"{where}:{text}"
+        for v in (0, 1)
+        for where, text in (
+            ("10-bridges.mako:3", f"  br-{v}:"),
+            ("10-bridges.mako:4", "    kind: bridge"),
+            ("ports.mako:2", f"    ports: swp1.{v}"),
+            ("ports.mako:3", "    knid: this is not checked"),
+        )
+    ]
+    want = ["10-bridges.mako:1:links:", *bridges, "20-plain.yaml:1:links:", "20-plain.yaml:2:  swp1: {up: true}"]
+    assert got.stdout.replace(f"{place}/", "").splitlines() == want
+
+
+def test_rendered_lines_come_as_json_too(place: Path) -> None:
+    got = netgroupctl("render", "--origins", "--json", "--config", place / "10-bridges.mako")
+    want = {"file": f"{place}/ports.mako", "line": 2, "text": "    ports: swp1.0"}
+    assert json.loads(got.stdout)["lines"][3] == want
+
+
+def test_render_prints_what_check_would_refuse(place: Path) -> None:
+    got = netgroupctl("render", "--config", place / "10-bridges.mako")
+    assert (got.returncode, got.stdout.count("knid")) == (0, 2)
+
+
+def test_render_fails_where_the_template_does(place: Path) -> None:
+    (place / "ports.mako").write_text("${missing}")
+    got = netgroupctl("render", "--config", place / "10-bridges.mako")
+    assert (got.returncode, got.stdout) == (1, "")
+    assert "ports.mako:1:3: unknown name 'missing'" in got.stderr
+
+
+def test_check_loads_only_what_it_needs(place: Path) -> None:
+    code = (
+        "import sys, netgroupd.cli.main as m; m.main(sys.argv[1:]); "
+        "print(*(name for name in sys.modules if name.startswith(('netgroupd', 'gi', 'yaml', 'mako'))))"
+    )
+    argv = [sys.executable, "-c", code, "check", "--config", str(place / "20-plain.yaml")]
+    ran = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    said, loaded = ran.stdout.splitlines()
+    assert said == "the configuration can be used"
+    unneeded = {"netgroupd.engine.engine", "netgroupd.kernel.routes", "netgroupd.plan.present", "gi", "yaml", "mako"}
+    assert not unneeded & set(loaded.split())
