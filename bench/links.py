@@ -90,7 +90,7 @@ def send_blind(packets: Sequence[bytes]) -> None:
 def make(vlans: int) -> Counters:
     """Make the stack by netgroupd: what that took."""
     with Kernel() as kernel:
-        refused = kernel.apply(stack(vlans))
+        refused = kernel.apply(tuple(stack(vlans)))
         assert not refused, refused[:3]
         return kernel.counters
 
@@ -151,7 +151,7 @@ def memory() -> float:
 def reading(links: int, runs: int) -> Iterator[tuple[str, Cell]]:
     """Read a host with so many links, mostly VLANs."""
     with Kernel() as kernel:
-        refused = kernel.apply(stack(links // (PORTS + 1)))
+        refused = kernel.apply(tuple(stack(links // (PORTS + 1))))
         assert not refused, refused[:3]
     theirs, ours = seconds(bare, runs=runs), seconds(read, runs=runs)
     yield "a bare socket", theirs

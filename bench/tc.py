@@ -74,11 +74,7 @@ def _laid_out(kernel: Kernel, count: int) -> list[bytes]:
     packets = []
     for start in range(0, count, size):
         some = messages[start : start + size]
-        packet = bytearray(b"".join(some))
-        starts = [0]
-        for message in some[:-1]:
-            starts.append(starts[-1] + len(message))
-        packets.append(compound(packet, starts) if batched else bytes(packet))
+        packets.append(compound(some) if batched else b"".join(some))
     return packets
 
 

@@ -6,7 +6,7 @@ only deletions.  The answer lists those that were refused by their place.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from netgroupd.kernel.message import HEADER, HEADER_LEN, NLM_F_REQUEST, attributes, walk
 
@@ -15,29 +15,31 @@ MOST = 8192
 MOST_BYTES = 2 << 20
 _KINDS = frozenset({44, 45})  # RTM_NEWTFILTER, RTM_DELTFILTER
 _BATCH = struct.Struct("=BBH")  # family, flags, threads: 0 lets the kernel choose
-_ENTRY = struct.Struct("=IHH")  # length, type, flags
-_KIND = struct.Struct("=HH")  # at offset 4 of a message
-_SHORTER = HEADER_LEN - _ENTRY.size
+_LENGTH = struct.Struct("=I")
+_SHORTER = HEADER_LEN - 8
+_END = bytes(8)
+_CLASSIFIER = HEADER_LEN + 20 + 4  # behind struct tcmsg the first attribute of ours is the kind
+_FLOWER = b"flower\0"
 
 _INDEX, _ERROR, _MSG = 1, 2, 3
 
 
 def kind_of(request: bytes) -> int:
-    """The type that all entries of a message must share; 0 for what cannot be in one."""
+    """The type that all entries of a message must share; 0 for what cannot be in one.
+
+    Of other classifiers the rules of one preference are asked in the order in
+    which they came.
+    """
     kind = request[4] | request[5] << 8
-    return kind if kind in _KINDS else 0
+    return kind if kind in _KINDS and request.startswith(_FLOWER, _CLASSIFIER) else 0
 
 
-def compound(packet: bytearray, starts: Sequence[int]) -> bytes:
-    """The messages that begin at ``starts`` as one."""
+def compound(messages: Iterable[bytes]) -> bytes:
+    """Messages as one: each without its sequence number and port, behind its length, type and flags."""
     parts = [_BATCH.pack(0, 0, 0)]
-    view = memoryview(packet)
-    ends = (*starts[1:], len(packet))
-    for start, end in zip(starts, ends, strict=True):
-        kind, flags = _KIND.unpack_from(packet, start + 4)
-        parts.append(_ENTRY.pack(end - start - _SHORTER, kind, flags & ~NLM_F_REQUEST))
-        parts.append(bytes(view[start + HEADER_LEN : end]))
-    parts.append(_ENTRY.pack(0, 0, 0))
+    for one in messages:
+        parts += (_LENGTH.pack(len(one) - _SHORTER), one[4:8], one[HEADER_LEN:])
+    parts.append(_END)
     body = b"".join(parts)
     return HEADER.pack(HEADER_LEN + len(body), RTM_BATCHTFILTER, NLM_F_REQUEST, 0, 0) + body
 

@@ -2,12 +2,13 @@
 """The kernel of one network namespace: ``dump`` what is there, ``apply`` steps.  Decides nothing."""
 
 import errno
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 from netgroupd.errors import Refusal
 from netgroupd.kernel import links
-from netgroupd.kernel.batch import Batch, Denied, Refused
+from netgroupd.kernel.batch import Batch, Refused
+from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names, UnknownLinkError
@@ -18,6 +19,9 @@ from netgroupd.kernel.usual import Usual, usual_attrs
 from netgroupd.kernel.ways import way_to
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.step import AnyStep, GroupStep
+
+# The kernel works off a compound message on all CPUs by itself.
+_LANES = 8
 
 
 class Kernel:
@@ -33,6 +37,7 @@ class Kernel:
         self.features = features() if assume is None else assume
         self.names = Names()
         self._generic = Generic(netns, self._socket.counters)
+        self._lanes = Lanes(netns, self._socket.counters, 1 if self.features.tc_batch else _LANES)
         self._context = Context(self._socket, self.names, self.features, netns, self._generic)
         self.names.find = lambda wanted: links.find(self._socket, wanted)
 
@@ -44,6 +49,7 @@ class Kernel:
 
     def close(self) -> None:
         """Give the sockets back."""
+        self._lanes.close()
         self._socket.close()
         self._generic.close()
 
@@ -77,21 +83,27 @@ class Kernel:
         """The link and the source address that a packet to ``address`` would leave by; None if there is no way."""
         return way_to(self._context, address)
 
-    def apply(self, steps: Iterable[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do the steps in order; what the kernel refused, with its reasons.
 
         After a refusal the rest of the same batch has still run, and nothing
         behind it.  ``progress`` hears how many steps each batch was.
         """
-        batch = Batch(self._socket, progress, compounds=self.features.tc_batch)
-        for step in steps:
+        batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
+        place = 0
+        while place < len(steps) and not batch.denied:
+            step = steps[place]
+            form = codec(cls_of(step))
+            if form.run and (found := form.run(steps, place, batch.run, self.names)):
+                batch.abreast(list(steps[place : place + len(found)]), found)
+                place += len(found)
+                continue
+            place += 1
             try:
-                batch.add(step, list(codec(cls_of(step)).encode(step, self._context)))
+                batch.add(step, list(form.encode(step, self._context)))
             except UnknownLinkError as error:
                 batch.flush()
                 batch.deny(step, errno.ENODEV, str(error))
-            if batch.denied:
-                break
         batch.flush()
         return tuple(_refused(denied) for denied in batch.denied)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a class of objects needs to speak with the kernel, and what it answers with."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -78,3 +78,5 @@ class Codec(NamedTuple):
     blame: Callable[[AnyStep, tuple[int, ...]], str] = lambda _step, _path: ""
     body: int = 16
     """Where the attributes start behind the header of its messages, as the size of its struct."""
+    run: Callable[[Sequence[AnyStep], int, int, Names], list[bytes]] | None = None
+    """The messages of many steps from one place on that may go in any order, as far as they are one each."""

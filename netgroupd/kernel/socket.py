@@ -73,6 +73,12 @@ class Counters:
         self.syscalls = 0
         self.received = 0
 
+    def take(self, other: "Counters") -> None:
+        """Add what another has counted, which begins anew."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+            setattr(other, name, 0)
+
 
 class Answer(NamedTuple):
     """What the kernel said about one request; ``errno`` 0 is yes.

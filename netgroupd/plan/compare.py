@@ -18,6 +18,7 @@ from netgroupd.model.value import Value
 # The kernel keeps these in the order in which they were added.
 _UNORDERED = frozenset({"altnames", "lock"})
 _PORT = "port."
+_COMPARED = 1024
 
 UNOWNED = "unowned"
 """In an actual object: it is there, and not marked as netgroupd's."""
@@ -57,6 +58,29 @@ def same(name: str, want: Value, have: Value) -> bool:
     return want in (None, ()) and have in (None, ())
 
 
+class _Compared:
+    """Lists that were compared: those of one range and of one dump are the same values thousands of times."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int, int], tuple[Value, Value, bool]] = {}
+
+    def same(self, name: str, want: Value, have: Value) -> bool:
+        """As the function ``same``."""
+        if not isinstance(want, tuple):
+            return same(name, want, have)
+        pair = (name, id(want), id(have))
+        found = self._known.get(pair)
+        if found is None:
+            if len(self._known) >= _COMPARED:
+                self._known.clear()
+            # They are kept with the answer, so that their identities stay their own.
+            self._known[pair] = found = (want, have, same(name, want, have))
+        return found[2]
+
+
+_compared = _Compared()
+
+
 def differing(want: Object, have: Object) -> dict[str, Value]:
     """What ``have`` must be told to become ``want``."""
     actual = have.attrs
@@ -65,7 +89,7 @@ def differing(want: Object, have: Object) -> dict[str, Value]:
     return {
         name: value
         for name, value in want.attrs.items()
-        if not same(name, value, actual.get(name)) and not _silent(want, name)
+        if (had := actual.get(name)) != value and not _compared.same(name, value, had) and not _silent(want, name)
     }
 
 

@@ -66,13 +66,16 @@ class _Run:
     def of(self, cls: str) -> list[Step]:
         """The changes to the objects of one class; deletions first, in reverse order."""
         wants, haves = self.desired.of(cls), self.actual.of(cls)
-        doomed = [obj for key, obj in haves.items() if key not in wants and self._is_to_go(obj)]
+        doomed = []
+        if not haves.keys() <= wants.keys():  # at C speed where nothing is to go
+            doomed = [obj for key, obj in haves.items() if key not in wants and self._is_to_go(obj)]
         steps = [Step(Op.DELETE, obj, None) for obj in reversed(doomed)]
+        lossy = bool(self.losses)
         for key, want in wants.items():
             have = haves.get(key)
             if have is None:
                 steps.append(Step(Op.CREATE, None, want, want.attrs))
-            elif why := self.losses.why(have):
+            elif lossy and (why := self.losses.why(have)):
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
             elif UNOWNED in have.attrs and cls not in _UNCHANGEABLE:
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, "it is there, and becomes netgroupd's"))

@@ -8,11 +8,11 @@ import pytest
 from netgroupd.kernel.compound import RTM_BATCHTFILTER, compound, failures, kind_of
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, nest, request, u32
+from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, nest, request, text, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket
-from netgroupd.kernel.tc import filters
+from netgroupd.kernel.tc import filters, filters_read
 from netgroupd.kernel.tc.actions import GENERIC
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.model.state import Object
@@ -43,10 +43,31 @@ def test_rule_survives_the_way_there_and_back(names: Names, case: Case) -> None:
         sent = bytearray(filters._write(Step(Op.CREATE, None, want, want.attrs), names))
         if struct.unpack_from("=I", sent, HEADER_LEN + 8)[0] == 0:
             struct.pack_into("=I", sent, HEADER_LEN + 8, 1)  # what the kernel would give it
-        decoder = filters._Decoder(names, str(want.key[0]), str(want.key[1]))
-        (got,) = decoder.read(memoryview(sent)[HEADER_LEN:])
-        assert got.key == want.key
-        assert differing(want, got) == {}
+        decoder = filters_read.Decoder(names, str(want.key[0]), str(want.key[1]))
+        in_full, seen_before = (decoder.read(memoryview(sent)[HEADER_LEN:]) for _ in range(2))
+        assert in_full == seen_before
+        assert in_full
+        assert in_full.key == want.key
+        assert differing(want, in_full) == {}
+
+
+def _told(names: Names, rule: Object, handle: int) -> memoryview:
+    """What the kernel says of a rule that it gave ``handle``."""
+    sent = bytearray(filters._write(Step(Op.CREATE, None, rule, rule.attrs), names))
+    struct.pack_into("=I", sent, HEADER_LEN + 8, handle)
+    return memoryview(sent)[HEADER_LEN:]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.id.startswith("flower-")], ids=lambda case: case.id)
+def test_rules_of_one_layout_do_not_take_each_others_values(names: Names, case: Case) -> None:
+    rules = [rule for rule in _rules(case) if rule.attrs["kind"] == "flower"]
+    decoder = filters_read.Decoder(names, "v0", "ingress")
+    for handle in range(1, 4):
+        for rule in rules:
+            got = decoder.read(_told(names, rule, handle))
+            assert got
+            assert (got.key, got.attrs["handle"]) == (rule.key, handle)
+            assert differing(rule, got) == {}
 
 
 def test_rule_to_be_deleted_is_named_by_its_handle(names: Names) -> None:
@@ -74,22 +95,51 @@ def _message(kind: int, flags: int, body: bytes) -> bytes:
 
 def test_compound_message_holds_each_entry_without_its_header() -> None:
     messages = [_message(44, 0x600, b"abcd"), _message(44, 0x400, b"efghijkl")]
-    whole = compound(bytearray(b"".join(messages)), [0, len(messages[0])])
+    whole = compound(messages)
     assert HEADER.unpack_from(whole)[:3] == (len(whole), RTM_BATCHTFILTER, 1)
     body = whole[HEADER_LEN:]
     assert body == (
         bytes(4)
-        + struct.pack("=IHH", 12, 44, 0x600)
+        + struct.pack("=IHH", 12, 44, 0x601)
         + b"abcd"
-        + struct.pack("=IHH", 16, 44, 0x400)
+        + struct.pack("=IHH", 16, 44, 0x401)
         + b"efghijkl"
         + bytes(8)
     )
 
 
-@pytest.mark.parametrize(("kind", "want"), [(44, 44), (45, 45), (36, 0), (16, 0), (300, 0)])
-def test_only_filters_go_into_compound_messages(kind: int, want: int) -> None:
-    assert kind_of(_message(kind, 0, b"")) == want
+@pytest.mark.parametrize(
+    ("kind", "classifier", "want"),
+    [
+        (44, "flower", 44),
+        (45, "flower", 45),
+        (44, "basic", 0),
+        (36, "flower", 0),
+        (16, "flower", 0),
+        (300, "flower", 0),
+    ],
+)
+def test_only_flower_rules_go_into_compound_messages(kind: int, classifier: str, want: int) -> None:
+    assert kind_of(_message(kind, 0, bytes(20) + text(1, classifier))) == want
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if _rules(case)], ids=lambda case: case.id)
+def test_run_has_the_messages_of_its_steps(names: Names, case: Case) -> None:
+    steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in _rules(case) if rule.attrs["kind"] == "flower"]
+    assert filters.run(steps, 0, 100, names) == [filters._write(step, names) for step in steps]
+
+
+@pytest.mark.parametrize("last", ["another_kind", "a_change", "an_unknown_link"])
+def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
+    rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    other = next(_rules(case)[0] for case in CASES if case.id == "filter-matchall")
+    first = Step(Op.CREATE, None, rule, rule.attrs)
+    ends = {
+        "another_kind": Step(Op.CREATE, None, other, other.attrs),
+        "a_change": Step(Op.CHANGE, rule, rule, rule.attrs),
+        "an_unknown_link": Step(Op.CREATE, None, rule._replace(key=("nosuch", *rule.key[1:])), rule.attrs),
+    }
+    assert len(filters.run([first, first, ends[last], first], 0, 100, names)) == 2
 
 
 def test_refused_entries_are_known_by_their_place() -> None:

@@ -29,7 +29,7 @@ class Stumbling(Kernel):
     stumbles_at = -1
     done = 0
 
-    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:  # type: ignore[override]
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         self.done += len(steps)
         at, self.stumbles_at = self.stumbles_at, self.stumbles_at - len(steps)
         if not 0 <= at < len(steps):

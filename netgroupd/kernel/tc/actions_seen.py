@@ -17,7 +17,7 @@ _LAYOUTS = 16  # rules of one hook have a few sets of actions, seldom more
 _Ranges = tuple[tuple[int, int], ...]
 
 
-def _changing(payload: memoryview) -> _Ranges | None:
+def changing(payload: memoryview) -> _Ranges | None:
     """Where the bytes are that differ between equal actions; None of a kind that is laid out in another way."""
     ranges: list[tuple[int, int]] = []
     for _, first, last in walk(payload):
@@ -61,13 +61,13 @@ class Remembered:
     def read(self, payload: memoryview, names: Names) -> tuple[Value, ...]:
         """The actions in the attribute of a rule."""
         layouts = self._layouts.setdefault(len(payload), [])
-        for ranges in layouts:
-            if (found := self._known.get((ranges, _lasting(payload, ranges)))) is not None:
+        for known in layouts:
+            if (found := self._known.get((known, _lasting(payload, known)))) is not None:
                 return found
         actions = unpack_actions(payload, names)
-        changing = _changing(payload)
-        if changing is not None and len(layouts) < _LAYOUTS:
-            if changing not in layouts:
-                layouts.append(changing)
-            self._known[changing, _lasting(payload, changing)] = actions
+        ranges = changing(payload)
+        if ranges is not None and len(layouts) < _LAYOUTS:
+            if ranges not in layouts:
+                layouts.append(ranges)
+            self._known[ranges, _lasting(payload, ranges)] = actions
         return actions

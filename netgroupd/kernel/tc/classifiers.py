@@ -14,6 +14,9 @@ from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.tc.u32 import read_word, word_text
 from netgroupd.model.value import Value
 
+SKIP_HW, SKIP_SW = 1, 2
+BPF_FLAGS = 8
+
 Match = tuple[tuple[str, Value], ...]
 Found = Mapping[int, memoryview]
 

@@ -1,46 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Filters: RTM_NEWTFILTER, RTM_DELTFILTER, and one dump of each hook, filtered by the kernel.
+"""Filters: RTM_NEWTFILTER and RTM_DELTFILTER.
 
 What the rules of one line have in common is laid out once; of each rule there is
 then only its match to write.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from netgroupd.kernel import message
-from netgroupd.kernel.message import attr, attributes, nest, text, u32
+from netgroupd.kernel.message import attr, nest, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
-from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.request import Codec, Context, Request
 from netgroupd.kernel.rows import goal, single
+from netgroupd.kernel.tc import filters_read, flower
 from netgroupd.kernel.tc.actions import pack_actions
-from netgroupd.kernel.tc.actions_seen import Remembered
-from netgroupd.kernel.tc.classifiers import CLASSIFIERS, Match
-from netgroupd.kernel.tc.qdiscs import hooks
+from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, SKIP_HW, SKIP_SW, Match
 from netgroupd.kernel.tc.tcmsg import (
     CHAIN,
     HEADER,
     KIND,
     OPTIONS,
     RTM_DELTFILTER,
-    RTM_GETTFILTER,
     RTM_NEWTFILTER,
     Place,
 )
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import Attrs, Key
 from netgroupd.model.tc.filter import block_number
-from netgroupd.model.tc.filter import key as key_of
-from netgroupd.model.tc.handle import handle_number, handle_text
-from netgroupd.model.tc.protocol import protocol_name, protocol_number
+from netgroupd.model.tc.handle import handle_number
+from netgroupd.model.tc.protocol import protocol_number, swapped
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op, Step
 
-_SKIP_HW, _SKIP_SW = 1, 2
 _ETH_TYPE = 8
-_BPF_FLAGS = 8
 _FRAMES = 1 << 12
 _FIXED = frozenset({"matchall"})
 _ALL = 3
+_NEW = message.NLM_F_CREATE | message.NLM_F_EXCL
 
 
 class _Frame(NamedTuple):
@@ -54,6 +51,14 @@ class _Frame(NamedTuple):
     begin: bytes
     end: bytes
 
+    def around(self, size: int) -> tuple[bytes, bytes]:
+        """What stands before and behind a match of ``size`` bytes in the message that makes a rule."""
+        header = HEADER.pack(0, 0, 0, self.place.ifindex, 0, self.place.parent, self.info)
+        options = nest(OPTIONS, self.begin, bytes(size), self.end)
+        whole = message.request(RTM_NEWTFILTER, _NEW, header, self.front, options)
+        start = len(whole) - size - len(self.end)
+        return whole[:start], whole[start + size :]
+
 
 def _linked(where: str, attrs: Attrs, names: Names) -> tuple[tuple[str, int], ...]:
     """The links that a rule names, with the indices that a frame has for them."""
@@ -63,10 +68,6 @@ def _linked(where: str, attrs: Attrs, names: Names) -> tuple[tuple[str, int], ..
     return tuple((device, names.index(device)) for device in ([] if block_number(where) else [where]) + devices)
 
 
-def _swapped(number: int) -> int:
-    return number >> 8 | (number & 0xFF) << 8
-
-
 def _frame(key: Key, attrs: Attrs, names: Names) -> _Frame:
     where, parent, chain, pref, _ = key
     assert isinstance(chain, int)
@@ -74,20 +75,20 @@ def _frame(key: Key, attrs: Attrs, names: Names) -> _Frame:
     kind = str(attrs["kind"])
     form = CLASSIFIERS[kind]
     protocol = protocol_number(attrs.get("protocol", "all"))
-    bits = (_SKIP_HW if attrs.get("skip_hw") else 0) | (_SKIP_SW if attrs.get("skip_sw") else 0)
+    bits = (SKIP_HW if attrs.get("skip_hw") else 0) | (SKIP_SW if attrs.get("skip_sw") else 0)
     classid = attrs.get("classid")
     begin = attr(_ETH_TYPE, protocol.to_bytes(2, "big")) if kind == "flower" and protocol != _ALL else b""
     parts = [
         u32(form.classid, handle_number(str(classid))) if classid is not None else b"",
         u32(form.flags, bits) if bits and form.flags else b"",
-        u32(_BPF_FLAGS, 1) if attrs.get("direct_action") else b"",
+        u32(BPF_FLAGS, 1) if attrs.get("direct_action") else b"",
         pack_actions(form.actions, attrs.get("actions"), names),
     ]
     return _Frame(
         attrs,
         _linked(str(where), attrs, names),
         Place.of(str(where), str(parent), names),
-        pref << 16 | _swapped(protocol),
+        pref << 16 | swapped(protocol),
         text(KIND, kind) + (u32(CHAIN, chain) if chain else b""),
         begin,
         b"".join(parts),
@@ -131,8 +132,39 @@ def _write(step: Step, names: Names) -> bytes:
     place = frame.place
     header = HEADER.pack(0, 0, 0, place.ifindex, handle or form.handle(said), place.parent, frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)
-    how = message.NLM_F_CREATE | message.NLM_F_EXCL if create else message.NLM_F_CREATE
-    return message.request(RTM_NEWTFILTER, how, header, frame.front, options)
+    return message.request(RTM_NEWTFILTER, _NEW if create else message.NLM_F_CREATE, header, frame.front, options)
+
+
+def run(steps: Sequence[AnyStep], start: int, limit: int, names: Names) -> list[bytes]:
+    """The messages of up to ``limit`` steps from ``start`` on, as far as each of them makes a flower rule.
+
+    Rules that differ in what they match alone have the same bytes before and
+    behind that.  These messages may go in any order: of one preference and mask no
+    two match the same packet.
+    """
+    made: list[bytes] = []
+    attrs: Attrs | None = None
+    hook: Key = ()
+    around: dict[int, tuple[bytes, bytes]] = {}
+    for step in islice(steps, start, start + limit):
+        if type(step) is not Step or step.op is not Op.CREATE:
+            break
+        cls, key, wanted, _ = step.object
+        if wanted is not attrs or key[:4] != hook:
+            if cls != "filter" or wanted["kind"] != "flower":
+                break
+            try:
+                frame = _frames.of(key, wanted, names)
+            except UnknownLinkError:
+                break  # the step says so when it is encoded by itself
+            attrs, hook, around = wanted, key[:4], {}
+        match = flower.pack(key[4])  # type: ignore[arg-type]  # what filter.key makes
+        size = len(match)
+        if size not in around:
+            around[size] = frame.around(size)
+        front, back = around[size]
+        made.append(front + match + back)
+    return made
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
@@ -149,66 +181,11 @@ def _delete(step: Step, names: Names) -> bytes:
     assert step.before
     assert isinstance(pref, int)
     place, attrs = Place.of(str(where), str(parent), names), step.before.attrs
-    info = pref << 16 | _swapped(protocol_number(attrs.get("protocol", "all")))
+    info = pref << 16 | swapped(protocol_number(attrs.get("protocol", "all")))
     front = text(KIND, str(attrs["kind"])) + (u32(CHAIN, chain) if isinstance(chain, int) and chain else b"")
     return message.request(
         RTM_DELTFILTER, 0, HEADER.pack(0, 0, 0, place.ifindex, _handle(attrs), place.parent, info), front
     )
-
-
-def dump(context: Context, selection: Selection) -> list[Object]:
-    """The rules of the selected hooks."""
-    found: list[Object] = []
-    for where, parent in sorted(hooks(context, selection)):
-        try:
-            place = Place.of(where, parent, context.names)
-        except UnknownLinkError:
-            continue
-        asked = message.request(
-            RTM_GETTFILTER, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
-        )
-        decoder = _Decoder(context.names, where, parent)
-        for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of filters"):
-            found += decoder.read(memoryview(payload))
-    return found
-
-
-class _Decoder:
-    """Makes rules out of the messages of one hook."""
-
-    def __init__(self, names: Names, where: str, parent: str) -> None:
-        self._names = names
-        self._where = where
-        self._parent = parent
-        self._actions = Remembered()
-
-    def read(self, payload: memoryview) -> Iterable[Object]:
-        """The rule of a message; none where it tells of what rules hang on."""
-        _, _, _, _, handle, _, info = HEADER.unpack_from(payload)
-        found = attributes(payload, HEADER.size)
-        kind = bytes(found[KIND]).rstrip(b"\0").decode()
-        form = CLASSIFIERS.get(kind)
-        if form is None or not handle or OPTIONS not in found:
-            return
-        options = attributes(found[OPTIONS])
-        if kind == "u32" and 5 not in options:
-            return  # a hash table
-        chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
-        bits = int.from_bytes(options[form.flags], "little") if form.flags in options else 0
-        attrs: dict[str, Value] = {
-            "kind": kind,
-            "protocol": protocol_name(_swapped(info & 0xFFFF)),
-            "actions": self._actions.read(options[form.actions], self._names) if form.actions in options else (),
-            "skip_hw": bool(bits & _SKIP_HW),
-            "skip_sw": bool(bits & _SKIP_SW),
-            "handle": handle,
-        }
-        if form.classid in options:
-            attrs["classid"] = handle_text(int.from_bytes(options[form.classid], "little"))
-        if kind == "bpf":
-            attrs["direct_action"] = bool(_BPF_FLAGS in options and options[_BPF_FLAGS][0] & 1)
-        match = form.unpack(options, handle)
-        yield Object("filter", key_of(self._where, self._parent, chain, info >> 16, match), attrs)
 
 
 def blame(_step: AnyStep, path: tuple[int, ...]) -> str:
@@ -218,4 +195,4 @@ def blame(_step: AnyStep, path: tuple[int, ...]) -> str:
     return "kind" if path[:1] == (KIND,) else ""
 
 
-CODEC = Codec(dump, encode, blame, HEADER.size)
+CODEC = Codec(filters_read.dump, encode, blame, HEADER.size, run)

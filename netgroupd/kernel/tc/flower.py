@@ -6,19 +6,19 @@ they have worked out.
 """
 
 import struct
-from collections.abc import Iterable, Mapping
-from socket import inet_aton
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from socket import inet_aton, inet_ntoa
 
-from netgroupd.kernel.message import attr
+from netgroupd.kernel.message import attr, walk
 from netgroupd.model.rule import PROTOCOLS, span_text, split_span
 from netgroupd.model.tc.flower import KEYS, SPAN_NUMBERS, FlowerKey, Wire
-from netgroupd.model.tc.masked import halves
+from netgroupd.model.tc.masked import MASKED_IP, halves
 from netgroupd.model.value import Value
 
 ETH_TYPE = 8
 _MEMO = 1 << 16
 _ALL = b"\xff" * 16
-_IPV4 = struct.Struct("=HH4sHH4s")
 _BE16 = struct.Struct(">H")
 
 _BY_NUMBER: dict[int, tuple[FlowerKey, Wire]] = {
@@ -26,7 +26,8 @@ _BY_NUMBER: dict[int, tuple[FlowerKey, Wire]] = {
 }
 _SPANS = {numbers[0]: (name, numbers[1]) for name, numbers in SPAN_NUMBERS.items()}
 
-Match = Iterable[tuple[str, Value]]
+Match = tuple[tuple[str, Value], ...]
+Read = Callable[[bytes], Value]
 
 
 def _transport(match: Match) -> int:
@@ -59,19 +60,23 @@ class _Packer:
     def __init__(self) -> None:
         self._memo: dict[tuple[str, Value, int], bytes] = {}
         self._ipv4 = {
-            name: (KEYS[name].variants.get(4) or KEYS[name].variants[0])
-            for name in ("src_ip", "dst_ip", "enc_src_ip", "enc_dst_ip")
+            name: (attr(key.variants[4].value, bytes(4))[:4], attr(key.variants[4].mask, _ALL[:4]))
+            for name, key in KEYS.items()
+            if 4 in key.variants
         }
 
     def pack(self, match: Match) -> bytes:
-        match = tuple(match)
-        transport = _transport(match) if len(match) > 1 else 0
+        if len(match) == 1:
+            return self._one(*match[0], 0)
+        transport = _transport(match)
         return b"".join([self._one(name, value, transport) for name, value in match])
 
     def _one(self, name: str, value: Value, transport: int) -> bytes:
-        if name in self._ipv4 and isinstance(value, str) and "/" not in value and ":" not in value:
-            wire = self._ipv4[name]
-            return _IPV4.pack(8, wire.value, inet_aton(value), 8, wire.mask, b"\xff\xff\xff\xff")
+        if around := self._ipv4.get(name):
+            try:
+                return around[0] + inet_aton(value) + around[1]  # type: ignore[arg-type]  # the type of its row: a text
+            except OSError:  # it has a mask, or is of IPv6
+                pass
         memo, known = self._memo, (name, value, transport)
         if (got := memo.get(known)) is None:
             got = _pack_value(KEYS[name], value, transport)
@@ -101,6 +106,26 @@ def unpack(found: Mapping[int, memoryview]) -> dict[str, Value]:
             value += bytes(found[wire.mask]) if wire.mask in found else _ALL[: len(value)]
         match[key.name] = key.type.unpack(value)
     return match
+
+
+def values(payload: memoryview, start: int, end: int) -> Iterator[tuple[int, int, str, Read]]:
+    """Where the values are that a rule matches, of what, and how to read others of the same mask."""
+    spans = {number: (first, last) for number, first, last in walk(payload, start, end)}
+    for number, (first, last) in spans.items():
+        if known := _BY_NUMBER.get(number):
+            key, wire = known
+            mask = b""
+            if wire.mask:
+                mask = bytes(payload[slice(*spans[wire.mask])]) if wire.mask in spans else _ALL[: last - first]
+            yield first, last, key.name, _reader(key, mask)
+
+
+def _reader(key: FlowerKey, mask: bytes) -> Read:
+    if key.type is MASKED_IP and mask == _ALL[:4]:
+        return inet_ntoa
+    unpack_ = key.type.unpack
+    assert unpack_ is not None, key.name
+    return lru_cache(_MEMO)(lambda value: unpack_(value + mask))
 
 
 def options(match: Match, protocol: int) -> bytes:

@@ -27,6 +27,11 @@ def protocol_number(value: Value) -> int:
     return PROTOCOLS[value] if isinstance(value, str) else int(value)  # type: ignore[arg-type]
 
 
+def swapped(number: int) -> int:
+    """A protocol from the host's order to that of the network, or back."""
+    return number >> 8 | (number & 0xFF) << 8
+
+
 def protocol_name(value: int) -> Value:
     """A protocol's name, or its number if it has none."""
     return _NAMES.get(value, value)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Packets of messages to the kernel, one after the other or side by side, and what it refused of each.
+
+A packet takes one system call and one acknowledgement.  The kernel works while
+that call lasts, so packets whose order does not matter go out by a thread and
+socket each: the next one is laid out meanwhile, and where the kernel needs no
+common lock they are worked off on several CPUs.
+"""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from netgroupd.kernel.compound import compound, failures
+from netgroupd.kernel.message import HEADER_LEN, SEQUENCE, path_to
+from netgroupd.kernel.socket import Answer, Counters, Socket, noop
+from netgroupd.plan.step import AnyStep
+
+
+class Packet(NamedTuple):
+    """The messages of steps, one for one; ``together``: as one compound message."""
+
+    steps: list[AnyStep]
+    messages: list[bytes]
+    together: bool = False
+
+
+class Denied(NamedTuple):
+    """What the kernel said about one message of a step, with the message."""
+
+    step: AnyStep
+    answer: Answer
+    message: bytes
+
+    def path(self, body: int) -> tuple[int, ...]:
+        """The attribute numbers down to the one that it did not like; () where it does not say."""
+        if self.answer.offset < 0:
+            return ()
+        return path_to(memoryview(self.message), self.answer.offset, HEADER_LEN + body)
+
+
+def deliver(socket: Socket, packet: Packet) -> list[Denied]:
+    """Send a packet, and read what the kernel refused of it."""
+    return _deliver_compound(socket, packet) if packet.together else _deliver(socket, packet)
+
+
+def _deliver(socket: Socket, packet: Packet) -> list[Denied]:
+    messages = packet.messages
+    first = socket.next_sequence(len(messages) + 1)
+    last = first + len(messages)
+    whole = bytearray(b"".join(messages))
+    start = 8
+    for sequence, one in enumerate(messages, first):
+        SEQUENCE.pack_into(whole, start, sequence)
+        start += len(one)
+    whole += noop(last)
+    socket.send(whole, len(messages))
+    return [
+        Denied(packet.steps[answer.sequence - first], answer, messages[answer.sequence - first])
+        for answer in socket.answers(last)
+        if first <= answer.sequence < last
+    ]
+
+
+def _deliver_compound(socket: Socket, packet: Packet) -> list[Denied]:
+    first = socket.next_sequence(2)
+    whole = bytearray(compound(packet.messages))
+    SEQUENCE.pack_into(whole, 8, first)
+    whole += noop(first + 1)
+    socket.send(whole)
+    denied = []
+    for answer in socket.answers(first + 1):
+        if answer.sequence != first:
+            continue
+        for place, number, sentence in list(failures(answer.entries)) or [(0, answer.errno, answer.sentence)]:
+            refused = Answer(first, number, sentence or os.strerror(number))
+            denied.append(Denied(packet.steps[place], refused, packet.messages[place]))
+    return denied
+
+
+class Lanes:
+    """Packets on their way side by side, each by a socket and thread of its own, opened when there are the first."""
+
+    def __init__(self, netns: str | None, counters: Counters, most: int) -> None:
+        """``most``: more of them would not help; there are no more than CPUs."""
+        self._netns = netns
+        self._counters = counters
+        self._count = min(most, len(os.sched_getaffinity(0)))
+        self._sockets: list[Socket] = []
+        self._free: SimpleQueue[Socket] = SimpleQueue()
+        self._pool: ThreadPoolExecutor | None = None
+        self._pending: set[Future[list[Denied]]] = set()
+        self._denied: list[Denied] = []
+
+    def close(self) -> None:
+        """Wait for what is on its way, and give the sockets back."""
+        if self._pool:
+            self._pool.shutdown()
+        for socket in self._sockets:
+            socket.close()
+
+    def send(self, packet: Packet) -> None:
+        """Bring a packet on its way, as soon as there is a lane for it."""
+        if len(self._pending) > self._count:
+            done, self._pending = wait(self._pending, return_when=FIRST_COMPLETED)
+            self._note(done)
+        self._pending.add(self._opened().submit(self._run, packet))
+
+    def arrived(self) -> list[Denied]:
+        """Wait for all packets; what was refused and not told yet."""
+        if self._pending:
+            self._note(wait(self._pending)[0])
+            self._pending = set()
+            for socket in self._sockets:
+                self._counters.take(socket.counters)
+        return self.refused()
+
+    def refused(self) -> list[Denied]:
+        """What was refused so far and not told yet."""
+        denied, self._denied = self._denied, []
+        return denied
+
+    def _opened(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._count, "netlink")
+            self._sockets = [Socket(self._netns) for _ in range(self._count)]
+            for socket in self._sockets:
+                self._free.put(socket)
+        return self._pool
+
+    def _note(self, done: Iterable[Future[list[Denied]]]) -> None:
+        for future in done:
+            self._denied += future.result()
+
+    def _run(self, packet: Packet) -> list[Denied]:
+        socket = self._free.get()
+        try:
+            return deliver(socket, packet)
+        finally:
+            self._free.put(socket)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One dump of filters for each hook, filtered by the kernel, and rules out of its messages."""
+
+from collections.abc import Mapping
+
+from netgroupd.kernel import message
+from netgroupd.kernel.message import attributes
+from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.tc.actions_seen import Remembered
+from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, SKIP_HW, SKIP_SW
+from netgroupd.kernel.tc.filters_seen import Seen
+from netgroupd.kernel.tc.qdiscs import hooks
+from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
+from netgroupd.model.state import Object
+from netgroupd.model.tc.filter import key as key_of
+from netgroupd.model.tc.handle import handle_text
+from netgroupd.model.tc.protocol import protocol_name, swapped
+from netgroupd.model.value import Value
+
+_U32_SELECTOR = 5
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """The rules of the selected hooks."""
+    found: list[Object] = []
+    for where, parent in sorted(hooks(context, selection)):
+        try:
+            place = Place.of(where, parent, context.names)
+        except UnknownLinkError:
+            continue
+        asked = message.request(
+            RTM_GETTFILTER, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
+        )
+        decoder = Decoder(context.names, where, parent)
+        # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
+        told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of filters")
+        found += [rule for payload in told if (rule := decoder.read(memoryview(payload)))]
+    return found
+
+
+class Decoder:
+    """Makes rules out of the messages of one hook."""
+
+    def __init__(self, names: Names, where: str, parent: str) -> None:
+        self._names = names
+        self._where = where
+        self._parent = parent
+        self._actions = Remembered()
+        self._seen = Seen()
+
+    def read(self, payload: memoryview) -> Object | None:
+        """The rule of a message; None where it tells of what rules hang on."""
+        if seen := self._seen.read(payload):
+            return seen
+        handle, info = HEADER.unpack_from(payload)[4::2]
+        found = attributes(payload, HEADER.size)
+        kind = bytes(found[KIND]).rstrip(b"\0").decode()
+        if kind not in CLASSIFIERS or not handle or OPTIONS not in found:
+            return None
+        options = attributes(found[OPTIONS])
+        if kind == "u32" and _U32_SELECTOR not in options:
+            return None  # a hash table
+        chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
+        match = CLASSIFIERS[kind].unpack(options, handle)
+        protocol = protocol_name(swapped(info & 0xFFFF))
+        attrs = {"kind": kind, "protocol": protocol, "handle": handle, **self._attrs(kind, options)}
+        rule = Object("filter", key_of(self._where, self._parent, chain, info >> 16, match), attrs)
+        if kind == "flower":
+            self._seen.note(payload, rule)
+        return rule
+
+    def _attrs(self, kind: str, options: Mapping[int, memoryview]) -> dict[str, Value]:
+        form = CLASSIFIERS[kind]
+        bits = int.from_bytes(options[form.flags], "little") if form.flags in options else 0
+        attrs: dict[str, Value] = {
+            "actions": self._actions.read(options[form.actions], self._names) if form.actions in options else (),
+            "skip_hw": bool(bits & SKIP_HW),
+            "skip_sw": bool(bits & SKIP_SW),
+        }
+        if form.classid in options:
+            attrs["classid"] = handle_text(int.from_bytes(options[form.classid], "little"))
+        if kind == "bpf":
+            attrs["direct_action"] = bool(BPF_FLAGS in options and options[BPF_FLAGS][0] & 1)
+        return attrs
