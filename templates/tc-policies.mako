@@ -13,34 +13,22 @@
 ## drop     packets to a destination, or to each one of a range
 ## limit    packets from a source to a rate; what is more is dropped
 ## share    what a link sends: each class has its rate, and what others leave
-<%!
-    import re
-
-    _BYTES = {"kbit": 125, "mbit": 125_000, "gbit": 125_000_000}
-
-    def bytes_per_second(rate):
-        found = re.fullmatch(r"(\d+)(kbit|mbit|gbit)", rate)
-        if not found:
-            raise ValueError(f"{rate!r} is not a rate such as 100mbit")
-        return int(found[1]) * _BYTES[found[2]]
-%>\
 <%def name="drop(pref, dst, protocol='ip')">\
       - {pref: ${pref}, protocol: ${protocol}, flower: {dst_ip: ${dst | yaml}}, action: drop}
 </%def>\
-<%def name="limit(pref, src, rate, burst=131072, protocol='ip')">\
+<%def name="limit(pref, src, rate, burst='128k', protocol='ip')">\
       - pref: ${pref}
         protocol: ${protocol}
         flower: {src_ip: ${src | yaml}}
-        action: [{police: {rate: ${bytes_per_second(rate)}, burst: ${burst}, conform: pass, control: drop}}]
+        action: [{police: {rate: ${rate}, burst: ${burst}, conform: pass, control: drop}}]
 </%def>\
 <%def name="share(total, **classes)">\
-<% most = bytes_per_second(total) %>\
     qdiscs:
       - {parent: root, handle: "1:", kind: htb, default: ${len(classes)}}
     classes:
-      - {parent: "1:", classid: "1:ffff", kind: htb, rate: ${most}, ceil: ${most}}
+      - {parent: "1:", classid: "1:ffff", kind: htb, rate: ${total}, ceil: ${total}}
 % for number, rate in enumerate(classes.values(), 1):
-      - {parent: "1:ffff", classid: "1:${number}", kind: htb, rate: ${bytes_per_second(rate)}, ceil: ${most}}
+      - {parent: "1:ffff", classid: "1:${number}", kind: htb, rate: ${rate}, ceil: ${total}}
 % endfor
 </%def>\
 links:

@@ -6,7 +6,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from netgroupd.config import sections
@@ -88,6 +88,13 @@ def value_schema(row: Attr) -> Json:
     return {"description": row.doc, "anyOf": accepted}
 
 
+def _any_of(rows: Sequence[Attr]) -> Json:
+    """What several rows of one name accept together."""
+    if all(row.type.schema == rows[0].type.schema for row in rows):
+        return value_schema(rows[0])
+    return {"description": rows[0].doc, "anyOf": [value_schema(row) for row in rows]}
+
+
 def _loose(described: object) -> object:
     """Take what a YAML reader may have made of a word: 022 is a number to some, and on a truth value."""
     if isinstance(described, list):
@@ -147,10 +154,7 @@ def _common() -> Json:
     ports = {name: [kind.port[name] for kind in KINDS.values() if name in kind.port] for name in _port_names()}
     port: Json = {
         "type": "object",
-        "properties": {
-            name: {"description": rows[0].doc, "anyOf": [value_schema(row) for row in rows]}
-            for name, rows in ports.items()
-        },
+        "properties": {name: _any_of(rows) for name, rows in ports.items()},
         "additionalProperties": False,
     }
     return {
@@ -201,7 +205,7 @@ def _by_kind(forms: Mapping[str, Form]) -> Json:
     for form in forms.values():
         for name, row in form.rows.items():
             rows.setdefault(name, []).append(row)
-    properties = {name: value_schema(found[0]) for name, found in rows.items()}
+    properties = {name: _any_of(found) for name, found in rows.items()}
     required = sorted(frozenset.intersection(*(form.required for form in forms.values())))
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 

@@ -12,6 +12,7 @@ from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.qdisc import KINDS, codel_ticks
 from netgroupd.model.tc.rates import size_of, ticks
+from netgroupd.model.tc.units import SHARES, parts_of, share
 from netgroupd.model.value import Value
 
 _U32 = struct.Struct("=I")
@@ -201,23 +202,23 @@ _NETEM_RATE = struct.Struct("=IiIi")
 _REORDER, _CORRUPT, _SLOW, _SLOW64, _LATENCY, _JITTER = 3, 4, 6, 8, 10, 11
 
 
-def _share(percent: int) -> int:
-    return round(percent * _WHOLE / 100)
+def _share(attrs: Attrs, name: str) -> int:
+    return round(parts_of(attrs.get(name, 0)) * _WHOLE / SHARES)
 
 
-def _percent(share: int) -> int:
-    return round(share * 100 / _WHOLE)
+def _percent(of_whole: int) -> Value:
+    return share(round(of_whole * SHARES / _WHOLE))
 
 
 def _pack_netem(attrs: Attrs) -> bytes:
-    loss, duplicate = (_share(_number(attrs, name)) for name in ("loss", "duplicate"))
+    loss, duplicate = (_share(attrs, name) for name in ("loss", "duplicate"))
     rate = _number(attrs, "rate")
     parts = [
         _NETEM.pack(0, _number(attrs, "limit", 1000), loss, _number(attrs, "gap"), duplicate, 0),
         u64(_LATENCY, _number(attrs, "delay") * 1000),
         u64(_JITTER, _number(attrs, "jitter") * 1000),
-        attr(_REORDER, _PAIR.pack(_share(_number(attrs, "reorder")), 0)),
-        attr(_CORRUPT, _PAIR.pack(_share(_number(attrs, "corrupt")), 0)),
+        attr(_REORDER, _PAIR.pack(_share(attrs, "reorder"), 0)),
+        attr(_CORRUPT, _PAIR.pack(_share(attrs, "corrupt"), 0)),
         attr(_SLOW, _NETEM_RATE.pack(min(rate, _WHOLE), 0, 0, 0)),
         u64(_SLOW64, rate) if is_wide(rate) else b"",
     ]

@@ -6,6 +6,7 @@ import struct
 
 from netgroupd.kernel.message import attr, attributes, u32
 from netgroupd.model.state import Attrs
+from netgroupd.model.tc.units import SHARES, parts_of, share
 from netgroupd.model.value import Value
 
 _PARMS = struct.Struct("=IIIBBBB")  # limit, min, max, W log, P log, cell log, flags
@@ -47,24 +48,23 @@ def pack_red(attrs: Attrs) -> bytes:
     high = _number(attrs, "max", limit // 4)
     low = _number(attrs, "min", high // 3)
     burst = _number(attrs, "burst", (2 * low + high) // (3 * packet))
-    share = _number(attrs, "probability", 2) / 100
+    chance = parts_of(attrs.get("probability", 2)) / SHARES
     weight_log = _weight_log(low, max(burst, 1), packet)
     cell, table = _aging(weight_log, packet)
-    probability_log = max(1, math.ceil(math.log2(max(high - low, 1) / share)))
+    probability_log = max(1, math.ceil(math.log2(max(high - low, 1) / chance)))
     flags = sum(bit for name, bit in _FLAGS.items() if attrs.get(name))
     parms = _PARMS.pack(limit, low, high, weight_log, min(probability_log, 31), cell, flags)
-    return attr(1, parms) + attr(2, table) + u32(3, min(round(share * (1 << 32)), 0xFFFFFFFF))
+    return attr(1, parms) + attr(2, table) + u32(3, min(round(chance * (1 << 32)), 0xFFFFFFFF))
 
 
 def unpack_red(payload: memoryview) -> dict[str, Value]:
     """What the kernel still tells of it."""
     found = attributes(payload)
     limit, low, high, _, _, _, flags = _PARMS.unpack_from(found[1])
-    share = int.from_bytes(found.get(3, b""), "little")
     return {
         "limit": limit,
         "min": low,
         "max": high,
-        "probability": round(share * 100 / (1 << 32)),
+        "probability": share(round(int.from_bytes(found.get(3, b""), "little") * SHARES / (1 << 32))),
         **{name: bool(flags & bit) for name, bit in _FLAGS.items()},
     }

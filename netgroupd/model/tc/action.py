@@ -13,6 +13,7 @@ from netgroupd.model.tc.masked import masked_number
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.protocol import PROTOCOL
 from netgroupd.model.tc.rates import settled
+from netgroupd.model.tc.units import RATE, SIZE
 from netgroupd.model.value import (
     FLAG,
     IP,
@@ -87,7 +88,6 @@ TUNNEL_STEPS = {"set": 1, "unset": 2}
 MPLS_STEPS = {"pop": 1, "push": 2, "modify": 3, "dec_ttl": 4, "mac_push": 5}
 CSUMS = {"iph": 1, "icmp": 2, "igmp": 4, "tcp": 8, "udp": 16, "udplite": 32, "sctp": 64}
 LABEL = number(32, 0, (1 << 20) - 1)
-BYTES_PER_S = number(64)
 _SEVERAL_SUMS = several(word(8, CSUMS), unique=True)
 
 
@@ -119,10 +119,10 @@ FIELDS: dict[str, dict[str, Type]] = {
         "inheritdsfield": FLAG,
     },
     "police": {
-        "rate": BYTES_PER_S,
-        "burst": U32,
-        "mtu": U32,
-        "peakrate": BYTES_PER_S,
+        "rate": RATE,
+        "burst": SIZE,
+        "mtu": SIZE,
+        "peakrate": RATE,
         "pkts_rate": U64,
         "pkts_burst": U64,
         "conform": CONTROL,

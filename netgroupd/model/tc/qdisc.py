@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Queueing disciplines, under ``tc qdisc``'s names.
-
-Times are microseconds, rates bytes per second, sizes bytes.
-"""
+"""Queueing disciplines, under ``tc qdisc``'s names."""
 
 from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.tc.handle import HANDLE, PARENT
-from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, U64, Type, Value, number, several
+from netgroupd.model.tc.units import CURVE, PERCENT, RATE, RATE32, SIZE, TIME, TIME_NS, size
+from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, Type, Value, number, several
 
-PERCENT = number(32, 0, 100)
 PRIOMAP = several(number(8, 0, 15))
 DEFAULT_CLASS = number(32, 0, 0xFFFF)
 
@@ -34,16 +31,15 @@ def codel_ticks(time: int) -> int:
 
 
 def _parse_codel_time(raw: object) -> Value:
-    got = U32.parse(raw)
+    got = TIME.parse(raw)
     assert isinstance(got, int)
     return codel_ticks(got) * 1024 // 1000  # what the kernel will tell
 
 
-_CODEL_TIME = U32._replace(parse=_parse_codel_time)
+_CODEL_TIME = TIME._replace(parse=_parse_codel_time)
 _LIMIT = Attr("limit", U32, "The most that may wait.")
 _QUEUE = (Attr("limit", U32, "The most packets that may wait.", 2), Attr("target", _CODEL_TIME, "Acceptable delay.", 1))
-_RATE = Attr("rate", U64, "Rate that is guaranteed.")
-_CURVE = several(U32)
+_RATE = Attr("rate", RATE, "Rate that is guaranteed.")
 
 KINDS = {
     kind.name: kind
@@ -53,7 +49,7 @@ KINDS = {
         QdiscKind("noqueue", "No queue at all."),
         QdiscKind("mq", "A queue for each of the hardware's."),
         QdiscKind("pfifo", "A queue of packets.", _options(_LIMIT)),
-        QdiscKind("bfifo", "A queue of bytes.", _options(_LIMIT)),
+        QdiscKind("bfifo", "A queue of bytes.", _options(Attr("limit", SIZE, "Bytes that may wait."))),
         QdiscKind(
             "prio",
             "Bands, each before the next.",
@@ -70,9 +66,9 @@ KINDS = {
                 Attr("interval", _CODEL_TIME, "Over which the delay is looked at.", 3),
                 Attr("ecn", FLAG, "Mark instead of dropping.", 4),
                 Attr("flows", U32, "How many queues.", 5, Change.RECREATE),
-                Attr("quantum", U32, "Bytes of one queue at a time.", 6),
+                Attr("quantum", SIZE, "Bytes of one queue at a time.", 6),
                 Attr("drop_batch", U32, "Packets to drop at once.", 8),
-                Attr("memory_limit", U32, "Bytes of memory.", 9),
+                Attr("memory_limit", SIZE, "Bytes of memory.", 9),
             ),
         ),
         QdiscKind(
@@ -81,16 +77,16 @@ KINDS = {
             _options(
                 Attr("limit", U32, "The most packets that may wait.", 1),
                 Attr("flow_limit", U32, "The most packets of a flow.", 2),
-                Attr("quantum", U32, "Bytes of one flow at a time.", 3),
-                Attr("initial_quantum", U32, "Bytes of a new flow.", 4),
+                Attr("quantum", SIZE, "Bytes of one flow at a time.", 3),
+                Attr("initial_quantum", SIZE, "Bytes of a new flow.", 4),
                 Attr("pacing", FLAG, "Pace flows.", 5),
-                Attr("maxrate", U32, "The most of a flow.", 7),
+                Attr("maxrate", RATE32, "The most of a flow.", 7),
                 Attr("buckets_log", U32, "Size of the table of flows.", 8),
-                Attr("refill_delay", U32, "After which a flow has its credit again.", 9),
+                Attr("refill_delay", TIME, "After which a flow has its credit again.", 9),
                 Attr("orphan_mask", U32, "How packets without socket are spread.", 10),
-                Attr("low_rate_threshold", U32, "Below which a packet is paced by itself.", 11),
-                Attr("timer_slack", U32, "In nanoseconds.", 13),
-                Attr("horizon", U32, "How far ahead a packet may be timed.", 14),
+                Attr("low_rate_threshold", RATE32, "Below which a packet is paced by itself.", 11),
+                Attr("timer_slack", TIME_NS, "How late a packet may go, to save timers.", 13),
+                Attr("horizon", TIME, "How far ahead a packet may be timed.", 14),
                 Attr("horizon_drop", FLAG, "Drop what is timed further ahead.", 15),
             ),
         ),
@@ -99,10 +95,10 @@ KINDS = {
             "A bucket of tokens.",
             _options(
                 _RATE,
-                Attr("burst", U32, "Bytes that may go at once."),
-                Attr("limit", U32, "Bytes that may wait."),
-                Attr("peakrate", U64, "The most for a moment."),
-                Attr("mtu", U32, "Bytes that may go at once at `peakrate`."),
+                Attr("burst", SIZE, "Bytes that may go at once."),
+                Attr("limit", SIZE, "Bytes that may wait."),
+                Attr("peakrate", RATE, "The most for a moment."),
+                Attr("mtu", SIZE, "Bytes that may go at once at `peakrate`."),
             ),
         ),
         QdiscKind(
@@ -117,11 +113,11 @@ KINDS = {
             ),
             _options(
                 _RATE,
-                Attr("ceil", U64, "The most with what others lend."),
-                Attr("burst", U32, "Bytes that may go at once at `rate`."),
-                Attr("cburst", U32, "Bytes that may go at once at `ceil`."),
+                Attr("ceil", RATE, "The most with what others lend."),
+                Attr("burst", SIZE, "Bytes that may go at once at `rate`."),
+                Attr("cburst", SIZE, "Bytes that may go at once at `ceil`."),
                 Attr("prio", number(32, 0, 7), "Lower ones are lent to first."),
-                Attr("quantum", U32, "Bytes of one class at a time."),
+                Attr("quantum", SIZE, "Bytes of one class at a time."),
             ),
         ),
         QdiscKind(
@@ -129,16 +125,16 @@ KINDS = {
             "Classes with curves of service.",
             _options(Attr("default", DEFAULT_CLASS, "Minor number of the class of what no filter knows.")),
             _options(
-                Attr("rt", _CURVE, "Real time: first slope, its length, second slope.", 1),
-                Attr("ls", _CURVE, "Link sharing: first slope, its length, second slope.", 2),
-                Attr("ul", _CURVE, "Upper limit: first slope, its length, second slope.", 3),
+                Attr("rt", CURVE, "Real time: first slope, its length, second slope.", 1),
+                Attr("ls", CURVE, "Link sharing: first slope, its length, second slope.", 2),
+                Attr("ul", CURVE, "Upper limit: first slope, its length, second slope.", 3),
             ),
         ),
         QdiscKind(
             "sfq",
             "Fair queues by hash.",
             _options(
-                Attr("quantum", U32, "Bytes of one queue at a time.", 0, Change.RECREATE),
+                Attr("quantum", SIZE, "Bytes of one queue at a time.", 0, Change.RECREATE),
                 Attr("perturb", number(32, 0, 0x7FFFFFFF), "Seconds until the hash changes.", 0, Change.RECREATE),
                 Attr("limit", U32, "The most packets that may wait.", 0, Change.RECREATE),
                 Attr("divisor", U32, "Size of the hash table.", 0, Change.RECREATE),
@@ -150,10 +146,10 @@ KINDS = {
             "red",
             "Random early detection.",
             _options(
-                Attr("limit", U32, "Bytes that may wait."),
-                Attr("min", U32, "Average bytes below which nothing is dropped."),
-                Attr("max", U32, "Average bytes at which `probability` is reached."),
-                Attr("avpkt", number(32, 1, 65535), "Average size of packets.", silent=True),
+                Attr("limit", SIZE, "Bytes that may wait."),
+                Attr("min", SIZE, "Average bytes below which nothing is dropped."),
+                Attr("max", SIZE, "Average bytes at which `probability` is reached."),
+                Attr("avpkt", size(1, 65535), "Average size of packets.", silent=True),
                 Attr("burst", U32, "Packets that may come at once.", silent=True),
                 Attr("probability", PERCENT, "Percent dropped at `max`."),
                 Attr("ecn", FLAG, "Mark instead of dropping."),
@@ -166,14 +162,14 @@ KINDS = {
             "An emulated network.",
             _options(
                 Attr("limit", U32, "The most packets that may wait."),
-                Attr("delay", U32, "Delay added."),
-                Attr("jitter", U32, "How much it varies."),
+                Attr("delay", TIME, "Delay added."),
+                Attr("jitter", TIME, "How much it varies."),
                 Attr("loss", PERCENT, "Percent lost."),
                 Attr("duplicate", PERCENT, "Percent sent twice."),
                 Attr("gap", U32, "Every how many packets one overtakes."),
                 Attr("reorder", PERCENT, "Percent that overtakes."),
                 Attr("corrupt", PERCENT, "Percent with a bit flipped."),
-                Attr("rate", U64, "Rate of the emulated link."),
+                Attr("rate", RATE, "Rate of the emulated link."),
             ),
         ),
         QdiscKind(
