@@ -32,7 +32,8 @@ _SHOWN = 20
 
 def abilities_of(kernel: Connection) -> Abilities:
     """What plans may use of this kernel."""
-    return Abilities(new_group=kernel.features.new_group)
+    can = kernel.features
+    return Abilities(can.new_group, can.group_mask, can.group_mac, can.group_addr)
 
 
 def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine) -> Plan:
@@ -42,7 +43,10 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine) -> Plan
         ConfigError: There is none.
     """
     attainable, warnings = without(goal, kernel.features.lacking)
-    plan = assemble(attainable, actual, mine.owned, abilities_of(kernel))
+    abilities = abilities_of(kernel)
+    # Where messages count addresses up it matters which link comes first.
+    indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
+    plan = assemble(attainable, actual, mine.owned, abilities, indices)
     return plan._replace(warnings=plan.warnings + warnings)
 
 

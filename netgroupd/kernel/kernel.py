@@ -118,7 +118,8 @@ def cls_of(step: AnyStep) -> str:
 def title(step: AnyStep) -> str:
     """What a step does, in a few words."""
     if isinstance(step, GroupStep):
-        return f"{step.op} {cls_of(step)}s of group {step.group:#x}"
+        what = {"link": "links", "address": "addresses"}[cls_of(step)]
+        return f"{step.op} {what} of group {step.group:#x}"
     from netgroupd.plan import present  # noqa: PLC0415  # only a refusal needs it
 
     return f"{step.op} {step.object.cls} {' '.join(present.title(step.object))}"

@@ -31,6 +31,8 @@ IFLA_ALT_IFNAME = 53
 IFLA_GROUP = 27
 IFLA_GROUP_MASK = 96
 IFLA_NEW_GROUP = 97
+IFLA_GROUP_ADDRESS = 98
+_BASE, _STRIDE = 1, 2
 
 _PORT = {name: kind for kind, wires in PORT.items() for name in wires.by_name}
 assert len(_PORT) == sum(len(wires.by_name) for wires in PORT.values()), "port attributes share a name"
@@ -252,10 +254,28 @@ def _group(step: GroupStep, context: Context) -> Iterator[Request]:
             context.names.forget(each.object.name)
         return
     attrs = step.attrs
-    parts = parts_of("", False, {name: value for name, value in attrs.items() if name != "group"})
+    counted = _is_counted(step)
+    apart = {"group", "mac"} if counted else {"group"}
+    parts = parts_of("", False, {name: value for name, value in attrs.items() if name not in apart})
     body = [wire.pack(attrs, attrs, context.names) for wire in parts.common]
+    if counted:
+        body.append(_macs(step))
     if "group" in attrs:
         value = attrs["group"]
         assert isinstance(value, int)
         body.append(u32(IFLA_NEW_GROUP, value))
     yield request(RTM_NEWLINK, 0, header(0, *_flags(attrs, parts.flags)), *selector, *body)
+
+
+def _is_counted(step: GroupStep) -> bool:
+    """Whether each member gets a MAC of its own."""
+    macs = [single.attrs.get("mac") for single in step.steps[:2]]
+    return len(macs) == 2 and None not in macs and macs[0] != macs[1]
+
+
+def _macs(step: GroupStep) -> bytes:
+    first, second = (bytes.fromhex(str(single.attrs["mac"]).replace(":", "")) for single in step.steps[:2])
+    stride = int.from_bytes(second, "big") - int.from_bytes(first, "big")
+    return nest(
+        IFLA_GROUP_ADDRESS, pack_attr(_BASE, first), pack_attr(_STRIDE, stride.to_bytes(8, "little", signed=True))
+    )

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(desired, actual) -> plan: compare, order, coalesce."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import State
 from netgroupd.plan.absent import without_absent
@@ -13,8 +16,14 @@ from netgroupd.plan.step import Plan
 _BRIDGE_PORTS = 1023
 
 
-def assemble(desired: State, actual: State, owned: Owned, abilities: Abilities = Abilities()) -> Plan:  # noqa: B008  # frozen
-    """Plan what turns ``actual`` into ``desired``.
+def assemble(
+    desired: State,
+    actual: State,
+    owned: Owned,
+    abilities: Abilities = Abilities(),  # noqa: B008  # frozen
+    indices: Mapping[str, int] = MappingProxyType({}),
+) -> Plan:
+    """Plan what turns ``actual`` into ``desired``; ``indices`` are those of the links there are.
 
     Raises:
         ConfigError: No step could, as for hardware with the name of a link to be made.
@@ -23,7 +32,7 @@ def assemble(desired: State, actual: State, owned: Owned, abilities: Abilities =
     changes = diff(desired, actual, owned)
     if changes.problems:
         raise ConfigError(changes.problems)
-    steps = coalesce(order(changes, desired, actual), desired, actual, abilities)
+    steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
     return Plan(steps, waiting + changes.warnings + _crowded(desired), names)
 

@@ -5,20 +5,24 @@ One message changes a whole group where every kernel member of it wants the valu
 or already has it.  One message deletes a whole group, and what is doomed without
 making up a group is moved to a scratch group first, for the kernel's waits are
 then shared.  A group message does its members in the order of their creation,
-lower links first.
+lower links first.  Where the kernel can, the groups inside a group are one message
+too, and so are addresses that count up from one member to the next.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from netgroupd.model.link import COMMON
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.families import Chosen, Family, families_of, widened
 from netgroupd.plan.fate import peer_of
+from netgroupd.plan.members import Bucket, Members, group_of
 from netgroupd.plan.order import UPPER_FIRST, Stage
+from netgroupd.plan.series import address_steps, mac_step
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 # For links to be deleted together.  The ids are netgroupd's own, so that what a
@@ -35,19 +39,17 @@ class Abilities(NamedTuple):
     """What the running kernel can do for a whole group, beyond changing and deleting it."""
 
     new_group: bool = False
+    group_mask: bool = False
+    group_mac: bool = False
+    group_addr: bool = False
 
 
-class _Bucket(NamedTuple):
-    """A group that may be told one value of one attribute."""
-
-    group: int
-    attr: str
-    value: Value
-
-
-def coalesce(stages: list[Stage], desired: State, actual: State, abilities: Abilities) -> tuple[AnyStep, ...]:
+def coalesce(
+    stages: list[Stage], desired: State, actual: State, abilities: Abilities, indices: Mapping[str, int]
+) -> tuple[AnyStep, ...]:
     """Replace the steps of single links by steps of groups where that gives the same."""
-    members = _Members(desired, actual, stages)
+    members = Members(desired, actual, stages, indices)
+    families = families_of(desired.groups.values()) if abilities.group_mask else ()
     steps: list[AnyStep] = []
     for stage in stages:
         if stage.phase == "delete link":
@@ -55,68 +57,21 @@ def coalesce(stages: list[Stage], desired: State, actual: State, abilities: Abil
         elif stage.phase == "create links":
             members.create()
             steps += stage.steps
+        elif stage.phase == "settle links":
+            steps += _change(stage, members, abilities, families)
+            members.settle(stage.steps)
         elif stage.phase == "regroup links":
             steps += _regroup(stage, members, abilities)
         elif stage.steps[0].object.cls == "link":
-            steps += _change(stage, members)
+            steps += _change(stage, members, abilities, families)
+        elif abilities.group_addr and stage.steps[0].object.cls == "address":
+            steps += address_steps(stage.steps, members)
         else:
             steps += stage.steps
     return tuple(steps)
 
 
-class _Members:
-    """The members of each kernel group while the plan runs."""
-
-    def __init__(self, desired: State, actual: State, stages: list[Stage]) -> None:
-        self.wants: Mapping[Key, Object] = desired.of("link")
-        self.haves: Mapping[Key, Object] = actual.of("link")
-        self.groups: dict[str, int] = {have.name: _group(have) for have in self.haves.values()}
-        self.sizes = Counter(self.groups.values())
-        self._created = [step for stage in stages if stage.phase == "create links" for step in stage.steps]
-        self._by_group: dict[int, list[str]] | None = None
-
-    def move(self, name: str, group: int) -> None:
-        """The link is in ``group`` from here on."""
-        self.remove(name)
-        self.groups[name] = group
-        self.sizes[group] += 1
-
-    def remove(self, name: str) -> None:
-        """The link is deleted."""
-        self._by_group = None
-        self.sizes[self.groups.pop(name, -1)] -= 1
-
-    def create(self) -> None:
-        """What is to be created is there from here on."""
-        for step in self._created:
-            self.move(step.object.name, _group(step.object))
-        self._created = []
-
-    def agree(self, bucket: _Bucket, names: set[str]) -> bool:
-        """Whether all members but ``names`` have the value already."""
-        if self.sizes[bucket.group] == len(names):
-            return True
-        if self._by_group is None:
-            self._by_group = defaultdict(list)
-            for name, group in self.groups.items():
-                self._by_group[group].append(name)
-        return all(
-            name in names or self._value(name, bucket.attr) == bucket.value for name in self._by_group[bucket.group]
-        )
-
-    def _value(self, name: str, attr: str) -> Value:
-        want, have = self.wants.get((name,)), self.haves.get((name,))
-        if want and attr in want.attrs:
-            return want.attrs[attr]
-        return have.attrs.get(attr) if have else None
-
-
-def _group(link: Object) -> int:
-    group = link.attrs.get("group")
-    return group if isinstance(group, int) else 0
-
-
-def _regroup(stage: Stage, members: _Members, abilities: Abilities) -> list[AnyStep]:
+def _regroup(stage: Stage, members: Members, abilities: Abilities) -> list[AnyStep]:
     """Move links between groups; a whole group in one message where the kernel can."""
     moves: dict[tuple[int, Value], list[Step]] = defaultdict(list)
     for step in stage.steps:
@@ -126,42 +81,55 @@ def _regroup(stage: Stage, members: _Members, abilities: Abilities) -> list[AnyS
         whole = abilities.new_group and old and len(moving) > 1 and len(moving) == members.sizes[old]
         steps += [GroupStep(Op.CHANGE, old, {"group": new}, tuple(moving))] if whole else moving
     for step in stage.steps:
-        members.move(step.object.name, _group(step.object))
+        members.move(step.object.name, group_of(step.object))
     return steps
 
 
-def _change(stage: Stage, members: _Members) -> list[AnyStep]:
-    buckets: dict[_Bucket, list[int]] = defaultdict(list)
+def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequence[Family]) -> list[AnyStep]:
+    buckets: dict[Bucket, list[int]] = defaultdict(list)
+    macs: dict[int, list[int]] = defaultdict(list)
     for position, step in enumerate(stage.steps):
         group = members.groups.get(step.object.name, 0)
         if not group:
             continue
         for attr, value in step.attrs.items():
             if attr in _BY_GROUP and isinstance(value, int | str | None):
-                buckets[_Bucket(group, attr, value)].append(position)
+                buckets[Bucket(group, attr, value)].append(position)
+        if abilities.group_mac and step.attrs.get("mac"):
+            macs[group].append(position)
     chosen = {bucket: found for bucket, found in buckets.items() if _is_whole(bucket, found, stage, members)}
-    if not chosen:
+    series = [(found, told) for group, found in macs.items() if (told := _counted(group, found, stage, members))]
+    if not chosen and not series:
         return list(stage.steps)
-    items = _items(stage, chosen)
+    items = _items(stage, widened(chosen, stage, members, families), series)
     return [item for _, item in items] if _keeps_order(items, stage) else list(stage.steps)
 
 
-def _is_whole(bucket: _Bucket, positions: list[int], stage: Stage, members: _Members) -> bool:
+def _counted(group: int, positions: list[int], stage: Stage, members: Members) -> GroupStep | None:
+    return mac_step(group, [stage.steps[position] for position in positions], members)
+
+
+def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Members) -> bool:
     return len(positions) > 1 and members.agree(bucket, {stage.steps[position].object.name for position in positions})
 
 
-def _items(stage: Stage, chosen: dict[_Bucket, list[int]]) -> list[tuple[int, AnyStep]]:
+def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep]]) -> list[tuple[int, AnyStep]]:
     """Steps of groups and what they leave of the others, by depth, groups first."""
-    messages: dict[tuple[int, tuple[int, ...]], dict[str, Value]] = defaultdict(dict)
+    messages: dict[tuple[int, int, tuple[int, ...]], dict[str, Value]] = defaultdict(dict)
     taken: dict[int, set[str]] = defaultdict(set)
     for bucket, positions in chosen.items():
-        messages[bucket.group, tuple(positions)][bucket.attr] = bucket.value
+        messages[bucket.group, bucket.mask, tuple(positions)][bucket.attr] = bucket.value
         for position in positions:
             taken[position].add(bucket.attr)
     items: list[tuple[int, AnyStep]] = []
-    for (group, found), attrs in messages.items():
-        steps = tuple(stage.steps[position]._replace(attrs=attrs) for position in found)
-        items.append((max(stage.depths[position] for position in found), GroupStep(Op.CHANGE, group, attrs, steps)))
+    for found, message in series:
+        items.append((max(stage.depths[position] for position in found), message))
+        for position in found:
+            taken[position].add("mac")
+    for (group, mask, whole), attrs in messages.items():
+        steps = tuple(stage.steps[position]._replace(attrs=attrs) for position in whole)
+        depth = max(stage.depths[position] for position in whole)
+        items.append((depth, GroupStep(Op.CHANGE, group, attrs, steps, mask)))
     for position, step in enumerate(stage.steps):
         gone = taken.get(position, ())
         left = {attr: value for attr, value in step.attrs.items() if attr not in gone} if gone else step.attrs
@@ -181,14 +149,14 @@ def _keeps_order(items: list[tuple[int, AnyStep]], stage: Stage) -> bool:
     return all(place.get(str(step.object.attrs.get("link")), 0) <= place[step.object.name] for step in stage.steps)
 
 
-def _delete(steps: list[Step], members: _Members) -> list[AnyStep]:
+def _delete(steps: list[Step], members: Members) -> list[AnyStep]:
     """Delete ports before the VRFs that they are in, each as one message if there are many."""
     masters = [step for step in steps if kind_of(step.before) == "vrf"]
     others = [step for step in steps if kind_of(step.before) != "vrf"]
     return _delete_together(others, SCRATCH, members) + _delete_together(masters, SCRATCH_MASTERS, members)
 
 
-def _delete_together(steps: list[Step], scratch: int, members: _Members) -> list[AnyStep]:
+def _delete_together(steps: list[Step], scratch: int, members: Members) -> list[AnyStep]:
     if len(steps) < _FEW:
         return _delete_singly(steps, members)
     doomed: dict[int, list[Step]] = defaultdict(list)
@@ -211,7 +179,7 @@ def _delete_together(steps: list[Step], scratch: int, members: _Members) -> list
     return moves + deletes
 
 
-def _delete_singly(steps: list[Step], members: _Members) -> list[AnyStep]:
+def _delete_singly(steps: list[Step], members: Members) -> list[AnyStep]:
     gone: set[str] = set()
     left: list[AnyStep] = []
     for step in steps:

@@ -13,6 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 from netgroupd.model.state import NOTHING, Attrs, Object
 
+WHOLE = 0xFFFFFFFF
+"""The mask under which a group is itself alone."""
+
 
 class Op(StrEnum):
     """What a step does to its object."""
@@ -48,15 +51,17 @@ class Step(NamedTuple):
 class GroupStep(NamedTuple):
     """All members of one kernel group changed or deleted by one message.
 
-    ``steps`` are the changes of single objects that it stands for, in order:
-    for presentation, for rolling back, and for kernels that refuse it.
+    ``steps`` are the changes of single objects that it stands for, in the order in
+    which the kernel visits the members: for presentation, for rolling back, and
+    where what each gets is counted up, for the distance from one to the next.
+    ``mask`` says which bits of a link's group must be those of ``group``.
     """
 
     op: Op
     group: int
     attrs: Attrs
     steps: tuple[Step, ...]
-    mask: int = 0xFFFFFFFF
+    mask: int = WHOLE
 
 
 AnyStep: TypeAlias = Step | GroupStep

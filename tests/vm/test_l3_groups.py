@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object
 from netgroupd.plan.step import GroupStep, Op, Step
+from tests.engine.universe import state_of
 
 pytestmark = pytest.mark.vm("patched")
 _GROUP = 77
@@ -53,3 +56,30 @@ def test_members_get_their_addresses_by_one_message(kernel: Kernel, addresses: l
     )
     assert kernel.apply([_steps(Op.DELETE, addresses)]) == ()
     assert not kernel.dump(_SELECTION).of("address")
+
+
+NUMBERED = """
+groups:
+  edge: {members: [tenants, guests], mtu: %d}
+  tenants: {}
+  guests: {}
+links:
+  t[n=1-4]: {kind: dummy, group: tenants, mac: "{02:00:00:00:01:00 + n*%d}", addresses: ["10.%d.{n}.1/24"]}
+  g[n=1-4]: {kind: dummy, group: guests, addresses: ["2001:db8:%d:{n}::1/64"]}
+"""
+
+
+def test_series_and_families_of_a_configuration_take_a_message_each() -> None:
+    subprocess.run(["ip", "netns", "add", "series"], check=True)
+    mine = Mine()
+    try:
+        with Kernel("series") as kernel:
+            for numbers, group_messages in (((1400, 1, 1, 1), 2), ((1300, 3, 2, 2), 6)):
+                goal = state_of(NUMBERED % numbers)
+                plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
+                assert sum(isinstance(step, GroupStep) for step in plan.steps) == group_messages
+                converge(kernel, plan, goal, mine)
+                assert not plan_for(kernel, goal, look(kernel, goal, mine), mine).steps
+            assert len(plan.steps) == group_messages
+    finally:
+        subprocess.run(["ip", "netns", "del", "series"], check=True)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Groups of groups: what all groups of a family are told alike is one message under a mask."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
+from netgroupd.model.state import Group
+from netgroupd.plan.members import Bucket, Members
+from netgroupd.plan.order import UPPER_FIRST, Stage
+from netgroupd.plan.step import WHOLE
+
+Chosen: TypeAlias = dict[Bucket, list[int]]
+
+
+class Family(NamedTuple):
+    """The ids that begin alike: those of a group and of all groups inside it."""
+
+    base: int
+    mask: int
+
+
+def families_of(groups: Iterable[Group]) -> tuple[Family, ...]:
+    """The families, the larger ones first.
+
+    Only of netgroupd's own ids: nobody else has links in the gaps between them.
+    """
+    ours = {group.name: group for group in groups if group.id & GROUP_MASK == GROUP_BASE}
+    ids: dict[str, set[int]] = defaultdict(set)
+    for group in ours.values():
+        waiting, seen = list(group.within), set()
+        while waiting:
+            outer = waiting.pop()
+            if outer in ours and outer not in seen:
+                seen.add(outer)
+                ids[outer] |= {ours[outer].id, group.id}
+                waiting += ours[outer].within
+    found = {_around(numbers) for numbers in ids.values()}
+    return tuple(sorted(found, key=lambda family: (family.mask, family.base)))
+
+
+def _around(ids: set[int]) -> Family:
+    differing = min(ids) ^ max(ids)
+    mask = WHOLE ^ ((1 << differing.bit_length()) - 1)
+    return Family(min(ids) & mask, mask)
+
+
+def widened(chosen: Chosen, stage: Stage, members: Members, families: Sequence[Family]) -> Chosen:
+    """``chosen``, with the buckets of a whole family put together."""
+    if len(chosen) < 2 or not families:
+        return chosen
+    populated = sorted(group for group, size in members.sizes.items() if size > 0)
+    left = dict(chosen)
+    for family in families:
+        first = bisect_left(populated, family.base)
+        inside = populated[first : bisect_left(populated, family.base + (WHOLE ^ family.mask) + 1, first)]
+        told = {(bucket.attr, bucket.value) for bucket in left if bucket.mask == WHOLE and bucket.group in inside}
+        for attr, value in told if len(inside) > 1 else ():
+            buckets = [Bucket(group, attr, value) for group in inside]
+            parts = [bucket for bucket in buckets if bucket in left]
+            if len(parts) < 2 or not all(bucket in left or members.agree(bucket, set()) for bucket in buckets):
+                continue
+            positions = sorted(position for bucket in parts for position in left[bucket])
+            if _lower_first(stage, positions, members.groups):
+                left = {bucket: found for bucket, found in left.items() if bucket not in parts}
+                left[Bucket(family.base, attr, value, family.mask)] = positions
+    return left
+
+
+def _lower_first(stage: Stage, positions: Sequence[int], groups: Mapping[str, int]) -> bool:
+    """Whether the order of the groups' ids, in which the kernel visits them, has the lower links first."""
+    if stage.phase in UPPER_FIRST:
+        return True
+    links = [stage.steps[position].object for position in positions]
+    names = {link.name for link in links}
+    lowers = ((link.name, str(link.attrs.get("link"))) for link in links)
+    return all(groups[lower] <= groups[name] for name, lower in lowers if lower in names)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which links each kernel group has while a plan runs, and the order in which the kernel visits them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.order import Stage
+from netgroupd.plan.step import WHOLE, Step
+
+_INDEX_BY_KERNEL = frozenset({"netdevsim"})
+
+
+class Bucket(NamedTuple):
+    """A group, or all groups under a mask, that may be told one value of one attribute."""
+
+    group: int
+    attr: str
+    value: Value
+    mask: int = WHOLE
+
+
+class Members:
+    """The members of each kernel group while the plan runs; ``indices`` are those of the links there are."""
+
+    def __init__(self, desired: State, actual: State, stages: list[Stage], indices: Mapping[str, int]) -> None:
+        self.wants: Mapping[Key, Object] = desired.of("link")
+        self.haves: Mapping[Key, Object] = actual.of("link")
+        self.groups: dict[str, int] = {have.name: group_of(have) for have in self.haves.values()}
+        self.sizes = Counter(self.groups.values())
+        self._created = [step for stage in stages if stage.phase == "create links" for step in stage.steps]
+        self._by_group: dict[int, list[str]] | None = None
+        self._indices = indices
+
+    def move(self, name: str, group: int) -> None:
+        """The link is in ``group`` from here on."""
+        self.remove(name)
+        self.groups[name] = group
+        self.sizes[group] += 1
+
+    def remove(self, name: str) -> None:
+        """The link is deleted."""
+        self._by_group = None
+        self.sizes[self.groups.pop(name, -1)] -= 1
+
+    def create(self) -> None:
+        """What is to be created is there from here on, behind all that was there before."""
+        for step in self._created:
+            self.move(step.object.name, group_of(step.object))
+        if self._indices:
+            last = max(self._indices.values())
+            made = {step.object.name: last + nth for nth, step in enumerate(self._created, 1)}
+            self._indices = {**self._indices, **made}
+        self._created = []
+
+    def settle(self, steps: Iterable[Step]) -> None:
+        """The ends of veth pairs that came into being with the others join their groups."""
+        for step in steps:
+            if isinstance(group := step.attrs.get("group"), int):
+                self.move(step.object.name, group)
+
+    def of(self, group: int) -> Sequence[str]:
+        """The names of the members, in no order."""
+        if self._by_group is None:
+            self._by_group = defaultdict(list)
+            for name, number in self.groups.items():
+                self._by_group[number].append(name)
+        return self._by_group.get(group, ())
+
+    def agree(self, bucket: Bucket, names: set[str]) -> bool:
+        """Whether all members but ``names`` have the value already."""
+        if self.sizes[bucket.group] == len(names):
+            return True
+        return all(name in names or self._value(name, bucket.attr) == bucket.value for name in self.of(bucket.group))
+
+    def in_order(self, group: int, steps: Sequence[Step]) -> list[Step] | None:
+        """The steps in the order in which the kernel visits their links; None unless each member has just one."""
+        by_name = {step.object.name: step for step in steps}
+        if len(by_name) != len(steps) or len(steps) != self.sizes[group] or by_name.keys() != set(self.of(group)):
+            return None
+        known = by_name.keys() <= self._indices.keys()
+        if not known or any(kind_of(step.object) in _INDEX_BY_KERNEL for step in steps):
+            return None
+        return [by_name[name] for name in sorted(by_name, key=self._indices.__getitem__)]
+
+    def _value(self, name: str, attr: str) -> Value:
+        want, have = self.wants.get((name,)), self.haves.get((name,))
+        if want and attr in want.attrs:
+            return want.attrs[attr]
+        return have.attrs.get(attr) if have else None
+
+
+def group_of(link: Object) -> int:
+    """The kernel group of a link."""
+    group = link.attrs.get("group")
+    return group if isinstance(group, int) else 0
