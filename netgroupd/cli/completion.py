@@ -71,17 +71,23 @@ def zsh() -> str:
     """A completion function for zsh."""
     lines = [f"#compdef {PROGRAM}", "", f"_{PROGRAM}() {{", "    local -a commands", "    commands=("]
     lines += [f"        {_quoted(f'{command.name}:{command.summary}')}" for command in COMMANDS]
+    common = " ".join(map(_zsh_spec, COMMON))
     lines += [
         "    )",
-        "    if (( CURRENT == 2 )); then",
+        "    local at=2",
+        "    while (( at < CURRENT )) && [[ -z ${commands[(r)$words[at]:*]} ]]; do (( at++ )); done",
+        "    if (( at == CURRENT )); then",
         "        _describe command commands",
+        f"        _arguments {common} --help --version",
         "        return",
         "    fi",
+        "    local verb=$words[at]",
+        "    shift $(( at - 1 )) words; (( CURRENT -= at - 1 ))",
+        "    case $verb in",
     ]
-    lines += ["    local verb=$words[2]", "    shift words; (( CURRENT-- ))", "    case $verb in"]
     for command in COMMANDS:
-        specs = [_zsh_spec(option) for option in (*command.options, *COMMON)]
-        lines.append(f"        {command.name}) _arguments {' '.join(specs)};;")
+        specs = " ".join(map(_zsh_spec, command.options))
+        lines.append(f"        {command.name}) _arguments {f'{specs} {common}'.lstrip()} --help;;")
     lines += ["    esac", "}", "", f'_{PROGRAM} "$@"']
     return "\n".join(lines) + "\n"
 

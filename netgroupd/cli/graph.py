@@ -8,7 +8,7 @@ from pathlib import Path
 from netgroupd.cli.drawing import draw
 from netgroupd.cli.target import engine_of
 from netgroupd.cli.terminal import Terminal
-from netgroupd.cli.topology import Topology, fold, signs_of
+from netgroupd.cli.topology import WAITS, Topology, fold, signs_of
 from netgroupd.errors import NetgroupError, UsageError
 from netgroupd.model.state import State
 
@@ -20,9 +20,12 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     engine = engine_of(arguments)
     desired = engine.desired()
     plan = engine.diff()
-    state = desired if arguments.desired else _both(engine.actual(), desired)
+    actual = engine.actual()
+    state = desired if arguments.desired else _both(actual, desired)
+    # Wanted, not there, and no step for it: it stands on hardware that is to come.
+    waiting = {str(name): WAITS for (name,) in desired.of("link").keys() - actual.of("link").keys()}
     names = {group.id: group.name for group in desired.groups.values()}
-    topology = fold(state, signs_of(plan), {**plan.group_names, **names})
+    topology = fold(state, {**waiting, **signs_of(plan)}, {**plan.group_names, **names})
     if terminal.as_json:
         terminal.answer(_plain(topology))
         return 0

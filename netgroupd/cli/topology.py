@@ -13,14 +13,15 @@ from netgroupd.plan.step import Plan
 
 _NUMBERS = re.compile(r"[0-9]+")
 _SHOWN_RANGES = 3
+WAITS = "?"
 _Kind: TypeAlias = tuple[str, ...]
 
 
 class Node(NamedTuple):
     """Links that have everything in common but the numbers in their names.
 
-    ``sign`` is that of the plan for them, "" where nothing changes; ``level`` is
-    0 for what stands on nothing.
+    ``sign`` is that of the plan for them, "" where nothing changes, WAITS where it
+    has to wait for hardware; ``level`` is 0 for what stands on nothing.
     """
 
     label: str

@@ -87,9 +87,15 @@ def become_systemd(python_path: str) -> None:
     """Hand process 1 to systemd, with the agent as a unit of it."""
     # The host's /tmp may hold millions of files, which systemd-tmpfiles would
     # visit one by one over 9p.
+    mount("tmpfs", "/run", "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
+    checkout = Path("/run/lab/checkout")
+    checkout.mkdir(parents=True)
+    mount(python_path, checkout, flags=_MS_BIND)
     for scratch in ("/tmp", "/var/tmp"):
         mount("tmpfs", scratch, "tmpfs", options="mode=1777")
-    mount("tmpfs", "/run", "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
+    if not Path(python_path).exists():  # it is in one of them
+        Path(python_path).mkdir(parents=True)
+        mount(str(checkout), python_path, flags=_MS_BIND)
     units = Path("/run/systemd/system")
     units.mkdir(parents=True)
     source = Path(__file__).parent / "units"
