@@ -28,6 +28,7 @@ _FAMILIES = {4: 2, 16: 10}
 
 _ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
 _GROUP, _GROUP_MASK, _INCR = 32, 33, 34
+_MARK = u8(_PROTO, PROTO)[:5]
 _PERMANENT = 0x80
 _MADE_BY_KERNEL = frozenset({1, 2, 3})  # IFAPROT_KERNEL_LO, _RA, _LL
 _BITS = {"nodad": 0x02, "home": 0x10, "mngtmpaddr": 0x100, "noprefixroute": 0x200, "autojoin": 0x400}
@@ -74,7 +75,8 @@ class _Decoder:
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All addresses that are netgroupd's; of ``everything``, also those that somebody has set for good."""
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, bytes(_HEADER.size))
-    return dump_objects(context, asked, _Decoder(everything=selection.everything), "dump of addresses")
+    mark = b"" if selection.everything else _MARK
+    return dump_objects(context, asked, _Decoder(everything=selection.everything), "dump of addresses", mark)
 
 
 def _parts(key: Key) -> tuple[bytes, int, bytes]:

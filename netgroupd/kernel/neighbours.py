@@ -20,6 +20,7 @@ HEADER = struct.Struct("=BBHiHBB")  # family, -, -, ifindex, state, flags, type
 _FAMILIES = {4: 2, 16: 10}
 
 _DST, _LLADDR, _PROTOCOL, _FLAGS_EXT = 1, 2, 12, 15
+_MARK = message.u8(_PROTOCOL, PROTO)[:5]
 _PROXY = 0x08
 _BITS = {"router": 0x80, "extern_learn": 0x10}
 _MANAGED = 1
@@ -36,9 +37,8 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     found = []
     for flags in (0, _PROXY):
         header = HEADER.pack(0, 0, 0, 0, 0, flags, 0)
-        found += dump_objects(
-            context, message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header), decode, "dump of neighbours"
-        )
+        asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
+        found += dump_objects(context, asked, decode, "dump of neighbours", b"" if foreign else _MARK)
     return found
 
 

@@ -49,15 +49,25 @@ def unpack_rows(rows: Iterable[Attr], found: Mapping[int, memoryview], names: Na
 
 
 def dump_objects(
-    context: Context, asked: bytes, decode: Callable[[memoryview, Names], Object | None], what: str
+    context: Context,
+    asked: bytes,
+    decode: Callable[[memoryview, Names], Object | None],
+    what: str,
+    mark: bytes = b"",
 ) -> list[Object]:
     """The objects that a dump brings; one whose link has gone meanwhile is left out.
 
     Decoding waits for the end of the dump, for a link that is not known yet is
-    asked for on the same socket.
+    asked for on the same socket.  A message without ``mark`` anywhere in it is not
+    looked at: of thousands of addresses and neighbours most are the kernel's own.
     """
+
+    def take(_kind: int, payload: memoryview) -> bytes | None:
+        message = bytes(payload)
+        return message if mark in message else None
+
     objects = []
-    for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), what):
+    for payload in context.socket.dump(asked, take, what, mark=mark):
         try:
             obj = decode(memoryview(payload), context.names)
         except UnknownLinkError:

@@ -45,6 +45,7 @@ _SO_RCVBUFFORCE = 33
 _RECEIVE = 64 << 10
 _TRIES = 8
 _PAUSE_S = 0.001
+_ENDS = frozenset({NLMSG_DONE, NLMSG_ERROR})
 _LONGEST_PAUSE_S = 0.1
 
 _ATTR_MSG = 1
@@ -250,29 +251,36 @@ class Socket:
                 found.append(item)
         return answer, found
 
-    def dump(self, message: bytes, decode: Decode[T], what: str = "dump", *, enough: bool = False) -> list[T]:
+    def dump(
+        self, message: bytes, decode: Decode[T], what: str = "dump", *, enough: bool = False, mark: bytes = b""
+    ) -> list[T]:
         """All that a dump request brings, decoded; ``decode`` may return None to leave one out.
 
-        What it decodes from is overwritten when it returns.  A dump that changes
-        meanwhile is repeated from the start, after longer and longer pauses.
+        What it decodes from is overwritten when it returns.  A dump during which
+        something changes is repeated, after longer and longer pauses, until one is whole
+        or brings what the one before has brought: what changes then is something else,
+        as the link-local addresses that 10,000 links get one by one after they came up.
         ``enough``: when others never stop changing things, the last reading will do.
+        Packets without ``mark`` anywhere in them are not decoded.
 
         Raises:
             KernelError: The kernel refused it, or it never came whole.
         """
+        before: list[T] | None = None
         for turn in range(_TRIES):
             try:
-                found, whole = self._dump_once(message, decode, what)
+                found, whole = self._dump_once(message, decode, what, mark)
             except OSError as error:
                 if error.errno != errno.ENOBUFS:
                     raise
                 continue
-            if whole or (enough and turn + 1 == _TRIES):
+            if whole or found == before or (enough and turn + 1 == _TRIES):
                 return found
+            before = found
             time.sleep(min(_PAUSE_S * 2**turn, _LONGEST_PAUSE_S))
         raise KernelError([Refusal(what, errno.EINTR, f"it changed during each of {_TRIES} readings")])
 
-    def _dump_once(self, message: bytes, decode: Decode[T], what: str) -> tuple[list[T], bool]:
+    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes) -> tuple[list[T], bool]:
         """What came, and whether it did not change meanwhile."""
         sequence = self.next_sequence()
         packet = bytearray(message)
@@ -281,11 +289,13 @@ class Socket:
         found: list[T] = []
         seen = 0
         while True:
-            for kind, flags, got, payload in split(self.receive()):
+            received = self.receive()
+            worthless = bool(mark) and mark not in received.tobytes()
+            for kind, flags, got, payload in split(received):
                 if got != sequence:
                     continue  # the rest of a dump given up after an overrun
                 seen |= flags
-                if kind in (NLMSG_DONE, NLMSG_ERROR):
+                if kind in _ENDS:
                     answer = read_error(payload, flags)
                     if answer.errno == errno.EINTR:  # what routes say in place of the flag
                         return found, False
@@ -293,7 +303,7 @@ class Socket:
                         raise KernelError([answer.refusal(what)])
                     self.filtered = bool(seen & NLM_F_DUMP_FILTERED)
                     return found, not seen & NLM_F_DUMP_INTR
-                if (item := decode(kind, payload)) is not None:
+                if not worthless and (item := decode(kind, payload)) is not None:
                     found.append(item)
 
     def attach(self, program: Sequence[tuple[int, int, int, int]]) -> None:

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Dumps during which something changes: read again until it can be believed, and not for ever."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+
+import pytest
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel.socket import Decode, Socket, T
+
+
+class Restless(Socket):
+    """Every dump is interrupted, and brings what a test says."""
+
+    def __init__(self, readings: Iterator[list[int]]) -> None:
+        super().__init__()
+        self.readings = readings
+        self.turns = 0
+
+    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes) -> tuple[list[T], bool]:
+        del message, what, mark
+        self.turns += 1
+        found = (decode(number, memoryview(b"")) for number in next(self.readings))
+        return [item for item in found if item is not None], False
+
+
+def number(kind: int, _payload: memoryview) -> int:
+    return kind
+
+
+def test_second_reading_that_brings_the_same_is_believed() -> None:
+    with closing(Restless(iter(([1], [1, 2], [1, 2], [])))) as socket:
+        assert socket.dump(b"", number) == [1, 2]
+        assert socket.turns == 3
+
+
+def test_reading_that_never_is_the_same_twice_is_given_up() -> None:
+    with (
+        closing(Restless([each] for each in count())) as socket,
+        pytest.raises(KernelError, match="it changed during each of"),
+    ):
+        socket.dump(b"", number)
