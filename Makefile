@@ -37,7 +37,7 @@ kernel:
 	@$(lab) kernel
 
 kernel-deb:
-	@kernel-patches/debian-package
+	@kernel-patches/debian-package $(CONFIG)
 
 bench:
 	@$(lab) kernel && exec $$python -m bench
