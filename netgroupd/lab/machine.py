@@ -24,7 +24,7 @@ from netgroupd.lab.console import excerpt, faults
 from netgroupd.lab.qemu import QEMU, Guest, command_line
 
 _CHUNK = 1 << 18
-_BOOT_LIMIT_S = 120.0
+_BOOT_LIMIT_S = 300.0
 _KILL_LIMIT_S = 10.0
 _ENVIRONMENT = {
     "HOME": "/root",
