@@ -175,10 +175,14 @@ class _Expansion:
         if node is None:
             return
         for entry in compile_entries(node, CHAIN, self.place.pattern.ranges, self.values):
+            if entry.attrs.get("atomic") and "flower" in entry.entries:
+                self.links.report.error(entry.place("flower"), "a chain that is atomic has no template")
+                continue
             for name, env in self._names():
                 for _, keys, attrs, _ in entry.each(self.values, env, name):
                     if keys.keys() >= {"parent", "chain"}:
-                        self.sink.add("chain", (name, keys["parent"], keys["chain"]), attrs, entry)
+                        parent = "" if classifier.block_number(name) else keys["parent"]
+                        self.sink.add("chain", (name, parent, keys["chain"]), attrs, entry)
 
     def _filters(self, section: str) -> None:
         node = self._node(section)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import State
 from netgroupd.plan.absent import without_absent
+from netgroupd.plan.atomic import placed
 from netgroupd.plan.coalesce import Abilities, coalesce
 from netgroupd.plan.diff import diff
 from netgroupd.plan.link import Owned
@@ -29,6 +30,7 @@ def assemble(
         ConfigError: No step could, as for hardware with the name of a link to be made.
     """
     desired, waiting = without_absent(desired, actual)
+    desired = placed(desired, actual)
     changes = diff(desired, actual, owned)
     if changes.problems:
         raise ConfigError(changes.problems)

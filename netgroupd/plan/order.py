@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.atomic import Order
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths
 from netgroupd.plan.diff import Changes
@@ -58,7 +59,10 @@ PHASES = (
     "add fdb",
     "add queue",
     "add chain",
+    "add filter of a spare chain",
+    "add filter of a chain",
     "add filter",
+    "empty chain",
 )
 QUEUES = frozenset({"qdisc", "tclass"})
 UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links"})
@@ -75,9 +79,12 @@ class Stage(NamedTuple):
 def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     """Bring ``changes`` into the order in which they must run."""
     cut = _Cut(changes, desired, actual)
+    filters = Order(changes.steps, desired)
     for step in changes.steps:
         if step.object.cls == "link":
             cut.link(step)
+        elif step.object.cls == "filter":
+            cut.add(filters.phase(step), step)
         else:
             cut.add(_phase(step, cut.created), step)
     cut.settle_bridges()

@@ -6,6 +6,8 @@ import pytest
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc import filter as filters
+from netgroupd.model.tc.chain import SPARE
+from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
 from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.link import Owned
@@ -103,3 +105,78 @@ def test_rules_of_a_range_are_one_line() -> None:
     shown = text(Plan(tuple(Step(Op.CREATE, None, obj, obj.attrs) for obj in rules))).splitlines()
     assert shown[0].startswith("+ filter v0 ingress pref 10 dst_ip 10.0.[0-3].[1-254]")
     assert shown[0].endswith("(1016)")
+
+
+ATOMIC = Object("chain", ("v0", "ingress", 0), {"atomic": True})
+FIRST, SECOND = SPARE, SPARE + 1
+
+
+def _held(steps: list[Step], held: tuple[Object, ...] = ()) -> tuple[Object, ...]:
+    """What is there after ``steps``."""
+    state = State(held)
+    for step in steps:
+        if step.op is Op.DELETE:
+            del state.classes[step.object.cls][step.object.key]
+        else:
+            state.add(step.object)
+    return tuple(state)
+
+
+def _replaced(want: tuple[Object, ...], have: tuple[Object, ...]) -> list[Step]:
+    plan = assemble(State((LINK, CLSACT, ATOMIC, *want)), State((LINK, CLSACT, *have)), Owned())
+    return [step for step in plan.steps if isinstance(step, Step)]
+
+
+def _story(steps: list[Step]) -> list[tuple[Op, object]]:
+    return [(step.op, step.object.key[2]) for step in steps]
+
+
+def test_atomic_chain_is_built_beside_and_then_gone_to() -> None:
+    first = _replaced((rule("10.0.0.1"), rule("10.0.0.2")), ())
+    assert _story(first) == [(Op.CREATE, FIRST), (Op.CREATE, FIRST), (Op.CREATE, 0)]
+    held = _held(first)
+    second = _replaced((rule("10.0.0.1"), rule("10.0.0.3")), held)
+    assert _story(second) == [
+        (Op.CREATE, SECOND),
+        (Op.CREATE, SECOND),
+        (Op.CHANGE, 0),
+        (Op.DELETE, FIRST),
+        (Op.DELETE, FIRST),
+    ]
+    third = _replaced((rule("10.0.0.9"),), _held(second, held))
+    assert _story(third) == [(Op.CREATE, FIRST), (Op.CHANGE, 0), (Op.DELETE, SECOND), (Op.DELETE, SECOND)]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_atomic_chain_that_holds_what_is_wanted_is_left_alone(times: int) -> None:
+    held: tuple[Object, ...] = ()
+    for number in range(times):
+        held = _held(_replaced((rule(f"10.0.0.{number}"),), held), held)
+    assert _replaced((rule(f"10.0.0.{times - 1}"),), held) == []
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [rule("10.0.0.1", action="pass"), rule("10.0.0.2")],
+    ids=["changed_by_another_hand", "added_by_another_hand"],
+)
+def test_atomic_chain_with_a_stray_rule_is_replaced(stray: Object) -> None:
+    held = _held(_replaced((rule("10.0.0.1"),), ()))
+    moved = stray._replace(key=(*stray.key[:2], FIRST, *stray.key[3:]))
+    assert (Op.CHANGE, 0) in _story(_replaced((rule("10.0.0.1"),), (*held, moved)))
+
+
+def test_rules_of_a_hook_that_becomes_atomic_go_last() -> None:
+    assert _story(_replaced((rule("10.0.0.1"),), (rule("10.0.0.1"),))) == [
+        (Op.CREATE, FIRST),
+        (Op.CREATE, 0),
+        (Op.DELETE, 0),
+    ]
+
+
+def test_chain_is_whole_before_a_rule_goes_to_it_and_emptied_when_none_does() -> None:
+    inner = rule("10.0.0.1")._replace(key=("v0", "ingress", 7, 10, ()))
+    goto = rule("10.0.0.1", action="goto chain 7")
+    assert _story(_steps((CLSACT, goto, inner), (CLSACT,))) == [(Op.CREATE, 7), (Op.CREATE, 0)]
+    other = rule("10.0.0.1", action="drop")
+    assert _story(_steps((CLSACT, other), (CLSACT, goto, inner))) == [(Op.CHANGE, 0), (Op.DELETE, 7)]

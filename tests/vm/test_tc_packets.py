@@ -4,17 +4,23 @@
 import socket
 import struct
 import subprocess
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.model.state import Object
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Object, State
+from netgroupd.plan.assemble import assemble
+from netgroupd.plan.hooks import ON_QDISCS
+from netgroupd.plan.link import Owned
 from netgroupd.plan.step import Op, Step
 from tests.vm.tc_cases import CLSACT, SETUP, rule
 
 _MARK = b"seen-by-the-rules"
 _SOL_PACKET, _PACKET_AUXDATA = 263, 8
+_SO_RCVBUFFORCE = 33
 _ETH_P_ALL = 3
 _OUT = {"mirred": {"egress": "redirect", "dev": "v2"}}
 _DST, _SRC = bytes.fromhex("020000000001"), bytes.fromhex("020000000002")
@@ -233,6 +239,52 @@ def test_chain_is_gone_to(wire: Wire) -> None:
     fits = ip4(tcp(), 6)
     wire.send(ip4(udp()), fits)
     assert wire.came_out() == fits
+
+
+_ATOMIC = Object("chain", ("v0", "ingress", 0), {"atomic": True})
+_RULES = 200
+
+
+def _policy(ttl: int) -> tuple[Object, ...]:
+    """Many rules of which the last lets everything out, with a mark of the policy."""
+    others = [
+        rule("flower", {"dst_ip": f"192.0.2.{number}"}, protocol="ip", pref=ttl, actions="drop")
+        for number in range(_RULES)
+    ]
+    return (*others, rule("matchall", {}, pref=100, actions=[{"pedit": {"munge": {"ip ttl": ttl}}}, _OUT]))
+
+
+def _reach(kernel: Kernel, policy: tuple[Object, ...]) -> None:
+    actual = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({("v0", "ingress")})))
+    plan = assemble(State((CLSACT, _ATOMIC, *policy)), actual, Owned())
+    refused = kernel.apply(plan.steps)
+    assert not refused, [str(one.refusal) for one in refused]
+
+
+def test_no_packet_meets_half_of_a_policy_that_is_replaced(wire: Wire) -> None:
+    sent, stop = 0, threading.Event()
+    wire.out.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, 64 << 20)
+
+    def flood() -> None:
+        nonlocal sent
+        while not stop.is_set():
+            wire.send(_PLAIN)
+            sent += 1
+
+    with Kernel() as kernel:
+        _reach(kernel, _policy(5))
+        sender = threading.Thread(target=flood)
+        sender.start()
+        for ttl in (6, 7):
+            _reach(kernel, _policy(ttl))
+        stop.set()
+        sender.join()
+        _reach(kernel, _policy(7))
+        rules = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({("v0", "ingress")}))).of("filter")
+    seen = [wire.came_out()[22] for _ in range(sent)]  # one that no rule met would not have come out
+    assert seen == sorted(seen)
+    assert {5, 7} <= set(seen)
+    assert len(rules) == _RULES + 2
 
 
 _PLAIN = ip4(udp())
