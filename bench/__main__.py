@@ -2,28 +2,34 @@
 """Run the benches, in the lab or on this host, and keep their figures as JSON, a page of tables and plots.
 
 ``python -m bench [--quick] [NAME…]`` writes ``bench/results/<date>-<kernel>/``.
+Quick means small sizes and, of the kernels of a bench, the last one.  A bench
+that fails has its place on the page all the same, with the reason, and does not
+stop the others; a later run of it alone takes that place.
 """
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bench.harness import environment
+from bench.fetched import ALL, fetch
 from bench.plot import svg
 from netgroupd.errors import LabError
 from netgroupd.lab.accelerator import kvm_works
-from netgroupd.lab.kernel import CHECKOUT, find_image
+from netgroupd.lab.kernel import CHECKOUT, find_image, recipe
 from netgroupd.lab.machine import Machine
 from netgroupd.lab.qemu import Guest
 
 RESULTS = Path(__file__).parent / "results"
 _OUT = "/tmp/bench-out"
-_QUICK_LIMIT_S = 900.0
+_QUICK_LIMIT_S = 240.0
+_GOING_S = 60.0
 
 
 class Bench(NamedTuple):
@@ -33,22 +39,24 @@ class Bench(NamedTuple):
     kernels: tuple[str, ...] = ("stock", "patched")
     memory_mib: int = 4096
     limit_s: float = 3600.0
+    programs: tuple[str, ...] = ()
 
 
 BENCHES = (
     Bench("config", ()),
     Bench("plan", ()),
-    Bench("groups", memory_mib=6144),
+    Bench("groups", ("bare", "stock", "patched"), 6144, 7200),
     Bench("dumps"),
     Bench("memory", memory_mib=6144),
     Bench("links"),
     Bench("apply", memory_mib=8192, limit_s=7200),
-    Bench("aliases", memory_mib=6144),
+    Bench("aliases", memory_mib=6144, programs=("iperf3",)),
     Bench("tc", memory_mib=12288, limit_s=7200),
+    Bench("l3mdev", ("bare", "stock", "patched")),
     Bench("kernel_groups", memory_mib=6144),
     Bench("kernel_scale", memory_mib=6144),
     Bench("stacks", memory_mib=18432, limit_s=14400),
-    Bench("peers", ("stock",), 8192, 14400),
+    Bench("peers", ("stock",), 8192, 28800, tuple(program.name for program in ALL if program.name != "iperf3")),
 )
 
 
@@ -64,43 +72,68 @@ def in_guest(bench: Bench, kernel: str, quick: bool, directory: Path) -> None:
     guest = Guest(kernel=find_image(kernel), python_path=CHECKOUT, memory_mib=bench.memory_mib)
     limit_s = _QUICK_LIMIT_S if quick else bench.limit_s
     argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *["--quick"] * quick]
-    with Machine(guest, kvm=kvm_works(guest), lifetime_s=limit_s + 60) as machine:
-        result = machine.run(argv, timeout_s=limit_s, cwd=CHECKOUT)
-        print(result.stdout, result.stderr, sep="", flush=True)
-        if result.status:
-            raise LabError(f"bench {bench.name} exited with {result.status}")
-        names = machine.run(["ls", _OUT], timeout_s=60).stdout.split()
-        for name in names:
+    with Machine(guest, kvm=kvm_works(guest), lifetime_s=limit_s + 2 * _GOING_S) as machine:
+        try:
+            result = machine.run(argv, timeout_s=limit_s, cwd=CHECKOUT)
+        finally:
+            bring(machine, directory)
+    print(result.stdout, result.stderr, sep="", flush=True)
+    if result.status:
+        raise LabError(f"exited with {result.status}: {result.stderr.strip().splitlines()[-1:]}")
+
+
+def bring(machine: Machine, directory: Path) -> None:
+    """Bring back what a bench has written, were it to fail half way."""
+    with suppress(LabError):
+        for name in machine.run(["ls", _OUT], timeout_s=_GOING_S).stdout.split():
             (directory / name).write_bytes(machine.get(f"{_OUT}/{name}"))
 
 
 def run_one(bench: Bench, quick: bool, results: Path) -> Iterator[str]:
     """Run one bench on each of its kernels; yield what went wrong."""
-    for kernel in bench.kernels or ("host",):
+    yield from fetch(bench.programs)
+    for kernel in (bench.kernels[-1:] if quick else bench.kernels) or ("host",):
         print(f"bench: {bench.name} on {kernel}", flush=True)
         directory = results / kernel
         directory.mkdir(parents=True, exist_ok=True)
+        failure = directory / f"{bench.name}.failed"
+        failure.unlink(missing_ok=True)
+        start = time.monotonic()
         try:
             if bench.kernels:
                 in_guest(bench, kernel, quick, directory)
             else:
                 on_host(bench, quick, directory)
         except (LabError, subprocess.SubprocessError) as error:
+            failure.write_text(f"{error}\n")
             yield f"{bench.name} on {kernel}: {error}"
+        print(f"bench: {bench.name} on {kernel} took {time.monotonic() - start:.0f} s", flush=True)
+
+
+def picture(file: Path, table: dict[str, Any]) -> str:
+    """Draw a table beside its figures; the line that shows it, or nothing where it cannot be drawn."""
+    if not (drawn := svg(table)):
+        return ""
+    target = file.with_suffix(".svg")
+    target.write_text(drawn)
+    if converter := shutil.which("rsvg-convert"):
+        subprocess.run((converter, "-o", file.with_suffix(".png"), target), check=True)
+    return f"![{table['title']}]({file.parent.name}/{target.name})\n"
 
 
 def page(results: Path) -> str:
     """Every table that was written, with its plot, as one page."""
     parts = [f"# {results.name}\n"]
+    for failure in sorted(results.glob("*/*.failed")):
+        reason = failure.read_text().splitlines()[0]
+        parts.append(f"**{failure.stem} did not finish on {failure.parent.name}**: {reason}\n")
     for file in sorted(results.glob("*/*.json")):
         table = json.loads(file.read_text())
         where = table["environment"]
-        parts.append(f"## {table['title']} ({file.parent.name})\n\n{table['markdown']}")
+        parts.append(f"## {table['title']} ({file.parent.name})\n\n{table['markdown'].partition(chr(10))[2].strip()}\n")
         parts.append(f"{where['kernel']}, {where['processor']}, Python {where['python']}, {where['commit']}\n")
-        if picture := svg(table):
-            file.with_suffix(".svg").write_text(picture)
-            parts.append(f"![{table['title']}]({file.parent.name}/{file.stem}.svg)\n")
-    return "\n".join(parts)
+        parts.append(picture(file, table))
+    return "\n".join(filter(None, parts))
 
 
 def main() -> int:
@@ -110,9 +143,10 @@ def main() -> int:
     names = [bench.name for bench in BENCHES]
     parser.add_argument("names", nargs="*", choices=[[], *names], metavar="NAME", help=", ".join(names))
     options = parser.parse_args()
-    results = RESULTS / f"{time.strftime('%Y-%m-%d')}-{environment()['kernel']}"
+    results = RESULTS / f"{time.strftime('%Y-%m-%d')}-{recipe('stock').version.partition('-')[0]}"
     chosen = [bench for bench in BENCHES if not options.names or bench.name in options.names]
     failed = [failure for bench in chosen for failure in run_one(bench, options.quick, results)]
+    results.mkdir(parents=True, exist_ok=True)
     (results / "README.md").write_text(page(results))
     print(f"bench: the tables and plots are in {results}")
     for failure in failed:

@@ -12,9 +12,11 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.fetched import unpack
 from bench.harness import Cell, Table, ratio, run, seconds
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.model.state import Attrs, Object
@@ -27,6 +29,8 @@ SERVER, CLIENT = "ng-server", "ng-client"
 _BASE = 10 << 24 | 1 << 16  # 10.1.0.0
 _PORT = 5201
 _SECONDS = 3
+_PATIENCE_MS = 60_000
+_LISTEN = "0A"
 
 
 def ip(*arguments: str) -> None:
@@ -74,22 +78,36 @@ def by_ip_batch(last: int) -> None:
         ip("-n", SERVER, "-batch", str(file))
 
 
+@cache
+def iperf3() -> tuple[str, ...]:
+    """The program, unpacked in this guest."""
+    place = unpack("iperf3")
+    return ("env", f"LD_LIBRARY_PATH={place}/usr/lib/x86_64-linux-gnu", str(place / "usr/bin/iperf3"))
+
+
+def listening(process: subprocess.Popen[bytes]) -> int:
+    """How many servers wait for clients in the namespace of a process."""
+    rows = Path(f"/proc/{process.pid}/net/tcp").read_text().splitlines()[1:]
+    return sum(row.split()[1].endswith(f":{_PORT:04X}") and row.split()[3] == _LISTEN for row in rows)
+
+
 def throughput(numbers: Sequence[int]) -> Cell:
     """The sum over one flow to each of ``numbers``, all at once."""
     with ExitStack() as stack:
         for number in numbers:
-            argv = ("ip", "netns", "exec", SERVER, "iperf3", "-s", "-1", "-B", alias(number), "-p", str(_PORT))
+            argv = ("ip", "netns", "exec", SERVER, *iperf3(), "-s", "-1", "-B", alias(number), "-p", str(_PORT))
             server = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.DEVNULL))
             stack.callback(server.kill)
-        time.sleep(1 + len(numbers) / 20)
+        while listening(server) < len(numbers):
+            time.sleep(0.1)
+        asked = ("-J", "-t", str(_SECONDS), "-p", str(_PORT), "--connect-timeout", str(_PATIENCE_MS), "-c")
         clients = [
-            subprocess.Popen(
-                ("ip", "netns", "exec", CLIENT, "iperf3", "-J", "-t", str(_SECONDS), "-c", alias(n), "-p", str(_PORT)),
-                stdout=subprocess.PIPE,
-            )
+            subprocess.Popen(("ip", "netns", "exec", CLIENT, *iperf3(), *asked, alias(n)), stdout=subprocess.PIPE)
             for n in numbers
         ]
         answers = [json.loads(client.communicate()[0]) for client in clients]
+    if failed := [answer["error"] for answer in answers if "error" in answer]:
+        return Cell(note=f"{len(failed)} of {len(numbers)} flows failed: {failed[0]}")
     return Cell((sum(answer["end"]["sum_received"]["bits_per_second"] for answer in answers) / 1e6,), "Mbit/s")
 
 

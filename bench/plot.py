@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A table whose rows or columns are sizes, as a picture: one line for each way, both axes logarithmic."""
+"""A table as a picture: one line for each way over sizes, both axes logarithmic; bars where there are no sizes."""
 
 import math
 import re
@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
+from bench.harness import significant
+
 _WIDTH, _HEIGHT = 860, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 300, 50, 50
+_NAMES, _VALUES, _BAR = 240, 240, 17
 _COLOURS = ("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66", "#c2255c", "#1864ab")
 _SIZE = re.compile(r"^([\d,]+)\b")
 
@@ -97,10 +100,58 @@ def _grid(across: Scale, up: Scale, unit: str) -> list[str]:
 
 
 def svg(table: Mapping[str, Any]) -> str:
-    """The picture, or nothing where the table has no sizes."""
-    lines = series_of(table)
-    if not lines:
-        return ""
+    """The picture; nothing where there are too few figures of one unit for one."""
+    if lines := series_of(table):
+        return _document(_curves(table, lines), _HEIGHT)
+    if len(bars := bars_of(table)) > 1:
+        return _document(_bars(table, bars), _TOP + _BAR * len(bars) + _BOTTOM)
+    return ""
+
+
+class Bar(NamedTuple):
+    """One bar: its row, its column by number, and its figure."""
+
+    row: str
+    column: int
+    value: float
+
+
+def bars_of(table: Mapping[str, Any]) -> list[Bar]:
+    """The figures of the commonest unit, row by row."""
+    cells = [(name, number, cell) for name, row in table["rows"].items() for number, cell in enumerate(row)]
+    units = [cell["unit"] for _, _, cell in cells if _median(cell)]
+    common = max(units, key=units.count, default="")
+    return [
+        Bar(name, number, cell["median"]) for name, number, cell in cells if _median(cell) and cell["unit"] == common
+    ]
+
+
+def _bars(table: Mapping[str, Any], bars: Sequence[Bar]) -> list[str]:
+    """Bars from left to right on a logarithmic scale, coloured by column."""
+    unit = next(cell["unit"] for cell in table["rows"][bars[0].row] if _median(cell) == bars[0].value)
+    bottom = _TOP + _BAR * len(bars)
+    across = Scale.over([bar.value for bar in bars], _NAMES, _WIDTH - _VALUES)
+    parts = [_text(20, 28, str(table["title"]), 'class="title"')]
+    for value in across.decades():
+        x = across.place(value)
+        parts.append(f'<path d="M{x} {_TOP}V{bottom}" class="grid"/>')
+        parts.append(_text(x, bottom + 20, f"{value:,g} {unit}", 'text-anchor="middle"'))
+    shown = ""
+    for number, bar in enumerate(bars):
+        y = _TOP + _BAR * number
+        colour = _COLOURS[bar.column % len(_COLOURS)]
+        if bar.row != shown:
+            parts.append(_text(_NAMES - 8, y + 12, bar.row, 'text-anchor="end"'))
+            parts.append(f'<path d="M20 {y - 1}H{_WIDTH - 20}" class="grid"/>')
+        shown = bar.row
+        width = round(max(across.place(bar.value) - _NAMES, 1), 1)
+        parts.append(f'<rect x="{_NAMES}" y="{y + 1}" width="{width}" height="{_BAR - 3}" fill="{colour}"/>')
+        parts.append(_text(_NAMES + width + 6, y + 12, f"{significant(bar.value)} {table['columns'][bar.column]}"))
+    return parts
+
+
+def _curves(table: Mapping[str, Any], lines: Sequence[Series]) -> list[str]:
+    """Lines over sizes, with a legend beside them, the slowest first."""
     every = [point for line in lines for point in line.points]
     across = Scale.over([x for x, _ in every], _LEFT, _WIDTH - _RIGHT)
     up = Scale.over([y for _, y in every], _HEIGHT - _BOTTOM, _TOP)
@@ -114,9 +165,13 @@ def svg(table: Mapping[str, Any]) -> str:
         row = _TOP + 14 + 20 * number
         parts.append(f'<path d="M{_WIDTH - _RIGHT + 14} {row - 4}h18" stroke="{colour}" stroke-width="3"/>')
         parts.append(_text(_WIDTH - _RIGHT + 38, row, line.name))
+    return parts
+
+
+def _document(parts: Sequence[str], height: int) -> str:
     style = "text{font:12px sans-serif;fill:#222}.title{font-size:15px;font-weight:bold}.grid{stroke:#ddd;fill:none}"
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}">\n'
         f'<style>{style}</style>\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
     )

@@ -8,7 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-_CALL = re.compile(r"^\d+ +(?:<\.\.\. )?(\w+)[ (].*?(?:= (-?\d+))?[^=]*$")
+# What is received is only counted; what is sent has to be written out, or
+# strace shows none of the messages in a packet.
+STRACE = ("strace", "-f", "-qq", "-s", "0", "-e", "abbrev=!sendmsg,sendto,sendmmsg")
+_CALL = re.compile(r"^\d+ +(?:<\.\.\. )?(\w+)(?:\(| resumed>)")
+_RESULT = re.compile(r"\) += (-?\d+)[^=]*$")
 _SENT = re.compile(r"nlmsg_len=\d+")
 
 
@@ -26,7 +30,7 @@ def costs(argv: Sequence[str]) -> Costs:
     """Run ``argv`` under strace and count."""
     with TemporaryDirectory() as directory:
         log = Path(directory) / "log"
-        subprocess.run(("strace", "-f", "-qq", "-s", "0", "-o", log, *argv), check=True, stdout=subprocess.DEVNULL)
+        subprocess.run((*STRACE, "-o", log, *argv), check=True, stdout=subprocess.DEVNULL)
         return tally(log.read_text(errors="replace").splitlines())
 
 
@@ -34,15 +38,20 @@ def tally(lines: Sequence[str]) -> Costs:
     """Count what an strace log tells."""
     messages = syscalls = received = reads = processes = 0
     for line in lines:
-        if not (call := _CALL.match(line)) or "<unfinished" in line:
+        if not (call := _CALL.match(line)):
+            continue
+        name = call[1]
+        # What is sent is told when a call begins, what is received when it ends.
+        if name in ("sendmsg", "sendto", "sendmmsg"):
+            messages += len(_SENT.findall(line))
+        if "<unfinished ...>" in line:
             continue
         syscalls += 1
-        name, result = call[1], int(call[2] or 0)
-        if name in ("sendmsg", "sendto") and "nlmsg_len" in line:
-            messages += len(_SENT.findall(line))
-        elif name in ("recvmsg", "recvfrom") and result > 0:
+        found = _RESULT.search(line)
+        result = int(found[1]) if found else 0
+        if name in ("recvmsg", "recvfrom") and result > 0:
             reads += 1
             received += 0 if "MSG_PEEK" in line else result
-        elif name == "execve" and result == 0:
+        elif name == "execve" and found and result == 0:
             processes += 1
     return Costs(messages, syscalls, received, reads, processes)

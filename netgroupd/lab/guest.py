@@ -59,7 +59,11 @@ def mount_what_systemd_would() -> None:
     """Mount the kernel's own file systems and the scratch ones."""
     restricted = _MS_NOSUID | _MS_NODEV
     mount("proc", "/proc", "proc", restricted)
-    mount("sysfs", "/sys", "sysfs", restricted)
+    if "\tsysfs\n" in Path("/proc/filesystems").read_text():
+        mount("sysfs", "/sys", "sysfs", restricted)
+    else:
+        for directory in ("fs/cgroup", "kernel/debug"):
+            Path("/sys", directory).mkdir(parents=True, exist_ok=True)
     mount("cgroup2", "/sys/fs/cgroup", "cgroup2", restricted)
     mount("debugfs", "/sys/kernel/debug", "debugfs", restricted)
     mount("tmpfs", "/run", "tmpfs", restricted, "mode=755")

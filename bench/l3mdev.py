@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The paper on layer 3 master devices: what a packet pays for them, and what links pay for entering one.
+
+Transactions of one byte between two namespaces, as netperf's UDP_RR: with no
+VRF, and with the links of both in one.  The kernel called bare has no master
+devices at all.  The two ways take turns, so that what else the machine does
+falls on both.  Run it in the lab, on each kernel:
+``python -m netgroupd.lab run --kernel bare -- python -m bench.l3mdev``.
+"""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.apply import Desk
+from bench.harness import Cell, Table, ratio, run, seconds
+from netgroupd.errors import KernelError
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.model.state import Object
+from netgroupd.plan.step import Op, Step
+
+LINKS = (100, 1_000, 10_000)
+_MOST_WHILE_UP = 2_000  # quadratic on a kernel without our patches
+_RUNS = 3
+_SERVER, _CLIENT = "rr-server", "rr-client"
+_VRF = "vrf1"
+_PORT = "4711"
+_ADDRESSES = {"IPv4": "10.7.{}.1", "IPv6": "fd00:7:{}::1"}
+
+
+def ip(*arguments: str) -> None:
+    """Run one ``ip``."""
+    subprocess.run(("ip", *arguments), check=True)
+
+
+def has_vrf() -> bool:
+    """Whether this kernel knows VRFs."""
+    with Kernel() as kernel, suppress(KernelError):
+        vrf = Object("link", ("probe",), {"kind": "vrf", "table": 9})
+        return not kernel.apply([Step(Op.CREATE, None, vrf, vrf.attrs), Step(Op.DELETE, vrf, None)])
+    return False
+
+
+def connect(wire: str, number: int, vrf: str) -> None:
+    """Join the namespaces by one more wire, on both ends in the VRF if there is to be one."""
+    ip("link", "add", wire, "netns", _SERVER, "type", "veth", "peer", "name", wire, "netns", _CLIENT)
+    for name, host in ((_SERVER, 1), (_CLIENT, 2)):
+        if vrf:
+            ip("-n", name, "link", "add", vrf, "up", "type", "vrf", "table", "10")
+            ip("-n", name, "link", "set", wire, "master", vrf)
+        ip("-n", name, "address", "add", f"10.7.{number}.{host}/24", "dev", wire)
+        ip("-n", name, "address", "add", f"fd00:7:{number}::{host}/64", "dev", wire, "nodad")
+        ip("-n", name, "link", "set", wire, "up")
+
+
+def transactions(program: Path, address: str, duration_s: float, vrf: str) -> float:
+    """How many a second, once."""
+    device = (vrf,) * bool(vrf)
+    server = subprocess.Popen(("ip", "netns", "exec", _SERVER, program, "server", _PORT, *device))
+    try:
+        # The client waits for an answer for seconds, but its first packet needs a socket to come to.
+        while f":{int(_PORT):04X} " not in Path(f"/proc/{server.pid}/net/udp6").read_text():
+            time.sleep(0.05)
+        client = ("ip", "netns", "exec", _CLIENT, str(program), "client", _PORT, address, str(duration_s), *device)
+        return float(subprocess.check_output(client, text=True))
+    finally:
+        server.kill()
+        server.wait()
+
+
+def packets(quick: bool) -> Table:
+    """Both address families, with and without a VRF."""
+    runs, duration_s = (1, 2.0) if quick else (_RUNS, 10.0)
+    ways = {"without a VRF": ""} | ({"in a VRF": _VRF} if has_vrf() else {})
+    for name in (_SERVER, _CLIENT):
+        ip("netns", "add", name)
+        ip("-n", name, "link", "set", "lo", "up")
+    rows: dict[str, tuple[Cell, ...]] = {}
+    with TemporaryDirectory() as directory:
+        program = Path(directory) / "udp_rr"
+        subprocess.run(("gcc", "-O1", "-o", program, Path(__file__).with_name("udp_rr.c")), check=True)
+        for number, vrf in enumerate(ways.values()):
+            connect(f"wire{number}", number, vrf)
+        for family, address in _ADDRESSES.items():
+            found: dict[str, list[float]] = {way: [] for way in ways}
+            for _ in range(runs):
+                for number, (way, vrf) in enumerate(ways.items()):
+                    found[way].append(transactions(program, address.format(number), duration_s, vrf))
+            cells = [Cell(tuple(figures), "/s") for figures in found.values()]
+            absent = [Cell(note="this kernel has none")] * (2 - len(cells))
+            rows[family] = (*cells, *absent, ratio(cells[1], cells[0]) if len(cells) > 1 else Cell())
+    columns = ("without a VRF", "in a VRF", "in a VRF ÷ without")
+    goal = "the paper: 3.6 % fewer for IPv4 and 3.2 % more for IPv6 than without master devices in the kernel"
+    return Table("l3mdev-packets", "L3 master devices: UDP transactions of one byte", columns, rows, goal)
+
+
+def enslaving(desk: Desk, links: int) -> tuple[Cell, ...]:
+    """So many links into a VRF: by netgroupd, by a group's message while down, and one by one while up."""
+    before = f"groups: {{g: {{id: 42}}}}\nlinks: {{'d[1-{links}]': {{kind: dummy, group: g, up: %s}}}}\n"
+    vrf = "vrfs: {red: {table: 7, up: true%s}}\n"
+    up, down = ((before % state) + vrf % "" for state in ("true", "false"))
+    after = (before % "true") + vrf % f", links: 'd[1-{links}]'"
+    desk.becomes(up)
+    ours = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants(after))
+    desk.becomes(down)
+    by_group = seconds(lambda: ip("link", "set", "group", "42", "master", "red"), runs=1)
+    theirs = Cell(note=f"not run above {_MOST_WHILE_UP:,}")
+    if links <= _MOST_WHILE_UP:
+        desk.becomes(up)
+        theirs = seconds(lambda: one_by_one(links), runs=1)
+    desk.becomes("{}")
+    return ours, by_group, theirs, ratio(theirs, ours)
+
+
+def one_by_one(links: int) -> None:
+    """A message each to links that are up, packed."""
+    names = (Object("link", (f"d{number}",), {"kind": "dummy"}) for number in range(1, links + 1))
+    with Kernel() as kernel:
+        refused = kernel.apply([Step(Op.CHANGE, link, link, {"master": "red"}) for link in names])
+    assert not refused, refused[:1]
+
+
+def measure(quick: bool) -> Iterator[Table]:
+    """Packets first, then links."""
+    yield packets(quick)
+    if has_vrf():
+        with TemporaryDirectory() as directory:
+            desk = Desk(Path(directory))
+            rows = {f"{links:,} links": enslaving(desk, links) for links in (LINKS[:1] if quick else LINKS)}
+        columns = ("netgroupd, links up, files to verified", "`ip link set group`, down", "one by one, up", "ratio")
+        yield Table("l3mdev-enslave", "L3 master devices: links into a VRF", columns, rows, "linear")
+
+
+if __name__ == "__main__":
+    run(measure)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tools people use today on one stack: from nothing, nothing to do, one VLAN added, remove all.
+
+Each tool runs in network, mount and process namespaces of its own, so that what
+it leaves behind is gone with them.  A phase is finished when the kernel has what
+the configuration says, whatever the tool's exit code; its cell says so where that
+is not reached in time.  The second table has the counts that no noise disturbs,
+from a run of its own under strace.  Run it in the lab:
+``python -m netgroupd.lab run --kernel stock --memory 8G --timeout 14400 -- python -m bench.peers``.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.harness import Cell, Table, count, run
+from bench.peer_files import Size
+from bench.peer_tools import PHASES, PLACE, TOOLS, Job, Phase, Tool
+from bench.traced import STRACE, Costs, tally
+
+_QUICK = (Size(10, 6),)
+_SIZES = (Size(100, 6), Size(1000, 6), Size(4000, 15))
+_LIMIT_S, _QUICK_LIMIT_S = 600.0, 60.0
+_TRACING = 4  # times as long it may take under strace
+_POLL_S = 0.2
+_LOG = Path("/run/peers.strace")
+_NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--")
+
+
+class UnfinishedError(Exception):
+    """The kernel does not have what the configuration says; the message is for the cell."""
+
+
+def ports_in_bridges() -> int:
+    """How much of the stack the kernel has."""
+    return sum(len(list((bridge / "brif").iterdir())) for bridge in Path("/sys/class/net").glob("br*"))
+
+
+def left_over() -> int:
+    """Links that should be gone."""
+    return sum(
+        name.startswith("br") or "." in name for name in (path.name for path in Path("/sys/class/net").iterdir())
+    )
+
+
+def configured() -> int:
+    """Links that networkd has finished."""
+    files = Path("/run/systemd/netif/links").glob("*")
+    return sum("ADMIN_STATE=configured" in file.read_text() for file in files)
+
+
+def check(phase: Phase, size: Size) -> None:
+    """See whether the kernel has what it should.
+
+    Raises:
+        UnfinishedError: It does not.
+    """
+    if phase is Phase.REMOVE:
+        if left := left_over():
+            raise UnfinishedError(f"left {left:,} of {size.links:,} links")
+    elif (found := ports_in_bridges()) != size.vlans * size.ports:
+        raise UnfinishedError(f"{found:,} of {size.vlans * size.ports:,} ports in bridges")
+
+
+def watch(daemon: subprocess.Popen[bytes], phase: Phase, size: Size, limit_s: float) -> None:
+    """Wait until a daemon has finished, and end it."""
+    deadline = time.monotonic() + limit_s
+    try:
+        while configured() < size.links + size.ports or ports_in_bridges() < size.vlans * size.ports:
+            if time.monotonic() > deadline or daemon.poll() is not None:
+                check(phase, size)
+                raise UnfinishedError(f"{configured():,} of {size.links + size.ports:,} links configured")
+            time.sleep(_POLL_S)
+    finally:
+        daemon.terminate()
+        daemon.wait()
+
+
+def perform(job: Job, phase: Phase, size: Size, limit_s: float, traced: bool) -> float:
+    """Run one job to its end; seconds.
+
+    Raises:
+        UnfinishedError: It does not do what it should in this time.
+    """
+    detached = ("-D",) * job.daemon
+    argv = (*STRACE, *detached, "-o", str(_LOG), *job.argv) if traced else job.argv
+    start = time.perf_counter()
+    with (PLACE / "messages").open("wb") as messages:
+        process = subprocess.Popen(argv, env=job.environment, stdout=messages, stderr=messages)
+        if job.daemon:
+            watch(process, phase, size, limit_s)
+        else:
+            try:
+                process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise UnfinishedError(f"not finished after {limit_s:,.0f} s") from None
+    took = time.perf_counter() - start
+    try:
+        check(phase, size)
+    except UnfinishedError:
+        sys.stderr.write((PLACE / "messages").read_text(errors="replace")[-2000:])
+        raise
+    return took
+
+
+def phases(tool: Tool, size: Size, limit_s: float, traced: bool) -> Iterator[dict[str, Any]]:
+    """Take the stack up and down by one tool, in namespaces of our own; stop where it does not get there."""
+    tool.prepare()
+    for port in range(size.ports):
+        subprocess.run(("ip", "link", "add", f"p{port}", "up", "type", "dummy"), check=True)
+    grown = size._replace(vlans=size.vlans + 1)
+    for phase in PHASES:
+        goal = size if phase in (Phase.CREATE, Phase.NOTHING) else grown
+        job = tool.job(phase, goal)
+        if not job.argv:
+            yield {"note": job.note}
+            continue
+        try:
+            took = perform(job, phase, goal, limit_s, traced)
+        except UnfinishedError as error:
+            yield {"note": str(error)}
+            return
+        yield {"seconds": took} | ({"costs": tally(_LOG.read_text(errors="replace").splitlines())} if traced else {})
+
+
+def child(arguments: Sequence[str]) -> None:
+    """Be the process in the namespaces: one line of JSON for each phase."""
+    name, vlans, ports, limit_s, traced = arguments
+    tool = next(tool for tool in TOOLS if tool.name == name)
+    for result in phases(tool, Size(int(vlans), int(ports)), float(limit_s), traced == "traced"):
+        print(json.dumps(result), flush=True)
+        print(f"  {tool.name}: {json.dumps(result)}", file=sys.stderr, flush=True)
+
+
+def results(tool: Tool, size: Size, limit_s: float, *, traced: bool) -> list[dict[str, Any]]:
+    """Run one tool in its namespaces; one result for each phase that it reached."""
+    if why := tool.missing():
+        return [{"note": why}]
+    told = (tool.name, str(size.vlans), str(size.ports), str(limit_s), "traced" if traced else "timed")
+    argv = (*_NAMESPACES, sys.executable, "-m", "bench.peers", "--child", *told)
+    got = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False)
+    found = [json.loads(line) for line in got.stdout.splitlines()]
+    return found if got.returncode == 0 else [*found, {"note": f"the bench itself failed with {got.returncode}"}]
+
+
+def times(found: list[dict[str, Any]]) -> tuple[Cell, ...]:
+    """One row of the first table."""
+    cells = [Cell((one["seconds"],)) if "seconds" in one else Cell(note=one["note"]) for one in found]
+    return (*cells, *[Cell(note="not reached")] * (len(PHASES) - len(cells)))
+
+
+def counts(tool: Tool, found: list[dict[str, Any]]) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+    """The rows of the second table for one tool."""
+    for phase, one in zip(PHASES, found, strict=False):
+        if "costs" in one:
+            costs = Costs(*one["costs"])
+            cells = (costs.messages, costs.syscalls, costs.received, costs.processes)
+            yield f"{tool.name}, {phase}", tuple(map(count, cells))
+
+
+def tables(size: Size, limit_s: float, slow: set[str], *, counted: bool) -> Iterator[Table]:
+    """Every tool on a stack of one size; those that do not finish are added to ``slow``."""
+    rows: dict[str, tuple[Cell, ...]] = {}
+    counted_rows: dict[str, tuple[Cell, ...]] = {}
+    for tool in TOOLS:
+        if tool.name in slow:
+            rows[tool.name] = (Cell(note="not finished at the size below"), *[Cell(note="not run")] * 3)
+            continue
+        print(f"{size}: {tool.name}", file=sys.stderr, flush=True)
+        rows[tool.name] = times(results(tool, size, limit_s, traced=False))
+        if rows[tool.name][0].median is None:
+            slow.add(tool.name)
+        elif counted:
+            counted_rows |= dict(counts(tool, results(tool, size, _TRACING * limit_s, traced=True)))
+    title = f"The tools people use today: {size}, {size.links:,} links"
+    name = f"peers-{size.links}"
+    yield Table(name, title, tuple(map(str, PHASES)), rows, f"each phase within {limit_s:,.0f} s")
+    if counted_rows:
+        columns = ("netlink messages sent", "system calls", "bytes received", "programs started")
+        yield Table(f"{name}-counts", f"What that took, counted by strace: {size}", columns, counted_rows)
+
+
+def measure(quick: bool) -> Iterator[Table]:
+    """Grow the stack tenfold each time; count at the first size."""
+    slow: set[str] = set()
+    sizes = _QUICK if quick else _SIZES
+    for size in sizes:
+        yield from tables(size, _QUICK_LIMIT_S if quick else _LIMIT_S, slow, counted=size == sizes[0])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--child", nargs=5)
+    known, rest = parser.parse_known_args()
+    if known.child:
+        child(known.child)
+    else:
+        run(measure, rest)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The benches' own machinery: every script can start, tables print, plot and survive a failure."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from bench import __main__ as runner
+from bench.harness import Cell, Table, as_json, markdown
+from bench.peer_files import Size, ip_lines, ip_removal, netgroupd
+from bench.plot import svg
+from bench.traced import Costs, tally
+from netgroupd.config import load
+from netgroupd.config.facts import Facts
+from netgroupd.errors import LabError
+from netgroupd.lab.kernel import FLAVOURS
+
+SCRIPTS = {path.stem for path in Path(runner.__file__).parent.glob("*.py") if "    run(measure" in path.read_text()}
+
+SIZES = Table(
+    "t",
+    "Over sizes",
+    ("128 links", "2,048 links"),
+    {"slow": (Cell((1.0, 2.0, 3.0)), Cell((9.0,))), "fast": (Cell((0.1,)), Cell((0.2,))), "x": (Cell(), Cell())},
+)
+KINDS = Table("k", "By kind", ("made",), {"dummy": (Cell((3.0,)),), "vlan": (Cell((4.0,)),), "vrf": (Cell(note="no"),)})
+
+
+def test_every_script_is_run() -> None:
+    assert {bench.name for bench in runner.BENCHES} == SCRIPTS
+    assert {kernel for bench in runner.BENCHES for kernel in bench.kernels} <= set(FLAVOURS)
+
+
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
+def test_a_script_can_start(name: str) -> None:
+    assert callable(importlib.import_module(f"bench.{name}").measure)
+
+
+def test_a_table_shows_medians_spread_and_what_is_missing() -> None:
+    assert "| slow | 2 ±1 s | 9 s |" in markdown(SIZES)
+    assert "| x | – | – |" in markdown(SIZES)
+
+
+@pytest.mark.parametrize(("table", "shape", "marks"), [(SIZES, "circle", 4), (KINDS, "rect", 3)])
+def test_a_table_is_drawn_with_a_mark_for_each_figure(table: Table, shape: str, marks: int) -> None:
+    drawn = ElementTree.fromstring(svg(as_json(table)))
+    assert len(drawn.findall(f"{{http://www.w3.org/2000/svg}}{shape}")) == marks
+
+
+def test_strace_is_counted_where_calls_are_cut_in_two() -> None:
+    log = """\
+7 execve("/bin/ip", [...], 0x7f /* 3 vars */) = 0
+7 execve("/bin/none", [...], 0x7f /* 3 vars */) = -1 ENOENT (No such file or directory)
+7 sendmsg(3, {msg_iov=[{iov_base=[[{nlmsg_len=32, nlmsg_type=0}, {}], [{nlmsg_len=40}, {}]], iov_len=72}]}, 0) = 72
+8 sendto(3, [{nlmsg_len=32, nlmsg_type=0}, {}], 32, 0, NULL, 0 <unfinished ...>
+7 recvmsg(3, {msg_flags=MSG_TRUNC}, MSG_PEEK|MSG_TRUNC) = 500
+7 recvmsg(3,  <unfinished ...>
+8 <... sendto resumed>) = 32
+7 <... recvmsg resumed>{msg_flags=0}, 0) = 500
+7 +++ exited with 0 +++
+"""
+    assert tally(log.splitlines()) == Costs(messages=3, syscalls=6, received=500, reads=2, processes=1)
+
+
+def test_the_peers_get_the_same_stack(tmp_path: Path) -> None:
+    size = Size(vlans=3, ports=2)
+    netgroupd(size, tmp_path)
+    names = {
+        str(link.key[0])
+        for link in load([tmp_path], facts=Facts(), links=frozenset({"p0", "p1"})).state.of("link").values()
+    }
+    made = {line.split("name ")[-1].split()[0] for line in ip_lines(size).replace("add br", "add name br").splitlines()}
+    gone = {line.split()[2] for line in ip_removal(size).splitlines()}
+    assert names == made == gone
+    assert len(made) == size.links
+
+
+def test_a_bench_that_fails_is_on_the_page_and_stops_no_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: Any) -> None:
+        raise LabError("the guest ended after 3.0 s")
+
+    monkeypatch.setattr(runner, "in_guest", refuse)
+    told = list(runner.run_one(runner.Bench("groups", ("stock", "patched")), quick=False, results=tmp_path))
+    assert len(told) == 2
+    assert "**groups did not finish on patched**: the guest ended after 3.0 s" in runner.page(tmp_path)
