@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bench import __main__ as runner
+from bench import stacks
 from bench.harness import Cell, Table, as_json, markdown
 from bench.peer_files import Size, ip_lines, ip_removal, netgroupd
 from bench.plot import svg
@@ -86,3 +87,11 @@ def test_a_bench_that_fails_is_on_the_page_and_stops_no_other(monkeypatch: pytes
     told = list(runner.run_one(runner.Bench("groups", ("stock", "patched")), quick=False, results=tmp_path))
     assert len(told) == 2
     assert "**groups did not finish on patched**: the guest ended after 3.0 s" in runner.page(tmp_path)
+
+
+@pytest.mark.parametrize("name", stacks.NAMES)
+def test_a_stack_can_be_cut_to_any_size(name: str, tmp_path: Path) -> None:
+    text = stacks.cut((stacks.STACKS / f"{name}.yaml").read_text(), 2)
+    (tmp_path / "stack.yaml").write_text(text)
+    (tmp_path / "ports.yaml").write_text("links:\n  swp[1-128]: {kind: dummy}\n")
+    assert 128 < len(load([tmp_path], facts=Facts()).state.of("link")) < 1000
