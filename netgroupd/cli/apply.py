@@ -39,7 +39,7 @@ def report(answer: Answer, terminal: Terminal) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Apply, with progress."""
     target = changer(arguments)
+    watch_deadline(target, arguments)
     answer = target.apply(options_of(arguments), terminal.progress)
-    watch_deadline(target, arguments, answer)
     report(answer, terminal)
     return 0

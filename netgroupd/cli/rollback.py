@@ -12,7 +12,7 @@ from netgroupd.cli.terminal import Terminal
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Roll back, with progress."""
     target = changer(arguments)
+    watch_deadline(target, arguments)
     answer = target.rollback({**options_of(arguments), "generation": arguments.generation}, terminal.progress)
-    watch_deadline(target, arguments, answer)
     report(answer, terminal)
     return 0
