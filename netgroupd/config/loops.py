@@ -1,24 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which link stands on which -> the loops in that."""
+"""Which link stands on which -> the loops in that.
 
-from collections.abc import Iterator, Mapping
+A link stands on its lower link, on what its tunnel goes through, and, as a
+master, on its ports.
+"""
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from netgroupd.config.links import references_of
 from netgroupd.model.state import Attrs
+
+# What names another link and is not below: the master is above, a peer beside, and the others are ports anyhow.
+_NOT_BELOW = frozenset({"master", "peer", "primary", "active_slave"})
 
 
 def loops(links: Mapping[str, Attrs]) -> Iterator[tuple[str, ...]]:
-    """Each loop of masters and lower links once, as the names along it, the first again at the end."""
+    """Each loop once, as the names from one down to the next, the first again at the end."""
+    ports: defaultdict[str, list[str]] = defaultdict(list)
+    for name, attrs in links.items():
+        if attrs.get("master") is not None:
+            ports[str(attrs["master"])].append(name)
     done: set[str] = set()
     for start, attrs in links.items():
-        lower, master = attrs.get("link"), attrs.get("master")
-        if (lower is None or lower in done) and (master is None or master in done):
+        lower = attrs.get("link")
+        if attrs.get("kind") in _PLAIN and start not in ports and (lower is None or lower in done):
             done.add(start)  # nearly always, and then no path needs to be kept
         elif start not in done:
-            yield from _from(start, links, done)
+            yield from _from(start, links, ports, done)
 
 
-def _from(start: str, links: Mapping[str, Attrs], done: set[str]) -> Iterator[tuple[str, ...]]:
-    path: dict[str, Iterator[str]] = {start: _below(start, links)}
+_PLAIN = frozenset({None, "", "dummy", "vlan", "veth", "macvlan", "ipvlan"})
+"""Kinds that stand on nothing but ``link``."""
+
+
+def _from(
+    start: str, links: Mapping[str, Attrs], ports: Mapping[str, Sequence[str]], done: set[str]
+) -> Iterator[tuple[str, ...]]:
+    path: dict[str, Iterator[str]] = {start: _below(start, links, ports)}
     while path:
         name = next(reversed(path))
         for other in path[name]:
@@ -26,13 +45,36 @@ def _from(start: str, links: Mapping[str, Attrs], done: set[str]) -> Iterator[tu
                 names = list(path)
                 yield (*names[names.index(other) :], other)
             elif other not in done and other in links:
-                path[other] = _below(other, links)
+                path[other] = _below(other, links, ports)
                 break
         else:
             done.add(name)
             del path[name]
 
 
-def _below(name: str, links: Mapping[str, Attrs]) -> Iterator[str]:
-    attrs = links[name]
-    return (str(other) for key in ("link", "master") if (other := attrs.get(key)))
+def _below(name: str, links: Mapping[str, Attrs], ports: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    yield from lower_links(links[name]).values()
+    yield from ports.get(name, ())
+
+
+def lower_links(attrs: Attrs) -> dict[str, str]:
+    """The links that one stands on by its own attributes, by the attribute."""
+    keys = references_of(str(attrs.get("kind") or ""))
+    return {key: str(attrs[key]) for key in keys if key not in _NOT_BELOW and attrs.get(key)}
+
+
+def way(joined: Mapping[str, Iterable[str]], start: str, end: str) -> tuple[str, ...]:
+    """The shortest way from one place to another along what is joined, both ends included; () if there is none."""
+    before = {start: start}
+    queue = [start]
+    for here in queue:  # which grows as it is read
+        if here == end:
+            steps = [end]
+            while steps[-1] != start:
+                steps.append(before[steps[-1]])
+            return tuple(reversed(steps))
+        for there in joined.get(here, ()):
+            if there not in before:
+                before[there] = here
+                queue.append(there)
+    return ()

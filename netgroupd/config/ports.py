@@ -29,7 +29,8 @@ class Ports:
         self.by: dict[str, int] = {}  # port -> where its master says so
 
     def join(self) -> None:
-        """Give every port its master, and make the VLANs that are missing."""
+        """Make the other ends of cables, give every port its master, and make the VLANs that are missing."""
+        self._peers()
         for block in self.links.blocks:
             for key in ("ports", "links"):
                 node = block.nested(key)
@@ -40,6 +41,12 @@ class Ports:
             node = block.nested("port")
             if node is not None:
                 self._port_attrs(block, node)
+
+    def _peers(self) -> None:
+        links = self.links
+        for name, attrs in list(links.attrs.items()):
+            if attrs.get("kind") == "veth" and attrs.get("peer") is not None:
+                links.make_peer(name, str(attrs["peer"]), links.place(name, "peer"))
 
     def _ports(self, block: Block, key: str, node: Node) -> None:
         if block.kind and not KINDS[block.kind].master:
@@ -99,8 +106,6 @@ class Ports:
             attrs = links.attrs[name]
             for key in references_of(str(attrs.get("kind", ""))):
                 other = attrs.get(key)
-                if key == "peer" and other is not None and attrs.get("kind") == "veth":
-                    links.make_peer(name, str(other), links.place(name, key))
                 if other is None or other in links.attrs or other in links.known:
                     continue
                 at = links.place(name, key)

@@ -55,8 +55,11 @@ class Report:
             self.error(at, message, hint)
 
     def warn(self, at: int, message: str, hint: str = "") -> None:
-        """Note something that is legal and doubtful."""
-        self._findings[_Finding(at, message, hint, True)] = None
+        """Note something that is legal and doubtful, for the first of the instances that a place stands for."""
+        kind = (at, _INSTANCE.sub("", message))
+        if kind not in self._told:
+            self._told.add(kind)
+            self._findings[_Finding(at, message, hint, True)] = None
 
     def origin(self, at: int) -> Origin:
         """Name the file and line that asked for an object."""

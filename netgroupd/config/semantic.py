@@ -1,68 +1,57 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What each object alone cannot tell: references, loops, and things that exclude each other.
 
-Errors for what the kernel would refuse, or what cannot be meant; warnings for
-what it takes and is doubtful.
+Errors for what the kernel would refuse, or what cannot be meant; what it takes
+and is doubtful is looked for in ``doubtful``.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
 
-from netgroupd.config.entries import Compiled, Sink, told
+from netgroupd.config.checked import Checked, records
+from netgroupd.config.doubtful import doubt
+from netgroupd.config.entries import Sink, told
 from netgroupd.config.links import Links
-from netgroupd.config.loops import loops
-from netgroupd.config.report import Report
+from netgroupd.config.loops import loops, lower_links
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value, split_prefix
 
-_RESERVED_TABLES = {253: "default", 254: "main", 255: "local"}
 _WAYS = frozenset({"via", "dev", "nexthops", "nhid"})
 _NO_GATEWAY = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 
 
-class _Checked(NamedTuple):
-    """What the checks look at."""
-
-    state: State
-    links: Links
-    sink: Sink
-    report: Report
-
-    def attrs(self, name: str) -> Attrs:
-        """The attributes of a link, those of its group too; of one that no file names, none."""
-        link = self.state.link(name)
-        return link.attrs if link else {}
-
-    def entry(self, obj: Object) -> Compiled:
-        """The entry that an object is from."""
-        return self.sink.entries[obj.cls][obj.key]
-
-
 def check(state: State, links: Links, sink: Sink) -> None:
     """Look at the whole state; everything found goes to the report."""
-    checked = _Checked(state, links, sink, links.report)
+    checked = Checked(state, links, sink, links.report)
     for rule in _CHECKS:
         rule(checked)
+    doubt(checked)
 
 
-def _complete(checked: _Checked) -> None:
+def _complete(checked: Checked) -> None:
     """Every kind has what it needs."""
     links = checked.links
     needs = {kind.name: kind.required | ({"link"} if kind.lower else set()) for kind in KINDS.values()}
     for name, attrs in links.attrs.items():
         needed = needs.get(str(attrs.get("kind")))
-        if needed and not needed <= attrs.keys():
-            what = " and ".join(map(repr, sorted(needed - attrs.keys())))
+        if needed and (missing := needed - attrs.keys() - _written(links, name)):
+            what = " and ".join(map(repr, sorted(missing)))
             checked.report.once(links.places[name], f"{name!r} needs {what}: it is of the kind {attrs['kind']}")
 
 
-def _identified(checked: _Checked) -> None:
+def _written(links: Links, name: str) -> set[str]:
+    """The keys that the files have for a link: what of these it lacks could not be read, and is told already."""
+    return {key for block in links.blocks_of(name) for key in block.entries}
+
+
+def _identified(checked: Checked) -> None:
     """A tunnel has an id, or takes the one of each packet."""
     for name, attrs in checked.links.attrs.items():
         choice = _ONE_OF.get(str(attrs.get("kind")))
         if choice and not any(attrs.get(row) not in (None, False) for row in choice):
+            if _written(checked.links, name) & set(choice) - attrs.keys():
+                continue
             told_ = f"{name!r} needs {' or '.join(map(repr, choice))}: it is of the kind {attrs['kind']}"
             checked.report.once(checked.links.places[name], told_)
 
@@ -70,7 +59,7 @@ def _identified(checked: _Checked) -> None:
 _ONE_OF = {"vxlan": ("id", "external"), "geneve": ("id", "external"), "xfrm": ("if_id", "external")}
 
 
-def _masters(checked: _Checked) -> None:
+def _masters(checked: Checked) -> None:
     links = checked.links
     refused = {""}
     for name, attrs in links.attrs.items():
@@ -85,15 +74,16 @@ def _masters(checked: _Checked) -> None:
             checked.report.once(place, f"{master!r} cannot be the master of {name!r}: it is a {kind.name}", hint)
 
 
-def _loops(checked: _Checked) -> None:
+def _loops(checked: Checked) -> None:
     links = checked.links
     for loop in loops(links.attrs):
-        name, other = loop[0], loop[1]
-        key = "link" if links.attrs[name].get("link") == other else "master"
-        checked.report.once(links.place(name, key), f"links stand on each other in a loop: {' → '.join(loop)}")
+        name, below = loop[0], loop[1]
+        key = next((key for key, lower in lower_links(links.attrs[name]).items() if lower == below), "")
+        place = links.place(name, key) if key else links.place(below, "master")
+        checked.report.once(place, f"links stand on each other in a loop: {' → '.join(loop)}")
 
 
-def _macs(checked: _Checked) -> None:
+def _macs(checked: Checked) -> None:
     links = checked.links
     for name, attrs in links.attrs.items():
         mac = attrs.get("mac")
@@ -106,7 +96,7 @@ def _macs(checked: _Checked) -> None:
             checked.report.once(links.place(name, "mac"), f"{name!r} cannot have the MAC address {mac}")
 
 
-def _names(checked: _Checked) -> None:
+def _names(checked: Checked) -> None:
     """No further name of a link is the name of another."""
     links = checked.links
     owners: dict[str, str] = {}
@@ -121,7 +111,7 @@ def _names(checked: _Checked) -> None:
                 checked.report.once(links.place(name, "altnames"), told_, hint)
 
 
-def _vlans(checked: _Checked) -> None:
+def _vlans(checked: Checked) -> None:
     """One VLAN of a link is one device, and cannot carry more than the link does."""
     links = checked.links
     seen: dict[tuple[Value, Value, Value], str] = {}
@@ -136,7 +126,7 @@ def _vlans(checked: _Checked) -> None:
             checked.report.once(at, told_, f"{other!r} is from {before}")
 
 
-def _sizes(checked: _Checked) -> None:
+def _sizes(checked: Checked) -> None:
     links = checked.links.attrs  # complete by now: the groups' attributes are in it
     for name, attrs in links.items():
         mtu = attrs.get("mtu")
@@ -149,7 +139,7 @@ def _sizes(checked: _Checked) -> None:
             checked.report.once(place, f"mtu {mtu} of {name!r} is over that of {attrs['link']!r}", hint)
 
 
-def _vrfs(checked: _Checked) -> None:
+def _vrfs(checked: Checked) -> None:
     links = checked.links
     by_table: dict[Value, str] = {}
     for name, attrs in links.attrs.items():
@@ -161,12 +151,9 @@ def _vrfs(checked: _Checked) -> None:
             before = checked.report.where(links.place(other, "table"))
             told_ = f"VRFs {other!r} and {name!r} have the same table {table}"
             checked.report.once(links.place(name, "table"), told_, f"the other is at {before}")
-        if table in _RESERVED_TABLES:
-            told_ = f"VRF {name!r} has table {table}, which is the table {_RESERVED_TABLES[table]} of the host"
-            checked.report.warn(links.place(name, "table"), told_)
 
 
-def _references(checked: _Checked) -> None:
+def _references(checked: Checked) -> None:
     """Every link that an object names is there."""
     there = checked.links.attrs.keys() | checked.links.known
     for cls, objects in checked.sink.classes.items():
@@ -191,7 +178,7 @@ def _named(attrs: Attrs, by_attr: Sequence[str]) -> Iterator[tuple[str, Value]]:
         if attrs.get(field) is not None:
             yield field, attrs[field]
     for field in _LISTS.keys() & attrs.keys():
-        for record in _records(attrs, field):
+        for record in records(attrs, field):
             if record.get("dev") is not None:
                 yield _LISTS[field], record["dev"]
 
@@ -199,20 +186,14 @@ def _named(attrs: Attrs, by_attr: Sequence[str]) -> Iterator[tuple[str, Value]]:
 _LISTS = {"nexthops": "nexthops", "actions": "action"}  # attributes of several records, by the key in files
 
 
-def _records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
-    found = attrs.get(field) or ()
-    assert isinstance(found, tuple)
-    return tuple(record for record in found if isinstance(record, Mapping))
-
-
-def _missing(checked: _Checked, obj: Object, name: Value, field: str) -> None:
+def _missing(checked: Checked, obj: Object, name: Value, field: str) -> None:
     hint = checked.report.nearest(str(name), checked.links.attrs) or "name it under `links`"
     checked.report.once(
         checked.entry(obj).place(field), f"there is no link {name!r}, for {told(obj.cls, obj.key)}", hint
     )
 
 
-def _addresses(checked: _Checked) -> None:
+def _addresses(checked: Checked) -> None:
     """No address twice in one routing domain; none that cannot be a host's."""
     domains: dict[str, str] = {}
     seen: dict[tuple[str, str], Key] = {}
@@ -220,7 +201,7 @@ def _addresses(checked: _Checked) -> None:
         link, text = str(key[0]), str(key[1])
         address = text.partition("/")[0]
         if link not in domains:
-            domains[link] = _domain(link, checked)
+            domains[link] = checked.domain(link)
         _address(address, text, obj, checked)
         if address.startswith("fe80:"):
             continue
@@ -233,19 +214,7 @@ def _addresses(checked: _Checked) -> None:
             checked.report.once(at, f"{address} is on {other[0]!r} and on {link!r}, both in {where}", hint)
 
 
-def _domain(link: str, checked: _Checked) -> str:
-    """The VRF that a link's addresses are in, "" for none; a port of a bridge is in the bridge's."""
-    for _ in range(8):
-        attrs = checked.attrs(link)
-        if attrs.get("kind") == "vrf":
-            return link
-        if not attrs.get("master"):
-            return ""
-        link = str(attrs["master"])
-    return ""
-
-
-def _address(address: str, text: str, obj: Object, checked: _Checked) -> None:
+def _address(address: str, text: str, obj: Object, checked: Checked) -> None:
     payload, length = split_prefix(text)
     entry = checked.entry(obj)
     multicast = payload[0] == 0xFF if len(payload) == 16 else payload[0] >> 4 == 0xE
@@ -261,18 +230,7 @@ def _address(address: str, text: str, obj: Object, checked: _Checked) -> None:
             checked.report.warn(entry.place("address"), f"{text} is the {what} address of its network")
 
 
-def _ports_with_addresses(checked: _Checked) -> None:
-    for key, obj in checked.state.of("address").items():
-        link = str(key[0])
-        master = checked.attrs(link).get("master")
-        kind = checked.attrs(str(master)).get("kind") if master else None
-        if kind in ("bridge", "bond", "team"):
-            told_ = f"{link!r} has an address and is a port of the {kind} {master!r}"
-            checked.report.warn(checked.entry(obj).at, told_, f"packets to it arrive at {master!r}: put it there")
-
-
-def _routes(checked: _Checked) -> None:
-    nexthops = checked.state.of("nexthop")
+def _routes(checked: Checked) -> None:
     for obj in checked.state.of("route").values():
         attrs = obj.attrs
         entry = checked.entry(obj)
@@ -286,43 +244,16 @@ def _routes(checked: _Checked) -> None:
             checked.report.once(entry.at, f"{name} does not say where to", hint)
         if len({"via", "nexthops", "nhid"} & set(ways)) > 1:
             checked.report.once(entry.at, f"{name} has {' and '.join(ways)}, of which it can have one")
-        nhid = attrs.get("nhid")
-        if nhid is not None and (nhid,) not in nexthops:
-            checked.report.warn(entry.place("nhid"), f"no file describes nexthop {nhid}")
 
 
-def _nexthops(checked: _Checked) -> None:
-    nexthops = checked.state.of("nexthop")
-    for obj in nexthops.values():
-        members = obj.attrs.get("group") or ()
-        assert isinstance(members, tuple)
-        for member in members:
-            number = member.get("id") if isinstance(member, Mapping) else None
-            if (number,) not in nexthops:
-                place = checked.entry(obj).place("group")
-                checked.report.warn(place, f"no file describes nexthop {number}, of group {obj.key[0]}")
-
-
-def _unfiltered(checked: _Checked) -> None:
-    """VLANs of a bridge that does not look at them."""
-    for key, obj in checked.state.of("bridge_vlan").items():
-        name = str(key[0])
-        attrs = checked.attrs(name)
-        bridge = name if attrs.get("kind") == "bridge" else str(attrs.get("master"))
-        of_bridge = checked.attrs(bridge)
-        if of_bridge.get("kind") == "bridge" and not of_bridge.get("vlan_filtering"):
-            hint = f"set vlan_filtering of {bridge!r}"
-            checked.report.warn(checked.entry(obj).at, f"{bridge!r} does not tell VLANs apart", hint)
-
-
-def _layer2(checked: _Checked) -> None:
+def _layer2(checked: Checked) -> None:
     for key, obj in checked.state.of("address").items():
         if checked.attrs(str(key[0])).get("l2only"):
             told_ = f"{key[0]!r} is l2only and can have no address"
             checked.report.once(checked.entry(obj).at, told_)
 
 
-def _pvids(checked: _Checked) -> None:
+def _pvids(checked: Checked) -> None:
     seen: dict[str, Value] = {}
     for key, obj in checked.state.of("bridge_vlan").items():
         if obj.attrs.get("pvid"):
@@ -332,7 +263,7 @@ def _pvids(checked: _Checked) -> None:
                 checked.report.once(checked.entry(obj).at, told_)
 
 
-_CHECKS: tuple[Callable[[_Checked], None], ...] = (
+_CHECKS: tuple[Callable[[Checked], None], ...] = (
     _complete,
     _identified,
     _masters,
@@ -344,10 +275,7 @@ _CHECKS: tuple[Callable[[_Checked], None], ...] = (
     _vrfs,
     _references,
     _addresses,
-    _ports_with_addresses,
     _routes,
-    _nexthops,
     _pvids,
-    _unfiltered,
     _layer2,
 )

@@ -17,7 +17,7 @@ DOUBTFUL = [
         id="member_that_nobody_describes",
     ),
     pytest.param(
-        "vrfs:\n  a: {table: 254}\n",
+        "vrfs:\n  a: {table: 254, up: true}\n",
         "2:7: warning: VRF 'a' has table 254, which is the table main of the host",
         id="vrf_of_the_main_table",
     ),
@@ -37,6 +37,45 @@ DOUBTFUL = [
         "2:26: warning: no file describes nexthop 5",
         id="nexthop_of_somebody_else",
     ),
+    pytest.param(
+        "vrfs:\n  red: {table: 7}\n",
+        "2:3: warning: nothing sets VRF 'red' up; nothing passes it: up: true",
+        id="vrf_that_is_never_up",
+    ),
+    pytest.param(
+        "links:\n  br: {kind: bridge, up: false}\n  br.5: {up: true}\n",
+        "3:10: warning: 'br.5' is to be up, and nothing sets 'br' up, which it is a VLAN of; the kernel refuses that",
+        id="vlan_up_on_a_link_that_is_down",
+    ),
+    pytest.param(
+        "links:\n  d: {kind: dummy}\nroutes:\n- {to: 10.9.0.0/16, dev: d}\n",
+        "4:3: warning: nothing sets 'd' up, and the route to 10.9.0.0/16 goes out of it; the kernel refuses that",
+        id="route_out_of_a_link_that_is_down",
+    ),
+    pytest.param(
+        "links:\n  lo: {addresses: [10.0.0.1/24]}\nroutes:\n- {to: 10.9.0.0/16, via: 10.0.1.1, dev: lo}\n",
+        "4:26: warning: gateway 10.0.1.1 is in no network of 'lo'; if it is there nevertheless: onlink: true",
+        id="gateway_outside_of_its_link",
+    ),
+    pytest.param(
+        "links:\n  lo: {addresses: [10.0.0.1/24]}\nroutes:\n"
+        "- {to: default, nexthops: [{via: 10.0.0.2, dev: lo}, {via: 10.0.2.2, dev: lo}]}\n",
+        "4:27: warning: gateway 10.0.2.2 is in no network of 'lo'; if it is there nevertheless: onlink: true",
+        id="gateway_of_several_outside_of_its_link",
+    ),
+    pytest.param(
+        "links:\n  a: {kind: veth, peer: b, master: br}\n  b: {master: br}\n  br: {kind: bridge}\n",
+        "2:19: warning: bridges are joined to a ring: br → br; packets go round for ever; "
+        "set stp, or take out the cable 'a'",
+        id="cable_from_a_bridge_to_itself",
+    ),
+    pytest.param(
+        "links:\n  b[v=1-3]: {kind: bridge, ports: ['x{v}', 'y{(v + 1) % 3 + 1}']}\n"
+        "  x[v=1-3]: {kind: veth, peer: 'y{v}'}\n",
+        "3:26: warning: bridges are joined to a ring: b3 → b2 → b1 → b3; packets go round for ever; "
+        "set stp, or take out the cable 'x3'",
+        id="ring_of_bridges",
+    ),
 ]
 
 
@@ -51,7 +90,7 @@ FINE = [
         id="one_id_in_two_protocols",
     ),
     pytest.param(
-        "vrfs:\n  a: {table: 7, addresses: [10.0.0.1/32]}\n  b: {table: 8, addresses: [10.0.0.1/32]}\n",
+        "vrfs:\n  a: {table: 7, up: on, addresses: [10.0.0.1/32]}\n  b: {table: 8, up: on, addresses: [10.0.0.1/32]}\n",
         id="an_address_in_each_vrf",
     ),
     pytest.param(
@@ -65,6 +104,22 @@ FINE = [
         id="a_default_of_each_family",
     ),
     pytest.param("links: ~\nroutes:\n", id="empty_sections"),
+    pytest.param(
+        "links:\n  lo: {addresses: [10.0.0.1/24, {address: 10.5.0.1/32, peer: 10.6.0.1}]}\nroutes:\n"
+        "- {to: 10.1.0.0/16, via: 10.0.0.2, dev: lo}\n"
+        "- {to: 10.2.0.0/16, via: 10.9.0.2, dev: lo, onlink: true}\n"
+        "- {to: 10.3.0.0/16, via: 10.6.0.1, dev: lo}\n"
+        "- {to: 10.9.9.9/32, dev: lo}\n"
+        "- {to: 10.4.0.0/16, via: 10.9.9.9, dev: lo}\n"
+        "- {to: '2001:db8::/32', via: 'fe80::1', dev: lo}\n"
+        "- {to: '2001:db8:1::/48', via: '2001:db8:2::1', dev: lo}\n",
+        id="gateways_that_can_be_reached_or_of_which_nothing_is_known",
+    ),
+    pytest.param(
+        "links:\n  br[1-2]: {kind: bridge, stp: true}\n  x[v=1-2]: {kind: veth, peer: 'y{v}', master: br1}\n"
+        "  y[1-2]: {master: br2}\n",
+        id="ring_that_the_spanning_tree_breaks",
+    ),
 ]
 
 

@@ -81,7 +81,7 @@ def test_slides_loop_and_the_range_make_what_ifupdown2_would(written: Path) -> N
 
 USES = [
     pytest.param(
-        '<%namespace name="t" file="vlan-bridges.mako"/>\\\nlinks:\n  swp[1-2]: {}\n  bond0: {kind: bond}\n'
+        '<%namespace name="t" file="vlan-bridges.mako"/>\\\nlinks:\n  swp[1-2]: {}\n  bond0: {kind: bond, up: true}\n'
         '${t.bridges("swp[1-2] bond0", "5,7-8")}${t.bridges("swp1", "9", prefix="b")}',
         {"br-5", "br-7", "br-8", "b9", "swp1.9", "bond0"}
         | {f"{port}.{vid}" for port in ("swp1", "swp2", "bond0") for vid in (5, 7, 8)}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the checks of a whole configuration look at, and what they have in common."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from netgroupd.config.entries import Compiled, Sink
+from netgroupd.config.links import Links
+from netgroupd.config.report import Report
+from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.value import Value
+
+
+class Checked(NamedTuple):
+    """What the checks look at."""
+
+    state: State
+    links: Links
+    sink: Sink
+    report: Report
+
+    def attrs(self, name: str) -> Attrs:
+        """The attributes of a link, those of its group too; of one that no file names, none."""
+        link = self.state.link(name)
+        return link.attrs if link else {}
+
+    def entry(self, obj: Object) -> Compiled:
+        """The entry that an object is from."""
+        return self.sink.entries[obj.cls][obj.key]
+
+    def domain(self, name: str) -> str:
+        """The VRF that a link's addresses are in, "" for none; a port of a bridge is in the bridge's."""
+        for _ in range(_DEEPEST):
+            attrs = self.attrs(name)
+            if attrs.get("kind") == "vrf":
+                return name
+            if not attrs.get("master"):
+                return ""
+            name = str(attrs["master"])
+        return ""
+
+
+_DEEPEST = 8
+
+
+def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
+    """The records of an attribute that has several."""
+    found = attrs.get(field) or ()
+    assert isinstance(found, tuple)
+    return tuple(record for record in found if isinstance(record, Mapping))
