@@ -110,13 +110,13 @@ COMMANDS = (
     Command(
         "show",
         "list objects, folded into ranges",
-        "Lists what the kernel has of what is owned or configured, or with --desired what the configuration asks for.",
+        "Lists what the kernel has of what is owned or configured, or with --desired what the configuration asks for. "
+        "Without WHAT it is everything.",
         options=(
             Option(
                 "what",
                 "What to list.",
                 "WHAT",
-                required=True,
                 words=(
                     "links",
                     "groups",
@@ -126,14 +126,17 @@ COMMANDS = (
                     "rules",
                     "neighbours",
                     "nexthops",
+                    "vlans",
                     "fdb",
                     "tc",
+                    "settings",
                 ),
             ),
             Option("name", "Only the group, VRF or link with this name.", "NAME"),
             Option("--desired", "What the configuration asks for, not what is there."),
         ),
         examples=(
+            Example("show --desired", "See what the configuration stands for."),
             Example("show links", "List every owned link, thousands in a few lines."),
             Example("show vrf red", "Show what is in one VRF; the singular does as well."),
         ),

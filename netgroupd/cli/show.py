@@ -3,15 +3,20 @@
 
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from netgroupd.cli.parser import singular
-from netgroupd.cli.target import engine_of
+from netgroupd.cli.target import engine_of, files_of
 from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import UsageError
+from netgroupd.model import CLASSES
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import objects_text
+
+if TYPE_CHECKING:
+    from netgroupd.engine.files import Files
 
 _CLASSES = {
     "link": ("link",),
@@ -24,16 +29,24 @@ _CLASSES = {
     "nexthop": ("nexthop",),
     "fdb": ("fdb",),
     "tc": ("qdisc", "tclass", "chain", "filter"),
+    "vlan": ("bridge_vlan",),
+    "setting": ("sysctl",),
+    "": tuple(CLASSES),
 }
 _ALWAYS = frozenset({"kind", "link", "id", "master", "group", "up", "mtu", "table"})
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print what was asked for."""
-    what = singular(arguments.what)
-    engine = engine_of(arguments)
-    state = engine.desired() if arguments.desired else engine.actual()
-    groups = state.groups or engine.applied().groups
+    what = singular(arguments.what or "")
+    files: Files
+    if arguments.desired:
+        files = files_of(arguments)
+        state = files.desired()
+    else:
+        files = engine = engine_of(arguments)
+        state = engine.actual()
+    groups = state.groups or files.applied().groups
     names = {group.id: group.name for group in groups.values()}
     chosen = _choose(what, arguments.name, state, names)
     if terminal.as_json:
@@ -42,7 +55,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if what in ("group", "vrf") and not arguments.name:
         _overview(what, chosen, names, terminal)
         return 0
-    wanted = state if arguments.desired else engine.applied()
+    wanted = state if arguments.desired else files.applied()
     terminal.write(objects_text((_brief(obj, wanted) for obj in chosen), names))
     return 0
 

@@ -15,6 +15,7 @@ from netgroupd.service.details import Answer, Options, Progress
 
 if TYPE_CHECKING:
     from netgroupd.engine.engine import Engine
+    from netgroupd.engine.files import Files
     from netgroupd.engine.paths import Paths
 
 
@@ -72,11 +73,17 @@ def files_reader(arguments: Namespace) -> FilesTarget:
     """Who answers a question about the files or what was applied; loading it takes half as long as all of it."""
     if not _reads_here(arguments):
         return _daemon()
+    from netgroupd.service.file_answers import FileAnswers  # noqa: PLC0415 - as above
+
+    return FileAnswers(files_of(arguments))
+
+
+def files_of(arguments: Namespace) -> "Files":
+    """The files and records that the command line describes."""
     from netgroupd.engine.files import Files  # noqa: PLC0415 - as above
     from netgroupd.engine.paths import trust_of_caller  # noqa: PLC0415
-    from netgroupd.service.file_answers import FileAnswers  # noqa: PLC0415
 
-    return FileAnswers(Files(_paths(arguments), netns=arguments.netns, trust=trust_of_caller()))
+    return Files(_paths(arguments), netns=arguments.netns, trust=trust_of_caller())
 
 
 def reader(arguments: Namespace) -> Target:

@@ -3,8 +3,9 @@
 
 ``[1-6]``, ``[1,3,10-20]``, ``[v=1-6]``, ``[001-100]``, ``[0-100/10]``: several
 ranges in a text multiply.  ``{…}`` refers to the values of ranges, of this text
-or of what it is written under.  A text is compiled once and evaluated for each
-instance; its size is known before anything is built.
+or of what it is written under.  ``[[``, ``]]``, ``{{`` and ``}}`` stand for one of
+each, as text.  A text is compiled once and evaluated for each instance; its size
+is known before anything is built.
 """
 
 import re
@@ -19,7 +20,8 @@ from netgroupd.config.expression import BadTextError, Env, Field, compile_field
 
 LIMIT = 1_000_000
 _MOST_PIECES = 32
-_PIECE = re.compile(r"\[([^\[\]:]*)\]|\{([^{}]*)\}|[\[\]{}]")
+_PIECE = re.compile(r"\[\[|\]\]|\{\{|\}\}|\[([^\[\]:]*)\]|\{([^{}]*)\}|[\[\]{}]")
+_TWICE = frozenset({"[[", "]]", "{{", "}}"})
 _NAMED = re.compile(r"\s*(?:([A-Za-z_]\w*)\s*=)?(.*)", re.DOTALL | re.ASCII)
 _SPAN = re.compile(r"\s*([0-9]{1,15})\s*(?:-\s*([0-9]{1,15})\s*(?:/\s*([0-9]{1,15})\s*)?)?", re.ASCII)
 
@@ -63,7 +65,7 @@ class Pattern(NamedTuple):
 
 def has_pattern(text: str) -> bool:
     """Whether a text needs compiling at all."""
-    return "[" in text or "{" in text
+    return "[" in text or "{" in text or "]" in text or "}" in text
 
 
 def compile_text(text: str, scope: Sequence[Range] = ()) -> Pattern:
@@ -77,6 +79,9 @@ def compile_text(text: str, scope: Sequence[Range] = ()) -> Pattern:
     pieces = list(_PIECE.finditer(text))
     if len(pieces) > _MOST_PIECES:
         raise BadTextError(pieces[_MOST_PIECES].start(), f"over {_MOST_PIECES} ranges and references in one text")
+    if all(piece[0] in _TWICE for piece in pieces):
+        plain = _PIECE.sub(lambda piece: piece[0][0], text)
+        return Pattern(text, (), lambda env: plain, False)
     own = tuple(_range_at(piece) for piece in pieces if piece[1] is not None)
     _check_names((*scope, *own), pieces)
     visible = (*scope, *own)
@@ -90,7 +95,9 @@ def compile_text(text: str, scope: Sequence[Range] = ()) -> Pattern:
             continue  # around an IPv6 address with a port, as in [2001:db8::1]:51820
         template += text[end : piece.start()].replace("%", "%%")
         end = piece.end()
-        if piece[1] is not None:
+        if piece[0] in _TWICE:
+            template += piece[0][0]
+        elif piece[1] is not None:
             template += f"%0{widths[index]}d"
             fields.append(itemgetter(index))
             index += 1
@@ -98,7 +105,7 @@ def compile_text(text: str, scope: Sequence[Range] = ()) -> Pattern:
             template += "%s"
             fields.append(_field(piece, names, widths))
         else:
-            raise BadTextError(piece.start(), f"{piece[0]!r} has no counterpart")
+            raise BadTextError(piece.start(), f"{piece[0]!r} has no counterpart; as text it is written twice")
     template += text[end:].replace("%", "%%")
     return Pattern(text, own, _maker(template, fields), True)
 

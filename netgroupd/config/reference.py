@@ -36,6 +36,7 @@ A key that a file does not mention keeps the kernel's value. `null` takes a thin
 | `{v}`, `{1}` | the value of the range named v, or of the first |
 | `{v+1}` `{v-1}` `{v*2}` `{v//256}` `{v%256}` `{(v+1)*2}` | whole numbers calculated with it |
 | `{v:04}` `{v:x}` `{v:02x}` | with zeros in front, hexadecimal, both |
+| `[[`, `]]`, `{{`, `}}` | one of each, as text |
 | `{10.0.0.0 + v}` `{2001:db8:: + v}` `{02:00:00:00:00:00 + v}` | an address that counts up |
 
 Several ranges in one text multiply. In keys and in lists, a range makes one of each; a value elsewhere refers to the

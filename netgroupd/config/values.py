@@ -120,6 +120,8 @@ class Values:
         pattern = self.scalar(node, scope)
         if pattern is None:
             return None
+        if not pattern.varies:
+            return Raw(pattern.make(()))
         if not pattern.ranges:
             return Raw(None, pattern.make)
         return Raw(None, lambda env: [text for text, _ in pattern.instances(env)])

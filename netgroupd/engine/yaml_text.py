@@ -12,7 +12,7 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LETTERS = "abcdefgh"
-_BRACES = frozenset("{}[]")
+_TWICE = str.maketrans({letter: letter * 2 for letter in "{}[]"})  # alone they are ranges and references
 
 
 def quoted(value: Value) -> str:
@@ -25,17 +25,17 @@ def quoted(value: Value) -> str:
         return "[" + ", ".join(map(quoted, value)) + "]"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {quoted(inner)}" for name, inner in value.items()) + "}"
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').translate(_TWICE)
     return f'"{escaped}"'
 
 
 def is_sayable(value: Value) -> bool:
-    """Whether the language has no other meaning for a text: brackets and braces are ranges and references."""
+    """Whether every text in a value can be written on one line."""
     if isinstance(value, tuple):
         return all(map(is_sayable, value))
     if isinstance(value, Mapping):
         return all(map(is_sayable, value.values()))
-    return not isinstance(value, str) or (value.isprintable() and not _BRACES & set(value))
+    return not isinstance(value, str) or value.isprintable()
 
 
 def unquoted(text: str) -> str:

@@ -71,6 +71,19 @@ def test_render_fails_where_the_template_does(place: Path) -> None:
     assert "ports.mako:1:3: unknown name 'missing'" in got.stderr
 
 
+def test_show_without_a_word_is_everything_that_is_asked_for(place: Path) -> None:
+    link = "{kind: dummy, alias: 'a [[b]]', sysctl: {ipv4.rp_filter: 0}}"
+    (place / "30-more.yaml").write_text(f"links:\n  d[1-3]: {link}\nrules:\n- {{pref: 5, lookup: 7}}\n")
+    argv = ("show", "--desired", "--config", place / "20-plain.yaml", "--config", place / "30-more.yaml")
+    assert netgroupctl(*argv).stdout.splitlines() == [
+        "dummy d[1-3]  alias a [b] (3)",
+        "link swp1  up",
+        "sysctl net/ipv4/conf/d[1-3]/rp_filter  value 0 (3)",
+        "rule 5  inet  lookup 7",
+    ]
+    assert {obj["class"] for obj in json.loads(netgroupctl(*argv, "--json").stdout)} == {"link", "sysctl", "rule"}
+
+
 def test_check_loads_only_what_it_needs(place: Path) -> None:
     code = (
         "import sys, netgroupd.cli.main as m; m.main(sys.argv[1:]); "

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netgroupd.config.expression import BadTextError
-from netgroupd.config.ranges import LIMIT, Range, compile_text
+from netgroupd.config.ranges import LIMIT, Range, compile_text, referring
 
 RANGES = [
     pytest.param("swp[1-3]", ["swp1", "swp2", "swp3"], id="numbers_between"),
@@ -151,3 +151,28 @@ def test_arithmetic_is_that_of_whole_numbers(value: int, operators: list[str], d
         text += f" {operator} {data.draw(st.integers(1, 99))}"
     got = compile_text(f"{{{text}}}", SCOPE).make((value, 1, 1))
     assert got == eval(text, {"v": value})
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("uplink [[core]]", ["uplink [core]"]),
+        ("{{v}} is [1-2]", ["{v} is 1", "{v} is 2"]),
+        ("[[[v=1-2]]] {{{v}}}", ["[1] {1}", "[2] {2}"]),
+        ("[[[[", ["[["]),
+        ("100%]]", ["100%]"]),
+        ("[[2001:db8::1]]:51820", ["[2001:db8::1]:51820"]),
+    ],
+)
+def test_bracket_or_brace_written_twice_is_text(text: str, want: list[str]) -> None:
+    assert [str(made) for made, _ in compile_text(text).instances()] == want
+
+
+def test_text_without_a_range_does_not_vary_for_its_brackets() -> None:
+    assert not compile_text("[[x]]").varies
+    assert referring("[[a]] [1-2] {{", ())[0] == "[[a]] {1} {{"
+
+
+def test_bracket_alone_is_told_to_be_written_twice() -> None:
+    with pytest.raises(BadTextError, match=r"'\]' has no counterpart; as text it is written twice"):
+        compile_text("a ]b")

@@ -98,11 +98,9 @@ class Translation:
             return False
         key, read = ATTRIBUTES[option.name]
         value = read(option.value)
-        if isinstance(value, str) and re.search(r"[\[\]{}]", value):
-            self.draft.remark(
-                option.place, f"{option.name} {value!r}", "brackets and braces mean ranges here", name=name
-            )
-        elif key.startswith("sysctl."):
+        if isinstance(value, str):
+            value = re.sub(r"[\[\]{}]", r"\g<0>\g<0>", value)  # alone they would be ranges and references
+        if key.startswith("sysctl."):
             self.draft.link(name).setdefault("sysctl", {})[key.removeprefix("sysctl.")] = value
         else:
             self.draft.put(option.place, name, key, value)
