@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.harness import Cell, Table, ratio, run, seconds
-from netgroupd.kernel.compound import MOST, RTM_BATCHTFILTER, compound
+from netgroupd.kernel.compound import MOST, RTM_BATCHTFILTER, compound, entry
 from netgroupd.kernel.features import features
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.message import SEQUENCE
@@ -74,7 +74,7 @@ def _laid_out(kernel: Kernel, count: int) -> list[bytes]:
     packets = []
     for start in range(0, count, size):
         some = messages[start : start + size]
-        packets.append(compound(some) if batched else b"".join(some))
+        packets.append(compound(map(entry, some)) if batched else b"".join(some))
     return packets
 
 

@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel.compound import MOST, MOST_BYTES, kind_of
+from netgroupd.kernel.compound import MOST, MOST_BYTES, entry, kind_of
 from netgroupd.kernel.delivery import Denied, Lanes, Packet, deliver
-from netgroupd.kernel.request import Call, Request
+from netgroupd.kernel.request import Call, Form, Request
 from netgroupd.kernel.socket import Answer, Socket
 from netgroupd.plan.step import AnyStep
 
 _MESSAGES = 256
 _BYTES = 64 << 10
 _ABREAST = 512  # more of them to a packet save nothing, fewer keep no CPU busy
-_FEW = 64  # fewer are not worth a thread
 
 
 class Refused(NamedTuple):
@@ -49,9 +48,9 @@ class Batch:
         self.denied: list[Denied] = []
 
     @property
-    def run(self) -> int:
-        """How many messages in any order are best sent at once."""
-        return MOST if self._compounds else _ABREAST
+    def run(self) -> tuple[int, Form]:
+        """How many messages in any order are best sent at once, and in which form."""
+        return (MOST, entry) if self._compounds else (_ABREAST, _as_it_is)
 
     def add(self, step: AnyStep, requests: Iterable[Request]) -> None:
         """Take the requests of one step; send what has gathered when it is enough."""
@@ -71,11 +70,7 @@ class Batch:
             self.flush()
 
     def abreast(self, steps: list[AnyStep], messages: list[bytes]) -> None:
-        """Take a message each of ``steps``, whose order does not matter; what was refused is known at the flush."""
-        if len(steps) < _FEW:
-            for step, one in zip(steps, messages, strict=True):
-                self.add(step, (one,))
-            return
+        """Take a message each of ``steps``, made as ``run`` says; what was refused is known at the flush."""
         if self._packet.steps:
             self.flush()
         if not self.denied:
@@ -110,5 +105,11 @@ class Batch:
     def _flush_gathered(self) -> None:
         self.denied += self._lanes.arrived()
         if self._packet.steps and not self.denied:
-            self.denied += deliver(self._socket, self._packet._replace(together=bool(self._kind)))
+            steps, messages, _ = self._packet
+            entries = [entry(one) for one in messages] if self._kind else messages
+            self.denied += deliver(self._socket, Packet(steps, entries, bool(self._kind)))
         self._packet, self._bytes = Packet([], []), 0
+
+
+def _as_it_is(message: bytes) -> bytes:
+    return message

@@ -14,7 +14,7 @@ RTM_BATCHTFILTER = 47
 MOST = 8192
 MOST_BYTES = 2 << 20
 _KINDS = frozenset({44, 45})  # RTM_NEWTFILTER, RTM_DELTFILTER
-_BATCH = struct.Struct("=BBH")  # family, flags, threads: 0 lets the kernel choose
+_BATCH = bytes(4)  # family, flags, and threads: as many as fit
 _LENGTH = struct.Struct("=I")
 _SHORTER = HEADER_LEN - 8
 _END = bytes(8)
@@ -34,13 +34,14 @@ def kind_of(request: bytes) -> int:
     return kind if kind in _KINDS and request.startswith(_FLOWER, _CLASSIFIER) else 0
 
 
-def compound(messages: Iterable[bytes]) -> bytes:
-    """Messages as one: each without its sequence number and port, behind its length, type and flags."""
-    parts = [_BATCH.pack(0, 0, 0)]
-    for one in messages:
-        parts += (_LENGTH.pack(len(one) - _SHORTER), one[4:8], one[HEADER_LEN:])
-    parts.append(_END)
-    body = b"".join(parts)
+def entry(message: bytes) -> bytes:
+    """A message as it is in a compound one: without its sequence number and port."""
+    return _LENGTH.pack(len(message) - _SHORTER) + message[4:8] + message[HEADER_LEN:]
+
+
+def compound(entries: Iterable[bytes]) -> bytes:
+    """The message that holds ``entries``."""
+    body = b"".join((_BATCH, *entries, _END))
     return HEADER.pack(HEADER_LEN + len(body), RTM_BATCHTFILTER, NLM_F_REQUEST, 0, 0) + body
 
 

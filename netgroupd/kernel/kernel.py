@@ -22,6 +22,7 @@ from netgroupd.plan.step import AnyStep, GroupStep
 
 # The kernel works off a compound message on all CPUs by itself.
 _LANES = 8
+_FEW = 64  # fewer messages are not worth a thread
 
 
 class Kernel:
@@ -90,14 +91,17 @@ class Kernel:
         behind it.  ``progress`` hears how many steps each batch was.
         """
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
-        place = 0
+        place = alone = 0
         while place < len(steps) and not batch.denied:
             step = steps[place]
             form = codec(cls_of(step))
-            if form.run and (found := form.run(steps, place, batch.run, self.names)):
-                batch.abreast(list(steps[place : place + len(found)]), found)
-                place += len(found)
-                continue
+            if form.run and place >= alone:
+                found = form.run(steps, place, self.names, *batch.run)
+                alone = place + len(found)
+                if len(found) >= _FEW:
+                    batch.abreast(list(steps[place:alone]), found)
+                    place = alone
+                    continue
             place += 1
             try:
                 batch.add(step, list(form.encode(step, self._context)))

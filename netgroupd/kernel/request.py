@@ -63,6 +63,8 @@ class Call(NamedTuple):
 
 
 Request: TypeAlias = "bytes | Call"
+Form: TypeAlias = Callable[[bytes], bytes]
+"""What is made of a message before it is sent: all that it does depends on its header alone."""
 
 
 class Codec(NamedTuple):
@@ -78,5 +80,5 @@ class Codec(NamedTuple):
     blame: Callable[[AnyStep, tuple[int, ...]], str] = lambda _step, _path: ""
     body: int = 16
     """Where the attributes start behind the header of its messages, as the size of its struct."""
-    run: Callable[[Sequence[AnyStep], int, int, Names], list[bytes]] | None = None
-    """The messages of many steps from one place on that may go in any order, as far as they are one each."""
+    run: Callable[[Sequence[AnyStep], int, Names, int, Form], list[bytes]] | None = None
+    """The messages of steps from one place on, at most so many, that may go in any order and are one for each."""

@@ -5,13 +5,14 @@ import struct
 
 import pytest
 
-from netgroupd.kernel.compound import RTM_BATCHTFILTER, compound, failures, kind_of
+from netgroupd.kernel import delivery
+from netgroupd.kernel.compound import RTM_BATCHTFILTER, compound, entry, failures, kind_of
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, nest, request, text, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Context
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.socket import Socket, split
 from netgroupd.kernel.tc import filters, filters_read
 from netgroupd.kernel.tc.actions import GENERIC
 from netgroupd.kernel.tc.actions_seen import Remembered
@@ -95,7 +96,7 @@ def _message(kind: int, flags: int, body: bytes) -> bytes:
 
 def test_compound_message_holds_each_entry_without_its_header() -> None:
     messages = [_message(44, 0x600, b"abcd"), _message(44, 0x400, b"efghijkl")]
-    whole = compound(messages)
+    whole = compound(map(entry, messages))
     assert HEADER.unpack_from(whole)[:3] == (len(whole), RTM_BATCHTFILTER, 1)
     body = whole[HEADER_LEN:]
     assert body == (
@@ -126,7 +127,15 @@ def test_only_flower_rules_go_into_compound_messages(kind: int, classifier: str,
 @pytest.mark.parametrize("case", [case for case in CASES if _rules(case)], ids=lambda case: case.id)
 def test_run_has_the_messages_of_its_steps(names: Names, case: Case) -> None:
     steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in _rules(case) if rule.attrs["kind"] == "flower"]
-    assert filters.run(steps, 0, 100, names) == [filters._write(step, names) for step in steps]
+    assert filters.run(steps, 0, names, 100, bytes) == [filters._write(step, names) for step in steps]
+
+
+@pytest.mark.parametrize("sizes", [(40, 40, 40), (40, 44, 40), (40,)], ids=["alike", "unlike", "alone"])
+def test_each_message_of_a_packet_has_its_number(sizes: tuple[int, ...]) -> None:
+    messages = [_message(44, 0, bytes(size)) for size in sizes]
+    whole = bytearray(b"".join(messages))
+    delivery._number(whole, messages, 0x01FFFFFE)
+    assert [sequence for _, _, sequence, _ in split(memoryview(whole))] == [0x01FFFFFE + n for n in range(len(sizes))]
 
 
 @pytest.mark.parametrize("last", ["another_kind", "a_change", "an_unknown_link"])
@@ -139,7 +148,7 @@ def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
         "a_change": Step(Op.CHANGE, rule, rule, rule.attrs),
         "an_unknown_link": Step(Op.CREATE, None, rule._replace(key=("nosuch", *rule.key[1:])), rule.attrs),
     }
-    assert len(filters.run([first, first, ends[last], first], 0, 100, names)) == 2
+    assert len(filters.run([first, first, ends[last], first], 0, names, 100, entry)) == 2
 
 
 def test_refused_entries_are_known_by_their_place() -> None:

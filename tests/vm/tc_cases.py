@@ -11,6 +11,7 @@ from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.rates import settled
 from netgroupd.model.value import Value
+from tests.vm.tc_flower_cases import FLOWER, Raw
 
 SETUP = """
 link add v0 numtxqueues 4 type veth peer name v1
@@ -21,7 +22,6 @@ link set v2 up
 """.strip().splitlines()
 
 CLSACT = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "hooks": ("ingress", "egress")})
-Raw = Mapping[str, object]
 
 
 class Case(NamedTuple):
@@ -50,58 +50,6 @@ def rule(
     assert isinstance(parsed, Mapping)
     return Object("filter", filters.key("v0", parent, chain, pref, parsed), attrs)
 
-
-_TCP = {"ip_proto": "tcp"}
-FLOWER: dict[str, tuple[str, Raw, object, object]] = {
-    "indev": ("all", {}, "v0", "v1"),
-    "dst_mac": ("all", {}, "02:00:00:00:00:01", "02:00:00:00:00:00/ff:ff:00:00:00:00"),
-    "src_mac": ("all", {}, "02:00:00:00:00:01", "02:00:00:00:00:02"),
-    "ip_proto": ("ip", {}, "udp", 99),
-    "src_ip": ("ip", {}, "10.0.0.1", "10.0.0.0/8"),
-    "dst_ip": ("ipv6", {}, "2001:db8::1", "2001:db8::/32"),
-    "src_port": ("ip", {"ip_proto": "udp"}, 80, "0x10/0xf0"),
-    "dst_port": ("ipv6", {"ip_proto": "sctp"}, 80, "1000-2000"),
-    "tcp_flags": ("ip", _TCP, "0x2/0x17", "0x10"),
-    "ip_tos": ("ip", {}, "0x10/0xfc", 8),
-    "ip_ttl": ("ipv6", {}, 64, "0x1/0x1"),
-    "ip_flags": ("ip", {}, "frag", "nofrag/firstfrag"),
-    "icmp_type": ("ip", {"ip_proto": "icmp"}, 8, 0),
-    "icmp_code": ("ipv6", {"ip_proto": "icmpv6", "icmp_type": 1}, 4, "0x1/0x3"),
-    "vlan_id": ("802.1q", {}, 100, 0),
-    "vlan_prio": ("802.1q", {}, 5, 6),
-    "vlan_ethtype": ("802.1q", {}, "ip", "ipv6"),
-    "cvlan_id": ("802.1ad", {"vlan_ethtype": "802.1q"}, 100, 200),
-    "cvlan_prio": ("802.1ad", {"vlan_ethtype": "802.1q"}, 1, 2),
-    "cvlan_ethtype": ("802.1ad", {"vlan_ethtype": "802.1q"}, "ip", "arp"),
-    "num_of_vlans": ("all", {}, 1, 2),
-    "arp_sip": ("arp", {}, "10.0.0.1", "10.0.0.0/24"),
-    "arp_tip": ("arp", {}, "10.0.0.1", "10.0.0.2"),
-    "arp_op": ("arp", {}, 1, 2),
-    "arp_sha": ("arp", {}, "02:00:00:00:00:01", "02:00:00:00:00:02"),
-    "arp_tha": ("arp", {}, "02:00:00:00:00:01", "02:00:00:00:00:02"),
-    "mpls_label": ("mpls_uc", {}, 100, 1048575),
-    "mpls_tc": ("mpls_uc", {}, 1, 2),
-    "mpls_bos": ("mpls_uc", {}, 1, 0),
-    "mpls_ttl": ("mpls_uc", {}, 64, 63),
-    "enc_key_id": ("ip", {}, 100, 200),
-    "enc_src_ip": ("ip", {}, "192.0.2.1", "192.0.2.0/24"),
-    "enc_dst_ip": ("ip", {}, "2001:db8::1", "2001:db8::2"),
-    "enc_src_port": ("ip", {}, 1000, 2000),
-    "enc_dst_port": ("ip", {}, 4789, 4790),
-    "enc_tos": ("ip", {}, "0x10", "0x20/0xf0"),
-    "enc_ttl": ("ip", {}, 64, 63),
-    "enc_flags": ("ip", {}, "+csum-df", "oam"),
-    "ct_state": ("ip", {}, "+trk+est", "+trk-new"),
-    "ct_zone": ("ip", {"ct_state": "+trk"}, 5, "0x1/0xf"),
-    "ct_mark": ("ip", {"ct_state": "+trk"}, "0x5/0xf", "0x6"),
-    "ct_label": ("ip", {"ct_state": "+trk"}, "0x5/0xf", "0x123456789abcdef0"),
-    "hash": ("all", {}, "0x5/0xf", "0x6"),
-    "pppoe_sid": ("ppp_ses", {}, 5, 6),
-    "ppp_proto": ("ppp_ses", {}, 33, 87),
-    "l2tpv3_sid": ("ip", {"ip_proto": "l2tp"}, 5, 6),
-    "spi": ("ip", {"ip_proto": "esp"}, "0x5", "0x6"),
-    "l2_miss": ("all", {}, True, False),
-}
 
 ACTION_CASES: dict[str, tuple[object, object]] = {
     "gact": ("drop", "pass"),

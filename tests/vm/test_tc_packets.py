@@ -133,9 +133,16 @@ def arp(op: int, sip: str) -> bytes:
     return eth(head + _SRC + socket.inet_aton(sip) + _DST + socket.inet_aton("10.0.0.2") + _MARK, 0x0806)
 
 
-def mpls(label: int) -> bytes:
+def mpls(*labels: int) -> bytes:
     """A labelled packet that bears the mark."""
-    return eth(struct.pack(">I", label << 12 | 0x100 | 64) + _MARK, 0x8847)
+    entries = [label << 12 | 64 for label in labels]
+    entries[-1] |= 0x100
+    return eth(struct.pack(f">{len(entries)}I", *entries) + _MARK, 0x8847)
+
+
+def cfm(level: int, opcode: int) -> bytes:
+    """A message of connectivity fault management that bears the mark."""
+    return eth(struct.pack(">BBH", level << 5, opcode, 0) + _MARK, 0x8902)
 
 
 def other(payload: bytes, **ends: bytes) -> bytes:
@@ -175,6 +182,8 @@ FLOWER = [
     ("arp_sip", "arp", {"arp_sip": "10.0.0.1"}, arp(1, "10.0.0.1"), arp(1, "10.0.0.9")),
     ("arp_op", "arp", {"arp_op": 2}, arp(2, "10.0.0.1"), arp(1, "10.0.0.1")),
     ("mpls_label", "mpls_uc", {"mpls_label": 100}, mpls(100), mpls(101)),
+    ("mpls_lse", "mpls_uc", {"mpls_lse": ["depth 1 label 5", "depth 2 label 100 bos 1"]}, mpls(5, 100), mpls(5, 101)),
+    ("cfm", "cfm", {"cfm": "mdl 5 op 1"}, cfm(5, 1), cfm(5, 2)),
     ("indev", "all", {"indev": "v0"}, ip4(udp()), b""),
 ]
 

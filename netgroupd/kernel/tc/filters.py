@@ -12,7 +12,7 @@ from typing import NamedTuple
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, nest, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
-from netgroupd.kernel.request import Codec, Context, Request
+from netgroupd.kernel.request import Codec, Context, Form, Request
 from netgroupd.kernel.rows import goal, single
 from netgroupd.kernel.tc import filters_read, flower
 from netgroupd.kernel.tc.actions import pack_actions
@@ -51,11 +51,11 @@ class _Frame(NamedTuple):
     begin: bytes
     end: bytes
 
-    def around(self, size: int) -> tuple[bytes, bytes]:
+    def around(self, size: int, form: Form) -> tuple[bytes, bytes]:
         """What stands before and behind a match of ``size`` bytes in the message that makes a rule."""
         header = HEADER.pack(0, 0, 0, self.place.ifindex, 0, self.place.parent, self.info)
         options = nest(OPTIONS, self.begin, bytes(size), self.end)
-        whole = message.request(RTM_NEWTFILTER, _NEW, header, self.front, options)
+        whole = form(message.request(RTM_NEWTFILTER, _NEW, header, self.front, options))
         start = len(whole) - size - len(self.end)
         return whole[:start], whole[start + size :]
 
@@ -135,21 +135,25 @@ def _write(step: Step, names: Names) -> bytes:
     return message.request(RTM_NEWTFILTER, _NEW if create else message.NLM_F_CREATE, header, frame.front, options)
 
 
-def run(steps: Sequence[AnyStep], start: int, limit: int, names: Names) -> list[bytes]:
+def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Form) -> list[bytes]:
     """The messages of up to ``limit`` steps from ``start`` on, as far as each of them makes a flower rule.
 
     Rules that differ in what they match alone have the same bytes before and
-    behind that.  These messages may go in any order: of one preference and mask no
-    two match the same packet.
+    behind that, in the ``form`` that their message is to have.  These messages may go
+    in any order: of one preference and mask no two match the same packet.
     """
     made: list[bytes] = []
     attrs: Attrs | None = None
     hook: Key = ()
     around: dict[int, tuple[bytes, bytes]] = {}
+    create, pack = Op.CREATE, flower.pack
     for step in islice(steps, start, start + limit):
-        if type(step) is not Step or step.op is not Op.CREATE:
+        if type(step) is not Step:
             break
-        cls, key, wanted, _ = step.object
+        op, _, rule, _, _ = step
+        if op is not create or rule is None:
+            break
+        cls, key, wanted, _ = rule
         if wanted is not attrs or key[:4] != hook:
             if cls != "filter" or wanted["kind"] != "flower":
                 break
@@ -158,12 +162,10 @@ def run(steps: Sequence[AnyStep], start: int, limit: int, names: Names) -> list[
             except UnknownLinkError:
                 break  # the step says so when it is encoded by itself
             attrs, hook, around = wanted, key[:4], {}
-        match = flower.pack(key[4])  # type: ignore[arg-type]  # what filter.key makes
-        size = len(match)
-        if size not in around:
-            around[size] = frame.around(size)
-        front, back = around[size]
-        made.append(front + match + back)
+        match = pack(key[4])  # type: ignore[arg-type]  # what filter.key makes
+        if (found := around.get(len(match))) is None:
+            found = around[len(match)] = frame.around(len(match), form)
+        made.append(found[0] + match + found[1])
     return made
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from socket import inet_aton, inet_ntoa
 
 from netgroupd.kernel.message import attr, walk
+from netgroupd.kernel.tc import flower_nests
 from netgroupd.model.rule import PROTOCOLS, span_text, split_span
 from netgroupd.model.tc.flower import KEYS, SPAN_NUMBERS, FlowerKey, Wire
 from netgroupd.model.tc.masked import MASKED_IP, halves
@@ -44,7 +45,8 @@ def _pack_value(key: FlowerKey, value: Value, transport: int) -> bytes:
         first, last = split_span(str(value))
         low, high = SPAN_NUMBERS[name]
         return attr(low, _BE16.pack(first)) + attr(high, _BE16.pack(last))
-    assert key.type.pack is not None, name
+    if key.type.pack is None:
+        return flower_nests.pack(name, value)
     packed = key.type.pack(value)
     variants = key.variants
     wire = variants.get(0) or variants.get(transport) or variants.get(len(packed) // 2) or next(iter(variants.values()))
@@ -105,7 +107,7 @@ def unpack(found: Mapping[int, memoryview]) -> dict[str, Value]:
         if wire.mask:
             value += bytes(found[wire.mask]) if wire.mask in found else _ALL[: len(value)]
         match[key.name] = key.type.unpack(value)
-    return match
+    return match | flower_nests.unpack(found)
 
 
 def values(payload: memoryview, start: int, end: int) -> Iterator[tuple[int, int, str, Read]]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from netgroupd.model.rule import IPPROTO, span_text
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
+from netgroupd.model.tc.options import CFM_WORDS, GENEVE, STACK, tunnel
 from netgroupd.model.tc.protocol import PROTOCOL
 from netgroupd.model.value import FLAG, NAME, Type, Value, number
 
@@ -101,6 +102,7 @@ _SRC_PORTS = {TCP: Wire(18, 35), UDP: Wire(20, 37), SCTP: Wire(41, 39)}
 _DST_PORTS = {TCP: Wire(19, 36), UDP: Wire(21, 38), SCTP: Wire(42, 40)}
 _ICMP, _ICMPV6 = 1, 58
 
+_NESTED: Mapping[int, Wire] = {}  # ``kernel/`` lays these out
 _KEYS = (
     FlowerKey("indev", NAME, "The link that it came in by.", _plain(2)),
     FlowerKey("dst_mac", MASKED_MAC, "Destination MAC.", _plain(4, 5)),
@@ -151,6 +153,13 @@ _KEYS = (
     FlowerKey("ppp_proto", PROTOCOL, "Protocol inside PPPoE.", _plain(104)),
     FlowerKey("l2tpv3_sid", _BE32, "Session of L2TPv3.", _plain(105)),
     FlowerKey("spi", masked_number(32, hexadecimal=True), "SPI of ESP or AH.", _plain(108, 109)),
+    FlowerKey("geneve_opts", GENEVE, "Options of a Geneve tunnel.", _NESTED),
+    FlowerKey("vxlan_opts", tunnel("vxlan_opts"), "The group policy of a VXLAN tunnel.", _NESTED),
+    FlowerKey("erspan_opts", tunnel("erspan_opts"), "Options of an ERSPAN tunnel.", _NESTED),
+    FlowerKey("gtp_opts", tunnel("gtp_opts"), "Options of a GTP tunnel.", _NESTED),
+    FlowerKey("pfcp_opts", tunnel("pfcp_opts"), "Options of a PFCP tunnel.", _NESTED),
+    FlowerKey("mpls_lse", STACK, "Entries of the MPLS stack, such as depth 2 label 100.", _NESTED),
+    FlowerKey("cfm", CFM_WORDS, "Level and operation of CFM, such as mdl 5 op 1.", _NESTED),
     FlowerKey("l2_miss", FLAG, "Whether the bridge did not know the destination.", _plain(106)),
 )
 KEYS = {key.name: key for key in _KEYS}
