@@ -47,22 +47,22 @@ class Desk:
         self.engine.apply()
 
 
-def whole_way(desk: Desk, vlans: int, directory: Path) -> Iterator[tuple[str, Cell]]:
+def whole_way(desk: Desk, vlans: int, directory: Path, runs: int) -> Iterator[tuple[str, Cell]]:
     """One stack from nothing, each way, and what it takes to find that nothing has to be done."""
     text = STACK.format(last=PORTS - 1, vlans=vlans)
     batch_file(vlans, directory / "batch")
-    theirs = seconds(lambda: ip_batch(directory / "batch"), runs=RUNS, prepare=remove)
+    theirs = seconds(lambda: ip_batch(directory / "batch"), runs=runs, prepare=remove)
     packets = encoded(vlans)
-    blind = seconds(lambda: send_blind(packets), runs=RUNS, prepare=remove)
+    blind = seconds(lambda: send_blind(packets), runs=runs, prepare=remove)
     remove()
 
     def prepared() -> None:
         desk.becomes("{}")
         desk.wants(text)
 
-    ours = seconds(desk.engine.apply, runs=RUNS, prepare=prepared)
-    nothing = seconds(desk.engine.diff, runs=RUNS)
-    read = seconds(bare, runs=RUNS)
+    ours = seconds(desk.engine.apply, runs=runs, prepare=prepared)
+    nothing = seconds(desk.engine.diff, runs=runs)
+    read = seconds(bare, runs=runs)
     gone = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants("{}"))
     yield "links", count(PORTS + vlans + PORTS * vlans)
     yield "`ip -batch`", theirs
@@ -141,15 +141,15 @@ def measure(quick: bool) -> Iterator[Table]:
         directory = Path(name)
         desk = Desk(directory)
         columns: dict[str, list[Cell]] = {}
-        sizes = (100,) if quick else (100, 1_000)
+        sizes, runs = ((20,), 2) if quick else ((100, 1_000), RUNS)
         for vlans in sizes:
-            for row, cell in whole_way(desk, vlans, directory):
+            for row, cell in whole_way(desk, vlans, directory, runs):
                 columns.setdefault(row, []).append(cell)
         rows = {row: tuple(cells) for row, cells in columns.items()}
         title = "A stack of bridges over the VLANs of six ports"
         goal = "files to verified ≤ 1.0× `ip -batch`; nothing to do ≤ 3× a bare socket"
         yield Table("apply-stack", title, tuple(f"{vlans} VLANs" for vlans in sizes), rows, goal)
-        few = 4 if quick else 1
+        few = 16 if quick else 1
         deeds = {
             f"MTU of {2048 // few} links of a group": mtu(desk, 2048 // few),
             f"{4000 // few} links that are up into a VRF": vrf(desk, 4000 // few),

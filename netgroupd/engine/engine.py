@@ -14,6 +14,7 @@ from netgroupd.config import Desired
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.capture import captured
+from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
 from netgroupd.engine.files import Files
 from netgroupd.engine.generations import Content
@@ -136,7 +137,8 @@ class Engine(Files):
         if not plan.steps and self._generations.content(current).files == content.files:
             return Result(plan)
         ways = ways_of(kernel, self.session)
-        refuse_cuts(plan, ways, links_around(kernel, ways, actual), request.allow)
+        detours = Detours(goal, lambda address: way.link if (way := kernel.way_to(address)) else "")
+        refuse_cuts(plan, ways, links_around(kernel, ways, actual), detours, request.allow)
         number = self._generations.open(present.summary(plan), content, clock.now())
         entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry)

@@ -2,12 +2,12 @@
 """Refuse a plan that would cut the way of the default route, or of the session that asks.
 
 The way is the link that packets leave by, the links below and above it that
-carry them, and the address that they leave with.
+carry them, the address that they leave with, and the route that they follow.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from netgroupd.engine.detour import Detours, Way
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
@@ -25,33 +25,27 @@ _MAIN_TABLE = 254
 _REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src"})
 
 
-class Way(NamedTuple):
-    """How a packet leaves: whose way it is, the link, the source address."""
-
-    whose: str
-    link: str
-    source: str
-
-
-def refuse_cuts(plan: Plan, ways: Iterable[Way], links: Mapping[Key, Object], allow: frozenset[str]) -> None:
+def refuse_cuts(
+    plan: Plan, ways: Sequence[Way], links: Mapping[Key, Object], detours: Detours, allow: frozenset[str]
+) -> None:
     """Let ``plan`` pass, or say which steps would cut which way.
 
     Raises:
         GuardError: It would cut a way that is not allowed to be.
     """
-    carriers: dict[str, str] = {}
-    sources: dict[str, str] = {}
-    for way in ways:
-        sources.setdefault(way.source, way.whose)
-        for name in _carriers(way.link, links):
-            carriers.setdefault(name, way.whose)
+    carried = _Carried(ways, links)
     told = []
     for step in singles(plan.steps):
-        cut = _cuts(step, carriers, sources)
+        cut = carried.cut_by(step) or _led_away(step, ways, detours)
         if cut and cut[0] not in allow:
             told.append(_sentence(step, *cut))
     if told:
         raise GuardError("\n".join(told))
+
+
+def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, str] | None:
+    way = next((way for way in ways if detours.takes(step, way)), None)
+    return (way.link, way.whose) if way else None
 
 
 def ways_of(kernel: Connection, session: Session) -> list[Way]:
@@ -59,7 +53,8 @@ def ways_of(kernel: Connection, session: Session) -> list[Way]:
     asked = [(address, "the default route") for address in ANYWHERE]
     if session.peer:
         asked.insert(0, (session.peer, f"your session from {session.peer}"))
-    ways = [Way(whose, *way) for address, whose in asked if (way := kernel.way_to(address))]
+    found = [(whose, address, kernel.way_to(address)) for address, whose in asked]
+    ways = [Way(whose, way.link, way.source, address, *way[2:]) for whose, address, way in found if way]
     return [*ways, Way("your session", "", session.local)] if session.local else ways
 
 
@@ -116,19 +111,50 @@ def _leads_out(port: str, links: Mapping[Key, Object]) -> bool:
     return False
 
 
-def _cuts(step: Step, carriers: Mapping[str, str], sources: Mapping[str, str]) -> tuple[str, str] | None:
-    """The link that a step would cut, and whose way that is."""
-    obj = step.object
-    if obj.cls == "link":
-        return (obj.name, carriers[obj.name]) if obj.name in carriers and _severs(step) else None
-    if obj.cls == "address" and step.op is Op.DELETE:
-        plain = str(obj.key[1]).partition("/")[0]
-        return (obj.name, sources[plain]) if plain in sources else None
-    if obj.cls == "bridge_vlan" and step.op is Op.DELETE:
-        return (obj.name, carriers[obj.name]) if obj.name in carriers else None
-    if obj.cls == "route" and _reroutes(step):
-        return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
-    return None
+class _Carried:
+    """The links and addresses that the ways need, each with whose way it is."""
+
+    def __init__(self, ways: Iterable[Way], links: Mapping[Key, Object]) -> None:
+        self._links = links
+        self._carriers: dict[str, str] = {}
+        self._sources: dict[str, str] = {}
+        for way in ways:
+            self._sources.setdefault(way.source, way.whose)
+            for name in _carriers(way.link, links):
+                self._carriers.setdefault(name, way.whose)
+        # Bridges through which the ways go with a VLAN's tag.
+        uppers = (links[name,] for name in self._carriers)
+        self._tagged = {str(upper.attrs.get("link")) for upper in uppers if kind_of(upper) == "vlan"}
+
+    def cut_by(self, step: Step) -> tuple[str, str] | None:
+        """The link that a step would cut, and whose way that is."""
+        obj = step.object
+        if obj.cls == "address" and step.op is Op.DELETE:
+            plain = str(obj.key[1]).partition("/")[0]
+            return (obj.name, self._sources[plain]) if plain in self._sources else None
+        if obj.cls == "route" and _reroutes(step):
+            return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
+        if obj.name not in self._carriers:
+            return None
+        severed = (obj.cls == "link" and self._severs(step)) or (obj.cls == "bridge_vlan" and _retags(step))
+        return (obj.name, self._carriers[obj.name]) if severed else None
+
+    def _severs(self, step: Step) -> bool:
+        """Whether a step about a link interrupts what the link carries."""
+        attrs = step.attrs
+        if step.op is Op.CREATE:
+            return False
+        if step.op is Op.DELETE or attrs.get("up") is False or attrs.keys() & {"master", "netns"}:
+            return True
+        if attrs.get("vlan_filtering"):
+            # Without a tag everything is in the default VLAN; with one it needs a VLAN on every port.
+            return step.object.name in self._tagged or not step.object.attrs.get("vlan_default_pvid", 1)
+        return "vlan_default_pvid" in attrs and bool(step.object.attrs.get("vlan_filtering"))
+
+
+def _retags(step: Step) -> bool:
+    """Whether a step about a VLAN of a port takes it away, or changes where what has no tag belongs."""
+    return step.op is Op.DELETE or bool(step.attrs.get("pvid")) or (step.op is Op.CHANGE and "pvid" in step.attrs)
 
 
 def _reroutes(step: Step) -> bool:
@@ -137,13 +163,6 @@ def _reroutes(step: Step) -> bool:
     if table != _MAIN_TABLE or destination not in _DEFAULTS:
         return False
     return step.op is Op.DELETE or (step.op is Op.CHANGE and bool(step.attrs.keys() & _REROUTING))
-
-
-def _severs(step: Step) -> bool:
-    """Whether a step about a link interrupts what the link carries."""
-    if step.op is Op.CREATE:
-        return False
-    return step.op is Op.DELETE or step.attrs.get("up") is False or bool(step.attrs.keys() & {"master", "netns"})
 
 
 def _sentence(step: Step, link: str, whose: str) -> str:

@@ -15,6 +15,7 @@ from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.usual import Usual
+from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -46,8 +47,8 @@ class Connection(Protocol):
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
 
-    def way_to(self, address: str) -> tuple[str, str] | None:
-        """The link and the source address on the way to ``address``."""
+    def way_to(self, address: str) -> Route | None:
+        """What a packet to ``address`` follows."""
 
     def close(self) -> None:
         """End the conversation."""

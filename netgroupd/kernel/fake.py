@@ -16,6 +16,7 @@ from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.usual import Usual
+from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
@@ -57,7 +58,7 @@ class FakeKernel:
         self.refuse = refuse
         self.between = between
         self.messages = 0
-        self.ways: dict[str, tuple[str, str]] = {}
+        self.ways: dict[str, Route] = {}
 
     def close(self) -> None:
         """Nothing is held."""
@@ -71,7 +72,7 @@ class FakeKernel:
         del links
         return {}
 
-    def way_to(self, address: str) -> tuple[str, str] | None:
+    def way_to(self, address: str) -> Route | None:
         """What a test has put into ``ways``."""
         return self.ways.get(address)
 

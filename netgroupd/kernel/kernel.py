@@ -16,7 +16,7 @@ from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.socket import Counters, Socket
 from netgroupd.kernel.usual import Usual, usual_attrs
-from netgroupd.kernel.ways import way_to
+from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.step import AnyStep, GroupStep
 
@@ -80,8 +80,8 @@ class Kernel:
         """What links of the kinds of ``links`` have by themselves."""
         return usual_attrs(links, lambda: Kernel(assume=self.features))
 
-    def way_to(self, address: str) -> tuple[str, str] | None:
-        """The link and the source address that a packet to ``address`` would leave by; None if there is no way."""
+    def way_to(self, address: str) -> Route | None:
+        """What a packet to ``address`` would follow; None if there is no way."""
         return way_to(self._context, address)
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:

@@ -14,6 +14,7 @@ from netgroupd.engine.paths import Paths
 from netgroupd.engine.session import Session
 from netgroupd.errors import BusyError, ConfigError, GuardError, JournalError, KernelError, UsageError
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Object
 from netgroupd.plan import present
 from tests.engine.universe import UNIVERSE
@@ -213,7 +214,7 @@ UPLINK = [
 )
 def test_plan_that_would_cut_the_way_of_a_session_is_refused(desk: Desk, text: str, cut: str) -> None:
     desk.kernel = FakeKernel(UPLINK)
-    desk.kernel.ways = {"198.51.100.9": ("eth0.5", "192.168.7.2"), "192.0.2.1": ("eth0.5", "192.168.7.2")}
+    desk.kernel.ways = {"198.51.100.9": Route("eth0.5", "192.168.7.2"), "192.0.2.1": Route("eth0.5", "192.168.7.2")}
     desk.wants(text)
     engine = Engine(desk.paths, session=Session("198.51.100.9", "192.168.7.2"), connect=lambda _netns: desk.kernel)
     with pytest.raises(GuardError, match=cut):
@@ -223,7 +224,7 @@ def test_plan_that_would_cut_the_way_of_a_session_is_refused(desk: Desk, text: s
 
 def test_cut_that_is_allowed_by_name_is_made(desk: Desk) -> None:
     desk.kernel = FakeKernel(UPLINK)
-    desk.kernel.ways = {"192.0.2.1": ("eth0.5", "192.168.7.2")}
+    desk.kernel.ways = {"192.0.2.1": Route("eth0.5", "192.168.7.2")}
     desk.wants("{}")
     desk.engine.apply(allow=frozenset({"eth0", "eth0.5"}))
     assert desk.kernel.state.link("eth0.5") is None
@@ -237,3 +238,55 @@ def test_history_has_a_bound(desk: Desk) -> None:
     kept = desk.engine.history()
     assert (len(kept), kept[0].number) == (100, 105)
     assert len(list((desk.paths.state / "generations").iterdir())) == 101
+
+
+KEPT = """
+links: {eth0: {}, eth0.5: {addresses: [192.168.7.2/24]}, d0: {kind: dummy, up: true%s}}
+routes: [%s]
+rules: [%s]
+"""
+DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
+
+
+@pytest.mark.parametrize(
+    ("on_dummy", "route", "rule", "cut"),
+    [
+        pytest.param("", "{to: 198.51.100.0/24, dev: d0}", "", "create route", id="longer_prefix"),
+        pytest.param("", "{to: 128.0.0.0/1, type: blackhole}", "", "create route", id="half_of_everything"),
+        pytest.param("", "{to: 128.0.0.0/1, dev: eth0.5}", "", "", id="by_the_same_link"),
+        pytest.param("", "{to: 203.0.113.0/24, dev: d0}", "", "", id="to_somewhere_else"),
+        pytest.param("", "{to: 198.51.100.0/24, dev: d0, table: 9}", "", "", id="in_a_table_that_nobody_asks"),
+        pytest.param(
+            "", "{to: 198.51.100.0/24, dev: d0, table: 9}", "{pref: 9, lookup: 9}", "create rule", id="in_a_table"
+        ),
+        pytest.param(
+            "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, from: 10.0.0.0/8, lookup: 9}", "", id="for_others"
+        ),
+        pytest.param("", "", "{pref: 9, to: 198.51.100.9/32, action: prohibit}", "create rule", id="rule_to_nowhere"),
+        pytest.param(", addresses: [198.51.100.1/24]", "", "", "create address", id="subnet_of_an_address"),
+    ],
+)
+def test_plan_that_would_lead_a_session_elsewhere_is_refused(
+    desk: Desk, on_dummy: str, route: str, rule: str, cut: str
+) -> None:
+    desk.kernel = FakeKernel(UPLINK)
+    desk.kernel.ways = {"198.51.100.9": Route("eth0.5", "192.168.7.2"), "192.0.2.1": Route("eth0.5", "192.168.7.2")}
+    desk.wants(KEPT % (on_dummy, ", ".join(filter(None, (DEFAULT, route))), rule))
+    engine = Engine(desk.paths, session=Session("198.51.100.9", "192.168.7.2"), connect=lambda _netns: desk.kernel)
+    if cut:
+        with pytest.raises(GuardError, match=cut):
+            engine.apply()
+        assert desk.kernel.messages == 0
+    else:
+        engine.apply()
+
+
+def test_filtering_of_vlans_under_a_tagged_way_is_refused(desk: Desk) -> None:
+    bridge = Object("link", ("br0",), {"kind": "bridge", "up": True, "group": 0x4E470000, "mtu": 1500})
+    uplink = [Object("link", ("eth1",), {"kind": "", "up": True, "group": 0, "mtu": 1500, "master": "br0"})]
+    vlan = UPLINK[1]._replace(key=("br0.5",), attrs={**UPLINK[1].attrs, "link": "br0"})
+    desk.kernel = FakeKernel([bridge, vlan], foreign=uplink)
+    desk.kernel.ways = {"192.0.2.1": Route("br0.5")}
+    desk.wants("links: {br0: {kind: bridge, vlan_filtering: true}, br0.5: {}}")
+    with pytest.raises(GuardError, match="change bridge br0"):
+        desk.engine.apply()
