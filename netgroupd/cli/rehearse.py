@@ -16,14 +16,17 @@ from typing import Any
 from netgroupd.cli.target import engine_of
 from netgroupd.cli.terminal import Terminal, size
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.generations import Generations
 from netgroupd.errors import LabError, UsageError
 from netgroupd.lab.kernel import find_image
 from netgroupd.lab.machine import Machine
 from netgroupd.lab.qemu import Guest
 from netgroupd.model.state import State
+from netgroupd.plan import present
 
 _PACKAGE = Path(__file__).parents[2]
 _COPY, _WANTED = "/run/rehearsal/copy", "/run/rehearsal/wanted"
+_GENERATIONS = "/var/lib/netgroup/generations"
 _LIMIT_S = 1800.0
 _UNITS = {"M": 1, "G": 1024}
 
@@ -33,7 +36,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     engine = engine_of(arguments)
     plan, actual, copy = engine.diff(), engine.actual(), engine.capture()
     if not plan.steps:
-        terminal.say("nothing to rehearse: there is no difference")
+        if terminal.as_json:
+            terminal.answer({"summary": present.summary(plan), "verified": True})
+        else:
+            terminal.say("nothing to rehearse: there is no difference")
         return 0
     guest = Guest(
         kernel=find_image(arguments.kernel or "stock"),
@@ -91,10 +97,17 @@ def _prepare(machine: Machine, engine: Engine, actual: State, copy: str) -> None
         machine,
         [
             "rm -rf /var/lib/netgroup",
-            "for path in /sys/class/net/*; do ip link set dev ${path##*/} group 0; done",
+            # Behind a slash no file: bonding has one there.
+            "cd /sys/class/net; for link in */; do ip link set dev ${link%/} group 0; done",
             *(f"ip link set dev {link.name} group {link.attrs['group']}" for link in owned),
+            f"mkdir -p {_GENERATIONS}",
         ],
     )
+    # What was applied here tells what is netgroupd's, and so what it would delete.
+    here = engine.paths.state / "generations"
+    for name in ("index", str(Generations(engine.paths.state).current)):
+        if (here / name).exists():
+            machine.put(f"{_GENERATIONS}/{name}", (here / name).read_bytes())
 
 
 def _shell(machine: Machine, lines: Iterable[str]) -> None:

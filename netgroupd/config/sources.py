@@ -137,9 +137,16 @@ def read_text(path: Path, *, roots: Sequence[Path], trust: Trust) -> str:
             hint = "a template is code: it must belong to root (chown root) and be writable by nobody else (chmod go-w)"
             raise _refuse(path, f"the file {objection}", hint)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return _decode(path, file.read())
+            content = file.read()
+        if _version(os.fstat(descriptor)) != _version(status):
+            raise _refuse(path, "was written while it was read", "try again when it is complete")
+        return _decode(path, content)
     finally:
         os.close(descriptor)
+
+
+def _version(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns
 
 
 def _decode(path: Path, content: bytes) -> str:

@@ -7,8 +7,15 @@ NOTIFY_SOCKET is not set and every call does nothing.
 
 import os
 import time
+from functools import cache
 
 from gi.repository import Gio, GLib
+
+
+@cache
+def _socket() -> Gio.Socket:
+    """The one socket for all datagrams: kept, so that they go out when no descriptor is left."""
+    return Gio.Socket.new(Gio.SocketFamily.UNIX, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.DEFAULT)
 
 
 def send_datagram(path: str, payload: bytes) -> bool:
@@ -17,12 +24,9 @@ def send_datagram(path: str, payload: bytes) -> bool:
         kind, path = Gio.UnixSocketAddressType.ABSTRACT, path[1:]
     else:
         kind = Gio.UnixSocketAddressType.PATH
-    address = Gio.UnixSocketAddress.new_with_type(list(path.encode()), kind)
     try:
-        socket = Gio.Socket.new(Gio.SocketFamily.UNIX, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.DEFAULT)
-        socket.send_to(address, payload, None)
-        socket.close()
-    except GLib.Error:  # nobody listens, or no descriptor is left: both must not stop the daemon
+        _socket().send_to(Gio.UnixSocketAddress.new_with_type(list(path.encode()), kind), payload, None)
+    except GLib.Error:  # nobody listens: that must not stop the daemon
         return False
     return True
 

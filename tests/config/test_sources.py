@@ -152,6 +152,19 @@ def test_file_is_refused(etc: Path, make: Callable[[Path], None], sentence: str)
     assert problem.startswith(f"{etc}/10-a.yaml:{sentence}")
 
 
+def test_file_that_is_written_while_it_is_read_is_refused(etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (etc / "10-a.yaml").write_text("links: {}\n")
+
+    def written(descriptor: int, stat: Callable[[int], os.stat_result] = os.fstat) -> os.stat_result:
+        status = stat(descriptor)
+        with (etc / "10-a.yaml").open("a") as file:
+            file.write("routes: []\n")
+        return status
+
+    monkeypatch.setattr(os, "fstat", written)
+    assert problems_of(etc) == [f"{etc}/10-a.yaml:1:1: was written while it was read; try again when it is complete"]
+
+
 def test_name_that_cannot_be_shown_is_refused(etc: Path) -> None:
     for name in (b"\xff.yaml", b"\x1b[2J.mako", b"a\nb.yaml"):
         Path(os.fsdecode(bytes(etc) + b"/" + name)).write_text("a")

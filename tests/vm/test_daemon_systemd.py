@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ _CHECKOUT = Path(__file__).parents[2]
 _ETC = Path("/etc/netgroup")
 _MANAGER = ("org.netgroup1", "/org/netgroup1", "org.netgroup1.Manager")
 _PATIENCE_S = 280
+_STORM = 100_000
 _BRIDGES = (
     "groups: {{tenants: {{mtu: 9000, drift: repair}}}}\n"
     "links:\n  tbr-[1-{count}]: {{kind: bridge, group: tenants, up: true}}\n"
@@ -65,6 +65,23 @@ def main_pid() -> int:
     return int(run("systemctl", "show", "-P", "MainPID", "netgroupd").stdout)
 
 
+def journal(since: str) -> str:
+    """What the journal has of the unit since then, what systemd says of it too."""
+    return run("journalctl", "--sync", "--unit=netgroupd", f"--since={since}", "--output=cat").stdout
+
+
+def now() -> str:
+    """The time as journalctl takes it."""
+    return time.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def memory_kib(pid: int, which: str) -> int:
+    """A figure of /proc/PID/status."""
+    found = re.search(rf"^{which}:\s+([0-9]+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert found
+    return int(found[1])
+
+
 @pytest.fixture(scope="module")
 def package() -> Iterator[None]:
     """The Debian package, installed; its dependencies come from where this test has them."""
@@ -73,17 +90,8 @@ def package() -> Iterator[None]:
     local.mkdir(parents=True, exist_ok=True)
     subprocess.run(["mount", "--bind", sysconfig.get_path("purelib"), str(local)], check=True)
     shutil.rmtree("/var/lib/netgroup", ignore_errors=True)
-    built = subprocess.run(
-        [str(_CHECKOUT / ".ci/deb")], env={**os.environ, "PYTHON": sys.executable}, check=True, capture_output=True
-    )
-    deb = re.search(rb"'(build/[^']+\.deb)'", built.stdout)
-    assert deb
-    path = _CHECKOUT / deb[1].decode()
-    subprocess.run(["dpkg", "--force-depends", "--install", str(path)], check=True, capture_output=True)
-    # The daemon must not write to /usr, so what it would compile it compiles anew each time.
-    subprocess.run(
-        ["/usr/bin/python3", "-m", "compileall", "-q", "/usr/lib/python3/dist-packages/netgroupd"], check=True
-    )
+    (package,) = (_CHECKOUT / "build").glob("*.deb")
+    subprocess.run(["dpkg", "--force-depends", "--install", str(package)], check=True, capture_output=True)
     yield
     subprocess.run(["umount", str(local)], check=True)
 
@@ -180,6 +188,78 @@ def test_change_from_outside_is_repaired(daemon: None) -> None:
     run("ip", "link", "del", "tbr-2")
     mtu = Path("/sys/class/net/tbr-1/mtu")
     eventually(lambda: mtu.read_text() == "9000\n" and bridges() == 2)
+
+
+def test_hardware_that_comes_later_is_configured_when_it_comes(daemon: None) -> None:
+    (_ETC / "20-card.yaml").write_text(
+        "links:\n  card0: {up: true, mtu: 1400}\n  card0.7: {addresses: [192.0.2.1/24]}\n"
+    )
+    assert run("systemctl", "reload", "netgroupd").returncode == 0
+    run("systemctl", "start", "--no-block", "netgroup-wait-online")
+    assert prop("Online") == "false"
+    run("ip", "link", "add", "card0", "type", "dummy")  # by somebody else
+    eventually(lambda: "192.0.2.1" in run("ip", "address", "show", "dev", "card0.7").stdout)
+    assert Path("/sys/class/net/card0/mtu").read_text() == "1400\n"
+    eventually(lambda: run("systemctl", "is-active", "netgroup-wait-online").stdout == "active\n")
+    run("ip", "link", "del", "card0")
+
+
+def test_storm_of_notifications_is_survived(daemon: None, tmp_path: Path) -> None:
+    pid = main_pid()
+    before = memory_kib(pid, "VmRSS")
+    storm = "".join(f"link set storm0 mtu {1400 + number % 2}\n" for number in range(_STORM))
+    run("ip", "link", "add", "storm0", "type", "dummy")
+    batch = tmp_path / "storm"
+    batch.write_text(storm)
+    source = subprocess.Popen(["ip", "-batch", str(batch)])
+    while source.poll() is None:
+        assert run("busctl", "call", *_MANAGER, "History").returncode == 0
+    assert source.returncode == 0
+    run("ip", "link", "del", "tbr-2")
+    eventually(lambda: bridges() == 2)
+    assert main_pid() == pid
+    assert memory_kib(pid, "VmHWM") - before < 32 * 1024
+    run("ip", "link", "del", "storm0")
+
+
+def test_clock_that_jumps_moves_no_deadline(daemon: None) -> None:
+    good(5)
+    assert run("busctl", "call", *_MANAGER, "Apply", "a{sv}", "1", "confirm", "u", "600").returncode == 0
+    eventually(lambda: prop("State") == "unconfirmed")
+    run("date", "--set", "+2 days")
+    try:
+        assert run("busctl", "call", *_MANAGER, "Status").returncode == 0
+        assert (prop("State"), bridges()) == ("unconfirmed", 5)
+    finally:
+        run("date", "--set", "-2 days")
+    assert run("busctl", "call", *_MANAGER, "Rollback", "a{sv}", "0").returncode == 0
+    eventually(lambda: prop("State") == "idle")
+    assert bridges() == 2
+
+
+def test_daemon_without_descriptors_refuses_and_says_why(daemon: None) -> None:
+    pid, since = main_pid(), now()
+    run("prlimit", f"--pid={pid}", "--nofile=3:65536")
+    good(3)
+    refused = run("busctl", "call", *_MANAGER, "Reload")
+    assert "Too many open files" in refused.stderr
+    assert "Too many open files" in journal(since)
+    assert bridges() == 2
+    run("prlimit", f"--pid={pid}", "--nofile=65536:65536")
+    assert run("busctl", "call", *_MANAGER, "Reload").returncode == 0
+    assert (bridges(), main_pid()) == (3, pid)
+
+
+def test_daemon_at_its_memory_limit_is_ended_and_comes_back(daemon: None) -> None:
+    pid, since = main_pid(), now()
+    limit = memory_kib(pid, "VmRSS") + 8 * 1024
+    run("systemctl", "set-property", "--runtime", "netgroupd", f"MemoryMax={limit}K")
+    good(60_000)
+    run("systemctl", "reload", "netgroupd")
+    run("systemctl", "set-property", "--runtime", "netgroupd", "MemoryMax=infinity")
+    eventually(lambda: prop("State") == "idle" and main_pid() != pid)
+    assert "killed by the OOM killer" in journal(since)
+    assert bridges() == 2
 
 
 def test_template_that_hangs_is_ended(daemon: None) -> None:
