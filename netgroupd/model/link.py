@@ -18,6 +18,7 @@ from netgroupd.model.value import (
     number,
     several,
     string,
+    word,
 )
 
 COMMON = table(
@@ -43,6 +44,7 @@ COMMON = table(
         Attr("multicast", FLAG, "Whether multicast is possible.", group=True),
         Attr("allmulticast", FLAG, "Receive all multicast.", group=True),
         Attr("arp", FLAG, "Whether it resolves addresses.", group=True),
+        Attr("linkmode", word(8, {"default": 0, "dormant": 1}), "Whether it waits for a program to let it run.", 17),
         Attr("carrier", FLAG, "Whether a dummy or similar link has a carrier.", 33, group=True),
         Attr("protodown", FLAG, "Held down by a protocol.", 39, group=True),
         Attr("group_inherit", flag(32), "Links stacked on it join its group (patched kernel).", 99),

@@ -3,7 +3,7 @@
 
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import Kind
-from netgroupd.model.value import FLAG, IP4, IP6, LINK, MAC, S32, U32, number, several, word
+from netgroupd.model.value import FLAG, IP4, IP6, LINK, MAC, S32, U16, U32, number, several, word
 
 _DOWN = Change.DOWN
 _MODE = {
@@ -67,6 +67,7 @@ _PORT = table(
     (
         Attr("queue_id", number(16), "The transmit queue that leads to it.", 5),
         Attr("prio", S32, "The higher, the sooner it is used.", 9),
+        Attr("actor_port_prio", U16, "Its priority in LACP.", 10),
     )
 )
 

@@ -10,6 +10,7 @@ from netgroupd.model.value import FLAG, IP, LINK, PORT, U16, U32, Type, Value, n
 _FIXED = Change.RECREATE
 _VNI = number(32, 0, (1 << 24) - 1)
 _DF = word(8, {"unset": 0, "set": 1, "inherit": 2})
+_LABEL_POLICY = word(32, {"fixed": 0, "inherit": 1})
 _ETHERTYPE = word(16, {"ipv4": 0x0800, "ipv6": 0x86DD, "mpls_uc": 0x8847, "mpls_mc": 0x8848}, order=">")
 _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
@@ -62,6 +63,7 @@ VXLAN = Kind(
             Attr("remcsum_nopartial", PRESENCE, "No partial remote checksums.", 24, _FIXED),
             Attr("external", FLAG, "The route, fdb entry or filter says where to (metadata mode).", 25, _FIXED),
             Attr("label", LABEL, "The IPv6 flow label.", 26),
+            Attr("label_policy", _LABEL_POLICY, "Whether the flow label is `label`, or that of what is inside.", 32),
             Attr("gpe", PRESENCE, "The generic protocol extension.", 27, _FIXED),
             Attr("ttl_inherit", _SET_ONLY, "Take the TTL from what is inside.", 28, _FIXED),
             Attr("df", _DF, "The don't fragment bit.", 29),
