@@ -264,6 +264,43 @@ MISTAKES = [
         id="tc_match",
     ),
     pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {dst_ip: 10.0.0.0/33}}}\n",
+        "2:44: dst_ip: expected a prefix length from 0 to 32",
+        id="tc_mask_too_long",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {dst_mac: '02:00:00:00:00:01/ff:ff'}}}\n",
+        "2:45: dst_mac: expected a MAC address, with a mask",
+        id="tc_mask_too_short",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {ip_tos: 0x10/0xffff}}}\n",
+        "2:44: ip_tos: expected a number of 8 bits",
+        id="tc_mask_too_wide",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {geneve_opts: '0102:80:00880022/ffff:ff:ffff'}}}\n",
+        "2:49: geneve_opts: expected class:type:data",
+        id="tc_mask_shorter_than_its_option",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, protocol: ip, flower: {src_port: 80}}}\n",
+        "2:60: src_port: expected ip_proto tcp or udp or sctp beside it",
+        id="tc_port_of_no_protocol",
+    ),
+    pytest.param(
+        "tc:\n  lo:\n    ingress:\n"
+        "      - {pref: 1, flower: {dst_ip: 10.0.0.1}, action: drop}\n"
+        "      - {pref: 1, flower: {dst_ip: 10.0.0.1/32}, action: pass}\n",
+        "5:9: filter lo ingress 1 dst_ip 10.0.0.1 was described differently; the other is at a.yaml:4",
+        id="two_rules_with_one_identity",
+    ),
+    pytest.param(
+        f"tc:\n  lo: {{ingress: {{pref: 1, matchall: {{}}, action: [{', '.join(['pass'] * 33)}]}}}}\n",
+        "2:49: actions: expected at most 32 actions, not 33",
+        id="action_chain_too_long",
+    ),
+    pytest.param(
         "tc:\n  lo: {ingress: {pref: 1, action: drop}}\n",
         "2:17: this filter does not say what it matches",
         id="filter_that_matches_nothing",

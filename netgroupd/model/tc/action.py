@@ -197,4 +197,14 @@ ACTION = Type(
         ]
     },
 )
-ACTIONS = several(ACTION)
+_SEVERAL = several(ACTION)
+_MOST = 32  # TCA_ACT_MAX_PRIO
+
+
+def _parse_several(raw: object) -> Value:
+    if isinstance(raw, list | tuple) and len(raw) > _MOST:
+        raise ValueError(f"expected at most {_MOST} actions, not {len(raw)}")
+    return _SEVERAL.parse(raw)
+
+
+ACTIONS = _SEVERAL._replace(parse=_parse_several)

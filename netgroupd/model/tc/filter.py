@@ -67,8 +67,29 @@ MATCHES: dict[str, Mapping[str, Type]] = {
         "perturb": U32,
     },
 }
+# The kernel reads these only beside such an ``ip_proto``, and takes the rule without them otherwise.
+_BESIDE = {
+    **dict.fromkeys(("src_port", "dst_port"), ("tcp", "udp", "sctp")),
+    **dict.fromkeys(("icmp_type", "icmp_code"), ("icmp", "icmpv6")),
+    "tcp_flags": ("tcp",),
+    "l2tpv3_sid": ("l2tp",),
+    "spi": ("esp", "ah"),
+}
+
+
+def _parse_flower(raw: object) -> Value:
+    match = _FLOWER.parse(raw)
+    assert isinstance(match, Mapping)
+    for name in match.keys() & _BESIDE.keys():
+        if match.get("ip_proto") not in _BESIDE[name]:
+            raise ValueError(f"{name}: expected ip_proto {' or '.join(_BESIDE[name])} beside it")
+    return match
+
+
+_FLOWER = record(MATCHES["flower"])
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
+RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
 
 CLASS = Class(
     "filter",
