@@ -7,8 +7,9 @@ and of the link it is written under.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.merge import Item
@@ -50,6 +51,25 @@ class Made(NamedTuple):
     entry: "Compiled"
 
 
+class _Watched(tuple[int, ...]):
+    """Values of ranges that remember which of them were looked at."""
+
+    seen: set[int]
+
+    def __new__(cls, values: Iterable[int], seen: set[int]) -> "_Watched":
+        """Share ``seen`` with those made from it."""
+        made = super().__new__(cls, values)
+        made.seen = seen
+        return made
+
+    def __getitem__(self, place: Any) -> Any:
+        self.seen.add(place)
+        return super().__getitem__(place)
+
+    def __add__(self, more: tuple[Any, ...]) -> "_Watched":
+        return _Watched((*self, *more), self.seen)
+
+
 class Compiled(NamedTuple):
     """One entry, ready to be evaluated under each instance of what it is written in."""
 
@@ -72,6 +92,14 @@ class Compiled(NamedTuple):
             return
         for keys, attrs in self._varied(values, env, link):
             yield Made(link, keys, attrs, self)
+
+    def depends_on(self, env: Env) -> bool:
+        """Whether an instance differs with the values of the ranges around it."""
+        first = _Watched((*env, *(one.spans[0][0] for one in self.ranges)), set())
+        for _, raw, _ in self.record.varying:
+            with suppress(ValueError):  # told when it is evaluated
+                raw.at(first)
+        return any(place < len(env) for place in first.seen)
 
     def _varied(self, values: Values, env: Env, link: str) -> Iterator[tuple[Fields, Attrs]]:
         varying = self.record.varying

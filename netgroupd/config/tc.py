@@ -9,7 +9,8 @@ the root.  A filter names its classifier: ``{pref: 10, flower: {dst_ip: …}, ac
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from netgroupd.config.entries import Compiled, Fields, Form, Sink, compile_entries
+from netgroupd.config.entries import Compiled, Form, Sink, compile_entries
+from netgroupd.config.expression import Env
 from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar
@@ -17,7 +18,7 @@ from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.ranges import Pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, Key
 from netgroupd.model.tc import chain, qdisc
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc.rates import settled
@@ -49,6 +50,9 @@ CHAIN = Form.of(chain.CLASS, leave="where", needs=("parent", "chain"))
 _QDISC_KEYS = tuple(row for row in qdisc.CLASS.key if row.name != "link")
 _CLASS_KEYS = tuple(row for row in qdisc.TCLASS.key if row.name != "link")
 _QDISC_KIND = qdisc.CLASS.attrs["kind"]._replace(type=word(8, {kind: place for place, kind in enumerate(qdisc.KINDS)}))
+
+
+_Rule = tuple[str, Key, Attrs]  # what it hangs on, the key but for where that is, and what it does
 
 
 class _Place(NamedTuple):
@@ -193,17 +197,23 @@ class _Expansion:
             if not kind or not self._parent_fits(section, entry):
                 continue
             whole = self._with_kind(entry, kind)
+            rules: list[_Rule] = []
+            varies = None
             for name, env in self._names():
-                for _, keys, attrs, _ in whole.each(self.values, env, name):
-                    self._filter(name, section, kind, keys, attrs, entry)
+                if varies is None:
+                    varies = whole.depends_on(env)
+                if varies or not rules:
+                    rules = list(self._rules(whole, kind, name, env))
+                for parent, rest, attrs in rules:
+                    hook = "" if classifier.block_number(name) else section if section in HOOKS else parent
+                    self.sink.add("filter", (name, hook, *rest), attrs, entry)
 
-    def _filter(self, name: str, section: str, kind: str, keys: Fields, attrs: Attrs, entry: Compiled) -> None:
-        match, pref, number = keys.get(kind), keys.get("pref"), keys.get("chain", 0)
-        if not isinstance(match, Mapping) or not isinstance(pref, int) or not isinstance(number, int):
-            return  # told already
-        parent = section if section in HOOKS else str(keys.get("parent", "root"))
-        where = "" if classifier.block_number(name) else parent
-        self.sink.add("filter", classifier.key(name, where, number, pref, match), attrs, entry)
+    def _rules(self, entry: Compiled, kind: str, name: str, env: Env) -> Iterator[_Rule]:
+        """The rules that an entry gives under one link."""
+        for _, keys, attrs, _ in entry.each(self.values, env, name):
+            match, pref, number = keys.get(kind), keys.get("pref"), keys.get("chain", 0)
+            if isinstance(match, Mapping) and isinstance(pref, int) and isinstance(number, int):  # or told already
+                yield str(keys.get("parent", "root")), classifier.key("", "", number, pref, match)[2:], attrs
 
     def _classifier(self, entry: Compiled) -> str:
         named = [kind for kind in classifier.RECORDS if kind in entry.entries]

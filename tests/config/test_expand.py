@@ -304,50 +304,6 @@ def test_ranges_of_several_lines_add_up_to_the_limit(monkeypatch: pytest.MonkeyP
     assert told(text) == ["a.yaml:3:3: with 'b5' there are over 10 links"]
 
 
-def test_hooks_have_their_filters_and_are_owned() -> None:
-    text = """
-links:
-  swp[1-2]: {}
-tc:
-  swp[1-2]:
-    ingress:
-    - {pref: 10, protocol: ip, flower: {dst_ip: "10.1.[0-1].[1-2]"}, action: drop}
-    - {pref: 20, matchall: {}, action: {mirred: {egress: redirect, dev: swp2}}}
-  block 7:
-    ingress: {pref: 1, matchall: {}, action: pass}
-"""
-    found = desired(text)
-    assert keys(found, "qdisc") == [("swp1", "clsact"), ("swp2", "clsact")]
-    assert attrs(found, "qdisc", "swp1", "clsact") == {"kind": "clsact", "hooks": ("ingress",)}
-    filters = [key for key in keys(found, "filter") if key[0] == "swp2"]
-    assert filters == [
-        *(("swp2", "ingress", 0, 10, (("dst_ip", f"10.1.{net}.{host}"),)) for net in (0, 1) for host in (1, 2)),
-        ("swp2", "ingress", 0, 20, ()),
-    ]
-    assert attrs(found, "filter", *filters[0]) == {
-        "kind": "flower",
-        "protocol": "ip",
-        "actions": ({"kind": "gact", "control": "drop"},),
-    }
-    assert ("block 7", "", 0, 1, ()) in keys(found, "filter")
-
-
-def test_qdiscs_and_their_classes() -> None:
-    text = """
-links:
-  swp1: {}
-tc:
-  swp1:
-    qdiscs: [{kind: htb, handle: "1:", default: 0x10}, {kind: fq_codel, parent: "1:10", limit: 100}]
-    classes: {classid: "1:[10-11]", rate: 1000000}
-    filters: {parent: "1:", pref: 1, protocol: ip, flower: {ip_proto: tcp}, classid: "1:10"}
-"""
-    found = desired(text)
-    assert keys(found, "qdisc") == [("swp1", "root"), ("swp1", "1:10")]
-    assert attrs(found, "tclass", "swp1", "1:11") == {"kind": "htb", "parent": "1:", "rate": 1000000}
-    assert keys(found, "filter")[0][:4] == ("swp1", "1:", 0, 1)
-
-
 MINIMAL = {
     "veth": "peer: y",
     "vlan": "link: lo, id: 5",

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The section of traffic control: what it gives, and what is wrong with it."""
+
+import pytest
+
+from netgroupd.config import Desired
+from netgroupd.model.state import Attrs, Key
+from tests.config.reading import desired, told
+
+
+def keys(found: Desired, cls: str) -> list[Key]:
+    """The keys of one class."""
+    return list(found.state.of(cls))
+
+
+def attrs(found: Desired, cls: str, *key: object) -> Attrs:
+    """The attributes of one object."""
+    return dict(found.state.of(cls)[key].attrs)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        pytest.param("10.0.0.[1-2]", {"10.0.0.1", "10.0.0.2"}, id="of_its_own_range"),
+        pytest.param("10.0.{p}.1", {"10.0.1.1", "10.0.2.1"}, id="by_name"),
+        pytest.param("10.0.{1}.[1-2]", {"10.0.1.1", "10.0.1.2", "10.0.2.1", "10.0.2.2"}, id="by_place"),
+    ],
+)
+def test_filter_is_made_for_each_link_that_it_refers_to(value: str, want: set[str]) -> None:
+    found = desired(
+        f"""
+links: {{'swp[p=1-2]': {{}}}}
+tc:
+  swp[p=1-2]: {{ingress: {{pref: 1, flower: {{dst_ip: "{value}"}}, action: drop}}}}
+"""
+    )
+    rules = keys(found, "filter")
+    assert {key[4] for key in rules} == {(("dst_ip", address),) for address in want}
+    assert len(rules) == (len(want) if "{" in value else 2 * len(want))
+
+
+def test_hooks_have_their_filters_and_are_owned() -> None:
+    text = """
+links:
+  swp[1-2]: {}
+tc:
+  swp[1-2]:
+    ingress:
+    - {pref: 10, protocol: ip, flower: {dst_ip: "10.1.[0-1].[1-2]"}, action: drop}
+    - {pref: 20, matchall: {}, action: {mirred: {egress: redirect, dev: swp2}}}
+  block 7:
+    ingress: {pref: 1, matchall: {}, action: pass}
+"""
+    found = desired(text)
+    assert keys(found, "qdisc") == [("swp1", "clsact"), ("swp2", "clsact")]
+    assert attrs(found, "qdisc", "swp1", "clsact") == {"kind": "clsact", "hooks": ("ingress",)}
+    filters = [key for key in keys(found, "filter") if key[0] == "swp2"]
+    assert filters == [
+        *(("swp2", "ingress", 0, 10, (("dst_ip", f"10.1.{net}.{host}"),)) for net in (0, 1) for host in (1, 2)),
+        ("swp2", "ingress", 0, 20, ()),
+    ]
+    assert attrs(found, "filter", *filters[0]) == {
+        "kind": "flower",
+        "protocol": "ip",
+        "actions": ({"kind": "gact", "control": "drop"},),
+    }
+    assert ("block 7", "", 0, 1, ()) in keys(found, "filter")
+
+
+def test_qdiscs_and_their_classes() -> None:
+    text = """
+links:
+  swp1: {}
+tc:
+  swp1:
+    qdiscs: [{kind: htb, handle: "1:", default: 0x10}, {kind: fq_codel, parent: "1:10", limit: 100}]
+    classes: {classid: "1:[10-11]", rate: 1000000}
+    filters: {parent: "1:", pref: 1, protocol: ip, flower: {ip_proto: tcp}, classid: "1:10"}
+"""
+    found = desired(text)
+    assert keys(found, "qdisc") == [("swp1", "root"), ("swp1", "1:10")]
+    assert attrs(found, "tclass", "swp1", "1:11") == {"kind": "htb", "parent": "1:", "rate": 1000000}
+    assert keys(found, "filter")[0][:4] == ("swp1", "1:", 0, 1)
+
+
+MISTAKES = [
+    pytest.param("tc:\n  lo: {ingres: []}\n", "2:8: unknown key 'ingres'; did you mean 'ingress'?", id="tc_key"),
+    pytest.param(
+        "tc:\n  swp9: {ingress: []}\n",
+        "2:3: there is no link 'swp9', for qdisc swp9 clsact",
+        id="tc_of_an_unknown_link",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {dst_ipp: 10.0.0.1}}}\n",
+        "2:36: unknown key 'dst_ipp'; did you mean 'dst_ip'?",
+        id="tc_match",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {dst_ip: 10.0.0.0/33}}}\n",
+        "2:44: dst_ip: expected a prefix length from 0 to 32",
+        id="tc_mask_too_long",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {dst_mac: '02:00:00:00:00:01/ff:ff'}}}\n",
+        "2:45: dst_mac: expected a MAC address, with a mask",
+        id="tc_mask_too_short",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {ip_tos: 0x10/0xffff}}}\n",
+        "2:44: ip_tos: expected a number of 8 bits",
+        id="tc_mask_too_wide",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {geneve_opts: '0102:80:00880022/ffff:ff:ffff'}}}\n",
+        "2:49: geneve_opts: expected class:type:data",
+        id="tc_mask_shorter_than_its_option",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, protocol: ip, flower: {src_port: 80}}}\n",
+        "2:60: src_port: expected ip_proto tcp or udp or sctp beside it",
+        id="tc_port_of_no_protocol",
+    ),
+    pytest.param(
+        "tc:\n  lo:\n    ingress:\n"
+        "      - {pref: 1, flower: {dst_ip: 10.0.0.1}, action: drop}\n"
+        "      - {pref: 1, flower: {dst_ip: 10.0.0.1/32}, action: pass}\n",
+        "5:9: filter lo ingress 1 dst_ip 10.0.0.1 was described differently; the other is at a.yaml:4",
+        id="two_rules_with_one_identity",
+    ),
+    pytest.param(
+        f"tc:\n  lo: {{ingress: {{pref: 1, matchall: {{}}, action: [{', '.join(['pass'] * 33)}]}}}}\n",
+        "2:49: actions: expected at most 32 actions, not 33",
+        id="action_chain_too_long",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, action: drop}}\n",
+        "2:17: this filter does not say what it matches",
+        id="filter_that_matches_nothing",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, matchall: {}, action: {mirred: {egress: redirect, dev: swp9}}}}\n",
+        "2:49: there is no link 'swp9', for filter lo ingress 1",
+        id="action_to_an_unknown_link",
+    ),
+    pytest.param(
+        "tc:\n  lo: {qdiscs: {kind: fq_codel, rate: 5}}\n",
+        "2:33: unknown key 'rate'",
+        id="option_of_another_qdisc",
+    ),
+    pytest.param(
+        "tc:\n  lo: {classes: {classid: '2:1', rate: 5}}\n",
+        "2:17: no qdisc here has such a class; describe its qdisc with this handle, or say which `kind` it is",
+        id="class_without_a_qdisc",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), MISTAKES)
+def test_mistake_is_told_with_its_place(text: str, want: str) -> None:
+    assert any(problem.startswith(f"a.yaml:{want}") for problem in told(text)), "\n".join([want, *told(text)])
