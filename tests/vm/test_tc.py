@@ -6,9 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.errors import KernelError
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Object, Origin, State
 from netgroupd.plan.diff import diff
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.link import Owned
@@ -69,14 +73,29 @@ def test_one_rule_between_others_is_one_message(kernel: Kernel) -> None:
     assert [(step.op, step.object.key) for step in steps] == [(Op.CREATE, rules[150].key)]
 
 
-def test_rule_of_another_hook_is_left_alone(kernel: Kernel) -> None:
+@pytest.mark.parametrize("theirs", ["matchall", "u32 match u32 0 0", "flower"])
+def test_rule_of_another_hook_is_left_alone(kernel: Kernel, theirs: str) -> None:
     subprocess.run(["tc", "qdisc", "add", "dev", "v0", "clsact"], check=True)
-    subprocess.run(["tc", "filter", "add", "dev", "v0", "egress", "matchall", "action", "drop"], check=True)
+    subprocess.run(["tc", *f"filter add dev v0 egress {theirs} action drop".split()], check=True)
     mine = CLSACT._replace(attrs={"kind": "clsact", "hooks": ("ingress",)})
     _reach(kernel, (mine, _address(1)), ())
     _reach(kernel, (), (mine, _address(1)))
     shown = subprocess.run(["tc", "filter", "show", "dev", "v0", "egress"], capture_output=True, text=True, check=True)
-    assert "matchall" in shown.stdout
+    assert theirs.split(maxsplit=1)[0] in shown.stdout
+
+
+def test_refused_rule_leaves_none_of_the_others(kernel: Kernel) -> None:
+    hopeless = _address(77)  # no link here has hardware for it
+    hopeless = hopeless._replace(attrs={**hopeless.attrs, "skip_sw": True}, origin=Origin("rules.yaml", 7))
+    goal = State((CLSACT, *(_address(number) for number in range(200) if number != 77), hopeless))
+    mine = Mine(hooks=hooks_of(goal), classes=ON_QDISCS)
+    before = look(kernel, goal, mine)
+    plan = plan_for(kernel, goal, before, mine)
+    with pytest.raises(KernelError) as caught:
+        converge(kernel, plan, goal, mine)
+    assert [refusal.origin for refusal in caught.value.refusals] == ["rules.yaml:7"]
+    put_back(kernel, Snapshot.of(plan, before), mine)
+    assert [str(obj) for obj in kernel.dump(Selection(classes=ON_QDISCS, everything=True))] == []
 
 
 def test_refused_rule_among_many_is_named(kernel: Kernel) -> None:

@@ -4,8 +4,10 @@
 Those that the kernel puts on a link by itself have no handle, and are left out.
 """
 
+import struct
 from collections.abc import Iterator
 
+from netgroupd.errors import KernelError
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, attributes, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
@@ -13,6 +15,7 @@ from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, single
 from netgroupd.kernel.tc.qdisc_options import CLASSES, QDISCS
 from netgroupd.kernel.tc.tcmsg import (
+    DUMP_FLAGS,
     EGRESS_BLOCK,
     HEADER,
     INGRESS_BLOCK,
@@ -33,6 +36,8 @@ from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT
 from netgroupd.plan.step import AnyStep, Op
+
+_TERSE = struct.pack("=II", 1, 1)  # TCA_DUMP_FLAGS_TERSE: whether there are rules, not what they say
 
 _BLOCKS = {"ingress_block": INGRESS_BLOCK, "egress_block": EGRESS_BLOCK}
 
@@ -64,8 +69,11 @@ def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
         return False
     place = Place.of(*_chosen(qdisc, hook), context.names)
     header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
-    asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header)
-    return bool(context.socket.dump(asked, lambda _kind, _payload: True, "dump of filters"))
+    asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, attr(DUMP_FLAGS, _TERSE))
+    try:
+        return bool(context.socket.dump(asked, lambda _kind, _payload: True, "dump of filters"))
+    except KernelError:
+        return True  # there are some, of a classifier that cannot be brief
 
 
 def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
