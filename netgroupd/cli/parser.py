@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import textwrap
+from collections.abc import Iterable
 from typing import NoReturn
 
 from netgroupd import __version__
@@ -85,8 +86,8 @@ def epilog(command: Command) -> str:
     return "\n".join(lines)
 
 
-def build() -> argparse.ArgumentParser:
-    """The parser for the whole command line."""
+def build(known: Iterable[Command] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser for the command line, with the commands ``known``."""
     summary = "\n".join(f"  {command.name:<11} {command.summary}" for command in COMMANDS)
     parser = Parser(
         prog=PROGRAM,
@@ -98,7 +99,7 @@ def build() -> argparse.ArgumentParser:
     for option in COMMON:
         _add(parser, option)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
-    for command in COMMANDS:
+    for command in known:
         sub = commands.add_parser(
             command.name,
             prog=f"{PROGRAM} {command.name}",
@@ -113,7 +114,9 @@ def build() -> argparse.ArgumentParser:
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Read a command line; ends the process with 64 where it is wrong."""
-    given = vars(build().parse_args(arguments))
+    # Making the parser of every command takes longer than reading the line.
+    named = [command for command in COMMANDS if command.name in arguments]
+    given = vars(build(named or COMMANDS).parse_args(arguments))
     command = by_name(given["command"])
     missing = {dest(option): _nothing(option) for option in (*command.options, *COMMON)}
     return argparse.Namespace(**(missing | given))

@@ -28,7 +28,7 @@ _EXPRESSION: Json = {
 }
 _FLAG: Json = {
     "description": "true or false.",
-    "anyOf": [{"type": "boolean"}, {"enum": ["true", "false", "yes", "no", "on", "off"]}],
+    "anyOf": [{"type": "boolean"}, {"enum": ["true", "false", "yes", "no", "on", "off", 0, 1]}],
 }
 _NAMES: Json = {
     "description": "Names of links, which may have ranges.",

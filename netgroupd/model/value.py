@@ -67,8 +67,8 @@ def number(bits: int, low: int = 0, high: int | None = None, *, order: str = "="
     return Type(expected, parse, schema, pack, unpack)
 
 
-_TRUE = frozenset({"true", "yes", "on"})
-_FALSE = frozenset({"false", "no", "off"})
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
 
 
 def flag(bits: int = 8, *, inverted: bool = False) -> Type:
@@ -80,9 +80,9 @@ def flag(bits: int = 8, *, inverted: bool = False) -> Type:
         if isinstance(raw, bool):
             return raw
         word = str(raw).lower()
-        if word in _TRUE or raw == 1:
+        if word in _TRUE:
             return True
-        if word in _FALSE or raw == 0:
+        if word in _FALSE:
             return False
         raise ValueError(f"expected {expected}")
 

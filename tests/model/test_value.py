@@ -20,6 +20,7 @@ READ = [
     pytest.param(value.FLAG, "Yes", True, id="yes_is_true"),
     pytest.param(value.FLAG, "off", False, id="off_is_false"),
     pytest.param(value.FLAG, 0, False, id="zero_is_false"),
+    pytest.param(value.FLAG, "1", True, id="one_as_text_is_true"),
     pytest.param(KINDS, True, "on", id="yaml_true_is_the_word_on"),
     pytest.param(KINDS, "AUTO", "auto", id="words_in_any_case"),
     pytest.param(KINDS, 2, "auto", id="number_with_a_name"),

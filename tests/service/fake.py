@@ -4,11 +4,11 @@
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Self
 
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.report import Generation, Pending, Result, Status
+from netgroupd.engine.report import Generation, Line, Pending, Result, Status
 from netgroupd.errors import NetgroupError, Problem, UsageError
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.model.state import Group, Object, State
@@ -74,6 +74,9 @@ class FakeEngine(Engine):
 
     def render(self) -> str:
         return self.text
+
+    def render_lines(self) -> Iterator[Line]:
+        yield Line("a.mako", 3, self.text.rstrip())
 
     def capture(self) -> str:
         return self.text

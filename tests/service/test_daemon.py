@@ -164,6 +164,10 @@ def test_result_over_a_megabyte_comes_as_a_file_only(remote: Remote, bus: Privat
         )
 
 
+def test_rendered_lines_come_with_where_they_are_from(remote: Remote) -> None:
+    assert remote.render_lines() == {"lines": [{"file": "a.mako", "line": 3, "text": "links: {}"}]}
+
+
 def test_unconfirmed_change_is_undone_at_its_deadline(remote: Remote, engine: FakeEngine) -> None:
     assert remote.apply({"confirm": 1})["pending"] == {"generation": 2, "seconds_left": 1.0}
     assert remote.properties()["State"] == "unconfirmed"
