@@ -8,6 +8,7 @@ program adds to what is there.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from netgroupd.engine.capture_tc import tc_rows
 from netgroupd.engine.yaml_text import is_sayable, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Usual, differing_from
 from netgroupd.model.kinds import KINDS
@@ -39,6 +40,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("links", _blocks(_rows_of_links(actual, usual, group_names))),
         ("nexthops", _blocks(_rows(actual, "nexthop", _nexthop))),
         *((name, _entries(_rows(actual, cls, make))) for name, cls, make in _LISTS),
+        ("tc", _blocks(tc_rows(actual))),
     ]
     return "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
 
@@ -92,11 +94,13 @@ def _kinds_with_counted_macs(actual: State) -> set[str]:
         lower = actual.link(str(link.attrs.get("link")))
         if kind_of(link) and not (lower and lower.attrs.get("mac") == link.attrs.get("mac")):
             rows[kind_of(link)].append((link.name, str(link.attrs.get("mac"))))
-    return {
-        kind
-        for kind, found in rows.items()
-        if len(found) > 2 and len(fold(found)) == len(fold(row[:1] for row in found))
-    }
+    return {kind for kind, found in rows.items() if _counts(found)}
+
+
+def _counts(rows: list[Row]) -> bool:
+    """Whether the MACs fold as the names do, and not because any two of them are one distance apart."""
+    patterns = fold(rows)
+    return len(rows) > 2 * len(patterns) and len(patterns) == len(fold(row[:1] for row in rows))
 
 
 _READY = frozenset({"addresses", "vlans"})

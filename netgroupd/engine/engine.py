@@ -323,8 +323,7 @@ class Engine(Files):
     def capture(self) -> str:
         """A configuration for what the namespace has now, with ranges folded."""
         with self._kernel() as kernel:
-            classes = CLASSES.keys() - {"qdisc", "tclass", "chain", "filter"}
-            actual = kernel.dump(Selection(classes=frozenset(classes), everything=True))
+            actual = kernel.dump(Selection(classes=frozenset(CLASSES), everything=True))
             usual = kernel.usual(actual.of("link"))
         content = self._generations.content(self._generations.current)
         return captured(actual, usual, {number: name for name, number in content.groups.items()})

@@ -30,7 +30,24 @@ neighbours:
 fdb:
   - {dev: vx1, mac: "02:00:00:00:03:01", where: self, dst: 192.0.2.9}
 """
-CASES = {"many": MANY, **UNIVERSE}
+TC = """
+links:
+  ve[1-2]: {kind: veth, peer: "pe{1}", up: true}
+tc:
+  ve[1-2]:
+    ingress:
+      - {pref: 10, protocol: ip, flower: {dst_ip: "10.1.[0-3].[1-20]"}, action: drop}
+      - pref: 20
+        protocol: ip
+        flower: {ip_proto: tcp, dst_port: 80-90}
+        action: [{mirred: {egress: mirror, dev: lo}}, pass]
+      - {pref: "[30-35]", matchall: {}, action: pass}
+    qdiscs: [{kind: htb, handle: "1:", default: 10}, {kind: fq_codel, parent: "1:10", handle: "10:"}]
+    classes: [{classid: "1:[10-12]", rate: 1mbit}]
+    filters: [{parent: "1:", pref: 1, protocol: ip, u32: {match: {ip dport: "53"}}, classid: "1:10"}]
+  pe1: {egress: [{pref: 1, chain: 5, matchall: {}, action: drop}]}
+"""
+CASES = {"many": MANY, "tc": TC, **UNIVERSE}
 
 
 @pytest.fixture

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Qdiscs, classes, chains and filters that a host has -> the section ``tc``, by link or block.
+
+What the kernel puts on a link by itself has no handle and does not come.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.engine.yaml_text import quoted
+from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.fold import Row, fold_names
+from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS
+
+_SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
+_BLOCKS = ("ingress_block", "egress_block")
+_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", *_BLOCKS})
+
+
+class _Entry(NamedTuple):
+    """One entry of a list: what may be a range, and the rest."""
+
+    key: Attrs
+    rest: Attrs
+
+
+def tc_rows(actual: State) -> Iterator[Row]:
+    """For each link or block its name, and the text of each part."""
+    parts: dict[str, dict[str, list[_Entry]]] = defaultdict(lambda: defaultdict(list))
+    blocks: dict[str, list[str]] = defaultdict(list)
+    for qdisc in actual.of("qdisc").values():
+        if qdisc.attrs["kind"] == CLSACT:
+            parts[qdisc.name]["ingress"] += []
+            blocks[qdisc.name] += [f"{name}: {quoted(qdisc.attrs[name])}" for name in _BLOCKS if name in qdisc.attrs]
+        else:
+            parts[qdisc.name]["qdiscs"].append(_qdisc(qdisc))
+    for one in actual.of("tclass").values():
+        rest = {**_said(one.attrs), "kind": one.attrs["kind"]}
+        parts[one.name]["classes"].append(_Entry({"classid": one.key[1]}, rest))
+    for chain in actual.of("chain").values():
+        parent = {"parent": chain.key[1]} if chain.key[1] else {}
+        parts[chain.name]["chains"].append(_Entry({"chain": chain.key[2]}, {**parent, **_said(chain.attrs)}))
+    for rule in actual.of("filter").values():
+        hook = str(rule.key[1])
+        place = hook if hook in CLSACT_HOOKS and "ingress" in parts[rule.name] else "filters"
+        parts[rule.name][place].append(_filter(rule, hook if place == "filters" else ""))
+    for name, lists in parts.items():
+        texts = (f"{part}: [{', '.join(_folded(lists[part]))}]" for part in _SECTIONS if part in lists)
+        yield (name, *blocks[name], *texts)
+
+
+def _folded(entries: Iterable[_Entry]) -> Iterator[str]:
+    """The entries as texts; those that differ by their keys alone are one with ranges."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for key, rest in entries:
+        text = quoted(rest)[1:-1]
+        # A range in a list would make the list longer, not more entries.
+        foldable = not any(isinstance(inner, tuple) for value in key.values() for inner in _inside(value))
+        if foldable:
+            alike[text].append(quoted(key)[1:-1])
+        else:
+            alike[", ".join(filter(None, (quoted(key)[1:-1], text)))].append("")
+    for text, keys in alike.items():
+        for key_text in fold_names(filter(None, keys)) or ("",):
+            yield "{" + ", ".join(filter(None, (key_text, text))) + "}"
+
+
+def _inside(value: Value) -> Iterable[Value]:
+    return value.values() if isinstance(value, Mapping) else (value,)
+
+
+def _said(attrs: Attrs) -> dict[str, Value]:
+    return {name: value for name, value in attrs.items() if name not in _NOT_WRITTEN and value is not None}
+
+
+def _qdisc(qdisc: Object) -> _Entry:
+    attrs = qdisc.attrs
+    handle = {} if qdisc.key[1] == CLSACT else {"handle": attrs["handle"]}
+    return _Entry({"parent": qdisc.key[1]}, {"kind": attrs["kind"], **handle, **_said(attrs)})
+
+
+def _filter(rule: Object, parent: str) -> _Entry:
+    _, _, chain, pref, match = rule.key
+    assert isinstance(match, tuple)
+    matched: dict[str, Value] = {str(pair[0]): pair[1] for pair in match if isinstance(pair, tuple)}
+    rest: dict[str, Value] = {"parent": parent} if parent else {}
+    rest |= {"chain": chain} if chain else {}
+    rest |= {name: value for name, value in _said(rule.attrs).items() if value is not False}
+    if actions := rule.attrs.get("actions"):
+        assert isinstance(actions, tuple)
+        rest["action"] = tuple(_action(action) for action in actions if isinstance(action, Mapping))
+    return _Entry({"pref": pref, str(rule.attrs["kind"]): matched}, rest)
+
+
+def _action(action: Mapping[str, Value]) -> Value:
+    fields = {name: value for name, value in action.items() if name != "kind" and value is not None}
+    return {str(action["kind"]): fields}
