@@ -19,6 +19,7 @@ from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.hooks import Hook, hooks_of
@@ -82,8 +83,15 @@ def foreign_names(kernel: Connection, links: State, mine: Mine) -> frozenset[str
     """The names of links that are there and are not made by netgroupd."""
     if kernel.features.dump_group:
         kernel.read_names()
-    made = {link.name for link in links.of("link").values() if kind_of(link) and mine.owned.has(link)}
-    return frozenset(name for name, _ in kernel.names if name not in made)
+    ours: dict[Value, bool] = {}  # by group, of which there are few
+    made = set()
+    for (name, *_), link in links.of("link").items():
+        group = link.attrs.get("group")
+        if (owned := ours.get(group)) is None:
+            owned = ours[group] = mine.owned.has(link)
+        if owned and link.attrs.get("kind"):
+            made.add(name)
+    return frozenset(dict(kernel.names).keys() - made)
 
 
 def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = None) -> State:

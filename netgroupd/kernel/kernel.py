@@ -3,6 +3,7 @@
 
 import errno
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Self
 
 from netgroupd.errors import Refusal
@@ -22,6 +23,7 @@ from netgroupd.plan.step import AnyStep, GroupStep
 
 # The kernel works off a compound message on all CPUs by itself.
 _LANES = 8
+_KEY = attrgetter("key")
 _FEW = 64  # fewer messages are not worth a thread
 
 
@@ -68,8 +70,8 @@ class Kernel:
         state = State()
         for cls in CLASSES:
             if cls in selection.classes:
-                objects = state.classes.setdefault(cls, {})
-                objects.update((obj.key, obj) for obj in codec(cls).dump(self._context, selection))
+                found = list(codec(cls).dump(self._context, selection))
+                state.classes[cls] = dict(zip(map(_KEY, found), found, strict=True))
         return state
 
     def read_names(self) -> None:

@@ -288,23 +288,34 @@ class Socket:
         self.send(packet)
         found: list[T] = []
         seen = 0
+        unpack = HEADER.unpack_from
         while True:
             received = self.receive()
             worthless = bool(mark) and mark not in received.tobytes()
-            for kind, flags, got, payload in split(received):
+            # As `split` does it, without its tuples: this loop sees every link there is.
+            start, end = 0, len(received)
+            while start + HEADER_LEN <= end:
+                size, kind, flags, got, _ = unpack(received, start)
+                first, last = start + HEADER_LEN, start + size
+                if size < HEADER_LEN or last > end:
+                    break
+                start = (last + 3) & ~3
                 if got != sequence:
                     continue  # the rest of a dump given up after an overrun
                 seen |= flags
                 if kind in _ENDS:
-                    answer = read_error(payload, flags)
-                    if answer.errno == errno.EINTR:  # what routes say in place of the flag
-                        return found, False
-                    if answer.errno:
-                        raise KernelError([answer.refusal(what)])
-                    self.filtered = bool(seen & NLM_F_DUMP_FILTERED)
-                    return found, not seen & NLM_F_DUMP_INTR
-                if not worthless and (item := decode(kind, payload)) is not None:
+                    return self._ended(read_error(received[first:last], flags), found, seen, what)
+                if not worthless and (item := decode(kind, received[first:last])) is not None:
                     found.append(item)
+
+    def _ended(self, answer: Answer, found: list[T], seen: int, what: str) -> tuple[list[T], bool]:
+        """What a dump brought that has come to its end."""
+        if answer.errno == errno.EINTR:  # what routes say in place of the flag
+            return found, False
+        if answer.errno:
+            raise KernelError([answer.refusal(what)])
+        self.filtered = bool(seen & NLM_F_DUMP_FILTERED)
+        return found, not seen & NLM_F_DUMP_INTR
 
     def attach(self, program: Sequence[tuple[int, int, int, int]]) -> None:
         """Receive only what a classic BPF program accepts, which OSError says is wrong."""

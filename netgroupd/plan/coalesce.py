@@ -48,6 +48,8 @@ def coalesce(
     stages: list[Stage], desired: State, actual: State, abilities: Abilities, indices: Mapping[str, int]
 ) -> tuple[AnyStep, ...]:
     """Replace the steps of single links by steps of groups where that gives the same."""
+    if not stages:
+        return ()
     members = Members(desired, actual, stages, indices)
     families = families_of(desired.groups.values()) if abilities.group_mask else ()
     steps: list[AnyStep] = []

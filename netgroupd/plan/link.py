@@ -70,15 +70,16 @@ class _Comparison:
                 self._create(want)
             elif attrs := self._differing(want, have):
                 self._change(want, have, attrs)
-        for key, have in self.have.items():
-            if key not in self.want and self.owned.has(have):
-                self._drop(have)
+        if unwanted := self.have.keys() - self.want.keys():
+            for key, have in self.have.items():
+                if key in unwanted and self.owned.has(have):
+                    self._drop(have)
         self._take_along()
         self._reattach()
         self._release()
         for name, attrs in self.changed.items():
             self._note_fate(name, attrs)
-        for upper, lower in carried_down(list(self.fate.cycled), self.have):
+        for upper, lower in carried_down(list(self.fate.cycled), self.have) if self.fate.cycled else ():
             self.fate.cycled.setdefault(upper, self.fate.cycled[lower])
         return LinkChanges(self._steps(), self.fate, frozenset(self.down), self.problems, self.warnings)
 
