@@ -21,7 +21,7 @@ _NAME = "org.netgroup1"
 _FOREVER = 0x7FFFFFFF
 _QUICK_MS = 30_000
 _PROPERTIES = "org.freedesktop.DBus.Properties"
-_TYPES = {"confirm": "u", "generation": "u", "allow": "as", "session": "s", "format": "s"}
+_TYPES = {"confirm": "u", "generation": "u", "allow": "as", "session": "s", "format": "s", "origins": "b"}
 
 
 class RemoteError(NetgroupError):
