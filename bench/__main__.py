@@ -29,6 +29,7 @@ from netgroupd.lab.qemu import Guest
 RESULTS = Path(__file__).parent / "results"
 _OUT = "/tmp/bench-out"
 _QUICK_LIMIT_S = 240.0
+_QUICK_MEMORY_MIB = 3072
 _GOING_S = 60.0
 
 
@@ -60,6 +61,13 @@ BENCHES = (
 )
 
 
+class Ask(NamedTuple):
+    """How to run the benches: at small sizes, and with a clock that counts instructions."""
+
+    quick: bool = False
+    counted: bool = False
+
+
 def on_host(bench: Bench, quick: bool, directory: Path) -> None:
     """Run a bench that needs no kernel of ours."""
     argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", str(directory)]
@@ -67,12 +75,13 @@ def on_host(bench: Bench, quick: bool, directory: Path) -> None:
     subprocess.run(argv + ["--quick"] * quick, cwd=CHECKOUT, check=True, timeout=limit_s)
 
 
-def in_guest(bench: Bench, kernel: str, quick: bool, directory: Path) -> None:
+def in_guest(bench: Bench, kernel: str, ask: Ask, directory: Path) -> None:
     """Run a bench in a fresh guest and bring its figures back."""
-    guest = Guest(kernel=find_image(kernel), python_path=CHECKOUT, memory_mib=bench.memory_mib)
-    limit_s = _QUICK_LIMIT_S if quick else bench.limit_s
-    argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *["--quick"] * quick]
-    with Machine(guest, kvm=kvm_works(guest), lifetime_s=limit_s + 2 * _GOING_S) as machine:
+    memory_mib = min(bench.memory_mib, _QUICK_MEMORY_MIB) if ask.quick else bench.memory_mib
+    guest = Guest(find_image(kernel), CHECKOUT, memory_mib=memory_mib, counted=ask.counted)
+    limit_s = _QUICK_LIMIT_S if ask.quick else bench.limit_s
+    argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *["--quick"] * ask.quick]
+    with Machine(guest, kvm=not ask.counted and kvm_works(guest), lifetime_s=limit_s + 2 * _GOING_S) as machine:
         try:
             result = machine.run(argv, timeout_s=limit_s, cwd=CHECKOUT)
         finally:
@@ -89,10 +98,10 @@ def bring(machine: Machine, directory: Path) -> None:
             (directory / name).write_bytes(machine.get(f"{_OUT}/{name}"))
 
 
-def run_one(bench: Bench, quick: bool, results: Path) -> Iterator[str]:
+def run_one(bench: Bench, ask: Ask, results: Path) -> Iterator[str]:
     """Run one bench on each of its kernels; yield what went wrong."""
     yield from fetch(bench.programs)
-    for kernel in (bench.kernels[-1:] if quick else bench.kernels) or ("host",):
+    for kernel in (bench.kernels[-1:] if ask.quick else bench.kernels) or ("host",):
         print(f"bench: {bench.name} on {kernel}", flush=True)
         directory = results / kernel
         directory.mkdir(parents=True, exist_ok=True)
@@ -101,9 +110,9 @@ def run_one(bench: Bench, quick: bool, results: Path) -> Iterator[str]:
         start = time.monotonic()
         try:
             if bench.kernels:
-                in_guest(bench, kernel, quick, directory)
+                in_guest(bench, kernel, ask, directory)
             else:
-                on_host(bench, quick, directory)
+                on_host(bench, ask.quick, directory)
         except (LabError, subprocess.SubprocessError) as error:
             failure.write_text(f"{error}\n")
             yield f"{bench.name} on {kernel}: {error}"
@@ -140,12 +149,17 @@ def main() -> int:
     """Run what was asked for; say at the end what failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: minutes instead of hours")
+    parser.add_argument("--counted", action="store_true", help="a clock that counts instructions, for a busy machine")
     names = [bench.name for bench in BENCHES]
     parser.add_argument("names", nargs="*", choices=[[], *names], metavar="NAME", help=", ".join(names))
     options = parser.parse_args()
-    results = RESULTS / f"{time.strftime('%Y-%m-%d')}-{recipe('stock').version.partition('-')[0]}"
+    results = (
+        RESULTS
+        / f"{time.strftime('%Y-%m-%d')}-{recipe('stock').version.partition('-')[0]}{'-counted' * options.counted}"
+    )
+    ask = Ask(options.quick, options.counted)
     chosen = [bench for bench in BENCHES if not options.names or bench.name in options.names]
-    failed = [failure for bench in chosen for failure in run_one(bench, options.quick, results)]
+    failed = [failure for bench in chosen for failure in run_one(bench, ask, results)]
     results.mkdir(parents=True, exist_ok=True)
     (results / "README.md").write_text(page(results))
     print(f"bench: the tables and plots are in {results}")

@@ -87,6 +87,11 @@ def why_missing(name: str) -> str:
     return f"not fetched: {program.reason.read_text()}" if program.reason.exists() else "not fetched"
 
 
+def compile_modules(place: Path) -> None:
+    """Compile what is Python there, as a package manager does: else every start of it pays for that."""
+    subprocess.run((sys.executable, "-m", "compileall", "-q", place), stdout=subprocess.DEVNULL, check=False)
+
+
 def unpack(name: str) -> Path:
     """Unpack a program, in a guest, and return where its files are.
 
@@ -98,9 +103,13 @@ def unpack(name: str) -> Path:
     directory = BY_NAME[name].directory
     archives = sorted(directory.glob("*.deb")) + sorted(directory.glob("*.whl"))
     place = Path("/opt/peers", name) if archives else directory
+    if place.exists():
+        return place
+    place.mkdir(parents=True)
     for archive in archives:
         if archive.suffix == ".deb":
             subprocess.run(("dpkg-deb", "-x", archive, place), check=True)
         else:
             shutil.unpack_archive(archive, place, "zip")
+    compile_modules(place)
     return place

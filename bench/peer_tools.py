@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import peer_files
-from bench.fetched import unpack, why_missing
+from bench.fetched import compile_modules, unpack, why_missing
 from bench.peer_files import Size
+from netgroupd.lab.kernel import CHECKOUT
 
 PLACE = Path("/run/peer")
 _NETWORKD = "/lib/systemd/systemd-networkd"
@@ -70,8 +71,9 @@ def nowhere() -> str:
 
 
 def netgroupd_ready() -> None:
-    """No earlier generation."""
+    """Compiled, as installed packages are, and with no earlier generation."""
     own_namespaces()
+    compile_modules(CHECKOUT / "netgroupd")
     shutil.rmtree("/var/lib/netgroup", ignore_errors=True)
 
 
@@ -82,7 +84,7 @@ def netgroupd_job(phase: Phase, size: Size) -> Job:
 
 
 def ip_job(phase: Phase, size: Size) -> Job:
-    """It does what it is told, message by message."""
+    """It does what it is told, a message and its answer at a time."""
     file = PLACE / "batch"
     match phase:
         case Phase.CREATE:

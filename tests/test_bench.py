@@ -84,7 +84,7 @@ def test_a_bench_that_fails_is_on_the_page_and_stops_no_other(monkeypatch: pytes
         raise LabError("the guest ended after 3.0 s")
 
     monkeypatch.setattr(runner, "in_guest", refuse)
-    told = list(runner.run_one(runner.Bench("groups", ("stock", "patched")), quick=False, results=tmp_path))
+    told = list(runner.run_one(runner.Bench("groups", ("stock", "patched")), runner.Ask(), tmp_path))
     assert len(told) == 2
     assert "**groups did not finish on patched**: the guest ended after 3.0 s" in runner.page(tmp_path)
 
