@@ -74,8 +74,10 @@ def remove() -> None:
 
 def encoded(vlans: int) -> list[bytes]:
     """The messages of the stack, packed and ready to send."""
-    context = Context(Socket(), Names(), Features(), None, Generic(None, Counters()))
-    messages = [part for step in stack(vlans) for part in links_write.encode(step, context) if isinstance(part, bytes)]
+    with Socket() as socket:
+        context = Context(socket, Names(), Features(), None, Generic(None, Counters()))
+        steps = stack(vlans)
+        messages = [part for step in steps for part in links_write.encode(step, context) if isinstance(part, bytes)]
     return [b"".join(messages[start : start + _PACKED]) for start in range(0, len(messages), _PACKED)]
 
 

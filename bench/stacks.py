@@ -3,13 +3,16 @@
 
 Full size on the patched kernel with lightweight devices; on a stock kernel the
 VLANs are cut down to what memory holds, and the table says so.  Run it in the lab:
-``python -m netgroupd.lab run --memory 18G --timeout 14400 -- python -m bench.stacks``.
+``python -m netgroupd.lab run --memory 18G --timeout 14400 -- python -m bench.stacks``,
+with ``--only NAME`` for one of them.
 """
 
+import argparse
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -93,22 +96,26 @@ def stages(directory: Path, text: str, light: bool) -> Iterator[tuple[str, Cell]
     yield "per link", count(memory * _MIB / links, "KiB")
 
 
-def measure(quick: bool) -> Iterator[Table]:
-    """One column for each stack."""
+def measure(quick: bool, names: Sequence[str] = NAMES) -> Iterator[Table]:
+    """One column for each stack; the table again after each, should the next be too large."""
     with Kernel() as kernel:
         light = kernel.features.light
     vlans = _QUICK_VLANS if quick else 4094 if light else _STOCK_VLANS
     columns: list[str] = []
     rows: dict[str, tuple[Cell, ...]] = {}
-    for name in NAMES:
+    for name in names:
         columns.append(name)
         with TemporaryDirectory() as directory:
             for stage, cell in stages(Path(directory), cut((STACKS / f"{name}.yaml").read_text(), vlans), light):
                 rows[stage] = (*rows.get(stage, ()), cell)
         sizes = "whole" if vlans == 4094 else f"with {vlans} of 4,094 VLANs"
         kind = "lightweight devices" if light else "a stock kernel's devices"
-        yield Table("stacks", f"Slides, stacks, {sizes}, {kind}", tuple(columns), rows, "nobody has shown it")
+        file = "stacks" if len(names) > 1 else f"stacks-{name}"
+        yield Table(file, f"Slides, stacks, {sizes}, {kind}", tuple(columns), rows, "nobody has shown it")
 
 
 if __name__ == "__main__":
-    run(measure)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--only", choices=NAMES)
+    known, rest = parser.parse_known_args()
+    run(partial(measure, names=(known.only,)) if known.only else measure, rest)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each bench at its very smallest, so that none is found broken on the day when its figures are wanted."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench import apply, groups, l3mdev, links, memory, peers, tc
+from bench.apply import Desk
+from bench.peer_files import Size
+from bench.peer_tools import PHASES, TOOLS, Phase
+from netgroupd.kernel.features import features
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.request import Selection
+
+pytestmark = pytest.mark.vm("patched")
+
+
+def test_groups_change_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_RUNS", 1)
+    with Kernel() as kernel:
+        kernel.dump(Selection(links=frozenset({"lo"})))
+        groups.make_links(kernel, 0, 2)
+        assert all(cell.runs for cell in dict(groups.ways(kernel, 2)).values())
+
+
+def test_memory_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_SETTLE_S", 0)
+    with Kernel() as kernel:
+        assert memory.cost(kernel, "dummy", memory.WEIGHTS["L2 only"], 2).seconds > 0
+
+
+def test_links_are_made_and_read_in_every_way() -> None:
+    made = dict(links.creation(1, 1))
+    assert made["links"].median == 2 * links.PORTS + 1
+    assert dict(links.reading(7, 1))["netgroupd"].runs
+
+
+def test_deeds_of_groups_and_order(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for deed in (apply.mtu, apply.vrf, l3mdev.enslaving):
+        assert all(cell.runs or not cell.note for cell in deed(desk, 2)), deed
+
+
+def test_filters_in_every_way() -> None:
+    subprocess.run(["ip", "link", "add", "dum0", "type", "dummy"], check=True)
+    with Kernel() as kernel, Kernel(assume=features()._replace(tc_batch=False)) as plain:
+        assert "netgroupd, compound messages" in tc._rows(kernel, plain, 4, 1)
+
+
+def test_a_peer_takes_a_stack_up_and_down() -> None:
+    tool = next(tool for tool in TOOLS if "ip -batch" in tool.name)
+    found = peers.results(tool, Size(1, 2), 60.0, traced=True)
+    assert [one.get("costs", [0])[0] for one in found] == [3, 0, 3, 6]
+    assert found[PHASES.index(Phase.NOTHING)]["note"] == "cannot tell"
