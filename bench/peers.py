@@ -48,10 +48,19 @@ def left_over() -> int:
     )
 
 
-def configured() -> int:
-    """Links that networkd has finished."""
-    files = Path("/run/systemd/netif/links").glob("*")
-    return sum("ADMIN_STATE=configured" in file.read_text() for file in files)
+def configured(size: Size) -> bool:
+    """Whether networkd has finished every link; the last ones are looked at first, since they are the last to be."""
+    files = [file for file in Path("/run/systemd/netif/links").glob("*") if file.name != "1"]
+    files.sort(key=lambda file: int(file.name) if file.name.isdecimal() else 0, reverse=True)
+    return len(files) >= size.links + size.ports and all("ADMIN_STATE=configured" in told(file) for file in files)
+
+
+def told(file: Path) -> str:
+    """What networkd says of a link; nothing where it is just writing that anew."""
+    try:
+        return file.read_text()
+    except FileNotFoundError:
+        return ""
 
 
 def check(phase: Phase, size: Size) -> None:
@@ -71,10 +80,10 @@ def watch(daemon: subprocess.Popen[bytes], phase: Phase, size: Size, limit_s: fl
     """Wait until a daemon has finished, and end it."""
     deadline = time.monotonic() + limit_s
     try:
-        while configured() < size.links + size.ports or ports_in_bridges() < size.vlans * size.ports:
+        while ports_in_bridges() < size.vlans * size.ports or not configured(size):
             if time.monotonic() > deadline or daemon.poll() is not None:
                 check(phase, size)
-                raise UnfinishedError(f"{configured():,} of {size.links + size.ports:,} links configured")
+                raise UnfinishedError(f"not every link configured after {limit_s:,.0f} s")
             time.sleep(_POLL_S)
     finally:
         daemon.terminate()
