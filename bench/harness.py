@@ -9,6 +9,7 @@ prints Markdown, and with ``--out DIR`` writes ``DIR/<name>.json`` beside it.
 
 import argparse
 import json
+import math
 import os
 import platform
 import resource
@@ -37,7 +38,7 @@ class Cell(NamedTuple):
     def __str__(self) -> str:
         if self.median is None:
             return self.note or "–"
-        spread = f" ±{(max(self.runs) - min(self.runs)) / 2:.2g}" if len(self.runs) > 1 else ""
+        spread = f" ±{significant((max(self.runs) - min(self.runs)) / 2, 2)}" if len(self.runs) > 1 else ""
         return f"{significant(self.median)}{spread} {self.unit}{' ' + self.note if self.note else ''}".rstrip()
 
 
@@ -51,9 +52,13 @@ class Table(NamedTuple):
     goal: str = ""
 
 
-def significant(value: float) -> str:
-    """Three significant digits, without an exponent."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+def significant(value: float, digits: int = 3) -> str:
+    """So many significant digits, without an exponent."""
+    if not value:
+        return "0"
+    places = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
 
 
 def seconds(action: Callable[[], object], *, runs: int, prepare: Callable[[], object] | None = None) -> Cell:

@@ -10,7 +10,7 @@ import pytest
 
 from bench import __main__ as runner
 from bench import stacks
-from bench.harness import Cell, Table, as_json, markdown
+from bench.harness import Cell, Table, as_json, markdown, significant
 from bench.peer_files import Size, ip_lines, ip_removal, netgroupd
 from bench.plot import svg
 from bench.traced import Costs, tally
@@ -19,7 +19,7 @@ from netgroupd.config.facts import Facts
 from netgroupd.errors import LabError
 from netgroupd.lab.kernel import FLAVOURS
 
-SCRIPTS = {path.stem for path in Path(runner.__file__).parent.glob("*.py") if "    run(measure" in path.read_text()}
+SCRIPTS = {path.stem for path in Path(runner.__file__).parent.glob("*.py") if "def measure(" in path.read_text()}
 
 SIZES = Table(
     "t",
@@ -43,6 +43,13 @@ def test_a_script_can_start(name: str) -> None:
 def test_a_table_shows_medians_spread_and_what_is_missing() -> None:
     assert "| slow | 2 ±1 s | 9 s |" in markdown(SIZES)
     assert "| x | – | – |" in markdown(SIZES)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0"), (0.0000153, "0.0000153"), (0.5, "0.5"), (99.96, "100"), (1234567.0, "1,234,567")]
+)
+def test_a_figure_has_three_digits_and_no_exponent(value: float, text: str) -> None:
+    assert significant(value) == text
 
 
 @pytest.mark.parametrize(("table", "shape", "marks"), [(SIZES, "circle", 4), (KINDS, "rect", 3)])
