@@ -95,7 +95,7 @@ def _grid(across: Scale, up: Scale, unit: str) -> list[str]:
     for value in up.decades():
         y = up.place(value)
         parts.append(f'<path d="M{across.start} {y}H{across.end}" class="grid"/>')
-        parts.append(_text(across.start - 8, y + 4, f"{value:,g} {unit}", 'text-anchor="end"'))
+        parts.append(_text(across.start - 8, y + 4, f"{significant(value)} {unit}", 'text-anchor="end"'))
     return parts
 
 
@@ -117,10 +117,10 @@ class Bar(NamedTuple):
 
 
 def bars_of(table: Mapping[str, Any]) -> list[Bar]:
-    """The figures of the commonest unit, row by row."""
+    """The figures of the commonest unit, row by row; times before others, and bare counts last."""
     cells = [(name, number, cell) for name, row in table["rows"].items() for number, cell in enumerate(row)]
     units = [cell["unit"] for _, _, cell in cells if _median(cell)]
-    common = max(units, key=units.count, default="")
+    common = max(units, key=lambda unit: (unit != "", units.count(unit), unit == "s"), default="")
     return [
         Bar(name, number, cell["median"]) for name, number, cell in cells if _median(cell) and cell["unit"] == common
     ]
@@ -135,7 +135,7 @@ def _bars(table: Mapping[str, Any], bars: Sequence[Bar]) -> list[str]:
     for value in across.decades():
         x = across.place(value)
         parts.append(f'<path d="M{x} {_TOP}V{bottom}" class="grid"/>')
-        parts.append(_text(x, bottom + 20, f"{value:,g} {unit}", 'text-anchor="middle"'))
+        parts.append(_text(x, bottom + 20, f"{significant(value)} {unit}", 'text-anchor="middle"'))
     shown = ""
     for number, bar in enumerate(bars):
         y = _TOP + _BAR * number
