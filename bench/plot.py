@@ -132,7 +132,8 @@ def _bars(table: Mapping[str, Any], bars: Sequence[Bar]) -> list[str]:
     bottom = _TOP + _BAR * len(bars)
     across = Scale.over([bar.value for bar in bars], _NAMES, _WIDTH - _VALUES)
     parts = [_text(20, 28, str(table["title"]), 'class="title"')]
-    for value in across.decades():
+    decades = across.decades()
+    for value in decades[:: 1 + len(decades) // 7]:
         x = across.place(value)
         parts.append(f'<path d="M{x} {_TOP}V{bottom}" class="grid"/>')
         parts.append(_text(x, bottom + 20, f"{significant(value)} {unit}", 'text-anchor="middle"'))
