@@ -100,7 +100,7 @@ def bring(machine: Machine, directory: Path) -> None:
 
 def run_one(bench: Bench, ask: Ask, results: Path) -> Iterator[str]:
     """Run one bench on each of its kernels; yield what went wrong."""
-    yield from fetch(bench.programs)
+    yield from fetch(bench.programs, quick=ask.quick)
     for kernel in (bench.kernels[-1:] if ask.quick else bench.kernels) or ("host",):
         print(f"bench: {bench.name} on {kernel}", flush=True)
         directory = results / kernel
