@@ -52,5 +52,7 @@ def test_filters_in_every_way() -> None:
 def test_a_peer_takes_a_stack_up_and_down() -> None:
     tool = next(tool for tool in TOOLS if "ip -batch" in tool.name)
     found = peers.results(tool, Size(1, 2), 60.0, traced=True)
-    assert [one.get("costs", [0])[0] for one in found] == [3, 0, 3, 6]
-    assert found[PHASES.index(Phase.NOTHING)]["note"] == "cannot tell"
+    messages = {phase: one["costs"][0] for phase, one in zip(PHASES, found, strict=True) if "costs" in one}
+    assert messages[Phase.CREATE] == messages[Phase.ADD] >= 3  # one for each link, and ip's own questions
+    assert messages[Phase.REMOVE] >= 6
+    assert found[1] == {"note": "cannot tell"}
