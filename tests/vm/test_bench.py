@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each bench at its very smallest, so that none is found broken on the day when its figures are wanted."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from bench import apply, groups, l3mdev, links, memory, peers, tc
+from bench import apply, groups, l3mdev, links, memory, peers
 from bench.apply import Desk
 from bench.peer_files import Size
 from bench.peer_tools import PHASES, TOOLS, Phase
-from netgroupd.kernel.features import features
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
 
@@ -41,12 +39,6 @@ def test_deeds_of_groups_and_order(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for deed in (apply.mtu, apply.vrf, l3mdev.enslaving):
         assert all(cell.runs or not cell.note for cell in deed(desk, 2)), deed
-
-
-def test_filters_in_every_way() -> None:
-    subprocess.run(["ip", "link", "add", "dum0", "type", "dummy"], check=True)
-    with Kernel() as kernel, Kernel(assume=features()._replace(tc_batch=False)) as plain:
-        assert "netgroupd, compound messages" in tc._rows(kernel, plain, 4, 1)
 
 
 def test_a_peer_takes_a_stack_up_and_down() -> None:
