@@ -116,6 +116,16 @@ MISTAKES = [
         id="tc_mask_shorter_than_its_option",
     ),
     pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, basic: {match: 'cmp(u8 at 9 layer net eq 6)'}}}\n",
+        "2:42: match: expected the layer link, network, transport, not 'net'",
+        id="layer_of_no_packet",
+    ),
+    pytest.param(
+        "tc:\n  lo: {chains: {parent: ingress, chain: 0, atomic: true, flower: {dst_ip: 10.0.0.1}}}\n",
+        "2:66: a chain that is atomic has no template",
+        id="template_of_an_atomic_chain",
+    ),
+    pytest.param(
         "tc:\n  lo: {ingress: {pref: 1, protocol: ip, flower: {src_port: 80}}}\n",
         "2:60: src_port: expected ip_proto tcp or udp or sctp beside it",
         id="tc_port_of_no_protocol",

@@ -127,6 +127,14 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
     ),
     "fw": (rule("fw", {"mark": "0x5"}, classid="1:5"), rule("fw", {"mark": "0x6/0xff"}, classid="1:5", actions="drop")),
     "basic": (rule("basic", {}, actions="drop"), rule("basic", {}, classid="1:7")),
+    "basic-match": (
+        rule("basic", {"match": "cmp(u8 at 9 layer network eq 6)"}, actions="drop"),
+        rule(
+            "basic",
+            {"match": "not cmp(u16 at 2 layer transport mask 0xff gt 5) or u32(0x0a000000/0xff000000 at 16)"},
+            actions="drop",
+        ),
+    ),
     "bpf": (
         rule("bpf", {"bytecode": _BPF}, actions="drop"),
         rule("bpf", {"bytecode": "1,6 0 0 0"}, direct_action=True),

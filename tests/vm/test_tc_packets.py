@@ -201,6 +201,7 @@ _BPF_UDP = "6,40 0 0 12,21 0 3 2048,48 0 0 23,21 0 1 17,6 0 0 4294967295,6 0 0 0
 CLASSIFIERS = [
     ("u32", rule("u32", {"match": {"ip dst": "10.1.0.0/16"}}, protocol="ip", actions=_OUT)),
     ("u32-protocol", rule("u32", {"match": {"ip protocol": 6}}, protocol="ip", actions=_OUT)),
+    ("basic", rule("basic", {"match": "cmp(u8 at 9 layer network eq 6) and not u32(0/1 at 16)"}, actions=_OUT)),
     ("bpf", rule("bpf", {"bytecode": _BPF_UDP.replace(" 17,", " 6,")}, actions=_OUT)),
 ]
 
@@ -271,7 +272,7 @@ def _reach(kernel: Kernel, policy: tuple[Object, ...]) -> None:
 
 
 def test_no_packet_meets_half_of_a_policy_that_is_replaced(wire: Wire) -> None:
-    sent, stop = 0, threading.Event()
+    sent, stop = 2, threading.Event()
     wire.out.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, 64 << 20)
 
     def flood() -> None:
@@ -282,13 +283,14 @@ def test_no_packet_meets_half_of_a_policy_that_is_replaced(wire: Wire) -> None:
 
     with Kernel() as kernel:
         _reach(kernel, _policy(5))
+        wire.send(_PLAIN)
         sender = threading.Thread(target=flood)
         sender.start()
         for ttl in (6, 7):
             _reach(kernel, _policy(ttl))
         stop.set()
         sender.join()
-        _reach(kernel, _policy(7))
+        wire.send(_PLAIN)
         rules = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({("v0", "ingress")}))).of("filter")
     seen = [wire.came_out()[22] for _ in range(sent)]  # one that no rule met would not have come out
     assert seen == sorted(seen)

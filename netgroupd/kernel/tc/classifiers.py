@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from netgroupd.kernel.message import attr, u16, u32
-from netgroupd.kernel.tc import flower
+from netgroupd.kernel.tc import ematches, flower
 from netgroupd.model.rule import mark_text, split_mark
 from netgroupd.model.tc.filter import FLOW_KEYS
 from netgroupd.model.tc.handle import handle_number, handle_text
@@ -70,6 +70,15 @@ def _unpack_fw(found: Found, handle: int) -> dict[str, Value]:
     return {"mark": mark_text(handle, mask)}
 
 
+def _pack_basic(match: Match) -> bytes:
+    said = dict(match).get("match")
+    return ematches.pack(str(said)) if said else b""
+
+
+def _unpack_basic(found: Found, _handle: int) -> dict[str, Value]:
+    return {"match": ematches.unpack(found[ematches.TREE])} if ematches.TREE in found else {}
+
+
 _INSTRUCTION = struct.Struct("=HBBI")  # code, jumps if true and false, operand
 _OPS_LEN, _OPS = 4, 5
 
@@ -122,7 +131,7 @@ CLASSIFIERS: Mapping[str, Classifier] = {
     "matchall": Classifier(2, 1, 3, lambda _match: b"", lambda _found, _handle: {}),
     "u32": Classifier(7, 1, 11, _pack_u32, _unpack_u32),
     "fw": Classifier(4, 1, 0, _pack_fw, _unpack_fw, lambda match: split_mark(str(dict(match)["mark"]))[0]),
-    "basic": Classifier(3, 1, 0, lambda _match: b"", lambda _found, _handle: {}),
+    "basic": Classifier(3, 1, 0, _pack_basic, _unpack_basic),
     "bpf": Classifier(1, 3, 9, _pack_bpf, _unpack_bpf),
     "flow": Classifier(
         9, 0, 0, _pack_flow, _unpack_flow, lambda match: zlib.crc32(repr(match).encode()) & 0x7FFFFFFF | 1

@@ -14,6 +14,7 @@ from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.rule import MARK
 from netgroupd.model.state import Key
 from netgroupd.model.tc.action import ACTIONS
+from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.handle import HANDLE, PARENT
 from netgroupd.model.tc.protocol import PROTOCOL
@@ -55,7 +56,7 @@ MATCHES: dict[str, Mapping[str, Type]] = {
     "matchall": {},
     "u32": {"match": SELECTOR},
     "fw": {"mark": MARK},
-    "basic": {},
+    "basic": {"match": CONDITIONS},
     "bpf": {
         "bytecode": string(65535, r"\d+(,\d+ \d+ \d+ \d+)+", "instructions as `tcpdump -ddd` gives them, after commas")
     },
