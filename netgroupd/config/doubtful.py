@@ -62,21 +62,29 @@ def _is_down(attrs: Attrs) -> bool:
     return not attrs.get("up") and (attrs.get("kind") not in _HARDWARE or attrs.get("up") is False)
 
 
-def _vrfs_down(checked: Checked) -> None:
+def _vrfs(checked: Checked) -> None:
     links = checked.links
     for name, attrs in links.attrs.items():
-        if attrs.get("kind") == "vrf" and _is_down(attrs):
+        if attrs.get("kind") != "vrf":
+            continue
+        if _is_down(attrs):
             checked.report.warn(links.place(name, "up"), f"nothing sets VRF {name!r} up", "nothing passes it: up: true")
+        if (table := attrs.get("table")) in _RESERVED_TABLES:
+            told_ = f"VRF {name!r} has table {table}, which is the table {_RESERVED_TABLES[table]} of the host"
+            checked.report.warn(links.place(name, "table"), told_)
 
 
 def _lower_links_down(checked: Checked) -> None:
     """The kernel refuses to set a VLAN up before what it is of."""
     links = checked.links
+    down: dict[Value, bool] = {}
     for name, attrs in links.attrs.items():
-        if attrs.get("kind") != "vlan" or not attrs.get("up") or attrs.get("loose_binding"):
+        if attrs.get("kind") != "vlan":
             continue
-        below = str(attrs.get("link"))
-        if below in links.attrs and _is_down(links.attrs[below]):
+        below = attrs.get("link")
+        if below not in down:
+            down[below] = str(below) in links.attrs and _is_down(links.attrs[str(below)])
+        if down[below] and attrs.get("up") and not attrs.get("loose_binding"):
             told_ = f"{name!r} is to be up, and nothing sets {below!r} up, which it is a VLAN of"
             checked.report.warn(links.place(name, "up"), told_, "the kernel refuses that")
 
@@ -183,20 +191,10 @@ def _joins(roots: dict[str, str], *ends: str) -> bool:
     return tops[0] != tops[1]
 
 
-def _reserved(checked: Checked) -> None:
-    links = checked.links
-    for name, attrs in links.attrs.items():
-        table = attrs.get("table")
-        if attrs.get("kind") == "vrf" and table in _RESERVED_TABLES:
-            told_ = f"VRF {name!r} has table {table}, which is the table {_RESERVED_TABLES[table]} of the host"
-            checked.report.warn(links.place(name, "table"), told_)
-
-
 _RESERVED_TABLES: Mapping[Value, str] = {253: "default", 254: "main", 255: "local"}
 
 _DOUBTS: tuple[Callable[[Checked], None], ...] = (
-    _reserved,
-    _vrfs_down,
+    _vrfs,
     _lower_links_down,
     _ways_down,
     _gateways_outside,

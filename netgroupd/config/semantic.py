@@ -35,7 +35,9 @@ def _complete(checked: Checked) -> None:
     needs = {kind.name: kind.required | ({"link"} if kind.lower else set()) for kind in KINDS.values()}
     for name, attrs in links.attrs.items():
         needed = needs.get(str(attrs.get("kind")))
-        if needed and (missing := needed - attrs.keys() - _written(links, name)):
+        if not needed or needed <= attrs.keys():
+            continue
+        if missing := needed - attrs.keys() - _written(links, name):
             what = " and ".join(map(repr, sorted(missing)))
             checked.report.once(links.places[name], f"{name!r} needs {what}: it is of the kind {attrs['kind']}")
 
