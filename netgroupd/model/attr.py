@@ -29,7 +29,8 @@ class Attr(NamedTuple):
     takes it away.  ``silent``: the kernel never reports it, so it is written at
     creation and not compared.  ``in_place``: whether the kernel can change it from
     one value to another, where that depends on the values; otherwise the object is
-    deleted and created.
+    deleted and created.  ``ticks``: hundredths of a second that the kernel keeps in
+    ticks of its clock, so that what it reports may be one less than what it was told.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Attr(NamedTuple):
     nullable: bool = False
     silent: bool = False
     in_place: Callable[[Value, Value], bool] | None = None
+    ticks: bool = False
 
 
 class Class(NamedTuple):

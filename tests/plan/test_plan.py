@@ -176,3 +176,9 @@ def test_macs_of_stacked_links_are_exchanged_by_way_of_another() -> None:
 def test_plan_goes_through_json_without_loss() -> None:
     plan = planned(STACK, link("swp1", "dummy", up=True), link("old", "dummy"), link("old.1", "vlan", link="old", id=1))
     assert plan_from(json.loads(json.dumps(plan_to(plan)))) == plan
+
+
+@pytest.mark.parametrize(("there", "steps"), [(1500, 0), (1499, 0), (1498, 1), (1501, 1)])
+def test_time_that_lost_a_hundredth_in_the_kernels_ticks_is_no_difference(there: int, steps: int) -> None:
+    text = "links: {br0: {kind: bridge, forward_delay: 1500}}"
+    assert len(planned(text, link("br0", "bridge", forward_delay=there)).steps) == steps

@@ -7,13 +7,14 @@ from netgroupd.model.kinds.vlan import PROTOCOL
 from netgroupd.model.value import FLAG, LINK, MAC, U16, U32, flag, number
 
 _INTERVAL = number(64, 0, 0x7FFFFFFF)
+_BETWEEN_QUERIES = number(64, 100, 8_640_000)  # the kernel takes the nearest of these for any other
 
 _BRIDGE = table(
     (
-        Attr("forward_delay", number(32, 0, 3000), "How long a port listens, then learns.", 1),
-        Attr("hello_time", number(32, 100, 1000), "How often the root says hello.", 2),
-        Attr("max_age", number(32, 600, 4000), "How long a hello is believed.", 3),
-        Attr("ageing_time", number(32, 0, 0x7FFFFFFF // 10), "How long an address is remembered.", 4),
+        Attr("forward_delay", number(32, 0, 3000), "How long a port listens, then learns.", 1, ticks=True),
+        Attr("hello_time", number(32, 100, 1000), "How often the root says hello.", 2, ticks=True),
+        Attr("max_age", number(32, 600, 4000), "How long a hello is believed.", 3, ticks=True),
+        Attr("ageing_time", number(32, 0, 0x7FFFFFFF // 10), "How long an address is remembered.", 4, ticks=True),
         Attr("stp_state", flag(32), "Speak the spanning tree protocol.", 5),
         Attr("priority", U16, "The lower, the sooner it is the root.", 6),
         Attr("vlan_filtering", FLAG, "Keep VLANs apart.", 7),
@@ -27,12 +28,12 @@ _BRIDGE = table(
         Attr("mcast_hash_max", number(32, 1, 1 << 30), "The most multicast groups.", 27),
         Attr("mcast_last_member_count", U32, "Queries before a group is given up.", 28),
         Attr("mcast_startup_query_count", U32, "Queries after start.", 29),
-        Attr("mcast_last_member_interval", _INTERVAL, "Time between these queries.", 30),
-        Attr("mcast_membership_interval", _INTERVAL, "How long a member is believed.", 31),
-        Attr("mcast_querier_interval", _INTERVAL, "How long another querier is believed.", 32),
-        Attr("mcast_query_interval", _INTERVAL, "Time between queries.", 33),
-        Attr("mcast_query_response_interval", _INTERVAL, "How long an answer may take.", 34),
-        Attr("mcast_startup_query_interval", _INTERVAL, "Time between queries after start.", 35),
+        Attr("mcast_last_member_interval", _INTERVAL, "Time between these queries.", 30, ticks=True),
+        Attr("mcast_membership_interval", _INTERVAL, "How long a member is believed.", 31, ticks=True),
+        Attr("mcast_querier_interval", _INTERVAL, "How long another querier is believed.", 32, ticks=True),
+        Attr("mcast_query_interval", _BETWEEN_QUERIES, "Time between queries.", 33, ticks=True),
+        Attr("mcast_query_response_interval", _INTERVAL, "How long an answer may take.", 34, ticks=True),
+        Attr("mcast_startup_query_interval", _BETWEEN_QUERIES, "Time between queries after start.", 35, ticks=True),
         Attr("nf_call_iptables", FLAG, "Show IPv4 frames to iptables.", 36),
         Attr("nf_call_ip6tables", FLAG, "Show IPv6 frames to ip6tables.", 37),
         Attr("nf_call_arptables", FLAG, "Show ARP frames to arptables.", 38),
