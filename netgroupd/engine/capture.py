@@ -41,6 +41,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("nexthops", _blocks(_rows(actual, "nexthop", _nexthop))),
         *((name, _entries(_rows(actual, cls, make))) for name, cls, make in _LISTS),
         ("tc", _blocks(tc_rows(actual))),
+        ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
     return "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
 
@@ -74,12 +75,13 @@ def _fields(attrs: Mapping[str, Value]) -> Iterator[str]:
 
 def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[Row]:
     addresses, vlans = _texts(actual, "address"), _texts(actual, "bridge_vlan")
+    settings = {name: quoted(found) for name, found in _settings(actual).items()}
     counted = _kinds_with_counted_macs(actual)
     for link in actual.of("link").values():
         attrs = dict(_link(link, actual, usual, names))
         if kind_of(link) in counted:
             attrs["mac"] = link.attrs.get("mac")
-        for name, texts in (("addresses", addresses), ("vlans", vlans)):
+        for name, texts in (("addresses", addresses), ("vlans", vlans), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]
         if attrs or kind_of(link):
@@ -103,7 +105,7 @@ def _counts(rows: list[Row]) -> bool:
     return len(rows) > 2 * len(patterns) and len(patterns) == len(fold(row[:1] for row in rows))
 
 
-_READY = frozenset({"addresses", "vlans"})
+_READY = frozenset({"addresses", "vlans", "sysctl"})
 
 
 def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[tuple[str, Value]]:
@@ -137,6 +139,19 @@ def _nested(attrs: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
     yield from ((name, value) for name, value in attrs.items() if not name.startswith("port.") and is_sayable(value))
     if port:
         yield "port", port
+
+
+def _settings(actual: State) -> dict[str, dict[str, Value]]:
+    """The settings of each link, by what they are called there, and under "" those of none."""
+    found: dict[str, dict[str, Value]] = defaultdict(dict)
+    for (path, *_), setting in actual.of("sysctl").items():
+        _, protocol, tree, link, *rest = (*str(path).split("/"), "", "")
+        if tree in ("conf", "neigh") and (link,) in actual.of("link"):
+            name = ".".join(filter(None, (protocol, tree if tree == "neigh" else "", *rest)))
+            found[link][name] = setting.attrs["value"]
+        else:
+            found[""][str(path) if "." in str(path) else str(path).replace("/", ".")] = setting.attrs["value"]
+    return found
 
 
 def _texts(actual: State, cls: str) -> dict[str, str]:

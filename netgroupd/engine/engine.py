@@ -325,6 +325,7 @@ class Engine(Files):
         with self._kernel() as kernel:
             actual = kernel.dump(Selection(classes=frozenset(CLASSES), everything=True))
             usual = kernel.usual(actual.of("link"))
+            actual.classes["sysctl"] = {one.key: one for one in kernel.changed_settings(actual.of("link"))}
         content = self._generations.content(self._generations.current)
         return captured(actual, usual, {number: name for name, number in content.groups.items()})
 

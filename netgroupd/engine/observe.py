@@ -48,6 +48,9 @@ class Connection(Protocol):
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
 
+    def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
+        """The kernel settings, also of ``links``, that somebody has changed."""
+
     def way_to(self, address: str) -> Route | None:
         """What a packet to ``address`` follows."""
 

@@ -72,6 +72,11 @@ class FakeKernel:
         del links
         return {}
 
+    def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
+        """Every setting there is was made by somebody."""
+        del links
+        return list(self.state.of("sysctl").values())
+
     def way_to(self, address: str) -> Route | None:
         """What a test has put into ``ways``."""
         return self.ways.get(address)

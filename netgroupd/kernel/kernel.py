@@ -82,6 +82,12 @@ class Kernel:
         """What links of the kinds of ``links`` have by themselves."""
         return usual_attrs(links, lambda: Kernel(assume=self.features))
 
+    def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
+        """The kernel settings, also of ``links``, that somebody has changed."""
+        from netgroupd.kernel.sysctls_changed import changed  # noqa: PLC0415  # only a capture needs it
+
+        return changed(self._context, links, lambda: Kernel(assume=self.features))
+
     def way_to(self, address: str) -> Route | None:
         """What a packet to ``address`` would follow; None if there is no way."""
         return way_to(self._context, address)

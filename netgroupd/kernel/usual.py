@@ -20,7 +20,7 @@ Usual: TypeAlias = Mapping[tuple[str, str], Attrs]
 _LOWER = "lower"
 
 
-class _Kernel(Protocol):
+class SampleKernel(Protocol):
     """What making a sample takes."""
 
     def dump(self, selection: Selection) -> State:
@@ -33,7 +33,7 @@ class _Kernel(Protocol):
         """End the conversation."""
 
 
-def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[], _Kernel]) -> Usual:
+def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[], SampleKernel]) -> Usual:
     """The attributes that a link has by itself, by its kind and that of its master."""
     samples: dict[tuple[str, str], Object] = {}
     for link in links.values():
@@ -47,7 +47,7 @@ def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[],
         return {}
 
 
-def _all_made(samples: Mapping[tuple[str, str], Object], connect: Callable[[], _Kernel]) -> Usual:
+def _all_made(samples: Mapping[tuple[str, str], Object], connect: Callable[[], SampleKernel]) -> Usual:
     kernel = connect()
     try:
         return {kinds: _made(kernel, number, *kinds, link) for number, (kinds, link) in enumerate(samples.items())}
@@ -55,9 +55,9 @@ def _all_made(samples: Mapping[tuple[str, str], Object], connect: Callable[[], _
         kernel.close()
 
 
-def _made(kernel: _Kernel, number: int, kind: str, master: str, like: Object) -> Attrs:
+def _made(kernel: SampleKernel, number: int, kind: str, master: str, like: Object) -> Attrs:
     name, above = f"sample{number}", f"master{number}"
-    if any(kernel.apply([step]) for step in _steps(name, above, kind, master, like)):
+    if any(kernel.apply([step]) for step in sample_steps(name, above, kind, master, like)):
         return NOTHING
     made = kernel.dump(Selection(everything=True)).link(name)
     return {attr: value for attr, value in made.attrs.items() if attr not in _told(kind, like)} if made else NOTHING
@@ -69,7 +69,8 @@ def _told(kind: str, like: Object) -> Attrs:
     return {attr: value for attr, value in told.items() if value}
 
 
-def _steps(name: str, above: str, kind: str, master: str, like: Object) -> Iterator[Step]:
+def sample_steps(name: str, above: str, kind: str, master: str, like: Object) -> Iterator[Step]:
+    """Make a link of a kind, like one that is there, and what it stands on or is a port of."""
     needed = {attr: like.attrs[attr] for attr in KINDS[kind].required if attr in like.attrs}
     needed |= _told(kind, like)
     if KINDS[kind].lower:

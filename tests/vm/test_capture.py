@@ -47,7 +47,14 @@ tc:
     filters: [{parent: "1:", pref: 1, protocol: ip, u32: {match: {ip dport: "53"}}, classid: "1:10"}]
   pe1: {egress: [{pref: 1, chain: 5, matchall: {}, action: drop}]}
 """
-CASES = {"many": MANY, "tc": TC, **UNIVERSE}
+SETTINGS = """
+links:
+  lo: {up: true, sysctl: {ipv4.arp_announce: 2}}
+  br[1-3]: {kind: bridge, up: true, sysctl: {ipv4.rp_filter: 2, ipv6.accept_ra: 0}}
+  ve1: {kind: veth, peer: ve2, sysctl: {ipv4.neigh.gc_stale_time: 77}}
+sysctl: {net.ipv4.ip_forward: 1, net.ipv4.ip_nonlocal_bind: 1, net.ipv6.conf.default.accept_dad: 0}
+"""
+CASES = {"many": MANY, "tc": TC, "settings": SETTINGS, **UNIVERSE}
 
 
 @pytest.fixture
