@@ -9,13 +9,14 @@ from netgroupd.kernel import delivery
 from netgroupd.kernel.compound import RTM_BATCHTFILTER, compound, entry, failures, kind_of
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, nest, request, text, u32
+from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, attributes, nest, request, text, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket, split
 from netgroupd.kernel.tc import filters, filters_read
 from netgroupd.kernel.tc.actions import GENERIC
 from netgroupd.kernel.tc.actions_seen import Remembered
+from netgroupd.kernel.tc.classifiers import CLASSIFIERS
 from netgroupd.model.state import Object
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
 from netgroupd.model.tc.pedit import MUNGE
@@ -149,6 +150,22 @@ def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
         "an_unknown_link": Step(Op.CREATE, None, rule._replace(key=("nosuch", *rule.key[1:])), rule.attrs),
     }
     assert len(filters.run([first, first, ends[last], first], 0, names, 100, entry)) == 2
+
+
+@pytest.mark.parametrize(
+    ("tree", "want"),
+    [
+        pytest.param(nest(2, attr(1, bytes(4)), nest(2)), {}, id="none"),
+        pytest.param(nest(2, attr(1, bytes(4))), {}, id="no_list"),
+        pytest.param(
+            nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, struct.pack("=HHHH", 0, 4, 0, 0)))),
+            {"match": "a condition of kind 4"},
+            id="another_kind",
+        ),
+    ],
+)
+def test_conditions_that_are_none_of_ours(tree: bytes, want: object) -> None:
+    assert CLASSIFIERS["basic"].unpack(attributes(memoryview(tree)), 1) == want
 
 
 def test_refused_entries_are_known_by_their_place() -> None:

@@ -76,7 +76,9 @@ def _pack_basic(match: Match) -> bytes:
 
 
 def _unpack_basic(found: Found, _handle: int) -> dict[str, Value]:
-    return {"match": ematches.unpack(found[ematches.TREE])} if ematches.TREE in found else {}
+    # Without conditions the kernel shows a tree with none.
+    text = ematches.unpack(found[ematches.TREE]) if ematches.TREE in found else ""
+    return {"match": text} if text else {}
 
 
 _INSTRUCTION = struct.Struct("=HBBI")  # code, jumps if true and false, operand

@@ -32,8 +32,8 @@ def _pack_one(condition: Condition) -> bytes:
 
 
 def unpack(payload: memoryview) -> str:
-    """The text of conditions; "" where one is of a kind that netgroupd does not know."""
-    listed = attributes(payload)[_LIST]
+    """The text of conditions; where one is of a kind that netgroupd does not know, only that."""
+    listed = attributes(payload).get(_LIST, memoryview(b""))
     found = []
     for _, begin, _ in walk(listed):
         _, kind, flags, _ = _HEADER.unpack_from(listed, begin)
@@ -45,6 +45,6 @@ def unpack(payload: memoryview) -> str:
             mask, value = _MASKED.unpack_from(listed, start)
             of = Word(value, mask, _PLACE.unpack_from(listed, start + _MASKED.size)[0])
         else:
-            return ""
+            return f"a condition of kind {kind}"
         found.append(Condition(of, bool(flags & NOT), flags & _JOINED))
     return conditions_text(found)

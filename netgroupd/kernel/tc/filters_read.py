@@ -12,6 +12,7 @@ from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, SKIP_HW, SKI
 from netgroupd.kernel.tc.filters_seen import Seen
 from netgroupd.kernel.tc.qdiscs import hooks
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
+from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Object
 from netgroupd.model.tc.filter import key as key_of
 from netgroupd.model.tc.handle import handle_text
@@ -34,8 +35,9 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         )
         decoder = Decoder(context.names, where, parent)
         # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
-        told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of filters")
-        found += [rule for payload in told if (rule := decoder.read(memoryview(payload)))]
+        with uncollected():
+            told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of filters")
+            found += [rule for payload in told if (rule := decoder.read(memoryview(payload)))]
     return found
 
 

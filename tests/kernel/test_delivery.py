@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Packets of messages: what was refused is matched to its step, whichever way it went."""
+
+import os
+import struct
+from collections.abc import Iterator
+from threading import Barrier
+
+import pytest
+
+from netgroupd.kernel import delivery
+from netgroupd.kernel.compound import entry
+from netgroupd.kernel.delivery import Lanes, Packet, deliver
+from netgroupd.kernel.message import attr, nest, request, u32
+from netgroupd.kernel.socket import Answer, Counters
+from netgroupd.model.state import Object
+from netgroupd.plan.step import AnyStep, Op, Step
+
+
+class Told:
+    """In place of a socket: answers what it was told to, to whatever is sent."""
+
+    together = Barrier(1)
+
+    def __init__(self, *refused: int, entries: bytes = b"") -> None:
+        self.refused = refused
+        self.entries = entries
+        self.counters = Counters()
+        self.next = 100
+
+    def next_sequence(self, count: int = 1) -> int:
+        self.next += count
+        return self.next - count
+
+    def send(self, _messages: bytes, count: int = 1) -> None:
+        self.counters.messages += count
+        self.together.wait(10)
+
+    def answers(self, last: int) -> Iterator[Answer]:
+        first = 100 if self.entries else last - 4
+        for place in self.refused:
+            yield Answer(first + place, 17, "File exists", entries=self.entries)
+
+    def close(self) -> None:
+        pass
+
+
+def _steps(count: int) -> list[AnyStep]:
+    return [Step(Op.CREATE, None, Object("filter", (str(number),), {})) for number in range(count)]
+
+
+MESSAGES = [request(44, 0, bytes(20 + 4 * (number % 2))) for number in range(4)]
+
+
+def test_refusal_belongs_to_the_message_of_its_number() -> None:
+    steps = _steps(4)
+    denied = deliver(Told(2), Packet(steps, MESSAGES))  # type: ignore[arg-type]
+    assert [(one.step, one.message) for one in denied] == [(steps[2], MESSAGES[2])]
+
+
+def test_refused_entry_belongs_to_the_step_of_its_place() -> None:
+    told = nest(1, u32(1, 3), attr(2, struct.pack("=i", -17)), attr(3, b"no\0"))
+    steps = _steps(4)
+    packet = Packet(steps, list(map(entry, MESSAGES)), together=True)
+    denied = deliver(Told(0, entries=told), packet)  # type: ignore[arg-type]
+    assert [(one.step, one.answer.sentence) for one in denied] == [(steps[3], "no")]
+
+
+@pytest.fixture
+def lanes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lanes]:
+    """Two lanes, whose packets arrive only when there is one in each."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1})
+    monkeypatch.setattr(delivery, "Socket", lambda _netns: Told(1))
+    monkeypatch.setattr(Told, "together", Barrier(2))
+    opened = Lanes(None, Counters(), 8)
+    yield opened
+    opened.close()
+
+
+def test_packets_go_side_by_side_and_all_refusals_come_back(lanes: Lanes) -> None:
+    packets = [Packet(_steps(4), MESSAGES) for _ in range(6)]
+    for packet in packets:
+        lanes.send(packet)
+    denied = lanes.arrived()
+    assert {id(one.step) for one in denied} == {id(packet.steps[1]) for packet in packets}
+    assert len(denied) == len(packets)
+    assert lanes.arrived() == []
