@@ -34,6 +34,7 @@ from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.request import Selection
 from netgroupd.model import CLASSES
+from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
@@ -295,9 +296,12 @@ class Engine(Files):
             goal = only(desired.state, look(kernel, desired.state, mine), links)
             return self._change(kernel, desired._replace(state=goal), mine, None, _Request())
 
-    def watch(self, classes: Iterable[str]) -> Monitor:
-        """Listen for changes to objects of ``classes``; the caller closes it."""
-        return Monitor(classes, netns=self.netns)
+    def watch(self, classes: Iterable[str], *, own: bool = False) -> Monitor:
+        """Listen for changes to objects of ``classes``; the caller closes it.
+
+        With ``own`` the kernel tells only of links in netgroupd's own range of groups.
+        """
+        return Monitor(classes, (GROUP_BASE, GROUP_MASK) if own else None, self.netns)
 
     def status(self) -> Status:
         """Where things stand."""

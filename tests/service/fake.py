@@ -92,7 +92,7 @@ class FakeEngine(Engine):
         self.drifted = Plan()
         return Result(PLAN, self.generation)
 
-    def watch(self, classes: Iterable[str]) -> Monitor:
+    def watch(self, classes: Iterable[str], *, own: bool = False) -> Monitor:
         return self.news  # type: ignore[return-value]  # it has a fileno, which is all that is asked
 
     def diff(self) -> Plan:

@@ -53,6 +53,11 @@ def prop(name: str) -> str:
     return run("busctl", "get-property", *_MANAGER, name).stdout.strip().partition(" ")[2].strip('"')
 
 
+def reload() -> subprocess.CompletedProcess[str]:
+    """Reload by way of the bus; a start of netgroupctl takes seconds here."""
+    return run("busctl", "call", "--timeout=280", *_MANAGER, "Reload")
+
+
 def eventually(condition: Callable[[], object]) -> None:
     """Wait until ``condition`` holds."""
     end = time.monotonic() + _PATIENCE_S
@@ -102,7 +107,7 @@ def daemon(package: None) -> Iterator[None]:
     good(2)
     run("systemctl", "reset-failed", "netgroupd")
     assert run("systemctl", "start", "netgroupd").returncode == 0
-    assert run("systemctl", "reload", "netgroupd").returncode == 0
+    assert reload().returncode == 0
     yield
     good(2)
 
@@ -146,7 +151,7 @@ def test_user_is_refused_where_polkit_is_absent(daemon: None) -> None:
     run("systemctl", "mask", "--runtime", "--now", "polkit.service")
     try:
         refused = run("busctl", "call", *_MANAGER, "Reload", user="65534")
-        allowed = run("busctl", "call", *_MANAGER, "Reload")
+        allowed = reload()
     finally:
         run("systemctl", "unmask", "--runtime", "polkit.service")
     assert "only root may do this: polkit did not answer" in refused.stderr
@@ -155,7 +160,8 @@ def test_user_is_refused_where_polkit_is_absent(daemon: None) -> None:
 
 def test_unconfirmed_change_is_put_back_though_the_daemon_was_killed(daemon: None) -> None:
     good(5)
-    assert run("netgroupctl", "apply", "--confirm", "40").returncode == 0
+    assert run("busctl", "call", *_MANAGER, "Apply", "a{sv}", "1", "confirm", "u", "20").returncode == 0
+    eventually(lambda: prop("State") == "unconfirmed")
     assert bridges() == 5
     os.kill(main_pid(), signal.SIGKILL)
     eventually(lambda: bridges() == 2)
@@ -170,16 +176,16 @@ def test_confirmed_change_is_kept(daemon: None) -> None:
     assert bridges() == 6
 
 
-@pytest.mark.parametrize("delay_s", [0.5, 2.0, 3.5])
+@pytest.mark.parametrize("delay_s", [0.5, 2.0])
 def test_daemon_killed_during_a_reload_ends_the_change_one_way_or_the_other(daemon: None, delay_s: float) -> None:
     good(40)
-    reload = subprocess.Popen(["systemctl", "reload", "netgroupd"], stderr=subprocess.DEVNULL)
+    asked = subprocess.Popen(["systemctl", "reload", "netgroupd"], stderr=subprocess.DEVNULL)
     time.sleep(delay_s)
     os.kill(main_pid(), signal.SIGKILL)
-    reload.wait(_PATIENCE_S)
+    asked.wait(_PATIENCE_S)
     eventually(lambda: run("systemctl", "is-active", "netgroupd").stdout.strip() == "active")
     assert bridges() in (2, 40)
-    assert run("netgroupctl", "reload").returncode == 0
+    assert reload().returncode == 0
     assert bridges() == 40
 
 
@@ -194,7 +200,7 @@ def test_hardware_that_comes_later_is_configured_when_it_comes(daemon: None) -> 
     (_ETC / "20-card.yaml").write_text(
         "links:\n  card0: {up: true, mtu: 1400}\n  card0.7: {addresses: [192.0.2.1/24]}\n"
     )
-    assert run("systemctl", "reload", "netgroupd").returncode == 0
+    assert reload().returncode == 0
     run("systemctl", "start", "--no-block", "netgroup-wait-online")
     assert prop("Online") == "false"
     run("ip", "link", "add", "card0", "type", "dummy")  # by somebody else
@@ -241,12 +247,12 @@ def test_daemon_without_descriptors_refuses_and_says_why(daemon: None) -> None:
     pid, since = main_pid(), now()
     run("prlimit", f"--pid={pid}", "--nofile=3:65536")
     good(3)
-    refused = run("busctl", "call", *_MANAGER, "Reload")
+    refused = reload()
     assert "Too many open files" in refused.stderr
     assert "Too many open files" in journal(since)
     assert bridges() == 2
     run("prlimit", f"--pid={pid}", "--nofile=65536:65536")
-    assert run("busctl", "call", *_MANAGER, "Reload").returncode == 0
+    assert reload().returncode == 0
     assert (bridges(), main_pid()) == (3, pid)
 
 
@@ -264,7 +270,7 @@ def test_daemon_at_its_memory_limit_is_ended_and_comes_back(daemon: None) -> Non
 
 def test_template_that_hangs_is_ended(daemon: None) -> None:
     (_ETC / "20-hang.mako").write_text("<%\nwhile True:\n    pass\n%>\n")
-    refused = run("netgroupctl", "reload")
+    refused = reload()
     assert "20-hang.mako" in refused.stderr
     assert refused.returncode == 1
     assert bridges() == 2
@@ -273,9 +279,9 @@ def test_template_that_hangs_is_ended(daemon: None) -> None:
 def test_configuration_that_is_gone_is_refused(daemon: None) -> None:
     _ETC.rename("/etc/netgroup.away")
     try:
-        assert run("netgroupctl", "reload").returncode == 1
-        Path(_ETC).write_text("not a directory\n")
-        assert run("netgroupctl", "reload").returncode == 1
+        assert reload().returncode == 1
+        _ETC.write_text("not a directory\n")
+        assert reload().returncode == 1
         assert bridges() == 2
     finally:
         _ETC.unlink(missing_ok=True)
