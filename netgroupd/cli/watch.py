@@ -36,7 +36,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 def _text(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{count} {name}" for name, count in value.items()) or "none"
+        return ", ".join(f"{count} {name}" for name, count in value.items() if count) or "none"
     if isinstance(value, list):
         return f"{len(value)}" if len(value) > 4 else ", ".join(map(str, value)) or "none"
     return str(value) or "none"

@@ -40,4 +40,5 @@ class Group:
         changed = {name: value for name, value in new.items() if getattr(self, name, None) != value}
         for name, value in new.items():
             setattr(self, name, value)
-        self.PropertiesChanged(GROUP, changed, [])
+        if changed:
+            self.PropertiesChanged(GROUP, changed, [])

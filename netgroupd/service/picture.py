@@ -72,16 +72,17 @@ def _policies(applied: State) -> dict[str, str]:
 
 
 def _come(plan: Plan, applied: State, drifting: list[str]) -> frozenset[str]:
-    """The links that differ because hardware below them has come since; "" for what is on no link."""
-    come = [step.object.name for step in singles(plan.steps) if _is_new_hardware(step)]
+    """The links that differ because one below them has come since; "" for what is on no link."""
+    come = [step.object.name for step in singles(plan.steps) if _has_come(step, applied)]
     return frozenset(drifting).intersection({"", *standing_on(come, applied.of("link"))}) if come else frozenset()
 
 
-def _is_new_hardware(step: Step) -> bool:
-    """Whether a step is about hardware that is in no group yet: all that was ever configured is in one."""
-    if step.object.cls != "link" or step.before is None or step.before.attrs.get("kind"):
+def _has_come(step: Step, applied: State) -> bool:
+    """Whether a step is about a link that others make and that was never configured: then it would be in a group."""
+    if step.object.cls != "link" or step.before is None or step.before.attrs.get("group"):
         return False
-    return bool(step.attrs.get("group")) and not step.before.attrs.get("group")
+    wanted = applied.link(step.object.name)
+    return wanted is not None and not wanted.attrs.get("kind") and bool(step.attrs.get("group"))
 
 
 def _lines(plan: Plan, policies: Mapping[str, str]) -> str:

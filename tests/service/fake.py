@@ -21,7 +21,7 @@ _ABOVE = Object("link", ("swp1.5",), {"kind": "vlan", "link": "swp1", "id": 5, "
 HARDWARE_CAME = Plan(
     (
         Step(Op.CREATE, None, LINK, LINK.attrs),
-        Step(Op.CHANGE, _CAME._replace(attrs={"group": 0}), _CAME, _CAME.attrs),
+        Step(Op.CHANGE, _CAME._replace(attrs={"kind": "dummy", "group": 0}), _CAME, _CAME.attrs),
         Step(Op.CREATE, None, _ABOVE, _ABOVE.attrs),
     )
 )
