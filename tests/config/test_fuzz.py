@@ -48,12 +48,13 @@ WORDS = st.one_of(
         ["10.0.0.[1-3]/24", "10.0.0.{v}/32", "{10.0.0.0 + v}", "2001:db8::/64", "02:00:00:00:00:0{v}", "1:10"]
     ),
     st.sampled_from(["{1//(v-1)}", "{v:04}", "[1-2000]", "[1-9999999]", "[a=1-2]{a}", "{9}", "[v=1-2]"]),
+    st.sampled_from(["[[x]]", "{{v}} [1-2]", "]]", "100mbit", "{v}kbit", "15k", "10ms", "0.3%"]),
     st.text(max_size=6),
 )
 KEYS = st.one_of(
     st.sampled_from(sorted({name for kind in (*KINDS, "") for name in rows_of(kind)} | NESTED | set(GROUP_ROWS))),
     st.sampled_from(sorted({name for part in (*LISTS, *UNDER_LINK, *HOOKS) for name in part.form.rows})),
-    st.sampled_from([*HOOK_NAMES, *SECTIONS]),
+    st.sampled_from([*HOOK_NAMES, *SECTIONS, "netns"]),
     WORDS,
 )
 
