@@ -6,6 +6,7 @@ The one place where what is decided (``config``, ``plan``) meets what is touched
 namespace and keeps nothing in memory between two calls.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
@@ -335,4 +336,7 @@ class Engine(Files):
 
     def estimate(self) -> Estimate:
         """What the configuration will cost, and what would cost less."""
-        return estimated(self.desired())
+        desired = self.desired()
+        with self._kernel() as kernel:
+            weights = kernel.weights(desired.of("link"))
+        return estimated(desired, weights, os.uname().release)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The desired state -> what it will cost in kernel memory and time, and what would cost less.
 
-Memory of devices was measured on Linux 6.12 on x86-64, that of entries is the
-size of what the kernel keeps of each.  Times were measured in an emulated
+Memory of devices is measured on the running kernel where that is allowed, and was
+measured on Linux 6.12 on x86-64 otherwise; that of entries is the size of what the
+kernel keeps of each.  Times were measured in an emulated
 machine: hardware is several times as fast.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from netgroupd.engine.report import Cost, Estimate
 from netgroupd.model.state import State
@@ -31,26 +33,33 @@ _MANY = 1000
 _PORTS = 1023
 
 
-def estimated(desired: State) -> Estimate:
-    """Add up what the objects of ``desired`` cost."""
-    costs = (*_links(desired), *_entries(desired))
+def estimated(desired: State, weights: Mapping[str, int] = MappingProxyType({}), kernel: str = "") -> Estimate:
+    """Add up what the objects of ``desired`` cost.
+
+    ``weights`` are bytes per link, by kind, as they were measured on ``kernel``, which runs.
+    """
+    costs = (*_links(desired, weights, kernel), *_entries(desired))
     objects = {cls: len(found) for cls, found in desired.classes.items() if found}
     seconds = sum(count * _SECONDS.get(cls, _OTHER_SECONDS) for cls, count in objects.items())
     return Estimate(costs, objects, sum(cost.bytes for cost in costs), round(seconds, 3), tuple(_advice(desired)))
 
 
-def _links(desired: State) -> Iterator[Cost]:
+def _links(desired: State, weights: Mapping[str, int], kernel: str) -> Iterator[Cost]:
     counts: Counter[str] = Counter()
     memory: Counter[str] = Counter()
     for link in desired.of("link").values():
         kind = kind_of(link)
         if not kind:
             continue  # hardware is there already
-        whole = _L2_ONLY if link.attrs.get("l2only") else _LIGHT if link.attrs.get("lightweight") else _DEVICE
+        plain = weights.get(kind, weights.get("dummy", _DEVICE))
+        whole = _L2_ONLY if link.attrs.get("l2only") else _LIGHT if link.attrs.get("lightweight") else plain
         counts[kind] += 1
         memory[kind] += whole
     for kind, count in counts.most_common():
-        yield Cost(kind, count, memory[kind], MEASURED)
+        measured = f"measured on this kernel, {kernel}" if kind in weights else MEASURED
+        if kind not in weights and "dummy" in weights:
+            measured = f"a dummy, measured on this kernel, {kernel}; what the kind adds is not counted"
+        yield Cost(kind, count, memory[kind], measured)
 
 
 def _entries(desired: State) -> Iterator[Cost]:

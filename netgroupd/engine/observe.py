@@ -48,6 +48,9 @@ class Connection(Protocol):
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
 
+    def weights(self, links: Mapping[Key, Object]) -> dict[str, int]:
+        """Bytes of kernel memory that a link takes, for the kinds of ``links``."""
+
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, also of ``links``, that somebody has changed."""
 

@@ -72,6 +72,11 @@ class FakeKernel:
         del links
         return {}
 
+    def weights(self, links: Mapping[Key, Object]) -> dict[str, int]:
+        """Nothing weighs anything here."""
+        del links
+        return {}
+
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """Every setting there is was made by somebody."""
         del links

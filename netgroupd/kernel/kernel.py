@@ -82,6 +82,12 @@ class Kernel:
         """What links of the kinds of ``links`` have by themselves."""
         return usual_attrs(links, lambda: Kernel(assume=self.features))
 
+    def weights(self, links: Mapping[Key, Object]) -> dict[str, int]:
+        """Bytes of kernel memory that a link takes, for the kinds of ``links``."""
+        from netgroupd.kernel.footprint import bytes_of  # noqa: PLC0415  # only an estimate needs it
+
+        return bytes_of(links.values(), lambda: Kernel(assume=self.features))
+
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, also of ``links``, that somebody has changed."""
         from netgroupd.kernel.sysctls_changed import changed  # noqa: PLC0415  # only a capture needs it

@@ -37,3 +37,11 @@ def test_advice_is_given_where_something_else_costs_less(text: str, advice: str)
 
 def test_no_advice_for_a_modest_host() -> None:
     assert estimated(state_of("links: {'d[1-9]': {kind: dummy}}")).advice == ()
+
+
+def test_what_was_measured_on_this_kernel_counts_and_is_said() -> None:
+    desired = state_of("links: {'d[1-4]': {kind: dummy}, b: {kind: bridge}, 'v[v=1-2]': {kind: vrf, table: '{v}'}}")
+    costs = {cost.kind: cost for cost in estimated(desired, {"dummy": 1000, "bridge": 5000}, "6.12.1").costs}
+    assert (costs["dummy"].bytes, costs["bridge"].bytes, costs["vrf"].bytes) == (4000, 5000, 2000)
+    assert costs["bridge"].source == "measured on this kernel, 6.12.1"
+    assert costs["vrf"].source.startswith("a dummy, measured on this kernel, 6.12.1")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a link of each kind takes of the running kernel's memory: some are made in an empty namespace, and weighed."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from netgroupd.kernel.netns import fresh
+from netgroupd.kernel.usual import SampleKernel, sample_steps
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.state import Object
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.step import Op, Step
+
+_MEMORY = Path("/proc/meminfo")
+_EXACT_NOW = Path("/proc/sys/vm/stat_refresh")
+_MOST, _LEAST = 48, 12  # more take longer; fewer are lost in what else goes on
+_LASTING = ("Slab:", "Percpu:")
+_KIB = 1024
+# Made of hardware's stand-ins or by other means than one message: they are weighed as dummies.
+_NOT_MADE = frozenset({"netdevsim", "tun", "veth"})
+
+
+def bytes_of(links: Iterable[Object], connect: Callable[[], SampleKernel]) -> dict[str, int]:
+    """Bytes for each link that is up, by kind; without those kinds of which too few could be made."""
+    by_kind: dict[str, list[Object]] = defaultdict(list)
+    for link in links:
+        if kind_of(link) in KINDS and len(by_kind[kind_of(link)]) < _MOST:
+            by_kind[kind_of(link)].append(link)
+    by_kind["dummy"] = [Object("link", ("sample",), {"kind": "dummy"})] * _MOST
+    weights = {}
+    for kind, likes in by_kind.items():
+        if kind not in _NOT_MADE and len(likes) >= _LEAST:
+            try:
+                with fresh():
+                    weight = _weighed(kind, likes, connect)
+            except PermissionError:  # nobody to make samples for
+                return {}
+            if weight > 0:
+                weights[kind] = weight
+    return weights
+
+
+def _weighed(kind: str, likes: list[Object], connect: Callable[[], SampleKernel]) -> int:
+    """How much more memory is in use for each link of a kind; 0 where that cannot be told."""
+    kernel = connect()
+    try:
+        made = []
+        for number, like in enumerate(likes):
+            below, (sample,) = _cut([*sample_steps(f"sample{number}", "", kind, "", like)])
+            if not any(kernel.apply([step]) for step in below):
+                made.append(sample)
+        before = _in_use()
+        kept = [step for step in made if not kernel.apply([step])]
+        for step in kept:
+            kernel.apply([Step(Op.CHANGE, step.after, step.after, {"up": True})])
+        return (_in_use() - before) // len(kept) if len(kept) >= _LEAST else 0
+    finally:
+        kernel.close()
+
+
+def _cut(steps: list[Step]) -> tuple[list[Step], list[Step]]:
+    """What a sample stands on, and the sample itself."""
+    return steps[:-1], steps[-1:]
+
+
+def _in_use() -> int:
+    """Bytes that the kernel holds for objects, without those on their way back to it."""
+    with suppress(OSError):
+        _EXACT_NOW.write_text("1", encoding="ascii")
+    rows: Mapping[str, list[str]] = {
+        row.split()[0]: row.split() for row in _MEMORY.read_text(encoding="ascii").splitlines()
+    }
+    return sum(int(rows[name][1]) * _KIB for name in _LASTING if name in rows)
