@@ -131,6 +131,22 @@ def test_run_has_the_messages_of_its_steps(names: Names, case: Case) -> None:
     assert filters.run(steps, 0, names, 100, bytes) == [filters._write(step, names) for step in steps]
 
 
+def test_run_fits_into_the_buffer_of_a_socket(names: Names) -> None:
+    many = {"actions": ({"kind": "gact", "control": "pipe"},) * 32}
+    rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    step = Step(Op.CREATE, None, rule, {**rule.attrs, **many})
+    step = step._replace(after=rule._replace(attrs=step.attrs))
+    made = filters.run([step] * 8192, 0, names, 8192, entry)
+    assert 1 << 20 < sum(map(len, made)) < 3 << 20
+
+
+def test_run_keeps_a_handle_that_was_asked_for(names: Names) -> None:
+    rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    rule = rule._replace(attrs={**rule.attrs, "handle": 7})
+    step = Step(Op.CREATE, None, rule, rule.attrs)
+    assert filters.run([step], 0, names, 1, bytes) == [filters._write(step, names)]
+
+
 @pytest.mark.parametrize("sizes", [(40, 40, 40), (40, 44, 40), (40,)], ids=["alike", "unlike", "alone"])
 def test_each_message_of_a_packet_has_its_number(sizes: tuple[int, ...]) -> None:
     messages = [_message(44, 0, bytes(size)) for size in sizes]

@@ -37,6 +37,7 @@ _ETH_TYPE = 8
 _FRAMES = 1 << 12
 _FIXED = frozenset({"matchall"})
 _ALL = 3
+_ROOM = 2 << 20  # with a buffer of 4 MiB the socket takes more than this at once
 _NEW = message.NLM_F_CREATE | message.NLM_F_EXCL
 
 
@@ -53,7 +54,7 @@ class _Frame(NamedTuple):
 
     def around(self, size: int, form: Form) -> tuple[bytes, bytes]:
         """What stands before and behind a match of ``size`` bytes in the message that makes a rule."""
-        header = HEADER.pack(0, 0, 0, self.place.ifindex, 0, self.place.parent, self.info)
+        header = HEADER.pack(0, 0, 0, self.place.ifindex, _handle(self.attrs), self.place.parent, self.info)
         options = nest(OPTIONS, self.begin, bytes(size), self.end)
         whole = form(message.request(RTM_NEWTFILTER, _NEW, header, self.front, options))
         start = len(whole) - size - len(self.end)
@@ -146,7 +147,7 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
     attrs: Attrs | None = None
     hook: Key = ()
     around: dict[int, tuple[bytes, bytes]] = {}
-    create, pack = Op.CREATE, flower.pack
+    create, pack, room = Op.CREATE, flower.pack, _ROOM
     for step in islice(steps, start, start + limit):
         if type(step) is not Step:
             break
@@ -165,7 +166,9 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
         match = pack(key[4])  # type: ignore[arg-type]  # what filter.key makes
         if (found := around.get(len(match))) is None:
             found = around[len(match)] = frame.around(len(match), form)
-        made.append(found[0] + match + found[1])
+        made.append(one := found[0] + match + found[1])
+        if (room := room - len(one)) < 0:
+            break
     return made
 
 
