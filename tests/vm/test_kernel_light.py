@@ -33,9 +33,9 @@ from tests.vm.kernel_netlink import (
 )
 
 pytestmark = pytest.mark.vm("patched")
-NO_SYSFS_EXTRA, NO_DEVCONF, NO_INET, NO_INET6, NO_UEVENT = 1, 2, 4, 8, 16
+NO_SYSFS_EXTRA, NO_DEVCONF, NO_INET, NO_INET6, NO_UEVENT, NO_SYSFS = 1, 2, 4, 8, 16, 32
 ALL = NO_SYSFS_EXTRA | NO_DEVCONF | NO_INET | NO_INET6 | NO_UEVENT
-EACH = [0, NO_SYSFS_EXTRA, NO_DEVCONF, NO_INET, NO_INET6, NO_UEVENT, NO_SYSFS_EXTRA | NO_DEVCONF, ALL]
+EACH = [0, 1, 2, 4, 8, 16, NO_SYSFS_EXTRA | NO_DEVCONF, NO_SYSFS, ALL | NO_SYSFS]
 IFA_FLAGS = 8
 
 
@@ -64,6 +64,40 @@ def test_sysfs_keeps_the_link_and_drops_its_directories(nl: Netlink) -> None:
     names = [{one.name for one in Path(f"/sys/class/net/d{k}").iterdir()} for k in (0, 1)]
     assert {"statistics", "queues"} <= names[0] - names[1] <= {"statistics", "queues", "power"}
     assert (Path("/sys/class/net/d1/mtu")).read_text(encoding="ascii") == "1500\n"
+
+
+def test_link_without_sysfs_is_not_there(nl: Netlink) -> None:
+    index = nl.add_link("d0", "dummy", attr(LIGHT, NO_SYSFS))
+    assert u32(nl.get(index)[LIGHT]) == NO_SYSFS | NO_SYSFS_EXTRA | NO_UEVENT
+    bridge = nl.add_link("br0", "bridge")
+    assert nl.link(NEWLINK, attr(MASTER, bridge), index=index).error == 0
+    assert {one.name for one in Path("/sys/class/net").iterdir()} - {"bonding_masters"} == {"lo", "br0"}
+    assert list(Path("/sys/class/net/br0/brif").iterdir()) == []
+
+
+@pytest.mark.parametrize(("port", "master"), [(NO_SYSFS, 0), (0, NO_SYSFS), (NO_SYSFS, NO_SYSFS)])
+@pytest.mark.parametrize("kind", ["bridge", "bond", "vrf"])
+def test_ports_and_masters_without_sysfs(nl: Netlink, kind: str, port: int, master: int) -> None:
+    """All that puts links and directories into the one of a device, or renames them."""
+    upper = nl.add_link("up0", kind, attr(LIGHT, master), data=attr(1, 9) if kind == "vrf" else b"")
+    lower = nl.add_link("lo0", "dummy", attr(LIGHT, port))
+    other = nl.add_link("lo1", "dummy")
+    for index in (lower, other):
+        assert nl.link(NEWLINK, attr(MASTER, upper), index=index).error == 0
+    for name, index in (("up1", upper), ("lo2", lower)):
+        assert nl.link(NEWLINK, attr(IFNAME, name), index=index).error == 0
+    assert nl.link(NEWLINK, attr(MASTER, 0), index=lower).error == 0
+    assert nl.link(NEWLINK, attr(MASTER, upper), index=lower).error == 0
+    assert nl.link(DELLINK, index=upper).error == 0
+    assert MASTER not in nl.get(lower)
+
+
+@pytest.mark.parametrize("kind", ["macvtap", "ipvtap"])
+def test_character_device_needs_sysfs(nl: Netlink, kind: str) -> None:
+    lower = nl.add_link("d0", "dummy")
+    info = nest(LINKINFO, attr(INFO_KIND, kind))
+    reply = nl.link(NEWLINK, attr(IFNAME, "t0"), attr(LINK, lower), info, attr(LIGHT, NO_SYSFS), flags=CREATE)
+    assert (reply.error, reply.text) == (errno.EOPNOTSUPP, "The character device needs the device in sysfs")
 
 
 def test_link_without_devconf_has_no_sysctls_and_the_defaults(nl: Netlink) -> None:
