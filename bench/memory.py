@@ -18,7 +18,11 @@ from netgroupd.model.state import Attrs, Object
 from netgroupd.plan.step import GroupStep, Op, Step
 
 GROUP = 0x4D
-WEIGHTS: dict[str, Attrs] = {"whole": {}, "lightweight": {"lightweight": True}, "L2 only": {"l2only": True}}
+WEIGHTS: dict[str, Attrs] = {
+    "whole": {},
+    "lightweight": {"lightweight": True},
+    "L2 only": {"lightweight": True, "l2only": True},
+}
 KINDS = ("dummy", "vlan", "bridge", "macvlan", "vxlan", "bond", "vrf")
 STACKS = {
     "traditional bridge": {"dummy": 128, "bond": 64, "vlan": 64 * 4094, "bridge": 4094, "macvlan": 4094},

@@ -69,9 +69,9 @@ WHOLE = frozenset(
 ELSEWHERE = frozenset({"wireguard", "team"})
 """Kinds whose rows generic netlink holds."""
 
-# Statistics, queues and power nodes in sysfs, uevents and the sysctl tree; and both
-# versions of IP.
-_LIGHT = bits_of(100, "=I", {"lightweight": 0x01 | 0x02 | 0x10, "l2only": 0x04 | 0x08})
+# Sysfs, whose flag the kernel reports back with those for parts of it and for uevents,
+# and the sysctl tree; and both versions of IP.
+_LIGHT = bits_of(100, "=I", {"lightweight": 0x20 | 0x11 | 0x02, "l2only": 0x04 | 0x08})
 
 LINK = Wires(
     (*plain(COMMON.values()), _LIGHT),

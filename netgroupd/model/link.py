@@ -49,7 +49,10 @@ COMMON = table(
         Attr("protodown", FLAG, "Held down by a protocol.", 39, group=True),
         Attr("group_inherit", flag(32), "Links stacked on it join its group (patched kernel).", 99),
         Attr(
-            "lightweight", FLAG, "No sysfs details, uevents and sysctl tree (patched kernel).", change=Change.RECREATE
+            "lightweight",
+            FLAG,
+            "Nothing in sysfs, no uevents and no sysctl tree (patched kernel).",
+            change=Change.RECREATE,
         ),
         Attr("l2only", FLAG, "No IPv4 and IPv6 at all (patched kernel).", change=Change.RECREATE),
     )
