@@ -56,6 +56,7 @@ BENCHES = (
     Bench("l3mdev", ("bare", "stock", "patched")),
     Bench("kernel_groups", memory_mib=6144),
     Bench("kernel_scale", memory_mib=6144),
+    Bench("packets"),
     Bench("stacks", memory_mib=18432, limit_s=14400),
     Bench("peers", ("stock",), 8192, 28800, tuple(program.name for program in ALL if program.name != "iperf3")),
 )
