@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the daemon tells systemd and the journal goes out when hardly anything else does."""
+
+import resource
+import socket
+from pathlib import Path
+
+from netgroupd.service.notify import send_datagram
+
+
+def test_datagrams_go_out_when_no_descriptor_is_left(tmp_path: Path) -> None:
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(path)
+        assert send_datagram(path, b"READY=1")
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            sent = send_datagram(path, b"WATCHDOG=1")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert sent
+        assert [listener.recv(64) for _ in range(2)] == [b"READY=1", b"WATCHDOG=1"]
+
+
+def test_nobody_who_listens_is_no_error(tmp_path: Path) -> None:
+    assert not send_datagram(str(tmp_path / "gone"), b"READY=1")
