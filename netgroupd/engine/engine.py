@@ -135,13 +135,14 @@ class Engine(Files):
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         current = self._generations.current
-        content = configuration.content_of(desired, present.text(plan))
+        told = present.text(plan)
+        content = configuration.content_of(desired, told)
         if not plan.steps and self._generations.content(current).files == content.files:
             return Result(plan)
         ways = ways_of(kernel, self.session)
         detours = Detours(goal, lambda address: way.link if (way := kernel.way_to(address)) else "")
         refuse_cuts(plan, ways, links_around(kernel, ways, actual), detours, request.allow)
-        number = self._generations.open(present.summary(plan), content, clock.now())
+        number = self._generations.open(told.rpartition("\n")[2], content, clock.now())
         entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry)
         mine = mine.joined(content.groups.values(), content.classes, content.hooks)

@@ -154,9 +154,10 @@ def _is_implied(obj: Object, name: str, value: Value) -> bool:
 
 def text(plan: Plan) -> str:
     """The plan as lines, with the count line last; no line ends in blanks."""
-    lines = [*_lines(nets(plan), plan.group_names)]
+    found = list(nets(plan))
+    lines = [*_lines(found, plan.group_names)]
     lines += [f"! {warning}" for warning in plan.warnings]
-    return "\n".join([*lines, summary(plan)])
+    return "\n".join([*lines, _counted(found, len(plan.steps))])
 
 
 def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
@@ -180,11 +181,15 @@ def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
 
 def summary(plan: Plan) -> str:
     """The count line: what changes, and in how many messages."""
-    counts = Counter(net.sign for net in nets(plan))
+    return _counted(nets(plan), len(plan.steps))
+
+
+def _counted(found: Iterable[Net], messages: int) -> str:
+    counts = Counter(net.sign for net in found)
     if not counts:
         return "no differences"
     told = ", ".join(f"{counts[sign]} to {verb}" for sign, verb in _VERBS.items() if counts[sign])
-    return f"{told}; {len(plan.steps)} messages"
+    return f"{told}; {messages} messages"
 
 
 def as_json(plan: Plan) -> list[Json]:
