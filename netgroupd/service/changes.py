@@ -23,6 +23,7 @@ from netgroupd.service.later import Later
 from netgroupd.service.work import Worker, later, repeat
 
 _TELL_MS = 200
+_AGAIN_MS = 10_000
 _KEEP_S = 60
 _Work = Callable[[Job], Answer]
 
@@ -136,7 +137,11 @@ class Changes:
 
     def watch_deadline(self) -> None:
         """Set the timer for the change that waits on disk, if there is one."""
-        pending = self._engine(CONSOLE).pending()
+        try:
+            pending = self._engine(CONSOLE).pending()
+        except NetgroupError as error:  # whoever waits for a job must not wait for the disk
+            self._try_again(error)
+            return
         self._arm(max(1, int(pending.seconds_left * 1000)) if pending else 0)
 
     def _answers(self, options: Options) -> Answers:
@@ -202,4 +207,9 @@ class Changes:
             self._audience.wait_ended(sentence or "")
             self.watch_deadline()
 
-        self._worker.submit(self._engine(CONSOLE).expire, done, log_error)
+        self._worker.submit(self._engine(CONSOLE).expire, done, self._try_again)
+
+    def _try_again(self, error: NetgroupError) -> None:
+        """Ask the disk later whether a change waits: it must not be kept because nobody looked."""
+        log_error(error)
+        self._arm(_AGAIN_MS)

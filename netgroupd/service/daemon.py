@@ -133,7 +133,10 @@ class Daemon:
         self._trouble = trouble
         if self._changes.running is not None:
             return
-        pending = self._engine(CONSOLE).pending()
+        try:
+            pending = self._engine(CONSOLE).pending()
+        except NetgroupError as error:
+            pending, trouble = None, trouble or str(error)
         state = "unconfirmed" if pending else "failed" if trouble else "idle"
         by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
         self._manager.change(State=state, ConfirmBy=by)

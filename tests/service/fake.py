@@ -9,7 +9,7 @@ from typing import Self
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.report import Generation, Line, Pending, Result, Status
-from netgroupd.errors import NetgroupError, Problem, UsageError
+from netgroupd.errors import JournalError, NetgroupError, Problem, UsageError
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.model.state import Group, Object, State
 from netgroupd.plan.step import Op, Plan, Step
@@ -62,6 +62,7 @@ class FakeEngine(Engine):
         self.text = "links: {}\n"
         self.expired = 0
         self.broken = False
+        self.unreadable = False
         self.policy = "repair"
         self.drifted = Plan()
         self.repaired: list[frozenset[str]] = []
@@ -118,6 +119,8 @@ class FakeEngine(Engine):
         return Result(PLAN, self.generation, 0.5, self.waits)
 
     def pending(self) -> Pending | None:
+        if self.unreadable:
+            raise JournalError("cannot read the journal: Too many open files")
         return self.waits
 
     def confirm(self) -> int:

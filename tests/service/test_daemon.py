@@ -90,6 +90,16 @@ def test_a_thousand_reloads_in_a_row_are_two(remote: Remote, bus: PrivateBus, en
     assert 2 <= engine.applied_times <= 3
 
 
+def test_journal_that_cannot_be_read_leaves_nobody_waiting(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.unreadable = True
+    engine.gate.clear()
+    _start(bus.connect(), "Reload")
+    eventually(lambda: remote.properties()["State"] == "changing")
+    threading.Timer(0.5, engine.gate.set).start()
+    assert remote.reload()["generation"] == 3  # it waited behind the first
+    eventually(lambda: remote.properties()["State"] == "failed")
+
+
 def test_every_caller_of_a_reload_that_is_done_as_one_is_answered(
     remote: Remote, bus: PrivateBus, engine: FakeEngine
 ) -> None:
