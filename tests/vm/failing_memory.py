@@ -63,12 +63,17 @@ _LIGHT = {"light": 0b10011, "layer 2": 0b11111, "no sysfs": 0b111111}
 
 
 class Case(NamedTuple):
-    """A request, what shows how much of it was done (one of two values), and how to take it back."""
+    """A request, what shows how much of it was done, and how to take it back.
+
+    A request for a group that ``stops`` at the member that refuses, and names it, may be half done: there are two
+    states for the others.
+    """
 
     name: str
     request: tuple[int, int, bytes]
     state: Callable[[Netlink], object]
     undo: Callable[[Netlink], object]
+    stops: bool = False
 
 
 def head(index: int = 0, flags: int = 0, change: int = 0) -> bytes:
@@ -134,6 +139,7 @@ def link_cases(vrf: int) -> Iterator[Case]:
         by_group(attr(MASTER, vrf)),
         lambda nl: values(nl, MASTER),
         lambda nl: nl.ask(*by_group(attr(MASTER, 0))),
+        stops=True,
     )
     yield Case(
         "move a group",
@@ -235,7 +241,7 @@ def exercise(nl: Netlink, case: Case) -> str:
         assert case.state(nl) == before, f"{case.name}: not taken back after {nth - 1}"
         hit, done = send_failing(nl, case.request, nth)
         got = case.state(nl)
-        if got not in (before, after):
+        if got not in (before, after) and not case.stops:
             wrong.append(nth)
         failed += hit and not done
         case.undo(nl)
