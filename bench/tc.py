@@ -7,6 +7,7 @@ for a rule.  Run it in the lab, on each kernel:
 """
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,17 +124,26 @@ def _bare_dump(kernel: Kernel) -> object:
         return socket.dump(asked, lambda _kind, _payload: None)
 
 
+def _available() -> int:
+    """The memory that is free, once what was freed is really back."""
+
+    def now() -> int:
+        told = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+        return int(told["MemAvailable"].split()[0]) * 1024
+
+    before, after = 0, now()
+    while after > before:  # the kernel frees rules some time after they are gone
+        time.sleep(0.5)
+        before, after = after, now()
+    return after
+
+
 def _memory(action: Callable[[], object], count: int) -> Cell:
     """What the kernel has less of after ``action``, for each rule."""
-
-    def available() -> int:
-        told = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
-        return int(told["MemAvailable"].split()[0])
-
     _empty()
-    before = available()
+    before = _available()
     action()
-    return Cell(((before - available()) * 1024 / count,), "B a rule")
+    return Cell(((before - _available()) / count,), "B a rule")
 
 
 @contextmanager
