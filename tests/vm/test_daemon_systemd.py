@@ -72,7 +72,8 @@ def main_pid() -> int:
 
 def journal(since: str) -> str:
     """What the journal has of the unit since then, what systemd says of it too."""
-    return run("journalctl", "--sync", "--unit=netgroupd", f"--since={since}", "--output=cat").stdout
+    run("journalctl", "--sync")
+    return run("journalctl", "--unit=netgroupd", f"--since={since}", "--output=cat").stdout
 
 
 def now() -> str:
