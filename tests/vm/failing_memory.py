@@ -199,6 +199,7 @@ def filter_case(nl: Netlink) -> Case:
         (BATCHTFILTER, 0, serial),
         lambda nl: sum(b"flower" in one.body for one in nl.ask(GETTFILTER, DUMP, fixed).messages),
         lambda nl: nl.ask(45, 0, fixed),
+        stops=True,
     )
 
 
