@@ -93,7 +93,8 @@ def test_a_thousand_reloads_in_a_row_are_two(remote: Remote, bus: PrivateBus, en
 def test_journal_that_cannot_be_read_leaves_nobody_waiting(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
     engine.unreadable = True
     engine.gate.clear()
-    _start(bus.connect(), "Reload")
+    caller = bus.connect()  # held, or the call may end with it
+    _start(caller, "Reload")
     eventually(lambda: remote.properties()["State"] == "changing")
     threading.Timer(0.5, engine.gate.set).start()
     assert remote.reload()["generation"] == 3  # it waited behind the first
