@@ -166,8 +166,9 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
             detailed[obj.name].append(quoted({"address" if cls == "address" else "vid": main, **attrs}))
         else:
             plain[obj.name].append(main)
-    names = dict.fromkeys([*plain, *detailed])
-    return {name: f"[{', '.join([*map(quoted, fold_names(plain[name])), *detailed[name]])}]" for name in names}
+    ranges = {name: [f'"{text}"' for text in fold_names(texts)] for name, texts in plain.items()}
+    names = dict.fromkeys([*ranges, *detailed])
+    return {name: f"[{', '.join([*ranges.get(name, ()), *detailed[name]])}]" for name in names}
 
 
 def _under(obj: Object) -> tuple[str, dict[str, Value]]:

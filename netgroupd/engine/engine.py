@@ -30,7 +30,7 @@ from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_for, put_back
-from netgroupd.errors import BusyError, JournalError, NetgroupError, UsageError
+from netgroupd.errors import BusyError, ConfigError, JournalError, NetgroupError, UsageError
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.request import Selection
@@ -66,10 +66,13 @@ class Engine(Files):
         self.session = session
 
     def actual(self) -> State:
-        """What the kernel has of what is owned or wanted."""
+        """What the kernel has of what is owned or wanted; of what was applied, while the files are wrong."""
         with self._kernel() as kernel:
             mine = self._mine()
-            desired, links = self._read(kernel, mine)
+            try:
+                desired, links = self._read(kernel, mine)
+            except ConfigError:
+                return look(kernel, self.applied(), mine)
             return look(kernel, desired.state, mine, links)
 
     def diff(self) -> Plan:

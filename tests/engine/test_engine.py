@@ -51,6 +51,14 @@ def test_second_apply_does_nothing(desk: Desk) -> None:
     assert (first.generation, second.generation, second.plan.steps) == (1, 0, ())
 
 
+def test_what_is_owned_is_shown_while_the_files_are_wrong(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.engine.apply()
+    before = {obj.key for obj in desk.engine.actual()}
+    desk.wants("links: {swp1: {mttu: 9000}}")
+    assert {obj.key for obj in desk.engine.actual()} == before
+
+
 def test_rollback_without_a_number_goes_to_the_generation_before(desk: Desk) -> None:
     desk.wants("vlans")
     desk.engine.apply()
