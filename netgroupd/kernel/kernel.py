@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Self
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel import links
+from netgroupd.kernel import grace, links
 from netgroupd.kernel.batch import Batch, Refused
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
@@ -104,6 +104,15 @@ class Kernel:
         After a refusal the rest of the same batch has still run, and nothing
         behind it.  ``progress`` hears how many steps each batch was.
         """
+        start = grace.taken_up(steps)
+        if not 0 < start < len(steps):
+            return self._run(steps, progress)
+        if refused := self._run(steps[:start], progress):
+            return refused
+        grace.passed()
+        return self._run(steps[start:], progress)
+
+    def _run(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> tuple[Refused, ...]:
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
         place = alone = 0
         while place < len(steps) and not batch.denied:
