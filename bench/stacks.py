@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,8 @@ def in_child(stage: Callable[[], object]) -> tuple[float, float]:
             stage()
             os.write(write, f"{peak_memory_mib()}".encode())
             status = 0
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(status)
     os.close(write)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from netgroupd.config.addresses import expand_addresses
 from netgroupd.config.entries import Sink
 from netgroupd.config.fdb import expand_fdb
-from netgroupd.config.groups import DEFAULT, expand_groups
+from netgroupd.config.groups import DEFAULT, OF_MADE, expand_groups
 from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.config.neighbours import expand_neighbours
@@ -72,7 +72,8 @@ def _grouped(name: str, attrs: dict[str, Value], links: Links, groups: Mapping[s
     group = groups.get(wanted)
     if group:
         for key, value in group.attrs.items():
-            attrs.setdefault(key, value)
+            if key not in OF_MADE or attrs.get("kind"):
+                attrs.setdefault(key, value)
         attrs["group"] = group.id
     elif wanted.isdecimal() and len(wanted) <= 10:
         attrs["group"] = int(wanted)

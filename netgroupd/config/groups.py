@@ -27,9 +27,11 @@ _DEEPEST = 8
 _ID = Attr("id", number(32, 1), "Its number in the kernel; one of netgroupd's own if not mentioned.")
 _MEMBERS = Attr("members", several(GROUP), "The groups inside it, whose links have its attributes too.")
 _DRIFT = Attr("drift", word(8, {"report": 0, "repair": 1, "ignore": 2}), "What happens to changes by others.")
+# What links are made with; hardware is there already, and has it or not.
+OF_MADE = frozenset({"lightweight", "l2only"})
 ROWS: Mapping[str, Attr] = {
     **{row.name: row for row in (_ID, _MEMBERS, _DRIFT)},
-    **{name: row for name, row in COMMON.items() if row.group},
+    **{name: row for name, row in COMMON.items() if row.group or name in OF_MADE},
 }
 
 

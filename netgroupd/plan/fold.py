@@ -30,11 +30,15 @@ _Skeleton: TypeAlias = tuple[str, ...]
 
 
 class Term(NamedTuple):
-    """A value in a text: a base, and by how much it grows with each dimension of the name."""
+    """A value in a text: a base, and by how much it grows with each dimension of the name.
+
+    ``loose``: it varies by no rule, and the base is the first of its values.
+    """
 
     form: str
     base: int
     strides: tuple[tuple[int, int], ...] = ()
+    loose: bool = False
 
     def at(self, point: Sequence[int]) -> int:
         """The value at one point of the space."""
@@ -154,7 +158,7 @@ def _fold_alike(skeletons: tuple[_Skeleton, ...], rows: list[tuple[_Point, _Poin
     for found in by_rest.values():
         first = found[0]
         terms = [
-            Term("", columns[index][first]) if loose[index] else Term("", rest[first], strides)
+            Term("", columns[index][first], loose=True) if loose[index] else Term("", rest[first], strides)
             for index, (strides, rest) in enumerate(rules)
         ]
         for dimensions in _products([points[number] for number in found]):
@@ -271,7 +275,7 @@ def field_text(pattern: Pattern, number: int) -> str:
         high = [values[-1] for values in pattern.dimensions]
         moving = [(dimension, stride) for dimension, stride in piece.strides if low[dimension] != high[dimension]]
         if not moving:
-            text += form_text(piece.form, piece.at(low))
+            text += form_text(piece.form, piece.at(low)) + "…" * piece.loose
         elif len(moving) == 1 and moving[0][1] == 1 and piece.at(low) == low[moving[0][0]]:
             text += f"{{{_ordinal(pattern, moving[0][0])}}}"
         else:

@@ -244,6 +244,13 @@ def test_attributes_of_the_group_apply_unless_the_link_has_its_own() -> None:
     assert got == [(9000, True), (1500, True)]
 
 
+def test_group_makes_links_lightweight_and_leaves_hardware_as_it_is() -> None:
+    text = "groups:\n  netgroupd: {lightweight: true}\nlinks:\n  eth0: {up: on}\n  d[1-2]: {kind: dummy}\n"
+    text += "  d2: {lightweight: false}\n"
+    found = desired(text, known=("eth0",))
+    assert [attrs(found, "link", name).get("lightweight") for name in ("eth0", "d1", "d2")] == [None, True, False]
+
+
 def test_links_without_a_group_are_in_the_one_of_netgroupd() -> None:
     found = desired("groups:\n  netgroupd: {up: yes}\nlinks:\n  swp1: {}\n")
     assert attrs(found, "link", "swp1") == {"up": True, "group": GROUP_BASE}

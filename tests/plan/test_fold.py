@@ -58,7 +58,8 @@ def test_addresses_and_macs_that_count_up_fold() -> None:
 
 def test_values_without_a_rule_do_not_multiply_lines_where_nobody_needs_them() -> None:
     rows = [(f"d{number}", f"mac 02:00:00:00:00:{number * number % 251:02x}") for number in range(100)]
-    assert len(fold(rows, exact=False)) == 1
+    [pattern] = fold(rows, exact=False)
+    assert field_text(pattern, 1).endswith("…")
     assert len(fold(rows)) > 10
     assert unfolded(fold(rows)) == sorted(rows)
 
