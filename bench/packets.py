@@ -36,6 +36,7 @@ class _Message(ctypes.Structure):
         ("control", ctypes.c_void_p),
         ("control_size", ctypes.c_size_t),
         ("flags", ctypes.c_int),
+        ("filling", ctypes.c_int),  # a structure of its own ends here
         ("sent", ctypes.c_uint32),
     )
 
@@ -79,7 +80,8 @@ def per_packet(family: socket.AddressFamily, packets: int, runs: int) -> Cell:
         def send(count: int) -> float:
             start = time.perf_counter()
             for _ in range(count // _BATCH):
-                assert _LIBC.sendmmsg(sender.fileno(), messages, _BATCH, 0) == _BATCH
+                if (sent := _LIBC.sendmmsg(sender.fileno(), messages, _BATCH, 0)) != _BATCH:
+                    raise OSError(ctypes.get_errno(), f"{sent} of {_BATCH} packets sent")
             return (time.perf_counter() - start) / count * 1e6
 
         send(packets // 10)
