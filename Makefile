@@ -5,7 +5,7 @@
 # make schema  the JSON Schema and the reference manual, from the model's descriptions
 # make lab     a shell in a VM with the project's kernel
 #
-# The first of these builds the kernel (about 15 CPU minutes) and installs
+# The first of these builds the kernel (about 21 CPU minutes) and installs
 # Python packages, all under ~/.cache/netgroupd; after that they take seconds to start.
 
 setup = python=$$(.ci/setup)
@@ -17,7 +17,7 @@ help:
 	@sed -n 's/^# \(make\)/\1/p' Makefile
 
 test:
-	@echo "test: everything, in and out of the VM: about 15 minutes, and 10 more where the kernel is not built yet"
+	@echo "test: everything, in and out of the VM: about 20 minutes, and 12 more where the kernel is not built yet"
 	@$(lab) kernel && exec $$python -m pytest $(TESTS)
 
 check:
