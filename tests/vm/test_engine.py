@@ -21,6 +21,8 @@ from tests.engine.universe import UNIVERSE, state_of
 MINE = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
 # What a driver reports of its carrier depends on how long ago it came up.
 PASSING = frozenset({"carrier"})
+# Where the patched kernel is sent other messages than the stock one.
+BY_GROUP = ("nothing", "vlans", "vlans_larger", "vlans_in_another_group", "vrf", "layer_3")
 
 
 class Stumbling(Kernel):
@@ -77,8 +79,20 @@ def test_every_configuration_follows_every_other_one(kernel: Stumbling, old: str
     become(kernel, State())
 
 
+@pytest.mark.vm("stock")
 @pytest.mark.parametrize(("old", "new"), [*permutations(UNIVERSE, 2)])
 def test_a_refusal_half_way_leaves_the_kernel_as_it_was(kernel: Stumbling, old: str, new: str) -> None:
+    refused_half_way(kernel, old, new)
+
+
+@pytest.mark.vm("patched")
+@pytest.mark.parametrize(("old", "new"), [*permutations(BY_GROUP, 2)])
+def test_a_refusal_between_messages_for_groups_does_so_too(kernel: Stumbling, old: str, new: str) -> None:
+    refused_half_way(kernel, old, new)
+
+
+def refused_half_way(kernel: Stumbling, old: str, new: str) -> None:
+    """Be refused half way from ``old`` to ``new``, and put back what was."""
     become(kernel, state_of(UNIVERSE[old]))
     goal = state_of(UNIVERSE[new])
     actual = look(kernel, goal, MINE)
