@@ -75,7 +75,17 @@ class Values:
             return None
         if found.ranges and not self.affords(found.size * instances(scope), at, repr(text)):
             return None
-        return found
+        return found if scope or "{" not in text or self._computes(found, text, at) else None
+
+    def _computes(self, pattern: Pattern, text: str, at: int) -> bool:
+        """Whether every instance of a key can be told; a value is computed where it is read."""
+        try:
+            for _ in pattern.instances():
+                pass
+        except ValueError as error:
+            self.report.error(at, f"{text!r}: {error}")
+            return False
+        return True
 
     def affords(self, count: int, at: int, what: str) -> bool:
         """Whether so many instances of a text are within the limit; if not, it is reported."""

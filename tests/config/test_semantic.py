@@ -353,3 +353,9 @@ def test_more_problems_than_anybody_reads_are_counted() -> None:
 def test_problem_points_at_its_text_with_a_caret() -> None:
     (problem,) = problems("links:\n  lo: {mtu: 9x}\n")
     assert problem.pointed().splitlines()[1:] == ["      lo: {mtu: 9x}", "                ^"]
+
+
+@pytest.mark.parametrize("section", ["links", "groups", "nexthops", "vrfs", "sysctl", "tc"])
+def test_key_that_cannot_be_computed_is_told_at_its_place(section: str) -> None:
+    [problem] = problems(f"{section}:\n  'd[v=1-3]{{1//(v-1)}}': {'0' if section == 'sysctl' else '{}'}\n")
+    assert (problem.line, problem.message) == (2, "'d[v=1-3]{1//(v-1)}': division by zero")
