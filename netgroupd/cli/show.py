@@ -11,7 +11,7 @@ from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import UsageError
 from netgroupd.model import CLASSES
 from netgroupd.model.state import Object, State
-from netgroupd.model.value import Value
+from netgroupd.plan.compare import group_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import objects_text
 
@@ -67,7 +67,7 @@ def _choose(what: str, name: str | None, state: State, names: Mapping[int, str])
     if name is None:
         return found
     if what == "group":
-        chosen = [obj for obj in found if names.get(_number(obj.attrs.get("group"))) == name]
+        chosen = [obj for obj in found if names.get(group_of(obj)) == name]
     else:
         chosen = [obj for obj in found if name in (obj.name, obj.attrs.get("dev"))]
     if not chosen:
@@ -95,7 +95,7 @@ def _overview(what: str, links: Iterable[Object], names: Mapping[int, str], term
     members: dict[str, list[str]] = {}
     for link in links:
         if what == "group":
-            number = _number(link.attrs.get("group"))
+            number = group_of(link)
             members.setdefault(names.get(number, str(number)), []).append(link.name)
         elif link.attrs.get("kind") == "vrf":
             members.setdefault(link.name, [])
@@ -112,10 +112,6 @@ def _brief(obj: Object, wanted: State) -> Object:
     asked = wanted.link(obj.name)
     shown = _ALWAYS | asked.attrs.keys() if asked else _ALWAYS
     return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in shown})
-
-
-def _number(value: Value) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _plain(obj: Object) -> dict[str, object]:

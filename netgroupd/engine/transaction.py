@@ -134,8 +134,3 @@ def _counting(progress: Progress | None, total: int) -> Callable[[int], None] | 
         progress(done, total)
 
     return count
-
-
-def classes_of(plan: Plan) -> frozenset[str]:
-    """The classes that a plan touches."""
-    return frozenset(step.object.cls for step in singles(plan.steps))

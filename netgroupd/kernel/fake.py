@@ -19,7 +19,7 @@ from netgroupd.kernel.usual import Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
@@ -106,7 +106,7 @@ class FakeKernel:
 
     def _is_selected(self, obj: Object, selection: Selection) -> bool:
         if obj.cls == "link":
-            return selection.has_link(obj.name, _group(obj))
+            return selection.has_link(obj.name, group_of(obj))
         if obj.cls == "sysctl":
             return obj.key[0] in selection.settings
         if obj.cls in _MARKED:
@@ -152,7 +152,7 @@ class FakeKernel:
             for single in step.steps:  # the kernel counts, and comes to the same
                 self._do(single)
             return
-        members = [link for link in self.state.of("link").values() if _group(link) & step.mask == step.group]
+        members = [link for link in self.state.of("link").values() if group_of(link) & step.mask == step.group]
         if step.op is Op.DELETE and not members:
             raise RefusalError(errno.ENODEV)
         if step.op is Op.DELETE and not all(map(kind_of, members)):
@@ -282,11 +282,6 @@ class FakeKernel:
 
 def _needed(obj: Object) -> Iterator[str]:
     yield from hangs_on(obj) if obj.cls != "sysctl" else ()
-
-
-def _group(link: Object) -> int:
-    group = link.attrs.get("group")
-    return group if isinstance(group, int) else 0
 
 
 def _mtu(attrs: Attrs, link: Object) -> int:

@@ -17,10 +17,10 @@ from netgroupd.model.link import COMMON
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import State
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.families import Chosen, Family, families_of, widened
 from netgroupd.plan.fate import peer_of
-from netgroupd.plan.members import Bucket, Members, group_of
+from netgroupd.plan.members import Bucket, Members
 from netgroupd.plan.order import UPPER_FIRST, Stage
 from netgroupd.plan.series import address_steps, mac_step
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step

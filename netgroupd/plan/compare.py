@@ -33,6 +33,12 @@ def kind_of(link: Object | None) -> str:
     return str(link.attrs.get("kind") or "") if link else ""
 
 
+def group_of(link: Object) -> int:
+    """The kernel group of a link."""
+    group = link.attrs.get("group")
+    return group if isinstance(group, int) else 0
+
+
 def row_of(obj: Object, name: str) -> Attr | None:
     """The row that describes an attribute of ``obj``; None for what only the kernel module knows."""
     if obj.cls in ("qdisc", "tclass"):

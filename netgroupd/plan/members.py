@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.order import Stage
 from netgroupd.plan.step import WHOLE, Step
 
@@ -91,9 +91,3 @@ class Members:
         if want and attr in want.attrs:
             return want.attrs[attr]
         return have.attrs.get(attr) if have else None
-
-
-def group_of(link: Object) -> int:
-    """The kernel group of a link."""
-    group = link.attrs.get("group")
-    return group if isinstance(group, int) else 0

@@ -10,6 +10,7 @@ from netgroupd.engine.repair import link_of
 from netgroupd.model.state import Group, State
 from netgroupd.plan import present
 from netgroupd.plan.absent import standing_on
+from netgroupd.plan.compare import group_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Plan, Step
@@ -68,7 +69,7 @@ def take(engine: Engine) -> Picture:
 
 def _policies(applied: State) -> dict[str, str]:
     by_id = {group.id: group.drift for group in applied.groups.values()}
-    return {link.name: by_id.get(_group(link.attrs), "report") for link in applied.of("link").values()}
+    return {link.name: by_id.get(group_of(link), "report") for link in applied.of("link").values()}
 
 
 def _come(plan: Plan, applied: State, drifting: list[str]) -> frozenset[str]:
@@ -93,18 +94,13 @@ def _lines(plan: Plan, policies: Mapping[str, str]) -> str:
 def _groups(applied: State, drifting: frozenset[str]) -> dict[str, Members]:
     names: dict[int, list[str]] = {}
     for link in applied.of("link").values():
-        names.setdefault(_group(link.attrs), []).append(link.name)
+        names.setdefault(group_of(link), []).append(link.name)
     return {group.name: _members(group, names.get(group.id, []), drifting) for group in applied.groups.values()}
 
 
 def _members(group: Group, names: list[str], drifting: frozenset[str]) -> Members:
     drifted = drifting.intersection(names)
     return Members(group.name, group.id, fold_names(names), len(names), group.within, group.drift, drifted)
-
-
-def _group(attrs: Mapping[str, object]) -> int:
-    number = attrs.get("group")
-    return number if isinstance(number, int) else 0
 
 
 def _carriers(applied: State) -> bool:
