@@ -14,7 +14,7 @@ from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, u8, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, paths_of
+from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, paths_of, single
 from netgroupd.model.address import CLASS, FOREVER, SCOPES
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
@@ -152,7 +152,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if isinstance(step, GroupStep):
         yield _encode_group(step, context.names)
     else:
-        yield _encode_one(step, context.names)
+        yield _encode_one(single(step), context.names)
 
 
 CODEC = Codec(

@@ -2,8 +2,7 @@
 """VLANs of bridges and their ports: RTM_NEWVLAN, RTM_DELVLAN and their dump, whose ranges are spread out.
 
 These messages serve ports and bridges alike, and carry the options of a VLAN
-too.  Each VLAN has its own object; a message of one VLAN after the other in one
-packet costs the kernel as much as a range does.
+too.  Each VLAN has its own object, and a message is about one or a range of them.
 """
 
 import errno
@@ -12,14 +11,14 @@ from collections.abc import Iterator, Mapping
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel import message
-from netgroupd.kernel.message import attr, attributes, nest, u8, u32, walk
+from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, single
 from netgroupd.model.bridge_vlan import CLASS, STATES
 from netgroupd.model.state import NOTHING, Object
 from netgroupd.model.value import Value
-from netgroupd.plan.step import AnyStep, Op
+from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 
 RTM_NEWVLAN, RTM_DELVLAN, RTM_GETVLAN = 112, 113, 114
 _RTM_SETLINK, _RTM_DELLINK = 19, 17
@@ -79,18 +78,25 @@ def _decode_entry(found: Mapping[int, memoryview], link: str) -> Iterator[Object
             yield Object("bridge_vlan", (link, vid), {**attrs, "tunnel_id": tunnel_id})
 
 
-def _say(header: bytes, vid: int, flags: int, *options: bytes) -> bytes:
-    return message.request(RTM_NEWVLAN, 0, header, nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(flags, vid)), *options))
+def _vid(step: Step) -> int:
+    vid = step.object.key[1]
+    assert isinstance(vid, int)
+    return vid
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The message that a step takes; two where a tunnel is mapped anew, for the kernel wants the old one gone first."""
-    one = single(step)
-    link, vid = one.object.key
-    assert isinstance(vid, int)
-    header = _HEADER.pack(_AF_BRIDGE, 0, 0, context.names.index(str(link)))
+    steps = step.steps if isinstance(step, RangeStep) else (single(step),)
+    one, last = steps[0], _vid(steps[-1])
+    header = _HEADER.pack(_AF_BRIDGE, 0, 0, context.names.index(one.object.name))
+    until = u16(_RANGE, last) if len(steps) > 1 else b""
+
+    def say(kind: int, flags: int, *options: bytes) -> bytes:
+        entry = nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(flags, _vid(one))), until, *options)
+        return message.request(kind, 0, header, entry)
+
     if one.op is Op.DELETE:
-        yield message.request(RTM_DELVLAN, 0, header, nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(0, vid))))
+        yield say(RTM_DELVLAN, 0)
         return
     attrs, before = goal(one), one.before.attrs if one.before else NOTHING
     flags = sum(bit for name, bit in _BITS.items() if attrs.get(name))
@@ -99,13 +105,13 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         options.append(u8(_STATE, STATES[str(attrs["state"])]))
     tunnel = attrs.get("tunnel_id")
     if before.get("tunnel_id") not in (None, tunnel):
-        yield _say(header, vid, flags, nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_DELLINK)))
+        yield say(RTM_NEWVLAN, flags, nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_DELLINK)))
     if isinstance(tunnel, int) and tunnel != before.get("tunnel_id"):
         options.append(nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_SETLINK), u32(_TUNNEL_ID, tunnel)))
     # A bridge says that it has it off, and refuses to be told so.
     if attrs.get("neigh_suppress") or before.get("neigh_suppress"):
         options.append(u8(_NEIGH_SUPPRESS, int(bool(attrs.get("neigh_suppress")))))
-    yield _say(header, vid, flags, *options)
+    yield say(RTM_NEWVLAN, flags, *options)
 
 
 CODEC = Codec(

@@ -21,7 +21,7 @@ from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on
-from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
+from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _MISSING = {"address": errno.EADDRNOTAVAIL, "route": errno.ESRCH, "link": errno.ENODEV}
@@ -133,13 +133,16 @@ class FakeKernel:
                 raise RefusalError(number)
             self._do(step)
         except RefusalError as error:
-            obj = step.steps[0].object if isinstance(step, GroupStep) else step.object
+            obj = step.object if isinstance(step, Step) else step.steps[0].object
             return Refused(step, Refusal(f"{step.op} {obj.cls} {obj.name}", error.number, str(error)))
         return None
 
     def _do(self, step: AnyStep) -> None:
         if isinstance(step, GroupStep):
             self._do_group(step)
+        elif isinstance(step, RangeStep):
+            for single in step.steps:
+                self._do(single)
         elif step.op is Op.DELETE:
             self._delete(step.object)
         elif step.object.cls == "link":

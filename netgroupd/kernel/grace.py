@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 
-from netgroupd.plan.step import AnyStep, GroupStep, Op
+from netgroupd.plan.step import AnyStep, Op, Step
 
 # membarrier(2), which neither Python nor the C library of Debian 12 has.
 _MEMBARRIER = {"x86_64": 324, "aarch64": 283, "riscv64": 283, "ppc64le": 365, "s390x": 356}
@@ -30,4 +30,4 @@ def taken_up(steps: Sequence[AnyStep]) -> int:
 
 
 def _deletes_filter(step: AnyStep) -> bool:
-    return not isinstance(step, GroupStep) and step.op is Op.DELETE and step.object.cls == "filter"
+    return isinstance(step, Step) and step.op is Op.DELETE and step.object.cls == "filter"

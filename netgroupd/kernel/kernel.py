@@ -19,7 +19,8 @@ from netgroupd.kernel.socket import Counters, Socket
 from netgroupd.kernel.usual import Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.step import AnyStep, GroupStep
+from netgroupd.plan.compare import differing
+from netgroupd.plan.step import AnyStep, GroupStep, RangeStep, Step
 
 # The kernel works off a compound message on all CPUs by itself.
 _LANES = 8
@@ -132,17 +133,27 @@ class Kernel:
                 batch.flush()
                 batch.deny(step, errno.ENODEV, str(error))
         batch.flush()
-        return tuple(_refused(denied) for denied in batch.denied)
+        return tuple(map(self._refused, batch.denied))
+
+    def _refused(self, denied: Denied) -> Refused:
+        step = self._first_undone(denied.step) if isinstance(denied.step, RangeStep) else denied.step
+        return _refused(step, denied)
+
+    def _first_undone(self, step: RangeStep) -> Step:
+        """Which VLAN of a range was refused: the kernel goes no further, so it is the first that is not as told."""
+        links = frozenset({step.steps[0].object.name})
+        found = self.dump(Selection(frozenset({"bridge_vlan"}), links)).of("bridge_vlan")
+        return next((one for one in step.steps if not _is_done(one, found.get(one.object.key))), step.steps[0])
 
 
 def cls_of(step: AnyStep) -> str:
-    """The class of what a step is about: of a group step, that of its first change."""
-    if isinstance(step, GroupStep):
-        return step.steps[0].object.cls if step.steps else "link"
-    return step.object.cls
+    """The class of what a step is about: of many, that of the first."""
+    if isinstance(step, Step):
+        return step.object.cls
+    return step.steps[0].object.cls if step.steps else "link"
 
 
-def title(step: AnyStep) -> str:
+def title(step: Step | GroupStep) -> str:
     """What a step does, in a few words."""
     if isinstance(step, GroupStep):
         what = {"link": "links", "address": "addresses"}[cls_of(step)]
@@ -152,8 +163,13 @@ def title(step: AnyStep) -> str:
     return f"{step.op} {step.object.cls} {' '.join(present.title(step.object))}"
 
 
-def _refused(denied: Denied) -> Refused:
-    step = denied.step
+def _is_done(step: Step, have: Object | None) -> bool:
+    if step.after is None or have is None:
+        return step.after is have
+    return not differing(step.after, have)
+
+
+def _refused(step: Step | GroupStep, denied: Denied) -> Refused:
     about = codec(cls_of(step))
     sentence = denied.answer.sentence
     if name := about.blame(step, denied.path(about.body)):

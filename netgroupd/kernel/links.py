@@ -15,7 +15,7 @@ from netgroupd.kernel.socket import Socket
 from netgroupd.model.collector import uncollected
 from netgroupd.model.link import COMMON
 from netgroupd.model.state import Object
-from netgroupd.plan.step import AnyStep, GroupStep
+from netgroupd.plan.step import AnyStep, Step
 
 RTM_GETLINK = 18
 IFLA_IFNAME = 3
@@ -108,7 +108,7 @@ _BY_NUMBER = {row.wire: name for name, row in COMMON.items() if row.wire}
 
 def blame(step: AnyStep, path: tuple[int, ...]) -> str:
     """Which row is at ``path`` in a link message."""
-    kind = "" if isinstance(step, GroupStep) else str(step.object.attrs.get("kind") or "")
+    kind = str(step.object.attrs.get("kind") or "") if isinstance(step, Step) else ""
     match path:
         case (18, 2, number, *_) if kind in DATA and number in DATA[kind].by_number:
             return DATA[kind].by_number[number].names[0]

@@ -18,6 +18,7 @@ from netgroupd.kernel.message import attr as pack_attr
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.nests import DATA, ELSEWHERE, LINK, PORT, WHOLE
 from netgroupd.kernel.request import Call, Context, Request
+from netgroupd.kernel.rows import single
 from netgroupd.kernel.wire import Wire, Wires
 from netgroupd.kernel.wire_special import BEFORE
 from netgroupd.model.kinds import KINDS
@@ -108,12 +109,14 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """
     if isinstance(step, GroupStep):
         yield from _group(step, context)
-    elif step.op is Op.CREATE:
-        yield from _create(step, context)
-    elif step.op is Op.CHANGE:
-        yield from _change(step, context)
+        return
+    one = single(step)
+    if one.op is Op.CREATE:
+        yield from _create(one, context)
+    elif one.op is Op.CHANGE:
+        yield from _change(one, context)
     else:
-        yield from _delete(step.object, context)
+        yield from _delete(one.object, context)
 
 
 def _delete(obj: Object, context: Context) -> Iterator[Request]:

@@ -6,7 +6,8 @@ or already has it.  One message deletes a whole group, and what is doomed withou
 making up a group is moved to a scratch group first, for the kernel's waits are
 then shared.  A group message does its members in the order of their creation,
 lower links first.  Where the kernel can, the groups inside a group are one message
-too, and so are addresses that count up from one member to the next.
+too, and so are addresses that count up from one member to the next.  VLANs of a
+bridge or a port without a gap are one message on every kernel.
 """
 
 from collections import defaultdict
@@ -24,6 +25,7 @@ from netgroupd.plan.members import Bucket, Members
 from netgroupd.plan.order import UPPER_FIRST, Stage
 from netgroupd.plan.series import address_steps, mac_step
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
+from netgroupd.plan.vlan_ranges import vlan_steps
 
 # For links to be deleted together.  The ids are netgroupd's own, so that what a
 # crash leaves in them is still recognised.
@@ -68,6 +70,8 @@ def coalesce(
             steps += _change(stage, members, abilities, families)
         elif abilities.group_addr and stage.steps[0].object.cls == "address":
             steps += address_steps(stage.steps, members)
+        elif stage.steps[0].object.cls == "bridge_vlan":
+            steps += vlan_steps(stage.steps)
         else:
             steps += stage.steps
     return tuple(steps)
@@ -144,7 +148,7 @@ def _keeps_order(items: list[tuple[int, AnyStep]], stage: Stage) -> bool:
     """Whether no link is changed before the link below it that the same phase changes."""
     place: dict[str, int] = {}
     for number, (_, item) in enumerate(items):
-        for step in item.steps if isinstance(item, GroupStep) else (item,):
+        for step in (item,) if isinstance(item, Step) else item.steps:
             place[step.object.name] = max(number, place.get(step.object.name, 0))
     if stage.phase in UPPER_FIRST:
         return True  # the kernel takes down and shrinks what is above by itself

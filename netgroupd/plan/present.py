@@ -86,6 +86,8 @@ def title(obj: Object) -> tuple[str, ...]:
         said = (*filter(None, (where, parent)), *(("chain", chain) if chain else ()), "pref", pref)
         # All of it is the name: it is what tells one rule of a range from the next.
         return (" ".join((*map(str, said), *(_pair(*pair) for pair in match if isinstance(pair, tuple)))),)
+    if obj.cls == "bridge_vlan":
+        return (f"{key[0]} vid {key[1]}",)  # the name is both: all ports of a bridge are in thousands of VLANs
     return tuple(str(field) for field in key if field is not None and field is not False)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from netgroupd.model.state import Key, Object, Origin
 from netgroupd.model.value import Value
-from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, RangeStep, Step
 
 Json: TypeAlias = Any
 
@@ -52,7 +52,9 @@ def _mapping(attrs: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def step_to(step: AnyStep) -> Json:
-    """A step as a mapping; of a group step with the single steps it stands for."""
+    """A step as a mapping; of a group or a range with the single steps it stands for."""
+    if isinstance(step, RangeStep):
+        return {"op": str(step.op), "steps": [step_to(single) for single in step.steps]}
     if isinstance(step, GroupStep):
         return {
             "op": str(step.op),
@@ -78,9 +80,11 @@ def _single_from(plain: Json) -> Step:
 
 def step_from(plain: Json) -> AnyStep:
     """A step out of JSON."""
-    if "group" not in plain:
+    if "steps" not in plain:
         return _single_from(plain)
     steps = tuple(map(_single_from, plain["steps"]))
+    if "group" not in plain:
+        return RangeStep(Op(plain["op"]), steps)
     return GroupStep(Op(plain["op"]), plain["group"], attrs_from(plain["attrs"]), steps, plain["mask"])
 
 
@@ -102,7 +106,7 @@ def plan_from(plain: Json) -> Plan:
 def singles(steps: Iterable[AnyStep]) -> Iterable[Step]:
     """The steps of single objects that ``steps`` stand for, in order."""
     for step in steps:
-        if isinstance(step, GroupStep):
-            yield from step.steps
-        else:
+        if isinstance(step, Step):
             yield step
+        else:
+            yield from step.steps

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A plan: ordered steps, each with before and after, as data.
 
-A step is one message to the kernel, for one object or for a whole group.  The
-plan prints itself, goes through JSON and back, and knows which line of which
+A step is one message to the kernel, for one object, for a whole group or for a
+range.  The plan prints itself, goes through JSON and back, and knows which line of which
 file asked for each step.
 """
 
@@ -64,7 +64,14 @@ class GroupStep(NamedTuple):
     mask: int = WHOLE
 
 
-AnyStep: TypeAlias = Step | GroupStep
+class RangeStep(NamedTuple):
+    """VLANs of one bridge or port, without a gap, that one message adds, changes or deletes alike."""
+
+    op: Op
+    steps: tuple[Step, ...]
+
+
+AnyStep: TypeAlias = Step | GroupStep | RangeStep
 
 
 class Plan(NamedTuple):

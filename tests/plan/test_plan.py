@@ -12,7 +12,7 @@ from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, Abilities
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import plan_from, plan_to
-from netgroupd.plan.step import AnyStep, GroupStep, Plan
+from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep
 from tests.engine.universe import state_of
 
 OURS = 0x4E47_0000
@@ -31,6 +31,7 @@ def planned(text: str, *actual: Object, owned: frozenset[int] = frozenset(), new
 
 def brief(step: AnyStep) -> str:
     """A message in a few words."""
+    assert not isinstance(step, RangeStep)
     said = " ".join(f"{name}={value}" for name, value in step.attrs.items() if name not in ("kind", "link", "id"))
     if isinstance(step, GroupStep):
         return f"{step.op} group {step.group & 0xFFFF:x} {said}".rstrip()
