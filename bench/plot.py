@@ -3,7 +3,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
@@ -11,7 +11,8 @@ from bench.harness import significant
 
 _WIDTH, _HEIGHT = 860, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 300, 50, 50
-_NAMES, _VALUES, _BAR = 240, 240, 17
+_PLOT, _BAR = 380, 17
+_LETTER, _MARGIN = 6.8, 30  # no letter of the font is wider on average
 _COLOURS = ("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66", "#c2255c", "#1864ab")
 _SIZE = re.compile(r"^([\d,]+)\b")
 
@@ -86,6 +87,11 @@ def _text(x: float, y: float, words: str, extra: str = "") -> str:
     return f'<text x="{x}" y="{y}" {extra}>{escape(words)}</text>'
 
 
+def _room(texts: Iterable[str]) -> int:
+    """How wide the longest of ``texts`` is, with what is beside it."""
+    return _MARGIN + round(_LETTER * max(map(len, texts), default=0))
+
+
 def _grid(across: Scale, up: Scale, unit: str) -> list[str]:
     parts = []
     for value in across.decades():
@@ -102,9 +108,12 @@ def _grid(across: Scale, up: Scale, unit: str) -> list[str]:
 def svg(table: Mapping[str, Any]) -> str:
     """The picture; nothing where there are too few figures of one unit for one."""
     if lines := series_of(table):
-        return _document(_curves(table, lines), _HEIGHT)
+        width = _WIDTH - _RIGHT + max(_RIGHT, _room(line.name for line in lines) + _MARGIN)
+        return _document(_curves(table, lines), width, _HEIGHT)
     if len(bars := bars_of(table)) > 1:
-        return _document(_bars(table, bars), _TOP + _BAR * len(bars) + _BOTTOM)
+        names = _room(bar.row for bar in bars)
+        width = names + _PLOT + _room(_told(table, bar) for bar in bars)
+        return _document(_bars(table, bars, names, width), width, _TOP + _BAR * len(bars) + _BOTTOM)
     return ""
 
 
@@ -126,11 +135,15 @@ def bars_of(table: Mapping[str, Any]) -> list[Bar]:
     ]
 
 
-def _bars(table: Mapping[str, Any], bars: Sequence[Bar]) -> list[str]:
-    """Bars from left to right on a logarithmic scale, coloured by column."""
+def _told(table: Mapping[str, Any], bar: Bar) -> str:
+    return f"{significant(bar.value)} {table['columns'][bar.column]}"
+
+
+def _bars(table: Mapping[str, Any], bars: Sequence[Bar], names: int, width: int) -> list[str]:
+    """Bars from left to right on a logarithmic scale, coloured by column; the rows have ``names`` pixels for theirs."""
     unit = next(cell["unit"] for cell in table["rows"][bars[0].row] if _median(cell) == bars[0].value)
     bottom = _TOP + _BAR * len(bars)
-    across = Scale.over([bar.value for bar in bars], _NAMES, _WIDTH - _VALUES)
+    across = Scale.over([bar.value for bar in bars], names, names + _PLOT)
     parts = [_text(20, 28, str(table["title"]), 'class="title"')]
     decades = across.decades()
     for value in decades[:: 1 + len(decades) // 7]:
@@ -142,12 +155,12 @@ def _bars(table: Mapping[str, Any], bars: Sequence[Bar]) -> list[str]:
         y = _TOP + _BAR * number
         colour = _COLOURS[bar.column % len(_COLOURS)]
         if bar.row != shown:
-            parts.append(_text(_NAMES - 8, y + 12, bar.row, 'text-anchor="end"'))
-            parts.append(f'<path d="M20 {y - 1}H{_WIDTH - 20}" class="grid"/>')
+            parts.append(_text(names - 8, y + 12, bar.row, 'text-anchor="end"'))
+            parts.append(f'<path d="M20 {y - 1}H{width - 20}" class="grid"/>')
         shown = bar.row
-        width = round(max(across.place(bar.value) - _NAMES, 1), 1)
-        parts.append(f'<rect x="{_NAMES}" y="{y + 1}" width="{width}" height="{_BAR - 3}" fill="{colour}"/>')
-        parts.append(_text(_NAMES + width + 6, y + 12, f"{significant(bar.value)} {table['columns'][bar.column]}"))
+        length = round(max(across.place(bar.value) - names, 1), 1)
+        parts.append(f'<rect x="{names}" y="{y + 1}" width="{length}" height="{_BAR - 3}" fill="{colour}"/>')
+        parts.append(_text(names + length + 6, y + 12, _told(table, bar)))
     return parts
 
 
@@ -169,10 +182,10 @@ def _curves(table: Mapping[str, Any], lines: Sequence[Series]) -> list[str]:
     return parts
 
 
-def _document(parts: Sequence[str], height: int) -> str:
+def _document(parts: Sequence[str], width: int, height: int) -> str:
     style = "text{font:12px sans-serif;fill:#222}.title{font-size:15px;font-weight:bold}.grid{stroke:#ddd;fill:none}"
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">\n'
         f'<style>{style}</style>\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
     )

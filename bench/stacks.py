@@ -4,15 +4,19 @@
 Full size on the patched kernel with lightweight devices; on a stock kernel the
 VLANs are cut down to what memory holds, and the table says so.  Run it in the lab:
 ``python -m netgroupd.lab run --memory 18G --timeout 14400 -- python -m bench.stacks``,
-with ``--only NAME`` for one of them.
+with ``--only NAME`` for one of them and ``--vlans N`` for a part.  Each figure is
+also told on standard error when it is there.
 """
 
 import argparse
+import json
 import os
 import re
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,21 +24,54 @@ from tempfile import TemporaryDirectory
 from bench.harness import Cell, Table, count, peak_memory_mib, run
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
+from netgroupd.engine.report import Result
+from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import State
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import AnyStep, Op
 
 STACKS = Path(__file__).parent.parent / "templates" / "stacks"
 NAMES = ("vlan-filtering-bridge", "traditional-bridge", "vxlan-gateway", "vrf-per-vlan")
 _PORTS = "links:\n  swp[1-128]: {kind: dummy}\n"
 _LIGHT = "groups:\n  netgroupd: {lightweight: true}\n"
+_WHOLE = 4094
 _STOCK_VLANS = 400
 _QUICK_VLANS = 10
 _MIB = 1024
+
+Figures = dict[str, float]
+
+
+class Watched(Kernel):
+    """A kernel that notes when it is read and when it is changed."""
+
+    def __init__(self, netns: str | None, times: list[tuple[str, float, float]]) -> None:
+        super().__init__(netns)
+        self._times = times
+
+    @contextmanager
+    def _noted(self, what: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self._times.append((what, start, time.perf_counter()))
+
+    def dump(self, selection: Selection) -> State:
+        """As the kernel's."""
+        with self._noted("read"):
+            return super().dump(selection)
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        """As the kernel's."""
+        with self._noted("send"):
+            return super().apply(steps, progress)
 
 
 def cut(text: str, vlans: int) -> str:
     """The stack with fewer VLANs and, in proportion, fewer VXLANs."""
     shorter = re.sub(r"4094", str(vlans), text)
-    return shorter.replace("1884", str(vlans * 1884 // 4094 + 2)).replace("895", str(vlans * 895 // 4094 + 1))
+    return shorter.replace("1884", str(vlans * 1884 // _WHOLE + 2)).replace("895", str(vlans * 895 // _WHOLE + 1))
 
 
 def kernel_mib() -> float:
@@ -44,26 +81,51 @@ def kernel_mib() -> float:
     return -sum(sign * int(fields[name].split()[0]) for name, sign in used) / _MIB
 
 
-def in_child(stage: Callable[[], object]) -> tuple[float, float]:
-    """Run a stage in a process of its own; seconds, and the most memory it held in MiB."""
+def in_child(stage: Callable[[], Figures]) -> Figures:
+    """Run a stage in a process of its own; what it tells, the seconds, and the most memory it held in MiB."""
     read, write = os.pipe()
     start = time.perf_counter()
     if (pid := os.fork()) == 0:
         status = 1
         try:
-            stage()
-            os.write(write, f"{peak_memory_mib()}".encode())
+            told = stage()
+            os.write(write, json.dumps({**told, "memory": peak_memory_mib()}).encode())
             status = 0
         except Exception:
             traceback.print_exc()
         finally:
             os._exit(status)
     os.close(write)
-    told = os.read(read, 100)
+    answer = os.read(read, 4096)
     os.close(read)
     _, status = os.waitpid(pid, 0)
     assert status == 0, "the stage failed"
-    return time.perf_counter() - start, float(told)
+    figures: Figures = json.loads(answer)
+    return {**figures, "took": time.perf_counter() - start}
+
+
+def phases(change: Callable[[Engine], Result], paths: Paths) -> Figures:
+    """Change the host; how long each part of it took, and what the plan was."""
+    times: list[tuple[str, float, float]] = []
+    engine = Engine(paths, connect=lambda netns: Watched(netns, times))
+    start = time.perf_counter()
+    plan = change(engine).plan
+    end = time.perf_counter()
+    told: Figures = {"messages": len(plan.steps), "objects": 0, "links": 0}
+    for step in singles(plan.steps):
+        if step.op is Op.CREATE:
+            told["objects"] += 1
+            told["links"] += step.object.cls == "link"
+    sent = [(first, last) for what, first, last in times if what == "send"]
+    if not sent:
+        return told
+    reads = [(first, last) for what, first, last in times if what == "read" and last <= sent[0][0]]
+    told["expanded"] = reads[1][0] - reads[0][1]  # the names of links are known by then
+    told["read"] = sum(last - first for first, last in reads)
+    told["planned"] = sent[0][0] - start - told["expanded"] - told["read"]
+    told["sent"] = sum(last - first for first, last in sent)
+    told["verified"] = end - sent[-1][1]
+    return told
 
 
 def stages(directory: Path, text: str, light: bool) -> Iterator[tuple[str, Cell]]:
@@ -73,45 +135,42 @@ def stages(directory: Path, text: str, light: bool) -> Iterator[tuple[str, Cell]
     (config / "10-ports.yaml").write_text(_PORTS + (_LIGHT if light else ""))
     stack = config / "20-stack.yaml"
     stack.write_text(text)
-    engine = Engine(Paths((config,), state, directory / "group"))
+    paths = Paths((config,), state, directory / "group")
     before = kernel_mib()
-    links = 0
-
-    def counted() -> None:
-        os.write(number, str(len(engine.desired().of("link"))).encode())
-
-    reading, number = os.pipe()
-    took, memory = in_child(counted)
-    links = int(os.read(reading, 20))
-    yield "links", count(links)
-    yield "read and expand", Cell((took,))
-    for name, stage in (("diff from nothing", engine.diff), ("apply and verify", engine.apply)):
-        took, most = in_child(stage)
-        memory = max(memory, most)
-        yield name, Cell((took,))
+    made = in_child(lambda: phases(Engine.apply, paths))
+    yield from ((name, count(made[name])) for name in ("links", "objects", "messages"))
+    yield "read and expand", Cell((made["expanded"],))
+    yield "read the kernel", Cell((made["read"],))
+    yield "compare, plan, journal", Cell((made["planned"],))
+    yield "make and send messages", Cell((made["sent"],))
+    yield "verify", Cell((made["verified"],))
+    yield "from files to verified", Cell((made["took"],))
     yield "kernel memory", count(kernel_mib() - before, "MiB")
-    yield "no-op reload", Cell((in_child(engine.apply)[0],))
+    yield "netgroupd's memory", count(made["memory"], "MiB")
+    yield "per link", count(made["memory"] * _MIB / made["links"], "KiB")
+    yield "no-op reload", Cell((in_child(lambda: phases(Engine.apply, paths))["took"],))
     one_more = "  bonus.[v=1-2]: {up: true}\n  bonus: {kind: dummy, up: true}\n"
     stack.write_text(text.replace("links:\n", "links:\n" + one_more, 1))
-    yield "one VLAN more", Cell((in_child(engine.apply)[0],))
-    yield "remove all", Cell((in_child(lambda: engine.rollback(0))[0],))
-    yield "netgroupd's memory", count(memory, "MiB")
-    yield "per link", count(memory * _MIB / links, "KiB")
+    yield "one VLAN more", Cell((in_child(lambda: phases(Engine.apply, paths))["took"],))
+    gone = in_child(lambda: phases(lambda engine: engine.rollback(0), paths))
+    yield "remove all: make and send messages", Cell((gone["sent"],))
+    yield "remove all", Cell((gone["took"],))
 
 
-def measure(quick: bool, names: Sequence[str] = NAMES) -> Iterator[Table]:
+def measure(quick: bool, names: Sequence[str] = NAMES, vlans: int = 0) -> Iterator[Table]:
     """One column for each stack; the table again after each, should the next be too large."""
     with Kernel() as kernel:
         light = kernel.features.light
-    vlans = _QUICK_VLANS if quick else 4094 if light else _STOCK_VLANS
+    vlans = vlans or (_QUICK_VLANS if quick else _WHOLE if light else _STOCK_VLANS)
     columns: list[str] = []
     rows: dict[str, tuple[Cell, ...]] = {}
     for name in names:
         columns.append(name)
         with TemporaryDirectory() as directory:
             for stage, cell in stages(Path(directory), cut((STACKS / f"{name}.yaml").read_text(), vlans), light):
+                print(f"{name}: {stage}: {cell}", file=sys.stderr, flush=True)
                 rows[stage] = (*rows.get(stage, ()), cell)
-        sizes = "whole" if vlans == 4094 else f"with {vlans} of 4,094 VLANs"
+        sizes = "whole" if vlans == _WHOLE else f"with {vlans} of 4,094 VLANs"
         kind = "lightweight devices" if light else "a stock kernel's devices"
         file = "stacks" if len(names) > 1 else f"stacks-{name}"
         yield Table(file, f"Slides, stacks, {sizes}, {kind}", tuple(columns), rows, "nobody has shown it")
@@ -120,5 +179,6 @@ def measure(quick: bool, names: Sequence[str] = NAMES) -> Iterator[Table]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--only", choices=NAMES)
+    parser.add_argument("--vlans", type=int, default=0)
     known, rest = parser.parse_known_args()
-    run(partial(measure, names=(known.only,)) if known.only else measure, rest)
+    run(partial(measure, names=(known.only,) if known.only else NAMES, vlans=known.vlans), rest)

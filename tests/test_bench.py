@@ -58,6 +58,13 @@ def test_a_table_is_drawn_with_a_mark_for_each_figure(table: Table, shape: str, 
     assert len(drawn.findall(f"{{http://www.w3.org/2000/svg}}{shape}")) == marks
 
 
+def test_long_names_have_room_beside_their_bars() -> None:
+    name = "what a row is called when it must say much " * 2
+    drawn = ElementTree.fromstring(svg(as_json(KINDS._replace(rows={name: KINDS.rows["vlan"], **KINDS.rows}))))
+    (label,) = (text for text in drawn.iter("{http://www.w3.org/2000/svg}text") if text.text == name)
+    assert float(label.attrib["x"]) > 6 * len(name)
+
+
 def test_strace_is_counted_where_calls_are_cut_in_two() -> None:
     log = """\
 7 execve("/bin/ip", [...], 0x7f /* 3 vars */) = 0
