@@ -101,9 +101,11 @@ def foreign_names(kernel: Connection, links: State, mine: Mine) -> frozenset[str
 
 
 def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = None) -> State:
-    """Everything that matters for bringing about ``wanted``; ``links`` if they were read just now."""
+    """Everything that matters for bringing about ``wanted``; ``links`` if they were read just now, with all names."""
     actual = links or look_at_links(kernel, mine)
     if kernel.features.dump_group:
+        if not links:
+            kernel.read_names()
         _add_named(kernel, wanted, actual)
     present = {cls for cls in wanted.classes if wanted.classes[cls]}
     if keys := key_files(wanted):
@@ -125,7 +127,6 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = No
 
 def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
     """Bring the links that are spoken of and are in no group of ours."""
-    kernel.read_names()
     known = {name for name, _ in kernel.names} - {link.name for link in actual.of("link").values()}
     if missing := known.intersection(referred(wanted)):
         found = kernel.dump(Selection(links=frozenset(missing)))
