@@ -128,21 +128,19 @@ class FakeKernel:
 
     def _try(self, step: AnyStep) -> Refused | None:
         self.messages += 1
-        try:
-            if number := self.refuse(step):
-                raise RefusalError(number)
-            self._do(step)
-        except RefusalError as error:
-            obj = step.object if isinstance(step, Step) else step.steps[0].object
-            return Refused(step, Refusal(f"{step.op} {obj.cls} {obj.name}", error.number, str(error)))
+        for one in step.steps if isinstance(step, RangeStep) else (step,):
+            try:
+                if number := self.refuse(one):
+                    raise RefusalError(number)
+                self._do(one)
+            except RefusalError as error:
+                obj = one.object if isinstance(one, Step) else one.steps[0].object
+                return Refused(one, Refusal(f"{one.op} {obj.cls} {obj.name}", error.number, str(error)))
         return None
 
-    def _do(self, step: AnyStep) -> None:
+    def _do(self, step: Step | GroupStep) -> None:
         if isinstance(step, GroupStep):
             self._do_group(step)
-        elif isinstance(step, RangeStep):
-            for single in step.steps:
-                self._do(single)
         elif step.op is Op.DELETE:
             self._delete(step.object)
         elif step.object.cls == "link":

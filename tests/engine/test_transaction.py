@@ -81,6 +81,21 @@ def test_refusal_of_any_step_leaves_the_kernel_as_it_was(old: str, new: str) -> 
         assert there(kernel) == before
 
 
+def test_range_of_vlans_refused_half_way_leaves_the_kernel_as_it_was() -> None:
+    text = "links: {p: {kind: dummy, master: br, vlans: '[%s]'}, br: {kind: bridge}}"
+    kernel, goal = FakeKernel(state_of(text % "2-9")), state_of(text % "5-20")
+    actual = look(kernel, goal, EVERYTHING)
+    plan = plan_for(kernel, goal, actual, EVERYTHING)
+    before = there(kernel)
+    snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
+    for nth in range(len([*singles(plan.steps)])):
+        kernel.refuse = refusing(nth, errno.ENOMEM)
+        with pytest.raises(KernelError):
+            converge(kernel, plan, goal, EVERYTHING)
+        put_back(kernel, snapshot, EVERYTHING)
+        assert there(kernel) == before
+
+
 def test_what_is_not_owned_is_neither_touched_nor_shown() -> None:
     foreign = (
         Object("link", ("eth9",), {"kind": "", "up": True, "group": 0, "mtu": 1500}),
