@@ -48,7 +48,7 @@ def links() -> int:
     return len(shown.stdout.splitlines())
 
 
-@pytest.mark.vm
+@pytest.mark.vm("patched")
 def test_stack_comes_stays_and_goes(netgroupctl: Command, tmp_path: Path) -> None:
     diff = netgroupctl("diff")
     assert diff.stderr == ""
