@@ -28,7 +28,7 @@ _CLASSES = {
     "neighbour": ("neighbour",),
     "nexthop": ("nexthop",),
     "fdb": ("fdb",),
-    "tc": ("qdisc", "tclass", "chain", "filter"),
+    "tc": ("qdisc", "tclass", "action", "chain", "filter"),
     "vlan": ("bridge_vlan",),
     "setting": ("sysctl",),
     "": tuple(CLASSES),

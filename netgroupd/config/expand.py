@@ -7,6 +7,7 @@ attributes as far as they agree.
 
 from collections.abc import Mapping
 
+from netgroupd.config.actions import expand_actions
 from netgroupd.config.addresses import expand_addresses
 from netgroupd.config.entries import Sink
 from netgroupd.config.fdb import expand_fdb
@@ -47,6 +48,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: frozenset[str], repo
     expand_routes(sections["routes"], links, sink)
     expand_rules(sections["rules"], links, sink)
     expand_sysctl(sections["sysctl"], links, sink)
+    expand_actions(sections["actions"], links, sink)
     expand_tc(sections["tc"], links, sink)
     state = State(groups=groups)
     state.classes["link"] = _finish(links, groups)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from netgroupd.config.node import Mapping, Node, Scalar, Sequence, kind_of
 from netgroupd.config.report import Report
 
-KEYED = ("groups", "links", "vrfs", "nexthops", "sysctl", "tc")
+KEYED = ("groups", "links", "vrfs", "nexthops", "sysctl", "actions", "tc")
 LISTED = ("routes", "rules", "neighbours", "fdb")
 SECTIONS = (*KEYED, *LISTED)
 

@@ -58,6 +58,12 @@ def _lines() -> Iterator[str]:
     for part in sections.LISTS:
         yield from _part(part, "##")
     yield f"## sysctl\n\n{sections.SYSCTL} A mapping may stand for the dots.\n"
+    yield f"## actions\n\n{sections.ACTIONS}\n"
+    yield "| kind | what it may say |"
+    yield "|---|---|"
+    for kind, form in sections.ACTION_FORMS.items():
+        yield f"| `{kind}` | {', '.join(f'`{name}`' for name in form.rows)} |"
+    yield ""
     yield from _tc()
 
 

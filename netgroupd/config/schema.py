@@ -46,6 +46,7 @@ def schema() -> Json:
         "links": _keyed(sections.LINKS, _ref("link")),
         "vrfs": _keyed(sections.VRFS, _ref("vrf")),
         "sysctl": {"description": sections.SYSCTL, **_ref("settings")},
+        "actions": _actions(),
         "tc": _keyed(sections.TC, _ref("hooks")),
     }
     return {
@@ -208,6 +209,17 @@ def _by_kind(forms: Mapping[str, Form]) -> Json:
     properties = {name: _any_of(found) for name, found in rows.items()}
     required = sorted(frozenset.intersection(*(form.required for form in forms.values())))
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _actions() -> Json:
+    """By kind and index, which may be a range."""
+    kinds = {f"^{kind} ": _entry(form) for kind, form in sections.ACTION_FORMS.items()}
+    return {
+        "description": sections.ACTIONS,
+        "type": ["object", "null"],
+        "patternProperties": kinds,
+        "additionalProperties": False,
+    }
 
 
 def _hooks() -> Json:

@@ -7,7 +7,7 @@ is not read.
 
 from typing import NamedTuple
 
-from netgroupd.config import addresses, fdb, groups, neighbours, nexthops, routes, rules, tc, vlans
+from netgroupd.config import actions, addresses, fdb, groups, neighbours, nexthops, routes, rules, tc, vlans
 from netgroupd.config.entries import Form
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
 
@@ -66,4 +66,10 @@ LINKS = (
     " that link, and is made when something refers to it."
 )
 SYSCTL = "Kernel settings of the host, as in `net.ipv4.ip_forward: 1`."
+ACTION_FORMS = actions.FORMS
+ACTIONS = (
+    "Actions that several filters share, by kind and index, as in `police 7: {rate: 10mbit, burst: 100k}`. A filter"
+    " names one as `action: police 7`. All its filters count and are policed together, and one message changes it."
+    " What such an action may say is what it may say in a filter; a text alone is its `control`."
+)
 TC = "Traffic control, by link or `block N`."

@@ -12,6 +12,7 @@ from netgroupd.config.doubtful import doubt
 from netgroupd.config.entries import Sink, told
 from netgroupd.config.links import Links
 from netgroupd.config.loops import loops, lower_links
+from netgroupd.config.semantic_tc import preferences, shared_actions
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -279,5 +280,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     _addresses,
     _routes,
     _pvids,
+    shared_actions,
+    preferences,
     _layer2,
 )

@@ -8,7 +8,7 @@ program adds to what is there.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from netgroupd.engine.capture_tc import tc_rows
+from netgroupd.engine.capture_tc import action_rows, tc_rows
 from netgroupd.engine.yaml_text import is_sayable, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Usual, differing_from
 from netgroupd.model.kinds import KINDS
@@ -40,6 +40,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("links", _blocks(_rows_of_links(actual, usual, group_names))),
         ("nexthops", _blocks(_rows(actual, "nexthop", _nexthop))),
         *((name, _entries(_rows(actual, cls, make))) for name, cls, make in _LISTS),
+        ("actions", _blocks(action_rows(actual))),
         ("tc", _blocks(tc_rows(actual))),
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]

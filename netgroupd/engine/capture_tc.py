@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.tc.action import shared
 from netgroupd.model.value import Value
 from netgroupd.plan.fold import Row, fold_names
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS
@@ -24,6 +25,14 @@ class _Entry(NamedTuple):
 
     key: Attrs
     rest: Attrs
+
+
+def action_rows(actual: State) -> Iterator[Row]:
+    """For each action that filters share its name, and what it does."""
+    for action in actual.of("action").values():
+        kind, index = action.key
+        (record,) = _records(action.attrs)
+        yield (f"{kind} {index}", *(f"{name}: {quoted(value)}" for name, value in _fields(record).items()))
 
 
 def tc_rows(actual: State) -> Iterator[Row]:
@@ -88,12 +97,22 @@ def _filter(rule: Object, parent: str) -> _Entry:
     rest: dict[str, Value] = {"parent": parent} if parent else {}
     rest |= {"chain": chain} if chain else {}
     rest |= {name: value for name, value in _said(rule.attrs).items() if value is not False}
-    if actions := rule.attrs.get("actions"):
-        assert isinstance(actions, tuple)
-        rest["action"] = tuple(_action(action) for action in actions if isinstance(action, Mapping))
+    if actions := _records(rule.attrs):
+        rest["action"] = tuple(map(_action, actions))
     return _Entry({"pref": pref, str(rule.attrs["kind"]): matched}, rest)
 
 
+def _records(attrs: Attrs) -> tuple[Mapping[str, Value], ...]:
+    actions = attrs.get("actions") or ()
+    assert isinstance(actions, tuple)
+    return tuple(action for action in actions if isinstance(action, Mapping))
+
+
 def _action(action: Mapping[str, Value]) -> Value:
-    fields = {name: value for name, value in action.items() if name != "kind" and value is not None}
-    return {str(action["kind"]): fields}
+    if shared(action["kind"]):
+        return action["kind"]
+    return {str(action["kind"]): _fields(action)}
+
+
+def _fields(action: Mapping[str, Value]) -> Mapping[str, Value]:
+    return {name: value for name, value in action.items() if name != "kind" and value is not None}

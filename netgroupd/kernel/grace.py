@@ -24,10 +24,12 @@ def passed() -> None:
 def taken_up(steps: Sequence[AnyStep]) -> int:
     """Where the filters begin that are deleted last, behind a rule that led packets to them."""
     start = len(steps)
-    while start and _deletes_filter(steps[start - 1]):
+    while start and _deletes(steps[start - 1], "action"):
+        start -= 1
+    while start and _deletes(steps[start - 1], "filter"):
         start -= 1
     return start
 
 
-def _deletes_filter(step: AnyStep) -> bool:
-    return isinstance(step, Step) and step.op is Op.DELETE and step.object.cls == "filter"
+def _deletes(step: AnyStep, cls: str) -> bool:
+    return isinstance(step, Step) and step.op is Op.DELETE and step.object.cls == cls

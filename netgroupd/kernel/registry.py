@@ -22,6 +22,7 @@ _PLACES = {
     "rule": "rules.CODEC",
     "qdisc": "tc.qdiscs.CODEC",
     "tclass": "tc.qdiscs.CLASS_CODEC",
+    "action": "tc.actions_shared.CODEC",
     "chain": "tc.chains.CODEC",
     "filter": "tc.filters.CODEC",
 }

@@ -3,12 +3,12 @@
 
 from netgroupd.model import address, bridge_vlan, fdb, link, neighbour, nexthop, route, rule, sysctl
 from netgroupd.model.attr import Class
-from netgroupd.model.tc import chain, filter, qdisc  # noqa: A004  # the kernel calls it a filter
+from netgroupd.model.tc import chain, filter, qdisc, shared  # noqa: A004  # the kernel calls it a filter
 
 CLASSES: dict[str, Class] = {
     described.name: described
     for described in (
         *(module.CLASS for module in (link, sysctl, bridge_vlan, address, neighbour, fdb, nexthop, route, rule)),
-        *(qdisc.CLASS, qdisc.TCLASS, chain.CLASS, filter.CLASS),
+        *(qdisc.CLASS, qdisc.TCLASS, shared.CLASS, chain.CLASS, filter.CLASS),
     )
 }

@@ -83,7 +83,7 @@ def hangs_on(obj: Object) -> tuple[str, ...]:
     if obj.cls == "sysctl":
         parts = str(obj.key[0]).split("/")
         return (parts[3],) if len(parts) > 4 and parts[2] in ("conf", "neigh") else ()
-    return () if obj.cls == "rule" else (str(obj.key[0]),)
+    return () if obj.cls in ("rule", "action") else (str(obj.key[0]),)
 
 
 class Losses:

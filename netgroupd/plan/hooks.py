@@ -3,7 +3,8 @@
 
 A hook is a link (or a shared block) and the parent that rules hang on; "root"
 stands for the tree of qdiscs and classes below the root of a link.  A hook that
-is named is owned as a whole.
+is named is owned as a whole.  An action that filters share is a hook too, of
+its kind and index, so that one that is named no longer is still known.
 """
 
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ Hook = tuple[str, str]
 ROOT = "root"
 CLSACT = "clsact"
 CLSACT_HOOKS = frozenset({"ingress", "egress"})
+SHARED = "action "  # before the kind; no link has such a name
 # What hangs on a qdisc goes with it.
 ON_QDISCS = frozenset({"qdisc", "tclass", "chain", "filter"})
 
@@ -22,6 +24,7 @@ ON_QDISCS = frozenset({"qdisc", "tclass", "chain", "filter"})
 def hooks_of(state: State) -> frozenset[Hook]:
     """Every hook that ``state`` speaks of."""
     hooks = {(str(key[0]), str(key[1])) for cls in ("filter", "chain") for key in state.of(cls)}
+    hooks.update((f"{SHARED}{kind}", str(index)) for kind, index in state.of("action"))
     for qdisc in state.of("qdisc").values():
         if qdisc.key[1] != CLSACT:
             hooks.add((qdisc.name, ROOT))

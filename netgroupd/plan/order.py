@@ -58,11 +58,13 @@ PHASES = (
     "add neighbour",
     "add fdb",
     "add queue",
+    "add action",
     "add chain",
     "add filter of a spare chain",
     "add filter of a chain",
     "add filter",
     "empty chain",
+    "delete action",
 )
 QUEUES = frozenset({"qdisc", "tclass"})
 UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links"})

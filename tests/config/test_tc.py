@@ -67,6 +67,22 @@ tc:
     assert ("block 7", "", 0, 1, ()) in keys(found, "filter")
 
 
+def test_actions_are_shared_by_kind_and_index() -> None:
+    text = """
+actions:
+  police 7: {rate: 1mbit, burst: 10000, control: drop}
+  "gact [1-2]": trap
+tc:
+  lo: {ingress: {pref: "[p=1-2]", matchall: {}, action: [police 7, "gact {p}"]}}
+"""
+    found = desired(text)
+    assert attrs(found, "action", "police", 7) == {
+        "actions": ({"kind": "police", "rate": 125000, "burst": 10000, "control": "drop"},)
+    }
+    assert attrs(found, "action", "gact", 2) == {"actions": ({"kind": "gact", "control": "trap"},)}
+    assert attrs(found, "filter", "lo", "ingress", 0, 2, ())["actions"] == ({"kind": "police 7"}, {"kind": "gact 2"})
+
+
 def test_qdiscs_and_their_classes() -> None:
     text = """
 links:
@@ -141,6 +157,37 @@ MISTAKES = [
         f"tc:\n  lo: {{ingress: {{pref: 1, matchall: {{}}, action: [{', '.join(['pass'] * 33)}]}}}}\n",
         "2:49: actions: expected at most 32 actions, not 33",
         id="action_chain_too_long",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: [{pref: 1, protocol: ip, matchall: {}}, {pref: 1, protocol: ip, flower: {arp_op: 1}}]}\n",
+        "2:57: filter lo ingress 1 arp_op 1 is of the kind flower, and another of its pref is of matchall;"
+        " the other is at a.yaml:2; give one of them another pref",
+        id="two_kinds_with_one_preference",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: [{pref: 1, protocol: ip, flower: {}}, {pref: 1, protocol: arp, flower: {arp_op: 1}}]}\n",
+        "2:55: filter lo ingress 1 arp_op 1 is of the protocol arp, and another of its pref is of ip",
+        id="two_protocols_with_one_preference",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, matchall: {}, action: police 7}}\n",
+        "2:49: there is no action 'police 7'; describe it under `actions`",
+        id="shared_action_that_is_not_described",
+    ),
+    pytest.param(
+        "actions:\n  police: {rate: 1mbit, burst: 10k}\n",
+        "2:3: 'police' is no action that filters can share; a kind and an index, such as police 7",
+        id="shared_action_without_an_index",
+    ),
+    pytest.param(
+        "actions:\n  police 7: {rate: 1mbit, bursts: 10k}\n",
+        "2:27: unknown key 'bursts'; did you mean 'burst'?",
+        id="unknown_key_of_a_shared_action",
+    ),
+    pytest.param(
+        "actions:\n  mirred 7: {egress: redirect, dev: swp9}\n",
+        "2:13: there is no link 'swp9', for action mirred 7",
+        id="shared_action_to_an_unknown_link",
     ),
     pytest.param(
         "tc:\n  lo: {ingress: {pref: 1, action: drop}}\n",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from netgroupd.model.state import Object
 from netgroupd.model.tc import filter as filters
-from netgroupd.model.tc.action import FIELDS
+from netgroupd.model.tc.action import ACTION, FIELDS
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.rates import settled
@@ -329,6 +329,23 @@ def _trees() -> Iterator[Case]:
     yield Case("chain", (CLSACT, chain), (CLSACT,))
 
 
+def action(kind: str, number: int, said: object) -> Object:
+    """An action that filters share, read as a file would be."""
+    return Object("action", (kind, number), {"actions": (ACTION.parse(said),)})
+
+
+def _shared() -> Iterator[Case]:
+    """Two filters of each kind of action that they have together, which then changes."""
+    first, second = (tuple(action(kind, 7, ACTION_CASES[kind][place]) for kind in FIELDS) for place in (0, 1))
+    rules = [
+        rule("matchall", {}, pref=pref, actions=f"{kind} 7")
+        for place, kind in enumerate(FIELDS)
+        for pref in (2 * place + 1, 2 * place + 2)
+    ]
+    yield Case("shared", (CLSACT, *first, *rules), (CLSACT, *second, *rules))
+    yield Case("shared-not", (CLSACT, *first, *rules), (CLSACT, rule("matchall", {}, actions="drop")))
+
+
 def _all() -> Iterator[Case]:
     yield from _flower()
     yield from _actions()
@@ -336,6 +353,7 @@ def _all() -> Iterator[Case]:
         yield Case(f"filter-{name}", *((CLSACT, one) for one in pair))
     yield from _qdiscs()
     yield from _trees()
+    yield from _shared()
 
 
 CASES = tuple(_all())

@@ -20,6 +20,8 @@ from netgroupd.plan.order import order
 from netgroupd.plan.step import Op, Step
 from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, rule
 
+_TC = ON_QDISCS | {"action"}
+
 
 @pytest.fixture
 def kernel() -> Iterator[Kernel]:
@@ -33,7 +35,7 @@ def _pending(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...]
     """What the pipeline would do to have ``wanted`` and nothing else where ``had`` was."""
     links = kernel.dump(Selection(everything=True))
     hooks = hooks_of(State(wanted)) | hooks_of(State(had))
-    actual = kernel.dump(Selection(classes=ON_QDISCS, hooks=hooks))
+    actual = kernel.dump(Selection(classes=_TC, hooks=hooks))
     actual.classes.update(links.classes)
     desired = State((*links, *wanted))
     stages = order(diff(desired, actual, Owned()), desired, actual)
@@ -58,7 +60,7 @@ def test_case_is_set_changed_and_taken_away(kernel: Kernel, case: Case) -> None:
     _reach(kernel, case.first, ())
     _reach(kernel, case.second, case.first)
     _reach(kernel, (), (*case.first, *case.second))
-    everything = kernel.dump(Selection(classes=ON_QDISCS, everything=True))
+    everything = kernel.dump(Selection(classes=_TC, everything=True))
     assert [str(obj) for obj in everything] == []
 
 
@@ -88,14 +90,14 @@ def test_refused_rule_leaves_none_of_the_others(kernel: Kernel) -> None:
     hopeless = _address(77)  # no link here has hardware for it
     hopeless = hopeless._replace(attrs={**hopeless.attrs, "skip_sw": True}, origin=Origin("rules.yaml", 7))
     goal = State((CLSACT, *(_address(number) for number in range(200) if number != 77), hopeless))
-    mine = Mine(hooks=hooks_of(goal), classes=ON_QDISCS)
+    mine = Mine(hooks=hooks_of(goal), classes=_TC)
     before = look(kernel, goal, mine)
     plan = plan_for(kernel, goal, before, mine)
     with pytest.raises(KernelError) as caught:
         converge(kernel, plan, goal, mine)
     assert [refusal.origin for refusal in caught.value.refusals] == ["rules.yaml:7"]
     put_back(kernel, Snapshot.of(plan, before), mine)
-    assert [str(obj) for obj in kernel.dump(Selection(classes=ON_QDISCS, everything=True))] == []
+    assert [str(obj) for obj in kernel.dump(Selection(classes=_TC, everything=True))] == []
 
 
 def test_refused_rule_among_many_is_named(kernel: Kernel) -> None:
@@ -103,6 +105,6 @@ def test_refused_rule_among_many_is_named(kernel: Kernel) -> None:
     steps = [Step(Op.CREATE, None, obj, obj.attrs) for obj in (CLSACT, *good[:50], good[7], *good[50:])]
     refused = kernel.apply(steps)
     assert [(one.step, one.refusal.sentence) for one in refused] == [(steps[51], "File exists")]
-    assert kernel.dump(Selection(classes=ON_QDISCS, hooks=hooks_of(State(good)))).of("filter").keys() >= {
+    assert kernel.dump(Selection(classes=_TC, hooks=hooks_of(State(good)))).of("filter").keys() >= {
         obj.key for obj in good
     }

@@ -2,7 +2,9 @@
 """Actions as attributes, and back.
 
 Every action has one structure that begins alike (index, capabilities, control,
-counts), what its kind adds to that, and attributes of its own.
+counts), what its kind adds to that, and attributes of its own.  One that filters
+share is referred to by its index: of what else its structure holds the kernel looks
+at the size alone.
 """
 
 import struct
@@ -12,7 +14,7 @@ from typing import NamedTuple
 from netgroupd.kernel.message import attr, attributes, nest, text, u8, u64, walk
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.tc import actions_nat, actions_pedit
-from netgroupd.kernel.tc.police import pack_police, unpack_police
+from netgroupd.kernel.tc.police import pack_police, police_counts, unpack_police
 from netgroupd.model.tc.action import (
     COOKIE,
     CSUMS,
@@ -22,6 +24,7 @@ from netgroupd.model.tc.action import (
     VLAN_STEPS,
     control_number,
     control_text,
+    shared,
 )
 from netgroupd.model.tc.masked import halves
 from netgroupd.model.value import Value, ip_bytes, ip_text
@@ -35,13 +38,17 @@ Fields = Mapping[str, Value]
 
 
 class Form(NamedTuple):
-    """How one kind is laid out: the number of its structure, its usual control, and what it adds."""
+    """How one kind is laid out: the number of its structure, its usual control, and what it adds.
+
+    ``rest`` is how many bytes follow in the structure what all kinds have in it.
+    """
 
     parms: int
     control: str
     pack: Callable[[Fields, Names], tuple[bytes, bytes]]
     """What follows in the structure, and the attributes beside it."""
     unpack: Callable[[bytes, Mapping[int, memoryview], Names], dict[str, Value]]
+    rest: int = 0
 
 
 def _number(fields: Fields, name: str) -> int:
@@ -199,17 +206,17 @@ def _unpack_connmark(rest: bytes, _found: Mapping[int, memoryview], _names: Name
 
 FORMS = {
     "gact": Form(2, "drop", _pack_none, lambda _rest, _found, _names: {}),
-    "mirred": Form(2, "stolen", _pack_mirred, _unpack_mirred),
-    "vlan": Form(2, "pipe", _pack_vlan, _unpack_vlan),
+    "mirred": Form(2, "stolen", _pack_mirred, _unpack_mirred, 8),
+    "vlan": Form(2, "pipe", _pack_vlan, _unpack_vlan, 4),
     "skbedit": Form(2, "pipe", _pack_skbedit, _unpack_skbedit),
-    "pedit": Form(4, "pipe", actions_pedit.pack, actions_pedit.unpack),
-    "tunnel_key": Form(2, "pipe", _pack_tunnel, _unpack_tunnel),
-    "mpls": Form(2, "pipe", _pack_mpls, _unpack_mpls),
+    "pedit": Form(4, "pipe", actions_pedit.pack, actions_pedit.unpack, 4),
+    "tunnel_key": Form(2, "pipe", _pack_tunnel, _unpack_tunnel, 4),
+    "mpls": Form(2, "pipe", _pack_mpls, _unpack_mpls, 4),
     "ct": Form(1, "pipe", actions_nat.pack_ct, actions_nat.unpack_ct),
-    "nat": Form(1, "pipe", actions_nat.pack_nat, actions_nat.unpack_nat),
-    "csum": Form(1, "pipe", _pack_csum, _unpack_csum),
+    "nat": Form(1, "pipe", actions_nat.pack_nat, actions_nat.unpack_nat, 16),
+    "csum": Form(1, "pipe", _pack_csum, _unpack_csum, 4),
     "sample": Form(2, "pipe", _pack_sample, _unpack_sample),
-    "connmark": Form(1, "pipe", _pack_connmark, _unpack_connmark),
+    "connmark": Form(1, "pipe", _pack_connmark, _unpack_connmark, 4),
 }
 
 
@@ -219,21 +226,40 @@ def _usual(fields: Fields, form: Form) -> str:
     return "pipe" if mirrors else form.control
 
 
-def _pack_one(place: int, fields: Fields, names: Names) -> bytes:
-    kind = str(fields["kind"])
+def _options(kind: str, index: int, fields: Fields, names: Names) -> bytes:
     if kind == "police":
-        options = pack_police(fields)
-    else:
-        form = FORMS[kind]
-        rest, more = form.pack(fields, names)
-        control = control_number(str(fields.get("control", _usual(fields, form))))
-        options = attr(form.parms, GENERIC.pack(0, 0, control, 0, 0) + rest) + more
-    parts = [text(_KIND, kind), nest(_OPTIONS, options)]
+        return pack_police(index, fields)
+    form = FORMS[kind]
+    rest, more = form.pack(fields, names)
+    control = control_number(str(fields.get("control", _usual(fields, form))))
+    return attr(form.parms, GENERIC.pack(index, 0, control, 0, 0) + rest) + more
+
+
+def pack_action(place: int, index: int, fields: Fields, names: Names) -> bytes:
+    """One action; the kernel gives it an index where ``index`` is 0."""
+    kind = str(fields["kind"])
+    parts = [text(_KIND, kind), nest(_OPTIONS, _options(kind, index, fields, names))]
     if "cookie" in fields and COOKIE.pack:
         parts.append(attr(_COOKIE, COOKIE.pack(fields["cookie"])))
     if fields.get("no_percpu"):
         parts.append(attr(_FLAGS, struct.pack("=II", _NO_PERCPU, _NO_PERCPU)))
     return nest(place, *parts)
+
+
+def reference(place: int, kind: str, index: int) -> bytes:
+    """An action that stands by itself, as a filter or a deletion names it."""
+    if kind == "police":
+        options = pack_police(index, {})
+    else:
+        form = FORMS[kind]
+        options = attr(form.parms, GENERIC.pack(index, 0, 0, 0, 0) + bytes(form.rest))
+    return nest(place, text(_KIND, kind), nest(_OPTIONS, options))
+
+
+def _pack_one(place: int, fields: Fields, names: Names) -> bytes:
+    if found := shared(fields["kind"]):
+        return reference(place, *found)
+    return pack_action(place, 0, fields, names)
 
 
 def pack_actions(number: int, actions: Value, names: Names) -> bytes:
@@ -244,7 +270,32 @@ def pack_actions(number: int, actions: Value, names: Names) -> bytes:
     return nest(number, *(_pack_one(place, fields, names) for place, fields in enumerate(records, 1)))
 
 
-def _unpack_one(payload: memoryview, names: Names) -> dict[str, Value]:
+class Held(NamedTuple):
+    """What an action is told apart by, and by how many it is held: itself and filters, or filters alone."""
+
+    kind: str
+    number: int
+    references: int
+    binds: int
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is there without filters too."""
+        return self.references > self.binds
+
+
+def held(kind: str, options: Mapping[int, memoryview]) -> Held:
+    """Read it out of an action's options; of a kind that netgroupd does not know, only which."""
+    if kind == "police":
+        return Held(kind, *police_counts(options))
+    if not (form := FORMS.get(kind)):
+        return Held(kind, 0, 0, 0)
+    index, _, _, references, binds = GENERIC.unpack_from(options[form.parms])
+    return Held(kind, index, references, binds)
+
+
+def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Value]]:
+    """One action, whether it stands by itself or not; of a kind that netgroupd does not know, only which."""
     found = attributes(payload)
     kind = bytes(found[_KIND]).rstrip(b"\0").decode()
     inside = attributes(found[_OPTIONS]) if _OPTIONS in found else {}
@@ -258,9 +309,14 @@ def _unpack_one(payload: memoryview, names: Names) -> dict[str, Value]:
     if _COOKIE in found:
         fields["cookie"] = bytes(found[_COOKIE]).hex()
     fields["no_percpu"] = bool(_FLAGS in found and found[_FLAGS][0] & _NO_PERCPU)
-    return fields
+    return held(kind, inside), fields
+
+
+def _unpack_one(payload: memoryview, names: Names) -> dict[str, Value]:
+    whose, fields = unpack_action(payload, names)
+    return {"kind": f"{whose.kind} {whose.number}"} if whose.stands else fields
 
 
 def unpack_actions(payload: memoryview, names: Names) -> tuple[Value, ...]:
-    """The actions of a filter; of a kind that netgroupd does not know, only which."""
+    """The actions of a filter; of one that it shares, which."""
     return tuple(_unpack_one(payload[start:end], names) for _, start, end in walk(payload))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Actions of a dump, worked out once for all rules that have the same.
 
-Two rules with the same actions differ in index, counts, times and statistics.
-What is left without those is compared as it is, byte by byte.
+Two rules with the same actions differ in index, times and statistics, unless they
+share them.  What is left without those is compared as it is, byte by byte.
 """
 
-from netgroupd.kernel.message import walk
+from netgroupd.kernel.message import attributes, walk
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.tc.actions import FORMS, GENERIC, unpack_actions
+from netgroupd.kernel.tc.actions import FORMS, held, unpack_actions
 from netgroupd.model.value import Value
 
 _KIND, _OPTIONS, _STATS = 1, 2, 4
-_CONTROL = slice(8, 12)  # of what every action's structure begins with
+_INDEX = 4  # how many bytes every action's structure begins with it
 _LAYOUTS = 16  # rules of one hook have a few sets of actions, seldom more
 
 _Ranges = tuple[tuple[int, int], ...]
@@ -33,9 +33,10 @@ def changing(payload: memoryview) -> _Ranges | None:
         if form is None:
             return None
         times = 2 if form.parms == 1 else 1  # the structure and the times are the first two
+        alone = not held(kind, attributes(payload, *options)).stands
         for number, start, end in walk(payload, *options):
             if number == form.parms:
-                ranges += [(start, start + _CONTROL.start), (start + _CONTROL.stop, start + GENERIC.size)]
+                ranges += [(start, start + _INDEX)] if alone else []
             elif number == times:
                 ranges.append((start, end))
     return tuple(sorted(ranges))

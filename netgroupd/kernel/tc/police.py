@@ -22,15 +22,15 @@ def _number(fields: Mapping[str, Value], name: str) -> int:
     return value
 
 
-def pack_police(fields: Mapping[str, Value]) -> bytes:
-    """The options of the action."""
+def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
+    """The options of the action; the kernel gives it an index where ``index`` is 0."""
     rate, peak = _number(fields, "rate"), _number(fields, "peakrate")
     control = control_number(str(fields.get("control", "reclassify")))
     burst = ticks(_number(fields, "burst"), rate) if rate else 0
     parts = [
         attr(
             _PARMS,
-            _HEAD.pack(0, control, 0, burst, _number(fields, "mtu"))
+            _HEAD.pack(index, control, 0, burst, _number(fields, "mtu"))
             + pack_rate(rate)
             + pack_rate(peak)
             + _TAIL.pack(0, 0, 0),
@@ -65,3 +65,9 @@ def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
     if _RESULT in found:
         fields["conform"] = control_text(int.from_bytes(found[_RESULT], "little"))
     return fields
+
+
+def police_counts(found: Mapping[int, memoryview]) -> tuple[int, int, int]:
+    """The index, and by how many it is held: in all, and by filters."""
+    references, binds, _ = _TAIL.unpack_from(found[_PARMS], _HEAD.size + 2 * RATESPEC_SIZE)
+    return _HEAD.unpack_from(found[_PARMS])[0], references, binds

@@ -34,7 +34,7 @@ from netgroupd.model.state import Attrs, Object
 from netgroupd.model.tc.filter import block
 from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
-from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT
+from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED
 from netgroupd.plan.step import AnyStep, Op
 
 _TERSE = struct.pack("=II", 1, 1)  # TCA_DUMP_FLAGS_TERSE: whether there are rules, not what they say
@@ -79,7 +79,7 @@ def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
 def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
     """Where rules are to be looked for: as selected, or wherever some can hang."""
     if not selection.everything:
-        return selection.hooks
+        return frozenset(hook for hook in selection.hooks if not hook[0].startswith(SHARED))
     found = set()
     for obj in dump(context, selection):
         if obj.key[1] == CLSACT:

@@ -11,6 +11,7 @@ from netgroupd.model.tc.handle import handle_number, handle_text
 RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC = 36, 37, 38
 RTM_NEWTCLASS, RTM_DELTCLASS, RTM_GETTCLASS = 40, 41, 42
 RTM_NEWTFILTER, RTM_DELTFILTER, RTM_GETTFILTER = 44, 45, 46
+RTM_NEWACTION, RTM_DELACTION, RTM_GETACTION = 48, 49, 50
 RTM_NEWCHAIN, RTM_DELCHAIN, RTM_GETCHAIN = 100, 101, 102
 
 HEADER = struct.Struct("=BBHIIII")  # family, -, -, ifindex, handle, parent or block, info

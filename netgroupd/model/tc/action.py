@@ -3,7 +3,8 @@
 
 In files an action is one word (``drop``) or a mapping of its kind to what it
 does (``{mirred: {egress: redirect, dev: swp2}}``).  What only ``control`` says is
-of kind gact.
+of kind gact.  ``police 7`` is one that several filters share: its kind is that
+text, and what it does is described by itself.
 """
 
 import re
@@ -163,13 +164,26 @@ FIELDS: dict[str, dict[str, Type]] = {
     "sample": {"rate": number(32, 1), "group": U32, "trunc": U32},
     "connmark": {"zone": U16},
 }
-_NEEDED = {"vlan": {"do"}, "tunnel_key": {"do"}, "mpls": {"do"}, "pedit": {"munge"}, "nat": {"direction", "old", "new"}}
-_RECORDS = {kind: record({**fields, **COMMON}, frozenset(_NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
-_EXPECTED = f"{_CONTROL_EXPECTED}, or a mapping of one kind ({', '.join(FIELDS)}) to what it does"
+NEEDED = {"vlan": {"do"}, "tunnel_key": {"do"}, "mpls": {"do"}, "pedit": {"munge"}, "nat": {"direction", "old", "new"}}
+_RECORDS = {kind: record({**fields, **COMMON}, frozenset(NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
+_EXPECTED = (
+    f"{_CONTROL_EXPECTED}, a mapping of one kind ({', '.join(FIELDS)}) to what it does,"
+    " or one that is shared, such as police 7"
+)
+_SHARED = re.compile(rf"({'|'.join(FIELDS)}) ([1-9][0-9]{{0,9}})")
+_MOST_INDEX = 0xFFFFFFFF
+
+
+def shared(kind: Value) -> tuple[str, int] | None:
+    """The kind and index of an action that is shared."""
+    found = _SHARED.fullmatch(str(kind))
+    return (found[1], int(found[2])) if found and int(found[2]) <= _MOST_INDEX else None
 
 
 def _parse(raw: object) -> Value:
     if isinstance(raw, str):
+        if shared(raw):
+            return {"kind": raw}
         try:
             return {"kind": "gact", "control": CONTROL.parse(raw)}
         except ValueError:
@@ -190,6 +204,7 @@ ACTION = Type(
     {
         "anyOf": [
             CONTROL.schema,
+            {"type": "string", "pattern": f"^({'|'.join(FIELDS)}) [0-9]+$"},
             *(
                 {"type": "object", "properties": {kind: one.schema}, "required": [kind], "additionalProperties": False}
                 for kind, one in _RECORDS.items()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Actions that stand by themselves: RTM_NEWACTION, RTM_DELACTION, and one question for each."""
+
+import errno
+import os
+import time
+from collections.abc import Iterator, Mapping
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel import grace, message
+from netgroupd.kernel.message import attributes, nest, text, walk
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
+from netgroupd.kernel.rows import single
+from netgroupd.kernel.tc.actions import pack_action, reference, unpack_action
+from netgroupd.kernel.tc.tcmsg import RTM_DELACTION, RTM_GETACTION, RTM_NEWACTION
+from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.tc.action import FIELDS
+from netgroupd.model.value import Value
+from netgroupd.plan.hooks import SHARED
+from netgroupd.plan.step import AnyStep, Op
+
+_HEADER = bytes(4)  # struct tcamsg
+_TAB, _ROOT_FLAGS = 1, 2
+_KIND = 1
+_LARGE = b"\1\0\0\0" * 2  # TCA_ACT_FLAG_LARGE_DUMP_ON
+_TRIES, _PAUSE_S = 200, 0.01
+
+
+def dump(context: Context, selection: Selection) -> list[Object]:
+    """The selected actions; of all that there are, those that stand by themselves."""
+    if selection.everything:
+        return [obj for kind in FIELDS for obj in _standing(context, kind)]
+    named = sorted(
+        (where.removeprefix(SHARED), int(index)) for where, index in selection.hooks if where.startswith(SHARED)
+    )
+    return [obj for kind, index in named for obj in _one(context, kind, index)]
+
+
+def _one(context: Context, kind: str, index: int) -> list[Object]:
+    asked = message.request(RTM_GETACTION, 0, _HEADER, nest(_TAB, reference(1, kind, index)))
+    _, told = context.socket.ask(asked, lambda _kind, payload: bytes(payload))
+    return [obj for payload in told for obj, _ in _read(payload, context.names)]
+
+
+def _standing(context: Context, kind: str) -> list[Object]:
+    asked = message.request(
+        RTM_GETACTION,
+        message.NLM_F_DUMP,
+        _HEADER,
+        nest(_TAB, nest(1, text(_KIND, kind))),
+        message.attr(_ROOT_FLAGS, _LARGE),
+    )
+    try:
+        told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of actions")
+    except KernelError:
+        return []  # a kernel without this kind
+    return [obj for payload in told for obj, stands in _read(payload, context.names) if stands]
+
+
+def _read(payload: bytes, names: Names) -> Iterator[tuple[Object, bool]]:
+    told = attributes(memoryview(payload), len(_HEADER)).get(_TAB, memoryview(b""))
+    for _, start, end in walk(told):
+        whose, fields = unpack_action(told[start:end], names)
+        yield Object("action", (whose.kind, whose.number), {"actions": (fields,)}), whose.stands
+
+
+def _record(attrs: Attrs) -> Mapping[str, Value]:
+    actions = attrs["actions"]
+    assert isinstance(actions, tuple)
+    (record,) = actions
+    assert isinstance(record, Mapping)
+    return record
+
+
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes."""
+    one = single(step)
+    kind, index = _identity(one.object.key)
+    if one.op is Op.DELETE:
+        yield Call(lambda: _delete(context, kind, index))
+        return
+    # What was not mentioned stays; the kernel has no message for one option.
+    fields = {**(_record(one.before.attrs) if one.before else {}), **_record(one.object.attrs)}
+    how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
+    packed = pack_action(1, index, fields, context.names)
+    yield message.request(RTM_NEWACTION, message.NLM_F_CREATE | how, _HEADER, nest(_TAB, packed))
+
+
+def _identity(key: Key) -> tuple[str, int]:
+    kind, index = key
+    assert isinstance(index, int)
+    return str(kind), index
+
+
+def _delete(context: Context, kind: str, index: int) -> None:
+    """Delete an action; filters that were deleted let go of it some time later."""
+    asked = message.request(RTM_DELACTION, message.NLM_F_ACK, _HEADER, nest(_TAB, reference(1, kind, index)))
+    for _ in range(_TRIES):
+        answer, _ = context.socket.ask(asked)
+        if answer.errno != errno.EPERM:
+            break
+        grace.passed()
+        time.sleep(_PAUSE_S)
+    if answer.errno:
+        raise OSError(answer.errno, answer.sentence or os.strerror(answer.errno))
+
+
+CODEC = Codec(dump, encode, body=len(_HEADER))
