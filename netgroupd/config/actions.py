@@ -10,8 +10,7 @@ from netgroupd.config.entries import Form, Sink, compile_entry
 from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.model.attr import Attr
-from netgroupd.model.tc.action import COMMON, FIELDS, NEEDED, shared
-from netgroupd.model.tc.rates import settled
+from netgroupd.model.tc.action import COMMON, FIELDS, NEEDED, shared, whole
 
 FORMS = {
     kind: Form(
@@ -43,5 +42,9 @@ def expand_actions(items: Sequence[Item], links: Links, sink: Sink) -> None:
             assert entry
             assert key
             for made in entry.each(values, env, text):
-                fields = settled(made.attrs) if key[0] == "police" else made.attrs
-                sink.add("action", key, {"actions": ({"kind": key[0], **fields},)}, entry)
+                try:
+                    record = {"kind": key[0], **whole(key[0], made.attrs)}
+                except ValueError as error:
+                    links.report.once(entry.at, f"{text}: {error}")
+                    break
+                sink.add("action", key, {"actions": (record,)}, entry)

@@ -21,6 +21,7 @@ from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs, Key
 from netgroupd.model.tc import chain, qdisc
 from netgroupd.model.tc import filter as classifier
+from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.rates import settled
 from netgroupd.model.value import Value, word
 
@@ -33,7 +34,7 @@ _MATCHES = tuple(
     Attr(kind, known, f"What the classifier {kind} matches.") for kind, known in classifier.RECORDS.items()
 )
 _ACTION = classifier.CLASS.attrs["actions"]
-_ATTRS = {name: row for name, row in classifier.CLASS.attrs.items() if name not in ("kind", "actions")}
+_ATTRS = {name: row for name, row in classifier.CLASS.attrs.items() if name not in ("kind", "actions", CURRENT)}
 
 FILTER = Form(
     "filter",
@@ -233,4 +234,7 @@ class _Expansion:
     def _with_kind(self, entry: Compiled, kind: str) -> Compiled:
         """Say of the filter what it is, and that it is for all protocols where it does not say."""
         shared: dict[str, Value] = {"kind": kind, "protocol": "all", **entry.attrs}
+        matched = entry.entries[kind].value
+        if kind == "bpf" and isinstance(matched, MappingNode) and "pinned" in matched.entries:
+            shared[CURRENT] = True
         return entry._replace(attrs=shared)

@@ -11,13 +11,14 @@ from typing import NamedTuple
 from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.action import shared
+from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.value import Value
 from netgroupd.plan.fold import Row, fold_names
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
-_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", *_BLOCKS})
+_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, *_BLOCKS})
 
 
 class _Entry(NamedTuple):
@@ -115,4 +116,4 @@ def _action(action: Mapping[str, Value]) -> Value:
 
 
 def _fields(action: Mapping[str, Value]) -> Mapping[str, Value]:
-    return {name: value for name, value in action.items() if name != "kind" and value is not None}
+    return {name: value for name, value in action.items() if name not in _NOT_WRITTEN and value is not None}

@@ -132,6 +132,9 @@ class Kernel:
             except UnknownLinkError as error:
                 batch.flush()
                 batch.deny(step, errno.ENODEV, str(error))
+            except OSError as error:  # of a file that the message refers to
+                batch.flush()
+                batch.deny(step, error.errno or 0, f"{error.strerror}: {error.filename}")
         batch.flush()
         return tuple(map(self._refused, batch.denied))
 

@@ -18,6 +18,7 @@ from netgroupd.kernel.tc.actions import GENERIC
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
 from netgroupd.model.state import Object
+from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.rates import settled, size_of, ticks
@@ -171,14 +172,21 @@ def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
     assert len(filters.run([first, first, ends[last], first], 0, names, 100, entry)) == 2
 
 
+def test_bytes_of_a_layer_survive_the_way_there_and_back() -> None:
+    text = "not nbyte(0x0a0001ff at 16 layer network) and nbyte(0x00 at 0 layer link)"
+    packed = CLASSIFIERS["basic"].pack((("match", CONDITIONS.parse(text)),))
+    assert CLASSIFIERS["basic"].unpack(attributes(memoryview(packed)), 1) == {"match": text}
+    assert struct.pack("=HH", 16, 4 | 1 << 12) + bytes.fromhex("0a0001ff") in packed
+
+
 @pytest.mark.parametrize(
     ("tree", "want"),
     [
         pytest.param(nest(2, attr(1, bytes(4)), nest(2)), {}, id="none"),
         pytest.param(nest(2, attr(1, bytes(4))), {}, id="no_list"),
         pytest.param(
-            nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, struct.pack("=HHHH", 0, 4, 0, 0)))),
-            {"match": "a condition of kind 4"},
+            nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, struct.pack("=HHHH", 0, 8, 0, 0)))),
+            {"match": "a condition of kind 8"},
             id="another_kind",
         ),
     ],

@@ -116,6 +116,7 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
     "csum": ({"csum": {"of": ["iph", "tcp"]}}, {"csum": {"of": ["udp", "icmp"]}}),
     "sample": ({"sample": {"rate": 10, "group": 5, "trunc": 100}}, {"sample": {"rate": 20, "group": 5}}),
     "connmark": ({"connmark": {"zone": 5}}, {"connmark": {}}),
+    "bpf": ({"bpf": {"bytecode": "1,6 0 0 2"}}, {"bpf": {"bytecode": "1,6 0 0 0", "control": "drop"}}),
 }
 
 _BPF = "4,40 0 0 12,21 0 1 2048,6 0 0 262144,6 0 0 0"
@@ -134,6 +135,10 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
             {"match": "not cmp(u16 at 2 layer transport mask 0xff gt 5) or u32(0x0a000000/0xff000000 at 16)"},
             actions="drop",
         ),
+    ),
+    "basic-meta": (
+        rule("basic", {"match": "meta(fwmark shift 1 mask 0xf gt 3) and meta(dev eq v1)"}, actions="drop"),
+        rule("basic", {"match": "not meta(vlan eq 5) or meta(pkt_len lt 0)"}, actions="drop"),
     ),
     "bpf": (
         rule("bpf", {"bytecode": _BPF}, actions="drop"),

@@ -3,6 +3,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,9 @@ from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
 from netgroupd.plan.step import Op, Step
-from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, rule
+from tests.vm import bpf_programs
+from tests.vm.bpf_programs import pin
+from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, action, rule
 
 _TC = ON_QDISCS | {"action"}
 
@@ -108,3 +111,34 @@ def test_refused_rule_among_many_is_named(kernel: Kernel) -> None:
     assert kernel.dump(Selection(classes=_TC, hooks=hooks_of(State(good)))).of("filter").keys() >= {
         obj.key for obj in good
     }
+
+
+def test_pinned_program_that_was_replaced_is_taken_up(kernel: Kernel) -> None:
+    path, act = pin("rule", bpf_programs.CLASSIFIER, 0), pin("act", bpf_programs.ACTION, 0)
+    rules = (
+        rule("bpf", {"pinned": path}, actions="drop", direct_action=False, current=True),
+        rule("matchall", {}, pref=20, actions={"bpf": {"pinned": act}}),
+        rule("flower", {}, pref=30, actions={"bpf": {"pinned": act, "control": "pass"}}),
+    )
+    _reach(kernel, (CLSACT, *rules), ())
+    pin("rule", bpf_programs.CLASSIFIER, 1)
+    pin("act", bpf_programs.ACTION, 1)
+    steps = _reach(kernel, (CLSACT, *rules), (CLSACT, *rules))
+    assert [(step.op, step.object.key[3]) for step in steps] == [(Op.CHANGE, pref) for pref in (10, 20, 30)]
+    Path(path).unlink()
+    assert _pending(kernel, (CLSACT, *rules), ()) == []  # the one that was there goes on
+
+
+def test_program_that_is_pinned_nowhere_is_told(kernel: Kernel) -> None:
+    missing = rule("bpf", {"pinned": "/sys/fs/bpf/none"}, actions="drop")
+    refused = kernel.apply([Step(Op.CREATE, None, obj, obj.attrs) for obj in (CLSACT, missing)])
+    assert [one.refusal.sentence for one in refused] == ["No such file or directory: /sys/fs/bpf/none"]
+
+
+def test_action_that_is_shared_is_changed_by_one_message(kernel: Kernel) -> None:
+    rules = tuple(rule("flower", {"dst_ip": f"10.0.0.{n}"}, protocol="ip", actions="police 7") for n in range(100))
+    first = action("police", 7, {"police": {"rate": 125000, "burst": 10000, "control": "drop"}})
+    second = action("police", 7, {"police": {"rate": 250000, "control": "drop"}})
+    _reach(kernel, (CLSACT, first, *rules), ())
+    steps = _reach(kernel, (CLSACT, second, *rules), (CLSACT, first))
+    assert [(step.op, step.object.key) for step in steps] == [(Op.CHANGE, ("police", 7))]

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from netgroupd.kernel.message import attr, attributes, nest, text, u8, u64, walk
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.tc import actions_nat, actions_pedit
+from netgroupd.kernel.tc import actions_nat, actions_pedit, programs
 from netgroupd.kernel.tc.police import pack_police, police_counts, unpack_police
+from netgroupd.kernel.tc.programs import Numbers
 from netgroupd.model.tc.action import (
     COOKIE,
     CSUMS,
@@ -204,6 +205,18 @@ def _unpack_connmark(rest: bytes, _found: Mapping[int, memoryview], _names: Name
     return {"zone": struct.unpack_from("=H", rest)[0]}
 
 
+_PROGRAM = Numbers(3, 4, 5, 6, 9)
+
+
+def _pack_bpf(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    return b"", programs.pack(fields, _PROGRAM)
+
+
+def _unpack_bpf(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    said = programs.unpack(found, _PROGRAM)
+    return said | programs.current(said, found, _PROGRAM)
+
+
 FORMS = {
     "gact": Form(2, "drop", _pack_none, lambda _rest, _found, _names: {}),
     "mirred": Form(2, "stolen", _pack_mirred, _unpack_mirred, 8),
@@ -216,6 +229,7 @@ FORMS = {
     "nat": Form(1, "pipe", actions_nat.pack_nat, actions_nat.unpack_nat, 16),
     "csum": Form(1, "pipe", _pack_csum, _unpack_csum, 4),
     "sample": Form(2, "pipe", _pack_sample, _unpack_sample),
+    "bpf": Form(2, "pipe", _pack_bpf, _unpack_bpf),
     "connmark": Form(1, "pipe", _pack_connmark, _unpack_connmark, 4),
 }
 
@@ -246,20 +260,16 @@ def pack_action(place: int, index: int, fields: Fields, names: Names) -> bytes:
     return nest(place, *parts)
 
 
-def reference(place: int, kind: str, index: int) -> bytes:
-    """An action that stands by itself, as a filter or a deletion names it."""
+def _pack_one(place: int, fields: Fields, names: Names) -> bytes:
+    if not (found := shared(fields["kind"])):
+        return pack_action(place, 0, fields, names)
+    kind, index = found
     if kind == "police":
         options = pack_police(index, {})
     else:
         form = FORMS[kind]
         options = attr(form.parms, GENERIC.pack(index, 0, 0, 0, 0) + bytes(form.rest))
     return nest(place, text(_KIND, kind), nest(_OPTIONS, options))
-
-
-def _pack_one(place: int, fields: Fields, names: Names) -> bytes:
-    if found := shared(fields["kind"]):
-        return reference(place, *found)
-    return pack_action(place, 0, fields, names)
 
 
 def pack_actions(number: int, actions: Value, names: Names) -> bytes:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel import grace, message
-from netgroupd.kernel.message import attributes, nest, text, walk
+from netgroupd.kernel.message import attributes, nest, text, u32, walk
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import single
-from netgroupd.kernel.tc.actions import pack_action, reference, unpack_action
+from netgroupd.kernel.tc.actions import pack_action, unpack_action
 from netgroupd.kernel.tc.tcmsg import RTM_DELACTION, RTM_GETACTION, RTM_NEWACTION
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc.action import FIELDS
@@ -22,7 +22,7 @@ from netgroupd.plan.step import AnyStep, Op
 
 _HEADER = bytes(4)  # struct tcamsg
 _TAB, _ROOT_FLAGS = 1, 2
-_KIND = 1
+_KIND, _INDEX = 1, 3
 _LARGE = b"\1\0\0\0" * 2  # TCA_ACT_FLAG_LARGE_DUMP_ON
 _TRIES, _PAUSE_S = 200, 0.01
 
@@ -37,8 +37,12 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return [obj for kind, index in named for obj in _one(context, kind, index)]
 
 
+def _named(kind: str, index: int) -> bytes:
+    return nest(_TAB, nest(1, text(_KIND, kind), u32(_INDEX, index)))
+
+
 def _one(context: Context, kind: str, index: int) -> list[Object]:
-    asked = message.request(RTM_GETACTION, 0, _HEADER, nest(_TAB, reference(1, kind, index)))
+    asked = message.request(RTM_GETACTION, 0, _HEADER, _named(kind, index))
     _, told = context.socket.ask(asked, lambda _kind, payload: bytes(payload))
     return [obj for payload in told for obj, _ in _read(payload, context.names)]
 
@@ -80,10 +84,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if one.op is Op.DELETE:
         yield Call(lambda: _delete(context, kind, index))
         return
-    # What was not mentioned stays; the kernel has no message for one option.
-    fields = {**(_record(one.before.attrs) if one.before else {}), **_record(one.object.attrs)}
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
-    packed = pack_action(1, index, fields, context.names)
+    packed = pack_action(1, index, _record(one.object.attrs), context.names)
     yield message.request(RTM_NEWACTION, message.NLM_F_CREATE | how, _HEADER, nest(_TAB, packed))
 
 
@@ -95,7 +97,7 @@ def _identity(key: Key) -> tuple[str, int]:
 
 def _delete(context: Context, kind: str, index: int) -> None:
     """Delete an action; filters that were deleted let go of it some time later."""
-    asked = message.request(RTM_DELACTION, message.NLM_F_ACK, _HEADER, nest(_TAB, reference(1, kind, index)))
+    asked = message.request(RTM_DELACTION, message.NLM_F_ACK, _HEADER, _named(kind, index))
     for _ in range(_TRIES):
         answer, _ = context.socket.ask(asked)
         if answer.errno != errno.EPERM:

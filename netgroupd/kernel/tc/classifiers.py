@@ -6,8 +6,9 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from netgroupd.kernel.message import attr, u16, u32
-from netgroupd.kernel.tc import ematches, flower
+from netgroupd.kernel.message import attr, u32
+from netgroupd.kernel.tc import ematches, flower, programs
+from netgroupd.kernel.tc.programs import Numbers
 from netgroupd.model.rule import mark_text, split_mark
 from netgroupd.model.tc.filter import FLOW_KEYS
 from netgroupd.model.tc.handle import handle_number, handle_text
@@ -81,21 +82,15 @@ def _unpack_basic(found: Found, _handle: int) -> dict[str, Value]:
     return {"match": text} if text else {}
 
 
-_INSTRUCTION = struct.Struct("=HBBI")  # code, jumps if true and false, operand
-_OPS_LEN, _OPS = 4, 5
+PROGRAM = Numbers(4, 5, 6, 7, 11)
 
 
 def _pack_bpf(match: Match) -> bytes:
-    _, *lines = str(dict(match)["bytecode"]).split(",")
-    code = [_INSTRUCTION.pack(*(int(number) for number in line.split())) for line in lines]
-    return u16(_OPS_LEN, len(code)) + attr(_OPS, b"".join(code))
+    return programs.pack(dict(match), PROGRAM)
 
 
 def _unpack_bpf(found: Found, _handle: int) -> dict[str, Value]:
-    if _OPS not in found:
-        return {}
-    lines = [" ".join(map(str, line)) for line in _INSTRUCTION.iter_unpack(found[_OPS])]
-    return {"bytecode": ",".join((str(len(lines)), *lines))}
+    return programs.unpack(found, PROGRAM)
 
 
 _FLOW = {"mode": 2, "baseclass": 3, "divisor": 8, "perturb": 12}

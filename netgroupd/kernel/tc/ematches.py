@@ -2,9 +2,24 @@
 """Conditions of the classifier basic as attributes, and back."""
 
 import struct
+from collections.abc import Mapping
 
-from netgroupd.kernel.message import attr, attributes, nest, walk
-from netgroupd.model.tc.ematch import CMP, NOT, U32, Cmp, Condition, Word, conditions_text, read_conditions
+from netgroupd.kernel.message import attr, attributes, nest, u32, walk
+from netgroupd.model.tc.ematch import (
+    CMP,
+    META,
+    NBYTE,
+    NOT,
+    U32,
+    Bytes,
+    Cmp,
+    Condition,
+    Meta,
+    Single,
+    Word,
+    conditions_text,
+    read_conditions,
+)
 
 TREE = 2
 _TREE_HEADER, _LIST = 1, 2
@@ -12,6 +27,11 @@ _COUNT = struct.Struct("=HH")  # conditions, program
 _HEADER = struct.Struct("=HHHH")  # id, kind, flags, -
 _CMP = struct.Struct("=IIHBB")  # value, mask, offset, size, layer and sign
 _MASKED, _PLACE = struct.Struct(">II"), struct.Struct("=iI")
+_NBYTE = struct.Struct("=HH")  # offset, length and layer
+_LENGTH, _LAYER_SHIFT = 0xFFF, 12
+_META = struct.Struct("=HBBHBB")  # what is left and right of the sign: kind, shift, sign
+_META_HEADER, _LEFT, _RIGHT = 1, 2, 3
+_TEXT, _INT, _TYPE_SHIFT, _WHAT = 0, 1, 12, 0x7FF
 _JOINED = 3
 
 
@@ -24,27 +44,53 @@ def pack(text: str) -> bytes:
 
 def _pack_one(condition: Condition) -> bytes:
     of, inverted, joined = condition
-    if isinstance(of, Cmp):
-        kind, payload = CMP, _CMP.pack(of.value, of.mask, of.offset, of.size, of.layer | of.sign << 4)
-    else:
-        kind, payload = U32, _MASKED.pack(of.mask, of.value) + _PLACE.pack(of.offset, 0)
+    kind, payload = _payload(of)
     return _HEADER.pack(0, kind, joined | NOT * inverted, 0) + payload
+
+
+def _payload(of: Single) -> tuple[int, bytes]:
+    if isinstance(of, Cmp):
+        return CMP, _CMP.pack(of.value, of.mask, of.offset, of.size, of.layer | of.sign << 4)
+    if isinstance(of, Bytes):
+        return NBYTE, _NBYTE.pack(of.offset, len(of.value) | of.layer << _LAYER_SHIFT) + of.value
+    if isinstance(of, Word):
+        return U32, _MASKED.pack(of.mask, of.value) + _PLACE.pack(of.offset, 0)
+    kind = (_TEXT if isinstance(of.value, str) else _INT) << _TYPE_SHIFT
+    header = attr(_META_HEADER, _META.pack(kind | of.what, of.shift, of.sign, kind, 0, of.sign))
+    mask = u32(_LEFT, of.mask) if of.mask else b""
+    right = attr(_RIGHT, of.value.encode()) if isinstance(of.value, str) else u32(_RIGHT, of.value)
+    return META, header + mask + right
 
 
 def unpack(payload: memoryview) -> str:
     """The text of conditions; where one is of a kind that netgroupd does not know, only that."""
     listed = attributes(payload).get(_LIST, memoryview(b""))
     found = []
-    for _, begin, _ in walk(listed):
+    for _, begin, end in walk(listed):
         _, kind, flags, _ = _HEADER.unpack_from(listed, begin)
-        start = begin + _HEADER.size
-        if kind == CMP:
-            value, mask, offset, size, rest = _CMP.unpack_from(listed, start)
-            of: Cmp | Word = Cmp(size & 0xF, offset, rest & 0xF, mask, rest >> 4, value)
-        elif kind == U32:
-            mask, value = _MASKED.unpack_from(listed, start)
-            of = Word(value, mask, _PLACE.unpack_from(listed, start + _MASKED.size)[0])
-        else:
+        of = _read(kind, listed[begin + _HEADER.size : end])
+        if of is None:
             return f"a condition of kind {kind}"
         found.append(Condition(of, bool(flags & NOT), flags & _JOINED))
     return conditions_text(found)
+
+
+def _read(kind: int, payload: memoryview) -> Single | None:
+    if kind == CMP:
+        value, mask, offset, size, rest = _CMP.unpack_from(payload)
+        return Cmp(size & 0xF, offset, rest & 0xF, mask, rest >> 4, value)
+    if kind == NBYTE:
+        offset, rest = _NBYTE.unpack_from(payload)
+        length = rest & _LENGTH
+        return Bytes(bytes(payload[_NBYTE.size : _NBYTE.size + length]), offset, rest >> _LAYER_SHIFT)
+    if kind == U32:
+        mask, value = _MASKED.unpack_from(payload)
+        return Word(value, mask, _PLACE.unpack_from(payload, _MASKED.size)[0])
+    return _read_meta(attributes(payload)) if kind == META else None
+
+
+def _read_meta(found: Mapping[int, memoryview]) -> Meta:
+    left, shift, sign, _, _, _ = _META.unpack_from(found[_META_HEADER])
+    right = bytes(found.get(_RIGHT, b""))
+    told = right.decode(errors="replace") if left >> _TYPE_SHIFT == _TEXT else int.from_bytes(right, "little")
+    return Meta(left & _WHAT, shift, int.from_bytes(found.get(_LEFT, b""), "little"), sign, told)

@@ -17,6 +17,7 @@ from netgroupd.kernel.rows import goal, single
 from netgroupd.kernel.tc import filters_read, flower
 from netgroupd.kernel.tc.actions import pack_actions
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, SKIP_HW, SKIP_SW, Match
+from netgroupd.kernel.tc.programs import pinned
 from netgroupd.kernel.tc.tcmsg import (
     CHAIN,
     HEADER,
@@ -46,6 +47,7 @@ class _Frame(NamedTuple):
 
     attrs: Attrs  # kept, so that its identity stays its own
     links: tuple[tuple[str, int], ...]
+    pinned: tuple[str, ...]
     place: Place
     info: int
     front: bytes
@@ -61,11 +63,15 @@ class _Frame(NamedTuple):
         return whole[:start], whole[start + size :]
 
 
-def _linked(where: str, attrs: Attrs, names: Names) -> tuple[tuple[str, int], ...]:
-    """The links that a rule names, with the indices that a frame has for them."""
+def _of_actions(attrs: Attrs, field: str) -> list[str]:
     actions = attrs.get("actions")
     records = actions if isinstance(actions, tuple) else ()
-    devices = [str(fields["dev"]) for fields in records if isinstance(fields, Mapping) and "dev" in fields]
+    return [str(fields[field]) for fields in records if isinstance(fields, Mapping) and field in fields]
+
+
+def _linked(where: str, attrs: Attrs, names: Names) -> tuple[tuple[str, int], ...]:
+    """The links that a rule names, with the indices that a frame has for them."""
+    devices = _of_actions(attrs, "dev")
     return tuple((device, names.index(device)) for device in ([] if block_number(where) else [where]) + devices)
 
 
@@ -88,6 +94,7 @@ def _frame(key: Key, attrs: Attrs, names: Names) -> _Frame:
     return _Frame(
         attrs,
         _linked(str(where), attrs, names),
+        tuple(_of_actions(attrs, "pinned")),
         Place.of(str(where), str(parent), names),
         pref << 16 | swapped(protocol),
         text(KIND, kind) + (u32(CHAIN, chain) if chain else b""),
@@ -106,6 +113,8 @@ class _Frames:
         """A frame whose links still have the indices that it holds."""
         known = (id(names), id(attrs), *key[:4])
         found = self._frames.get(known)
+        for path in found.pinned if found else ():
+            pinned(path)
         if found is None or any(names.index(name) != index for name, index in found.links):
             found = _frame(key, attrs, names)
             if len(self._frames) >= _FRAMES:
@@ -160,7 +169,7 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
                 break
             try:
                 frame = _frames.of(key, wanted, names)
-            except UnknownLinkError:
+            except (UnknownLinkError, OSError):
                 break  # the step says so when it is encoded by itself
             attrs, hook, around = wanted, key[:4], {}
         match = pack(key[4])  # type: ignore[arg-type]  # what filter.key makes

@@ -7,8 +7,9 @@ from netgroupd.kernel import message
 from netgroupd.kernel.message import attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.tc import programs
 from netgroupd.kernel.tc.actions_seen import Remembered
-from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, SKIP_HW, SKIP_SW
+from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters_seen import Seen
 from netgroupd.kernel.tc.qdiscs import hooks
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
@@ -67,6 +68,8 @@ class Decoder:
         match = CLASSIFIERS[kind].unpack(options, handle)
         protocol = protocol_name(swapped(info & 0xFFFF))
         attrs = {"kind": kind, "protocol": protocol, "handle": handle, **self._attrs(kind, options)}
+        if kind == "bpf":
+            attrs |= programs.current(match, options, PROGRAM)
         rule = Object("filter", key_of(self._where, self._parent, chain, info >> 16, match), attrs)
         if kind == "flower":
             self._seen.note(payload, rule)

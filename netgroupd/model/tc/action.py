@@ -10,6 +10,7 @@ text, and what it does is described by itself.
 import re
 from collections.abc import Mapping
 
+from netgroupd.model.tc.bpf import CURRENT, PROGRAM, one_program
 from netgroupd.model.tc.masked import masked_number
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.protocol import PROTOCOL
@@ -101,7 +102,7 @@ def _parse_sums(raw: object) -> Value:
 _SUMS = _SEVERAL_SUMS._replace(parse=_parse_sums)
 
 COMMON: Mapping[str, Type] = {"control": CONTROL, "cookie": COOKIE, "no_percpu": FLAG}
-FIELDS: dict[str, dict[str, Type]] = {
+FIELDS: dict[str, Mapping[str, Type]] = {
     "gact": {},
     "mirred": {"egress": DIRECTION, "ingress": DIRECTION, "dev": LINK},
     "vlan": {
@@ -163,8 +164,16 @@ FIELDS: dict[str, dict[str, Type]] = {
     "csum": {"of": _SUMS},
     "sample": {"rate": number(32, 1), "group": U32, "trunc": U32},
     "connmark": {"zone": U16},
+    "bpf": PROGRAM,
 }
-NEEDED = {"vlan": {"do"}, "tunnel_key": {"do"}, "mpls": {"do"}, "pedit": {"munge"}, "nat": {"direction", "old", "new"}}
+NEEDED = {
+    "mirred": {"dev"},
+    "vlan": {"do"},
+    "tunnel_key": {"do"},
+    "mpls": {"do"},
+    "pedit": {"munge"},
+    "nat": {"direction", "old", "new"},
+}
 _RECORDS = {kind: record({**fields, **COMMON}, frozenset(NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
 _EXPECTED = (
     f"{_CONTROL_EXPECTED}, a mapping of one kind ({', '.join(FIELDS)}) to what it does,"
@@ -195,7 +204,17 @@ def _parse(raw: object) -> Value:
     kind, said = next(iter(raw.items()))
     fields = _RECORDS[kind].parse(said or {})
     assert isinstance(fields, Mapping)
-    return {"kind": kind, **(settled(fields) if kind == "police" else fields)}
+    return {"kind": kind, **whole(kind, fields)}
+
+
+def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
+    """What an action of a kind is once it is there; raises ValueError where it can be none."""
+    if kind == "police":
+        return settled(fields)
+    if kind == "bpf":
+        one_program(fields)
+        return {**fields, CURRENT: True} if "pinned" in fields else fields
+    return fields
 
 
 ACTION = Type(

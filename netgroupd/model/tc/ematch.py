@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Conditions of the classifier basic: cmp(u8 at 9 layer network eq 6) and not u32(0x0a000000/0xff000000 at 16).
 
-Each condition is a comparison of bytes of a layer, or of a word of the IP header,
-perhaps behind ``not``.  They are joined by ``and`` and ``or``, each with all that comes
+Each condition is a comparison of a number of a layer, of a word of the IP header,
+of bytes of a layer, or of what the kernel knows of the packet besides, as in
+meta(fwmark mask 0xf gt 3), perhaps behind ``not``.  They are joined by ``and`` and ``or``, each with all that comes
 behind it: a and b or c is a and (b or c), for the kernel goes on until it is decided.
 """
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.model.value import Type, Value
 
-CMP, U32 = 1, 3
+CMP, NBYTE, U32, META = 1, 2, 3, 4
 AND, OR, NOT = 1, 2, 4
 _MOST = 32  # the kernel's CONFIG_NET_EMATCH_STACK
 _SIZES = {"u8": 1, "u16": 2, "u32": 4}
@@ -20,7 +21,24 @@ _SIGNS = {"eq": 0, "gt": 1, "lt": 2}
 _N = "(0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})"
 _CMP = re.compile(rf"cmp\(\s*(u8|u16|u32)\s+at\s+{_N}\s+layer\s+(\w+)\s+(?:mask\s+{_N}\s+)?(eq|gt|lt)\s+{_N}\s*\)")
 _U32 = re.compile(rf"u32\(\s*{_N}\s*/\s*{_N}\s+at\s+{_N}\s*\)")
-_EXPECTED = "conditions like cmp(u8 at 9 layer network eq 6) or u32(VALUE/MASK at OFFSET), joined by and, or, not"
+_NBYTE = re.compile(r"nbyte\(\s*0x((?:[0-9a-fA-F]{2}){1,64})\s+at\s+(\d{1,5})\s+layer\s+(\w+)\s*\)")
+_META = re.compile(rf"meta\(\s*(\w+)\s+(?:shift\s+{_N}\s+)?(?:mask\s+{_N}\s+)?(eq|gt|lt)\s+([^\s()]{{1,15}})\s*\)")
+_EXPECTED = (
+    "conditions like cmp(u8 at 9 layer network eq 6), u32(VALUE/MASK at OFFSET), nbyte(0xBYTES at OFFSET layer LAYER)"
+    " or meta(fwmark eq 5), joined by and, or, not"
+)
+METAS = {
+    **{name: number for number, name in enumerate(("random", "loadavg_1", "loadavg_5", "loadavg_15", "dev"), 1)},
+    **{name: number for number, name in enumerate(("priority", "protocol", "pkt_type", "pkt_len", "data_len"), 6)},
+    **{name: number for number, name in enumerate(("mac_len", "fwmark", "tc_index", "rt_classid", "rt_iif"), 11)},
+    **{name: number for number, name in enumerate(("sk_family", "sk_state", "sk_reuse", "sk_bind_if"), 16)},
+    **{name: number for number, name in enumerate(("sk_refcnt", "sk_shutdown", "sk_proto", "sk_type"), 20)},
+    **{name: number for number, name in enumerate(("sk_rcvbuf", "sk_rmem", "sk_wmem", "sk_omem"), 24)},
+    **{name: number for number, name in enumerate(("sk_wmem_queue", "sk_rcv_queue", "sk_snd_queue"), 28)},
+    **{name: number for number, name in enumerate(("sk_err_queue", "sk_fwd_alloc", "sk_sndbuf"), 31)},
+    **{name: number for number, name in enumerate(("vlan", "rxhash"), 46)},
+}
+_NAMED = frozenset({"dev", "sk_bind_if"})  # of links, by their names
 
 
 class Cmp(NamedTuple):
@@ -50,10 +68,39 @@ class Word(NamedTuple):
         return f"u32({self.value:#010x}/{self.mask:#010x} at {self.offset})"
 
 
+class Bytes(NamedTuple):
+    """Bytes of a layer, which must be these."""
+
+    value: bytes
+    offset: int
+    layer: int
+
+    def __str__(self) -> str:
+        return f"nbyte(0x{self.value.hex()} at {self.offset} layer {_name(_LAYERS, self.layer)})"
+
+
+class Meta(NamedTuple):
+    """What the kernel knows of the packet beside a number, or beside the name of a link; no mask is 0."""
+
+    what: int
+    shift: int
+    mask: int
+    sign: int
+    value: int | str
+
+    def __str__(self) -> str:
+        shift = f"shift {self.shift} " if self.shift else ""
+        mask = f"mask {self.mask:#x} " if self.mask else ""
+        return f"meta({_name(METAS, self.what)} {shift}{mask}{_name(_SIGNS, self.sign)} {self.value})"
+
+
+Single: TypeAlias = Cmp | Word | Bytes | Meta
+
+
 class Condition(NamedTuple):
     """One condition, whether it must not hold, and how the next one is joined (0 behind the last)."""
 
-    of: Cmp | Word
+    of: Single
     inverted: bool
     joined: int
 
@@ -69,13 +116,30 @@ def _number(text: str, bits: int) -> int:
     return number
 
 
-def _single(text: str) -> Cmp | Word:
+def _layer(name: str) -> int:
+    if name not in _LAYERS:
+        raise ValueError(f"expected the layer {', '.join(_LAYERS)}, not {name!r}")
+    return _LAYERS[name]
+
+
+def _meta(what: str, shift: str | None, mask: str | None, sign: str, value: str) -> Meta:
+    if what not in METAS:
+        raise ValueError(f"expected meta of {', '.join(METAS)}, not {what!r}")
+    told = _number(value, 32) if re.fullmatch(_N, value) else value
+    if isinstance(told, str) and (what not in _NAMED or shift or mask):
+        raise ValueError(f"expected {_EXPECTED}: a number for {what}, not {value!r}")
+    return Meta(METAS[what], _number(shift or "0", 5), _number(mask or "0", 32), _SIGNS[sign], told)
+
+
+def _single(text: str) -> Single:
     if found := _CMP.fullmatch(text):
-        size, layer = _SIZES[found[1]], _LAYERS.get(found[3])
-        if layer is None:
-            raise ValueError(f"expected the layer {', '.join(_LAYERS)}, not {found[3]!r}")
+        size, layer = _SIZES[found[1]], _layer(found[3])
         mask = _number(found[4], 8 * size) if found[4] else 0
         return Cmp(size, _number(found[2], 16), layer, mask, _SIGNS[found[5]], _number(found[6], 8 * size))
+    if found := _NBYTE.fullmatch(text):
+        return Bytes(bytes.fromhex(found[1]), _number(found[2], 16), _layer(found[3]))
+    if found := _META.fullmatch(text):
+        return _meta(*found.groups())
     if found := _U32.fullmatch(text):
         value, mask, offset = (_number(part, 32) for part in found.groups())
         if value & ~mask or offset % 4:

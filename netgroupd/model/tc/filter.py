@@ -14,6 +14,7 @@ from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.rule import MARK
 from netgroupd.model.state import Key
 from netgroupd.model.tc.action import ACTIONS
+from netgroupd.model.tc.bpf import CURRENT, PROGRAM, one_program
 from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.handle import HANDLE, PARENT
@@ -57,9 +58,7 @@ MATCHES: dict[str, Mapping[str, Type]] = {
     "u32": {"match": SELECTOR},
     "fw": {"mark": MARK},
     "basic": {"match": CONDITIONS},
-    "bpf": {
-        "bytecode": string(65535, r"\d+(,\d+ \d+ \d+ \d+)+", "instructions as `tcpdump -ddd` gives them, after commas")
-    },
+    "bpf": PROGRAM,
     "flow": {
         "keys": _FLOW_KEY_SET,
         "mode": word(32, {"map": 0, "hash": 1}),
@@ -87,10 +86,11 @@ def _parse_flower(raw: object) -> Value:
     return match
 
 
-_FLOWER = record(MATCHES["flower"])
+_FLOWER, _BPF = record(MATCHES["flower"]), record(MATCHES["bpf"])
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
 RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
+RECORDS["bpf"] = _BPF._replace(parse=lambda raw: one_program(_BPF.parse(raw)))
 
 CLASS = Class(
     "filter",
@@ -112,6 +112,7 @@ CLASS = Class(
             Attr("skip_sw", FLAG, "Only in hardware."),
             Attr("handle", U32, "Its handle, which the kernel gives.", silent=True),
             Attr("direct_action", FLAG, "A BPF program says itself what is to happen."),
+            Attr(CURRENT, FLAG, "Whether a BPF program is the one that is pinned now."),
         )
     ),
 )
