@@ -175,7 +175,9 @@ class Links:
             self.report.once(at, f"{name!r} would be VLAN {vid}", "VLAN ids go from 0 to 4094")
         attrs: dict[str, Value] = {"kind": "vlan", "link": lower, "id": vid}
         of_asker = self.attrs.get(asker, {})
-        attrs.update((key, of_asker[key]) for key in ("group", "up") if key in of_asker)
+        for key in ("group", "up"):
+            if key in of_asker:
+                attrs[key] = of_asker[key]
         self.attrs[name] = attrs
         self.places[name] = at
         return True

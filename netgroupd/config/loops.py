@@ -22,16 +22,36 @@ def loops(links: Mapping[str, Attrs]) -> Iterator[tuple[str, ...]]:
         if attrs.get("master") is not None:
             ports[str(attrs["master"])].append(name)
     done: set[str] = set()
-    for start, attrs in links.items():
-        lower = attrs.get("link")
-        if attrs.get("kind") in _PLAIN and start not in ports and (lower is None or lower in done):
-            done.add(start)  # nearly always, and then no path needs to be kept
-        elif start not in done:
+    for start in _unsettled(links, ports, done):
+        if start not in done:
             yield from _from(start, links, ports, done)
 
 
-_PLAIN = frozenset({None, "", "dummy", "vlan", "veth", "macvlan", "ipvlan"})
-"""Kinds that stand on nothing but ``link``."""
+_PLAIN = frozenset({None, "", "dummy", "vlan", "veth", "macvlan", "ipvlan", "bridge", "bond", "vrf"})
+"""Kinds that stand on nothing but ``link`` and their ports."""
+_LAYERS = 8
+
+
+def _unsettled(links: Mapping[str, Attrs], ports: Mapping[str, Sequence[str]], done: set[str]) -> list[str]:
+    """The links that are in a loop or high up; those below are ``done``, layer by layer, without keeping any path."""
+    left = list(links)
+    for _ in range(_LAYERS):
+        waiting = []
+        for name in left:
+            attrs = links[name]
+            if attrs.get("kind") in _PLAIN:
+                lower = attrs.get("link")
+                free = lower is None or lower in done or lower not in links
+            else:
+                free = all(lower in done or lower not in links for lower in lower_links(attrs).values())
+            if free and (name not in ports or done.issuperset(ports[name])):
+                done.add(name)
+            else:
+                waiting.append(name)
+        if len(waiting) in (0, len(left)):
+            return waiting
+        left = waiting
+    return left
 
 
 def _from(

@@ -87,7 +87,9 @@ class Ports:
                     return
                 links.attrs[port] = {}
                 links.places[port] = at
-            attrs = links.attrs[port]
+            self.by[port] = at
+            links.attrs[port]["master"] = master  # a mapping that is this port's alone
+            return
         before = attrs.get("master", master)
         if before != master:
             where = self.by.get(port) or links.place(port, "master")
