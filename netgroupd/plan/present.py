@@ -44,9 +44,15 @@ def nets(plan: Plan) -> Iterator[Net]:
 
 
 def _net(steps: list[Step]) -> Net:
-    why = next((step.why for step in steps if step.why and step.op is not Op.CHANGE), "")
-    created = next((step for step in steps if step.op is Op.CREATE), None)
-    deleted = next((step for step in steps if step.op is Op.DELETE), None)
+    created = deleted = None
+    why = ""
+    for step in steps:  # one loop, for it is run for every object there is
+        if step.op is not Op.CHANGE:
+            why = why or step.why
+            if step.op is Op.CREATE:
+                created = created or step
+            else:
+                deleted = deleted or step
     if created:
         before = deleted.object.attrs if deleted else {}
         return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
@@ -117,19 +123,19 @@ def _attr_text(name: str, value: Value, names: Mapping[int, str]) -> str:
 
 
 def _details(net: Net, names: Mapping[int, str]) -> str:
-    if net.sign == "-":
+    if net.sign == "-" or not net.after:
         return ""
     obj = net.object
     if net.sign == "~":
         changed = (_changed(name, net, names) for name in net.after)
         return "  ".join(filter(None, changed))
-    said = title(obj)
-    shown = (
+    shown = [
         _attr_text(name, value, names)
         for name, value in net.after.items()
         if value is not None and not _is_implied(obj, name, value)
-    )
-    return "  ".join(text for text in shown if text not in said)
+    ]
+    said = title(obj) if shown else ()
+    return "  ".join([text for text in shown if text not in said])
 
 
 def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:

@@ -7,7 +7,7 @@ message for each VLAN costs the square of their number.  Linear.
 
 from collections.abc import Sequence
 
-from netgroupd.model.state import NOTHING, Attrs
+from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 
 
@@ -39,9 +39,15 @@ def _goes_on(one: Step, other: Step) -> bool:
         return False
     if one.op is Op.DELETE:
         return True
-    sides = ((one.before, other.before), (one.after, other.after))
-    said = [tuple(side.attrs if side else NOTHING for side in pair) for pair in sides]
-    return all(_counts_up(*pair) for pair in ((one.attrs, other.attrs), *said))
+    return (
+        _counts_up(one.attrs, other.attrs)
+        and _counts_up(_attrs(one.after), _attrs(other.after))
+        and _counts_up(_attrs(one.before), _attrs(other.before))
+    )
+
+
+def _attrs(vlan: Object | None) -> Attrs:
+    return vlan.attrs if vlan else NOTHING
 
 
 def _counts_up(one: Attrs, other: Attrs) -> bool:
