@@ -10,6 +10,7 @@ import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from netgroupd.cli.target import engine_of
 from netgroupd.cli.terminal import Terminal, size
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.generations import Generations
+from netgroupd.engine.paths import shipped
 from netgroupd.errors import LabError, UsageError
+from netgroupd.lab.accelerator import kvm_works
 from netgroupd.lab.kernel import find_image
 from netgroupd.lab.machine import Machine
 from netgroupd.lab.qemu import Guest
@@ -41,13 +44,13 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         else:
             terminal.say("nothing to rehearse: there is no difference")
         return 0
-    guest = Guest(
-        kernel=find_image(arguments.kernel or "stock"),
-        python_path=_PACKAGE,
-        memory_mib=_memory(arguments.memory or "2G"),
-    )
+    memory_mib = _memory(arguments.memory or "2G")
+    with redirect_stdout(sys.stderr):  # the first time the kernel is built, which tells how far it is
+        kernel = find_image(arguments.kernel or "stock", shipped())
+        guest = Guest(kernel=kernel, python_path=_PACKAGE, memory_mib=memory_mib)
+        kvm = kvm_works(guest)
     terminal.note("starting a virtual machine")
-    with Machine(guest, lifetime_s=2 * _LIMIT_S) as machine:
+    with Machine(guest, kvm=kvm, lifetime_s=2 * _LIMIT_S) as machine:
         _prepare(machine, engine, actual, copy)
         terminal.note("applying the configuration to the copy")
         before = _available(machine)

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from netgroupd.config.render import shipped_templates
 from netgroupd.config.sources import DIRECTORIES, ROOT, Trust
 
 
@@ -23,6 +24,11 @@ class Paths(NamedTuple):
 
 
 SYSTEM = Paths()
+
+
+def shipped() -> Path:
+    """Where everything lies that comes with netgroupd and is no program: templates, the kernel's patches."""
+    return shipped_templates().parent
 
 
 def trust_of_caller() -> Trust:

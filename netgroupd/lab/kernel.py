@@ -28,6 +28,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 _PACKAGE = "linux-source-6.12"
 _TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 _BYTES_NEEDED = 4 << 30
+_TOOLS = ("bc", "bison", "flex", "gcc", "ld", "make", "patch", "setpriv", "strip", "tar", "xz")
 _IMAGES_KEPT = 16
 # In the key: raise it when the way an image is made changes.
 _RECIPE = "1"
@@ -86,7 +87,7 @@ def recipe(name: str, checkout: Path = CHECKOUT) -> Recipe:
     flavour = FLAVOURS[name]
     directory = checkout / "kernel-patches"
     if not directory.is_dir():
-        raise LabError(f"the lab builds its kernel from a checkout of netgroupd, and {checkout} is none")
+        raise LabError(f"{directory} is not there, and the lab's kernel is built from it")
     config = b"".join((directory / fragment).read_bytes() for fragment in flavour.fragments)
     return Recipe(flavour, _source_version(), config, read_series(directory / "series") if flavour.patched else ())
 
@@ -147,6 +148,11 @@ def _ending_properly() -> Iterator[None]:
 
 def _build(wanted: Recipe, checkout: Path) -> None:
     """Build one image, and the unpatched one first: the others start from its objects."""
+    if missing := [tool for tool in _TOOLS if not shutil.which(tool)]:
+        raise LabError(
+            f"building the kernel needs {', '.join(missing)} (Debian: apt-get install "
+            f"bc binutils bison flex gcc libc6-dev libelf-dev {_PACKAGE} make patch xz-utils)"
+        )
     trees = cache_directory() / "kernel" / "tree"
     trees.mkdir(exist_ok=True)
     stock = tree.Tree(trees / f"stock-{wanted.version}")

@@ -132,7 +132,7 @@ def test_absent_source_names_its_package(checkout: Path, monkeypatch: pytest.Mon
 
 
 def test_place_that_is_no_checkout_is_said(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match=f"{tmp_path} is none$"):
+    with pytest.raises(LabError, match=f"{tmp_path}/kernel-patches is not there"):
         kernel.find_image("stock", tmp_path)
 
 
