@@ -20,6 +20,7 @@ from netgroupd.errors import NetgroupError
 
 if TYPE_CHECKING:
     from netgroupd.engine.engine import Engine
+    from netgroupd.engine.report import Pending
 
 _POLL_S = 0.2
 _RETRY_S = 1.0
@@ -35,12 +36,13 @@ def watch_deadline(target: Target, arguments: Namespace) -> None:
     os.set_inheritable(ours, False)
     if child := os.fork():
         os.close(alive)
-        os.waitpid(child, 0)  # `ours` stays open until this process ends, however it ends
-        return
+        if os.waitpid(child, 0)[1]:
+            raise NetgroupError("cannot start what would put an unconfirmed change back; nothing was changed")
+        return  # `ours` stays open until this process ends, however it ends
     status = 1
     try:
+        _detach(alive)  # before the command goes on: from then on its session may end at any instant
         if os.fork() == 0:
-            _detach(alive)
             _watch(engine_of(arguments), alive)
         status = 0
     finally:  # never back into the command that goes on in the other process
@@ -62,19 +64,24 @@ def _detach(alive: int) -> None:
 
 def _watch(engine: "Engine", alive: int) -> None:
     """Undo the change when its time is over, or when the command died of it; end when there is none left."""
-    from netgroupd.engine import clock  # noqa: PLC0415  # loaded with the engine
-
-    while True:
-        if pending := engine.pending():
-            deadline = clock.since_boot() + pending.seconds_left
-            while (left := deadline - clock.since_boot()) > 0:
-                time.sleep(min(left, _RETRY_S))  # in pieces, for sleep does not count the time that the host sleeps
-            _insist(engine)
-            return
+    while not (pending := _pending(engine)):
         ended, _, _ = select.select([alive], [], [], _POLL_S)
-        if ended and not engine.pending():
-            _insist(engine)
-            return
+        if ended and not (pending := _pending(engine)):
+            break
+    while pending and pending.seconds_left:
+        time.sleep(min(pending.seconds_left, _RETRY_S))  # in pieces: sleep does not count while the host sleeps
+        pending = _pending(engine)
+    _insist(engine)
+
+
+def _pending(engine: "Engine") -> "Pending | None":
+    """What waits to be confirmed; asked again while the disk cannot tell."""
+    for _ in range(_TRIES):
+        try:
+            return engine.pending()
+        except NetgroupError:
+            time.sleep(_RETRY_S)
+    return None
 
 
 def _insist(engine: "Engine") -> None:

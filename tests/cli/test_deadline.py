@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Without the daemon: an unconfirmed change ends in time, whatever becomes of the command that made it."""
 
+import ctypes
 import os
 import signal
 import time
@@ -18,6 +19,8 @@ from netgroupd.engine.paths import Paths
 from netgroupd.kernel.fake import FakeKernel
 
 LONG_S = 30.0
+_DAY_S = 86400.0
+_PR_SET_CHILD_SUBREAPER = 36
 HERE: Any = SimpleNamespace(keeps_deadlines=False)
 
 
@@ -71,6 +74,9 @@ def test_change_that_the_command_died_of_half_way_is_undone_before_its_deadline(
 def test_command_leaves_a_change_alone_that_is_still_to_be_confirmed(
     command: Callable[[float, FakeKernel], Engine],
 ) -> None:
-    engine = command(LONG_S, FakeKernel())
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what it leaves behind is this process's to wait for
+    engine = command(_DAY_S, FakeKernel())
     assert engine.pending() is not None
     assert engine.confirm() == 1
+    assert os.wait()[1] == 0  # whoever waited for the deadline has ended
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 0)
