@@ -70,6 +70,7 @@ COMMANDS = (
         "confirm",
         "keep what `apply --confirm` did",
         "Ends the wait: the change is kept and becomes the current generation.",
+        examples=(Example("confirm", "Say that you can still reach the host."),),
     ),
     Command(
         "rollback",
@@ -87,12 +88,14 @@ COMMANDS = (
         "history",
         "list the generations",
         "Shows the configurations that were applied, the newest first, with what each changed.",
+        examples=(Example("history", "Find the number to go back to."),),
     ),
     Command(
         "reload",
         "apply as `systemctl reload netgroupd` does",
         "Asks the daemon to apply the configuration and waits for the end. Fails with the reason when the new "
         "configuration is refused; the old one goes on.",
+        examples=(Example("reload", "Apply by way of the daemon; two who do so at once are done as one."),),
     ),
     Command(
         "status",
@@ -105,6 +108,10 @@ COMMANDS = (
                 "SECONDS",
                 int,
             ),
+        ),
+        examples=(
+            Example("status", "See whether all is as it was asked for."),
+            Example("status --wait-online 60", "Start something only when the network is there."),
         ),
     ),
     Command(
@@ -145,6 +152,10 @@ COMMANDS = (
         "watch",
         "follow what happens",
         "Prints each change, its progress, and drift as the daemon sees them, until it is interrupted.",
+        examples=(
+            Example("watch", "Look on while somebody else applies."),
+            Example("watch --json | jq -c .changed", "Hand it to a program, a line for each piece of news."),
+        ),
     ),
     Command(
         "capture",
@@ -175,15 +186,21 @@ COMMANDS = (
         "say what the configuration will cost",
         "How many objects, how much kernel memory and about how long, before anything is made, and what would cost "
         "less.",
+        examples=(Example("estimate --config ./network", "Know whether a host can bear it."),),
     ),
     Command(
         "rehearse",
         "apply the configuration to a copy of this host in a virtual machine",
         "Captures this host's state, makes it again inside a virtual machine, applies the configuration there, and "
-        "reports errors, time, memory and whether the result is as asked. The host is not touched.",
+        "reports errors, time, memory and whether the result is as asked. The host is not touched. Needs QEMU, and "
+        "linux-source-6.12 to build the kernel from, which takes some minutes the first time.",
         options=(
             Option("--kernel", "Which kernel of the lab to boot.", "NAME", words=("stock", "patched")),
             Option("--memory", "How much memory the virtual machine has, such as 4G.", "SIZE"),
+        ),
+        examples=(
+            Example("rehearse", "Try the files of this host before they are applied."),
+            Example("rehearse --kernel patched --memory 4G", "Try them on another kernel, with more room."),
         ),
     ),
     Command(
@@ -205,6 +222,7 @@ COMMANDS = (
         "features",
         "list what the running kernel can do",
         "Shows each kernel feature that netgroupd makes use of, whether it is there, and what it is good for.",
+        examples=(Example("features --json | jq .light", "Ask for one of them in a script."),),
     ),
     Command(
         "completion",

@@ -23,7 +23,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> int:
 def main(argv: list[str] | None = None) -> int:
     """Run one command line and return its exit status."""
     arguments = parse(sys.argv[1:] if argv is None else argv)
-    terminal = Terminal(as_json=arguments.json)
+    terminal = Terminal(sys.stdout, sys.stderr, as_json=arguments.json)
     try:
         status = _run(arguments, terminal)
         sys.stdout.flush()

@@ -3,7 +3,6 @@
 
 import json
 import os
-import sys
 import time
 from collections.abc import Sequence
 from typing import TextIO
@@ -20,7 +19,7 @@ _BAR = 30
 class Terminal:
     """The two streams of a command."""
 
-    def __init__(self, out: TextIO = sys.stdout, err: TextIO = sys.stderr, *, as_json: bool = False) -> None:
+    def __init__(self, out: TextIO, err: TextIO, *, as_json: bool = False) -> None:
         self._out = out
         self._err = err
         self.as_json = as_json
