@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from gi.repository import Gio, GLib
@@ -82,9 +83,10 @@ class Daemon:
         self._manager.JobEnded(job.path, job.State)
         kind, result = job.Kind, "ok" if job.State == "done" else job.Error
         self._metrics.add("netgroup_changes_total", kind=kind, result=result)
-        self._metrics.add("netgroup_change_seconds_total", time.time() - job.Started / 1e6, kind=kind)
+        self._metrics.add("netgroup_change_seconds_total", job.took_s, kind=kind)
         if job.State == "failed":
             self._metrics.add("netgroup_errors_total", error=job.Error)
+        self._metrics.write()
         self._manager.change(LastResult=result)
         first, _, more = job.Result.partition("\n")
         failure = f"{job.Kind} failed, nothing was changed: {first}" + (" …" if more else "")
@@ -97,6 +99,8 @@ class Daemon:
 
     def wait_ended(self, sentence: str) -> None:
         """Show that nothing waits any more."""
+        if sentence:
+            self._metrics.add("netgroup_changes_total", kind="expiry", result="ok")
         self._manager.change(LastResult=sentence or self._manager.LastResult)
         self._tell("")
         self._drift.renew()
@@ -109,12 +113,16 @@ class Daemon:
         job.outcome.then(lambda _: self._configured(), self._fall_back)
 
     def _configured(self) -> None:
-        self._configured_mark.touch()
+        with suppress(OSError):  # without the mark the next start only looks again
+            self._configured_mark.touch()
         self._ready("")
 
     def _fall_back(self, error: NetgroupError) -> None:
         """The files are wrong just after boot: what was applied last is better than nothing."""
-        kept = self._engine(CONSOLE).history() if isinstance(error, ConfigError) else ()
+        try:
+            kept = self._engine(CONSOLE).history() if isinstance(error, ConfigError) else ()
+        except NetgroupError as second:
+            kept, error = (), NetgroupError(f"{error}; {second}")
         if not kept:
             self._ready(str(error))
             return
@@ -199,6 +207,8 @@ class Daemon:
     def stop(self) -> bool:
         """End when no change runs any more; say whether to be asked again, as a GLib source wants it."""
         notify(STOPPING=1)
+        if self._manager.State == "unconfirmed":
+            LOG.warning("a change waits to be confirmed, and nobody puts it back until netgroupd runs again")
         if self._changes.running is None:
             self._loop.quit()
             return False

@@ -31,6 +31,12 @@ class Job:
         self.Error = ""
         self.Started = 0
         self._told = (0, 0)
+        self._began_s = time.monotonic()
+
+    @property
+    def took_s(self) -> float:
+        """How long it has been running, by the clock that does not jump."""
+        return time.monotonic() - self._began_s
 
     def right(self, method: str, arguments: tuple[object, ...]) -> None:
         """Everybody may wait."""
@@ -53,6 +59,7 @@ class Job:
         """The worker has begun."""
         self.State = "running"
         self.Started = time.time_ns() // 1000
+        self._began_s = time.monotonic()
         self._changed("State", "Started")
 
     def succeeded(self, result: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import UsageError
+from netgroupd.errors import NetgroupError, UsageError
 from netgroupd.service.answers import Answers, encode
 from netgroupd.service.bus import signal
 from netgroupd.service.changes import Changes
@@ -162,8 +162,11 @@ def _bounded(result: str) -> str:
 
 
 def _memory_file(answer: Answer | str) -> int:
-    descriptor = os.memfd_create("netgroup", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as file:
+    try:
+        descriptor = os.memfd_create("netgroup", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    except OSError as error:
+        raise NetgroupError(f"cannot make a file for the result: {error.strerror}") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8", closefd=False) as file:
         file.write(encode(answer))
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

@@ -12,7 +12,6 @@ METRICS = {
     "netgroup_change_seconds_total": ("counter", "Time spent on changes, by kind."),
     "netgroup_errors_total": ("counter", "Errors by name."),
     "netgroup_repairs_total": ("counter", "Drift that was repaired."),
-    "netgroup_resynchronisations_total": ("counter", "Times the picture was taken anew after an overrun."),
 }
 
 

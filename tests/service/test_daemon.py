@@ -2,6 +2,7 @@
 """The daemon on a bus of its own: queueing, errors, large results, and a bus that goes away."""
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from netgroupd.errors import ConfigError, KernelError, Problem, Refusal
 from netgroupd.service.client import Remote, RemoteError
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.interface import GROUP, JOB, MANAGER, ROOT
+from netgroupd.service.metrics import METRICS
 from tests.service.conftest import PrivateBus, eventually, refused
 from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine
 
@@ -257,6 +259,17 @@ def test_drift_that_is_ignored_is_not_told(daemon: Daemon, remote: Remote, bus: 
     path = "/org/netgroup1/group/tenants"
     eventually(lambda: _properties(bus.connect(), path, GROUP)["Drift"] == 1)
     assert remote.properties()["Drift"] == 0
+
+
+def test_metrics_are_all_written_though_nothing_changed(remote: Remote, engine: FakeEngine, tmp_path: Path) -> None:
+    file = tmp_path / "run/metrics.prom"
+    engine.drifted = PLAN
+    engine.news.tell()
+    eventually(lambda: "netgroup_repairs_total 1\n" in file.read_text())
+    engine.error = KernelError([Refusal("+ vlan swp1.5", 22, "VLAN id out of range", "a.mako:7")])
+    refused(remote.reload)
+    eventually(lambda: 'netgroup_errors_total{error="org.netgroup1.Error.Kernel"} 1\n' in file.read_text())
+    assert {line.split()[2] for line in file.read_text().splitlines() if line.startswith("# TYPE")} == METRICS.keys()
 
 
 def test_unconfirmed_change_is_not_drift(remote: Remote, engine: FakeEngine) -> None:

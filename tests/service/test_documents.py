@@ -39,6 +39,11 @@ def test_polkit_actions_are_those_that_the_daemon_asks_for() -> None:
     assert {action.get("id") for action in policy.iter("action")} == set(Right)
 
 
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_is_documented(name: str) -> None:
+    assert f"`{name}" in (_ROOT / "docs/watching.md").read_text()
+
+
 def test_journal_entry_with_line_breaks_carries_its_length() -> None:
     assert encode({"MESSAGE": "a\nb", "PRIORITY": "6"}) == b"MESSAGE\n\x03\0\0\0\0\0\0\0a\nb\nPRIORITY=6\n"
 
