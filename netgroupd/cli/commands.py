@@ -134,6 +134,7 @@ COMMANDS = (
                     "neighbours",
                     "nexthops",
                     "vlans",
+                    "vnis",
                     "fdb",
                     "tc",
                     "settings",

@@ -30,6 +30,7 @@ _CLASSES = {
     "fdb": ("fdb",),
     "tc": ("qdisc", "tclass", "action", "chain", "filter"),
     "vlan": ("bridge_vlan",),
+    "vni": ("vni",),
     "setting": ("sysctl",),
     "": tuple(CLASSES),
 }

@@ -25,6 +25,7 @@ from netgroupd.config.sysctl import expand_sysctl
 from netgroupd.config.tc import expand_tc
 from netgroupd.config.values import Values
 from netgroupd.config.vlans import expand_vlans
+from netgroupd.config.vnis import expand_vnis
 from netgroupd.model.state import Group, Object, State
 from netgroupd.model.value import Value
 
@@ -42,6 +43,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: frozenset[str], repo
     values.objects = len(links.attrs)
     expand_addresses(links, sink)
     expand_vlans(links, sink)
+    expand_vnis(links, sink)
     expand_neighbours(sections["neighbours"], links, sink)
     expand_fdb(sections["fdb"], links, sink)
     expand_nexthops(sections["nexthops"], links, sink)

@@ -26,7 +26,7 @@ LONGEST_NAME = 15
 _BAD_NAME = re.compile(r"[\s/:\0\[\]{}]|^\.{0,2}$")
 
 # What is written under a link and is an object of another class, or several links' matter.
-NESTED = frozenset({"addresses", "vlans", "fdb", "neighbours", "sysctl", "ports", "port", "links"})
+NESTED = frozenset({"addresses", "vlans", "vnis", "fdb", "neighbours", "sysctl", "ports", "port", "links"})
 
 
 class Block(NamedTuple):

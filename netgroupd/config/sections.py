@@ -7,7 +7,7 @@ is not read.
 
 from typing import NamedTuple
 
-from netgroupd.config import actions, addresses, fdb, groups, neighbours, nexthops, routes, rules, tc, vlans
+from netgroupd.config import actions, addresses, fdb, groups, neighbours, nexthops, routes, rules, tc, vlans, vnis
 from netgroupd.config.entries import Form
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
 
@@ -32,6 +32,7 @@ GROUPS = Part(
 UNDER_LINK = (
     Part("addresses", "Its IP addresses.", addresses.FORM),
     Part("vlans", "The VLANs that a bridge, or a port of one, is a member of.", vlans.FORM),
+    Part("vnis", "The networks that a VXLAN with `vnifilter` takes.", vnis.FORM),
     Part("neighbours", "Its neighbours.", neighbours.UNDER_LINK),
     Part("fdb", "Its forwarding entries.", fdb.UNDER_LINK),
 )

@@ -28,6 +28,7 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
     "nexthop": {"group_type": "mpath", "family": "inet"},
     "fdb": {},
     "bridge_vlan": {"state": "forwarding"},
+    "vni": {},
 }
 _LOOPBACK = ("lo", "127.0.0.1/8", None)  # the kernel gives it, and does not say so
 _MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
@@ -75,14 +76,14 @@ def _fields(attrs: Mapping[str, Value]) -> Iterator[str]:
 
 
 def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[Row]:
-    addresses, vlans = _texts(actual, "address"), _texts(actual, "bridge_vlan")
+    nested = {name: _texts(actual, cls) for name, cls in _NESTED.items()}
     settings = {name: quoted(found) for name, found in _settings(actual).items()}
     counted = _kinds_with_counted_macs(actual)
     for link in actual.of("link").values():
         attrs = dict(_link(link, actual, usual, names))
         if kind_of(link) in counted:
             attrs["mac"] = link.attrs.get("mac")
-        for name, texts in (("addresses", addresses), ("vlans", vlans), ("sysctl", settings)):
+        for name, texts in (*nested.items(), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]
         if attrs or kind_of(link):
@@ -106,7 +107,9 @@ def _counts(rows: list[Row]) -> bool:
     return len(rows) > 2 * len(patterns) and len(patterns) == len(fold(row[:1] for row in rows))
 
 
-_READY = frozenset({"addresses", "vlans", "sysctl"})
+_NESTED = {"addresses": "address", "vlans": "bridge_vlan", "vnis": "vni"}
+_MAIN = {"address": "address", "bridge_vlan": "vid", "vni": "vni"}
+_READY = frozenset({*_NESTED, "sysctl"})
 
 
 def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[tuple[str, Value]]:
@@ -164,7 +167,7 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
         if not main or obj.key == _LOOPBACK:
             continue
         if attrs:
-            detailed[obj.name].append(quoted({"address" if cls == "address" else "vid": main, **attrs}))
+            detailed[obj.name].append(quoted({_MAIN[cls]: main, **attrs}))
         else:
             plain[obj.name].append(main)
     ranges = {name: [f'"{text}"' for text in fold_names(texts)] for name, texts in plain.items()}
@@ -177,6 +180,8 @@ def _under(obj: Object) -> tuple[str, dict[str, Value]]:
     if obj.cls == "bridge_vlan":
         usual = obj.key[1] == _DEFAULT_VID and attrs.get("pvid") and attrs.get("untagged")
         return "" if usual else str(obj.key[1]), attrs
+    if obj.cls == "vni":
+        return str(obj.key[1]), attrs
     if attrs.get("label") == obj.name:
         del attrs["label"]
     if obj.key[2]:

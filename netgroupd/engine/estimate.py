@@ -23,7 +23,16 @@ _MIB = 1 << 20
 _DEVICE = 41_200 + 3_200
 _LIGHT = 7_800
 _BARE = 2_600  # neither sysfs nor IP
-_ENTRY = {"address": 400, "route": 400, "neighbour": 500, "fdb": 128, "bridge_vlan": 150, "nexthop": 350, "rule": 256}
+_ENTRY = {
+    "address": 400,
+    "route": 400,
+    "neighbour": 500,
+    "fdb": 128,
+    "bridge_vlan": 150,
+    "vni": 200,
+    "nexthop": 350,
+    "rule": 256,
+}
 
 # Seconds per device (making it 0.4 ms, bringing it up 0.2 ms) and per entry, in batches.
 _SECONDS = {"link": 0.0006, "address": 0.00006, "route": 0.00003, "neighbour": 0.00003, "fdb": 0.00002}

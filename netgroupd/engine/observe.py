@@ -27,7 +27,7 @@ from netgroupd.plan.link import Owned
 from netgroupd.plan.step import AnyStep
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
-_LISTS = frozenset({"fdb", "bridge_vlan"})
+_LISTS = frozenset({"fdb", "bridge_vlan", "vni"})
 
 
 class Connection(Protocol):

@@ -3,14 +3,14 @@
 
 The kernel does not say who made an entry.  Left out is what it makes itself:
 learnt entries (by a control plane too), the addresses of links, multicast memberships, the default
-remote of a VXLAN, and the copies that it puts into every VLAN of a port of an
+remote of a VXLAN and those of its VNIs, and the copies that it puts into every VLAN of a port of an
 entry without VLAN.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from netgroupd.kernel import message
+from netgroupd.kernel import message, vnis
 from netgroupd.kernel.features import IFLA_EXT_MASK, RTM_GETLINK
 from netgroupd.kernel.message import attr, attributes, u16, u32
 from netgroupd.kernel.names import Names
@@ -35,10 +35,11 @@ _LINK_HEADER = 16
 
 
 class _Own(NamedTuple):
-    """What links have of themselves: their MACs, and where a VXLAN floods to."""
+    """What links have of themselves: their MACs, and where a VXLAN floods to, for all or one of its VNIs."""
 
     macs: frozenset[str]
     remotes: frozenset[tuple[str, str]]
+    remotes_of_vnis: frozenset[tuple[str, Value, Value]]
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -47,10 +48,10 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
     found = dump_objects(context, asked, _decode, "dump of forwarding entries")
     chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
-    return list(_made_by_operators(chosen, _own(context))) if chosen else []
+    return list(_made_by_operators(chosen, _own(context, selection))) if chosen else []
 
 
-def _own(context: Context) -> _Own:
+def _own(context: Context, selection: Selection) -> _Own:
     macs: set[str] = set()
     remotes: set[tuple[str, str]] = set()
     asked = message.request(
@@ -65,18 +66,19 @@ def _own(context: Context) -> _Own:
             # Other kinds have other things under these numbers, but no zero MAC with a destination.
             if len(details.get(number, b"")) in (4, 16) and index in context.names.by_index:
                 remotes.add((context.names.name(index), ip_text(bytes(details[number]))))
-    return _Own(frozenset(macs), frozenset(remotes))
+    of_vnis = ((vni.name, vni.attrs.get("remote"), vni.key[1]) for vni in vnis.dump(context, selection))
+    return _Own(frozenset(macs), frozenset(remotes), frozenset(of_vnis))
 
 
 def _made_by_operators(found: Iterable[Object], own: _Own) -> Iterator[Object]:
     found = list(found)
     everywhere = {obj.key[:2] for obj in found if obj.key[3] == "master" and obj.key[2] == 0}
     for obj in found:
-        link, mac, vlan, where, dst, _ = obj.key
+        link, mac, vlan, where, dst, src_vni = obj.key
         group_address = int(str(mac)[:2], 16) & 1
         if dst is None and "nhid" not in obj.attrs and (mac in own.macs or (where == "self" and group_address)):
             continue
-        if mac == _NOBODY and (link, dst) in own.remotes:
+        if mac == _NOBODY and ((link, dst) in own.remotes or (link, dst, src_vni) in own.remotes_of_vnis):
             continue
         if where == "master" and vlan and (link, mac) in everywhere:
             continue

@@ -143,9 +143,10 @@ class Kernel:
         return _refused(step, denied)
 
     def _first_undone(self, step: RangeStep) -> Step:
-        """Which VLAN of a range was refused: the kernel goes no further, so it is the first that is not as told."""
+        """Which one of a range was refused: the kernel goes no further, so it is the first that is not as told."""
         links = frozenset({step.steps[0].object.name})
-        found = self.dump(Selection(frozenset({"bridge_vlan"}), links)).of("bridge_vlan")
+        cls = cls_of(step)
+        found = self.dump(Selection(frozenset({cls}), links)).of(cls)
         return next((one for one in step.steps if not _is_done(one, found.get(one.object.key))), step.steps[0])
 
 

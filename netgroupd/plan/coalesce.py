@@ -7,7 +7,7 @@ making up a group is moved to a scratch group first, for the kernel's waits are
 then shared.  A group message does its members in the order of their creation,
 lower links first.  Where the kernel can, the groups inside a group are one message
 too, and so are addresses that count up from one member to the next.  VLANs of a
-bridge or a port without a gap are one message on every kernel.
+bridge or a port without a gap, and VNIs of a VXLAN, are one message on every kernel.
 """
 
 from collections import defaultdict
@@ -23,9 +23,9 @@ from netgroupd.plan.families import Chosen, Family, families_of, widened
 from netgroupd.plan.fate import peer_of
 from netgroupd.plan.members import Bucket, Members
 from netgroupd.plan.order import UPPER_FIRST, Stage
+from netgroupd.plan.ranges import RANGED, range_steps
 from netgroupd.plan.series import address_steps, mac_step
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
-from netgroupd.plan.vlan_ranges import vlan_steps
 
 # For links to be deleted together.  The ids are netgroupd's own, so that what a
 # crash leaves in them is still recognised.
@@ -70,8 +70,8 @@ def coalesce(
             steps += _change(stage, members, abilities, families)
         elif abilities.group_addr and stage.steps[0].object.cls == "address":
             steps += address_steps(stage.steps, members)
-        elif stage.steps[0].object.cls == "bridge_vlan":
-            steps += vlan_steps(stage.steps)
+        elif stage.steps[0].object.cls in RANGED:
+            steps += range_steps(stage.steps)
         else:
             steps += stage.steps
     return tuple(steps)

@@ -20,7 +20,7 @@ from netgroupd.plan.step import Op, Step
 
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them.
 _FIRST = ("address", "nexthop", "qdisc")
-_LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan"})
+_LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _DEFAULT_VID = 1
 _UNCHANGEABLE = frozenset({"rule"})  # one that is there by another hand is as good
 

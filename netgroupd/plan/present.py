@@ -20,6 +20,7 @@ from netgroupd.plan.step import Op, Plan, Step
 _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
 _MAIN_TABLE = 254
+_NUMBERED = {"bridge_vlan": "vid", "vni": "vni"}
 _QUIET_KEYS: Mapping[str, Mapping[str, Value]] = {"route": {"type": "unicast", "scope": "global"}}
 
 
@@ -92,8 +93,10 @@ def title(obj: Object) -> tuple[str, ...]:
         said = (*filter(None, (where, parent)), *(("chain", chain) if chain else ()), "pref", pref)
         # All of it is the name: it is what tells one rule of a range from the next.
         return (" ".join((*map(str, said), *(_pair(*pair) for pair in match if isinstance(pair, tuple)))),)
-    if obj.cls == "bridge_vlan":
-        return (f"{key[0]} vid {key[1]}",)  # the name is both: all ports of a bridge are in thousands of VLANs
+    if obj.cls in _NUMBERED:
+        return (
+            f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",
+        )  # the name is both: all ports of a bridge are in thousands of VLANs
     return tuple(str(field) for field in key if field is not None and field is not False)
 
 

@@ -65,7 +65,7 @@ class GroupStep(NamedTuple):
 
 
 class RangeStep(NamedTuple):
-    """VLANs of one bridge or port, without a gap, that one message adds, changes or deletes alike."""
+    """VLANs of one bridge or port, or VNIs of one VXLAN, without a gap, that one message makes or deletes alike."""
 
     op: Op
     steps: tuple[Step, ...]

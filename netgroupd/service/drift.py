@@ -92,11 +92,15 @@ class Drift:
 
     def _once(self) -> float:
         """Listen, look, and wait for news: what comes while looking is not lost."""
+        if self._busy():  # its end is news; whoever listens meanwhile makes the kernel tell of every rule
+            select.select([self._woken], [], [])
+            os.read(self._woken, 4096)
+            return 0.0
         classes = {"link", *(cls for cls in self._engine.applied().classes)}
         # What others do to their links must not make us look at ours later than what is done to ours.
         with self._engine.watch(classes) as news, self._engine.watch({"link"}, own=True) as own_news:
             started = time.monotonic()
-            ours = self._busy() or self._look()
+            ours = self._look()
             cost_s = time.monotonic() - started
             ready = select.select([news.fileno(), own_news.fileno(), self._woken], [], [])[0]
             ours = ours or bool(select.select([own_news], [], [], 0)[0])

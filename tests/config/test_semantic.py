@@ -145,6 +145,12 @@ MISTAKES = [
         id="vlans_of_no_port",
     ),
     pytest.param(
+        "links:\n  v: {kind: vxlan, external: true, vnis: [5]}\n",
+        "2:43: 'v' takes networks without a list; networks are listed for a VXLAN: "
+        "{kind: vxlan, external: true, vnifilter: true}",
+        id="vnis_without_a_filter",
+    ),
+    pytest.param(
         "links:\n  lo: {port: {cost: 4}}\n",
         "2:14: 'lo' has no master, so it has no attributes of a port",
         id="port_without_a_master",

@@ -35,7 +35,9 @@ link set p0 up
 link set br0 up
 link add vx0 type vxlan id 10 dstport 4789 remote 192.0.2.99 dev d0
 link add vx1 type vxlan external dstport 4790
+link add vx2 type vxlan external vnifilter dstport 4791
 link set vx0 up
+link set vx2 up
 nexthop add id 1 via 192.0.2.9 dev d0
 nexthop add id 2 via 198.51.100.9 dev d1
 nexthop add id 3 via 192.0.2.8 fdb
@@ -296,6 +298,11 @@ def _bridges() -> Iterator[Case]:
     yield from _cases("bridge_vlan", "bridge", ("br0", 100), {}, {"pvid": (True, False), "untagged": (True, False)})
 
 
+def _vnis() -> Iterator[Case]:
+    yield from _cases("vni", "ipv4", ("vx2", 100), {}, {"remote": ("192.0.2.50", "192.0.2.51")})
+    yield from _cases("vni", "ipv6", ("vx2", 100), {}, {"remote": ("2001:db8::50", None)})
+
+
 def _nexthops() -> Iterator[Case]:
     yield from _cases("nexthop", "dev", (100,), {}, {"dev": _NEXTHOP["dev"], "blackhole": _NEXTHOP["blackhole"]})
     yield from _cases("nexthop", "dev", (100,), {"dev": "d0"}, {"family": _NEXTHOP["family"]})
@@ -321,4 +328,4 @@ def _sysctls() -> Iterator[Case]:
         yield Case("sysctl", path, (path,), {}, "value", first, second)
 
 
-CASES = (*_links_own(), *_routes(), *_rules(), *_bridges(), *_nexthops(), *_sysctls())
+CASES = (*_links_own(), *_routes(), *_rules(), *_bridges(), *_vnis(), *_nexthops(), *_sysctls())

@@ -20,6 +20,13 @@ links:
   br[v=1-10]: {kind: bridge, ports: "swp[1-6].{v}", group: tenants, stp: true, addresses: ["10.0.{v}.1/24"]}
   mv[v=1-10]: {kind: macvlan, link: swp1, mac: "{02:00:00:00:01:00 + v}", mode: private}
   vx[v=1-5]: {kind: vxlan, id: "{v+100}", local: 192.0.2.1, remote: 192.0.2.2, dstport: 4789}
+  vf:
+    kind: vxlan
+    external: true
+    vnifilter: true
+    dstport: 4790
+    up: true
+    vnis: ["[1000-1999]", {vni: "[1-3]", remote: 192.0.2.7}]
   ve1: {kind: veth, peer: ve2, up: true, vlans: ["[10-20]", {vid: 30, untagged: true}]}
   fb: {kind: bridge, vlan_filtering: true, ports: ve1, up: true, vlans: ["[10-20]"]}
 routes:
@@ -87,5 +94,3 @@ def test_captured_text_means_what_the_host_has(engine_in: Callable[[str, str], E
         assert "  swp[1-6].[a=1-10]:" in text
         assert '"192.168.2.[0-254]/32"' in text
         assert len(text.splitlines()) < 80
-
-

@@ -18,12 +18,12 @@ from tests.vm.l3_cases import CASES, SETTINGS, SETUP, Case
 
 _SELECTION = Selection(
     classes=frozenset(CLASSES),
-    links=frozenset({"p0", "br0", "vx0", "vx1"}),
+    links=frozenset({"p0", "br0", "vx0", "vx1", "vx2"}),
     settings=frozenset(str(case.key[0]) for case in CASES if case.cls == "sysctl"),
 )
 _LASTING = frozenset({"sysctl"})  # what was there before nobody knows, so it is not taken back
 # Traffic control has a list of its own.
-_ELSEWHERE = frozenset({"link", "qdisc", "tclass", "chain", "filter"})
+_ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""VLANs of a port that are told alike are one message."""
+"""VLANs of a port, and VNIs of a VXLAN, that are told alike are one message."""
 
 import pytest
 
@@ -53,3 +53,18 @@ def test_what_is_there_is_changed_and_deleted_by_range() -> None:
     actual = State([*state_of(_HOST), *(Object("bridge_vlan", ("p", vid), {"untagged": False}) for vid in range(2, 9))])
     wanted = "[{vid: '[4-6]', untagged: true}, 8]"
     assert told(wanted, actual) == ["delete 2-3", "delete 7", "change 4-6"]
+
+
+_VXLAN = "links: {{vx: {{kind: vxlan, external: true, vnifilter: true, vnis: {}}}}}"
+
+
+def test_vnis_without_a_gap_are_one_message() -> None:
+    wanted = "['[1000-1999]', {vni: '[5-7]', remote: 192.0.2.1}, {vni: 8, remote: 192.0.2.2}]"
+    plan = assemble(state_of(_VXLAN.format(wanted)), state_of(_VXLAN.format("[1, 1000]")), Owned())
+    assert [" ".join(line.split()) for line in present.text(plan).splitlines()] == [
+        "- vni vx vni 1",
+        "+ vni vx vni [5-7] remote 192.0.2.1 (3)",
+        "+ vni vx vni 8 remote 192.0.2.2",
+        "+ vni vx vni [1001-1999] (999)",
+        "1003 to create, 1 to delete; 4 messages",
+    ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""VLANs of bridges and ports without a gap, told alike: one message for each range of them.
+"""VLANs of bridges and ports and VNIs of VXLANs, without a gap and told alike: one message for each range of them.
 
 After every message the kernel lists all VLANs of the port to whoever listens, so a
 message for each VLAN costs the square of their number.  Linear.
@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 
+RANGED = frozenset({"bridge_vlan", "vni"})
 
-def vlan_steps(steps: Sequence[Step]) -> list[AnyStep]:
-    """The steps about VLANs, all of one phase, by link and number, with those of ranges drawn together."""
+
+def range_steps(steps: Sequence[Step]) -> list[AnyStep]:
+    """The steps about VLANs or VNIs, all of one phase, by link and number, with those of ranges drawn together."""
     by_link: dict[str, list[Step]] = {}
     for step in steps:
         by_link.setdefault(step.object.name, []).append(step)
     drawn: list[AnyStep] = []
     for found in by_link.values():
-        found.sort(key=_vid)
+        found.sort(key=_number)
         first = 0
         for end in range(1, len(found) + 1):
             if end == len(found) or not _goes_on(found[end - 1], found[end]):
@@ -27,7 +29,7 @@ def vlan_steps(steps: Sequence[Step]) -> list[AnyStep]:
     return drawn
 
 
-def _vid(step: Step) -> int:
+def _number(step: Step) -> int:
     vid = step.object.key[1]
     assert isinstance(vid, int)
     return vid
@@ -35,7 +37,7 @@ def _vid(step: Step) -> int:
 
 def _goes_on(one: Step, other: Step) -> bool:
     """Whether the message that tells of ``one`` can go on to ``other``."""
-    if _vid(one) + 1 != _vid(other) or one.op is not other.op:
+    if _number(one) + 1 != _number(other) or one.op is not other.op:
         return False
     if one.op is Op.DELETE:
         return True
