@@ -27,9 +27,10 @@ CHANGES = {
     "filter": "tc filter add dev low parent 1: pref 1 matchall action pass",
 }
 SETUP = """
-link add br type bridge vlan_filtering 1
+link set lo up
+link add b0 type bridge vlan_filtering 1
 link add low type dummy
-link set low up master br
+link set low up master b0
 link add vx type vxlan external vnifilter dstport 4789
 """
 
