@@ -77,7 +77,7 @@ def _report_marked(error: yaml.MarkedYAMLError, text: str, number: int, report: 
     context = f" ({error.context})" if error.context else ""
     hint = ""
     if "{" in shown or "[" in shown:
-        hint = "a value that begins with { or [, or has one inside a list in [ ], must be quoted"
+        hint = "a name or value that begins with { or [, or has one between { } or [ ], must be quoted"
     report.error(pack(number, line, column), f"this is not YAML: {error.problem}{context}", hint)
 
 
