@@ -28,9 +28,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             terminal.say(f"{terminal.paint(now, 'grey')}  {terminal.paint(what, 'bold')}  {values}")
         sys.stdout.flush()
 
-    remote = Remote()
-    tell("/org/netgroup1", remote.properties())
-    remote.follow(tell)
+    Remote().follow(tell)
     return 0
 
 

@@ -128,7 +128,7 @@ class Remote:
         return properties
 
     def follow(self, tell: Callable[[str, dict[str, Any]], None]) -> None:
-        """Call ``tell`` with the object and what changed of it, until interrupted."""
+        """Call ``tell`` with the Manager and its properties, then with each object that changes, until interrupted."""
 
         def changed(*arguments: Any) -> None:
             tell(arguments[2], arguments[5].unpack()[1])
@@ -136,6 +136,7 @@ class Remote:
         self._connection.signal_subscribe(
             _NAME, _PROPERTIES, "PropertiesChanged", None, None, Gio.DBusSignalFlags.NONE, changed
         )
+        tell(ROOT, self.properties())  # now that nothing can be missed in between
         loop = GLib.MainLoop()
         GLib.unix_signal_add(GLib.PRIORITY_HIGH, signal.SIGINT, loop.quit)
         loop.run()
