@@ -40,8 +40,11 @@ class Audience(Protocol):
     def job_forgotten(self, job: Job) -> None:
         """Nobody needs the job any more."""
 
+    def confirmed(self, generation: int) -> None:
+        """The change that waited is kept."""
+
     def wait_ended(self, sentence: str) -> None:
-        """The change that waited is confirmed, or was undone as ``sentence`` says."""
+        """The change that waited was undone, as ``sentence`` says, or ended in another way."""
 
 
 class Changes:
@@ -105,7 +108,7 @@ class Changes:
             self._confirming = None
             self._arm(0)
             LOG.info("generation %s is confirmed", answer["generation"], extra=fields(**answer))
-            self._audience.wait_ended("")
+            self._audience.confirmed(answer["generation"])
             answered.settle(encode(answer))
 
         def refused(error: NetgroupError) -> None:

@@ -97,6 +97,11 @@ class Daemon:
         """Take the job off the bus."""
         self._bus.withdraw(job.path)
 
+    def confirmed(self, generation: int) -> None:
+        """Show what counts from now on, before who confirmed it is answered."""
+        self._manager.change(Generation=generation)
+        self.wait_ended("")
+
     def wait_ended(self, sentence: str) -> None:
         """Show that nothing waits any more."""
         if sentence:

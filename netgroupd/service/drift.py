@@ -88,6 +88,9 @@ class Drift:
             except (NetgroupError, OSError, MemoryError) as error:
                 self._complain(str(error) or "out of memory")
                 wait_s = _LONGEST_S
+            except Exception:  # the thread must live on, or drift is never seen again
+                LOG.exception("netgroupd has a defect")
+                wait_s = _LONGEST_S
             time.sleep(wait_s)
 
     def _once(self) -> float:

@@ -153,7 +153,8 @@ class FakeEngine(Engine):
     def status(self) -> Status:
         if self.broken:
             raise ZeroDivisionError
-        current = Generation(self.generation, 1.0, "applied", "1 to create") if self.generation else None
+        number = self.generation - (self.waits is not None)  # what waits does not count yet
+        current = Generation(number, 1.0, "applied", "1 to create") if number else None
         return Status("", current, self.waits, False, {"link": 1}, "", ("light",))
 
     def history(self) -> tuple[Generation, ...]:
