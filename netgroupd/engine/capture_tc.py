@@ -20,6 +20,8 @@ _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
 _NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, *_BLOCKS})
 
+_USUAL = {"no_percpu": False, "hw_stats": "any"}
+
 
 class _Entry(NamedTuple):
     """One entry of a list: what may be a range, and the rest."""
@@ -116,4 +118,8 @@ def _action(action: Mapping[str, Value]) -> Value:
 
 
 def _fields(action: Mapping[str, Value]) -> Mapping[str, Value]:
-    return {name: value for name, value in action.items() if name not in _NOT_WRITTEN and value is not None}
+    return {
+        name: value
+        for name, value in action.items()
+        if name not in _NOT_WRITTEN and value is not None and _USUAL.get(name) != value
+    }

@@ -212,13 +212,15 @@ def test_equal_actions_are_one_whatever_they_counted(names: Names) -> None:
     seen = Remembered()
     first, second = seen.read(_action(1, 2, 3), names), seen.read(_action(4, 2, 99), names)
     assert first is second
-    assert first == ({"kind": "gact", "control": "drop", "no_percpu": False},)
+    assert first == ({"kind": "gact", "control": "drop", "hw_stats": "any", "no_percpu": False},)
 
 
 def test_another_control_is_another_action(names: Names) -> None:
     seen = Remembered()
     seen.read(_action(1, 2, 3), names)
-    assert seen.read(_action(1, 0, 3), names) == ({"kind": "gact", "control": "pass", "no_percpu": False},)
+    assert seen.read(_action(1, 0, 3), names) == (
+        {"kind": "gact", "control": "pass", "hw_stats": "any", "no_percpu": False},
+    )
 
 
 def test_shared_actions_are_told_by_their_index(names: Names) -> None:

@@ -12,6 +12,7 @@ from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.rates import settled
 from netgroupd.model.value import Value
 from tests.vm.tc_flower_cases import FLOWER, Raw
+from tests.vm.tc_qdisc_cases import CLASSES, QDISCS
 
 SETUP = """
 link add v0 numtxqueues 4 type veth peer name v1
@@ -51,11 +52,20 @@ def rule(
     return Object("filter", filters.key("v0", parent, chain, pref, parsed), attrs)
 
 
+_THERE = {"do": "set", "id": 5, "src_ip": "192.0.2.1", "dst_ip": "192.0.2.2"}
 ACTION_CASES: dict[str, tuple[object, object]] = {
     "gact": ("drop", "pass"),
     "gact-trap": ("trap", "goto chain 5"),
     "gact-more": ({"gact": {"control": "continue", "cookie": "0102ff"}}, {"gact": {"no_percpu": True}}),
     "mirred": ({"mirred": {"egress": "redirect", "dev": "v2"}}, {"mirred": {"egress": "mirror", "dev": "v1"}}),
+    "gact-random": (
+        {"gact": {"random": "determ drop 10", "control": "pass", "hw_stats": "disabled"}},
+        {"gact": {"random": "netrand pass 3", "control": "drop", "hw_stats": "immediate"}},
+    ),
+    "mirred-block": (
+        {"mirred": {"egress": "redirect", "block": 7}},
+        {"mirred": {"egress": "mirror", "block": 8}},
+    ),
     "mirred-ingress": (
         {"mirred": {"ingress": "redirect", "dev": "v2"}},
         {"mirred": {"ingress": "mirror", "dev": "v2"}},
@@ -67,6 +77,10 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
     ),
     "skbedit": ({"skbedit": {"priority": 0x10001, "mark": "0x5/0xf"}}, {"skbedit": {"queue_mapping": 1}}),
     "skbedit-more": ({"skbedit": {"ptype": "host"}}, {"skbedit": {"inheritdsfield": True}}),
+    "skbedit-queues": (
+        {"skbedit": {"queue_mapping": 1, "queue_mapping_max": 3}},
+        {"skbedit": {"queue_mapping": 0, "queue_mapping_max": 1, "inheritdsfield": True}},
+    ),
     "police": (
         {"police": {"rate": 125000, "burst": 10000, "control": "drop"}},
         {"police": {"rate": 1250000000, "burst": 100000, "control": "drop", "conform": "pipe"}},
@@ -97,6 +111,14 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
             }
         },
         {"tunnel_key": {"do": "set", "src_ip": "2001:db8::1", "dst_ip": "2001:db8::2", "csum": True}},
+    ),
+    "tunnel_key-geneve": (
+        {"tunnel_key": {**_THERE, "geneve_opts": "0102:80:00880022,0103:01:0000000000000001"}},
+        {"tunnel_key": {**_THERE, "geneve_opts": "0102:80:00880023"}},
+    ),
+    "tunnel_key-options": (
+        {"tunnel_key": {**_THERE, "vxlan_opts": 5}},
+        {"tunnel_key": {**_THERE, "erspan_opts": "2:1:17"}},
     ),
     "mpls": (
         {"mpls": {"do": "push", "protocol": "mpls_uc", "label": 5, "tc": 1, "ttl": 9, "bos": 1}},
@@ -146,7 +168,10 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
     ),
     "flow": (
         rule("flow", {"keys": ["src", "dst"], "mode": "hash", "divisor": 256}),
-        rule("flow", {"keys": ["mark"], "mode": "map", "baseclass": "1:5"}),
+        rule(
+            "flow",
+            {"keys": ["mark"], "mode": "map", "baseclass": "1:5", "mask": 255, "xor": 1, "rshift": 4, "addend": 2},
+        ),
     ),
     "flower-classid": (
         rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", classid="1:5"),
@@ -176,98 +201,6 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
         rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", parent="egress", actions="drop"),
         rule("flower", {"dst_ip": "10.0.0.2"}, protocol="ip", parent="egress", actions="drop"),
     ),
-}
-
-_MAP = [0, 1] * 8
-QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
-    "pfifo": {"limit": ({}, 100, 200)},
-    "bfifo": {"limit": ({}, 10000, 20000)},
-    "prio": {"bands": ({"priomap": [0, 1] * 8}, 3, 4), "priomap": ({}, _MAP, [1] * 16)},
-    "fq_codel": {
-        "limit": ({}, 1000, 2000),
-        "target": ({}, 6000, 8000),
-        "interval": ({}, 200000, 300000),
-        "ecn": ({}, False, True),
-        "flows": ({}, 512, 256),
-        "quantum": ({}, 1514, 2000),
-        "drop_batch": ({}, 32, 64),
-        "memory_limit": ({}, 1000000, 2000000),
-    },
-    "fq": {
-        "limit": ({}, 1000, 2000),
-        "flow_limit": ({}, 50, 60),
-        "quantum": ({}, 3000, 4000),
-        "initial_quantum": ({}, 15000, 16000),
-        "pacing": ({}, False, True),
-        "maxrate": ({}, 125000, 250000),
-        "buckets_log": ({}, 8, 9),
-        "refill_delay": ({}, 50000, 60000),
-        "orphan_mask": ({}, 511, 255),
-        "low_rate_threshold": ({}, 10000, 20000),
-        "timer_slack": ({}, 20000, 30000),
-        "horizon": ({}, 5000000, 6000000),
-        "horizon_drop": ({}, False, True),
-    },
-    "tbf": {
-        "rate": ({"burst": "10k", "limit": 20000}, "1mbit", "80gbit"),
-        "burst": ({"rate": 125000, "limit": 20000}, 10000, 15000),
-        "limit": ({"rate": 125000, "burst": 10000}, 20000, 30000),
-        "peakrate": ({"rate": 125000, "burst": 10000, "limit": 20000, "mtu": 2000}, 250000, 300000),
-        "mtu": ({"rate": 125000, "burst": 10000, "limit": 20000, "peakrate": 250000}, 2000, 3000),
-    },
-    "htb": {"default": ({}, 0x10, 0x20), "r2q": ({}, 10, 20), "direct_qlen": ({}, 100, 200)},
-    "hfsc": {"default": ({}, 0x10, 0x20)},
-    "sfq": {
-        "quantum": ({}, 2000, 3000),
-        "perturb": ({}, 10, 20),
-        "limit": ({}, 100, 110),
-        "divisor": ({}, 512, 1024),
-        "flows": ({}, 64, 100),
-        "depth": ({}, 50, 60),
-    },
-    "red": {
-        "limit": ({"min": 10000, "max": 30000}, 100000, 200000),
-        "min": ({"limit": 100000, "max": 30000}, 10000, 9000),
-        "max": ({"limit": 100000, "min": 5000}, 30000, 40000),
-        "probability": ({"limit": 100000, "min": 5000, "max": 30000}, "0.5%", 20),
-        "ecn": ({"limit": 100000, "min": 5000, "max": 30000}, True, False),
-        "harddrop": ({"limit": 100000, "min": 5000, "max": 30000, "ecn": True}, True, False),
-        "adaptive": ({"limit": 100000, "min": 5000, "max": 30000}, True, False),
-        "avpkt": ({"limit": 100000, "min": 5000, "max": 30000}, 500, 500),
-        "burst": ({"limit": 100000, "min": 5000, "max": 30000}, 40, 40),
-    },
-    "netem": {
-        "limit": ({}, 500, 600),
-        "delay": ({}, 10000, 5_000_000),
-        "jitter": ({"delay": 10000}, 1000, 2000),
-        "loss": ({}, "0.3%", 10),
-        "duplicate": ({}, 5, 10),
-        "gap": ({"delay": 1000, "reorder": 50}, 5, 6),
-        "reorder": ({"delay": 1000, "gap": 5}, 50, 60),
-        "corrupt": ({}, 5, 10),
-        "rate": ({}, 125000, 10_000_000_000),
-    },
-    "mqprio": {
-        "num_tc": ({"map": _MAP, "queues": [2, 0, 2, 2]}, 2, 2),
-        "map": ({"num_tc": 2, "queues": [2, 0, 2, 2]}, _MAP, [1, 0] * 8),
-        "queues": ({"num_tc": 2, "map": _MAP}, [2, 0, 2, 2], [1, 0, 3, 1]),
-        "hw": ({"num_tc": 2, "map": _MAP, "queues": [2, 0, 2, 2]}, False, False),
-    },
-}
-CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {
-    "htb": {
-        "rate": ({}, 125000, 10_000_000_000),
-        "ceil": ({"rate": 125000}, 250000, 300000),
-        "burst": ({"rate": 125000}, 10000, 20000),
-        "cburst": ({"rate": 125000, "ceil": 250000}, 10000, 20000),
-        "prio": ({"rate": 125000}, 1, 2),
-        "quantum": ({"rate": 125000}, 2000, 3000),
-    },
-    "hfsc": {
-        "rt": ({}, [125000, 1000, 250000], [0, 0, 250000]),
-        "ls": ({}, [125000, 1000, 250000], [0, 0, 250000]),
-        "ul": ({"ls": [0, 0, 125000]}, [125000, 1000, 250000], [0, 0, 250000]),
-    },
 }
 
 

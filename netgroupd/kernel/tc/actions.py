@@ -11,29 +11,33 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from netgroupd.kernel.message import attr, attributes, nest, text, u8, u64, walk
+from netgroupd.kernel.message import attr, attributes, nest, text, u32, u64, walk
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.tc import actions_nat, actions_pedit, programs
+from netgroupd.kernel.tc import actions_nat, actions_pedit, actions_tunnel, programs
+from netgroupd.kernel.tc.actions_rows import packed, read, simple
 from netgroupd.kernel.tc.police import pack_police, police_counts, unpack_police
 from netgroupd.kernel.tc.programs import Numbers
 from netgroupd.model.tc.action import (
     COOKIE,
     CSUMS,
     FIELDS,
+    HW_STATS,
     MPLS_STEPS,
-    TUNNEL_STEPS,
     VLAN_STEPS,
     control_number,
     control_text,
     shared,
 )
 from netgroupd.model.tc.masked import halves
-from netgroupd.model.value import Value, ip_bytes, ip_text
+from netgroupd.model.value import Value
 
-_KIND, _OPTIONS, _COOKIE, _FLAGS = 1, 2, 6, 7
+_KIND, _OPTIONS, _COOKIE, _FLAGS, _HW_STATS = 1, 2, 6, 7, 8
+_BITS = struct.Struct("=II")  # values, and which of them are said
+_EVERY_WAY = 3  # of counting in hardware
 _NO_PERCPU = 1
 GENERIC = struct.Struct("=IIIii")  # index, capabilities, control, references, binds
 _U32 = struct.Struct("=I")
+_HW_STATS_NAMES = {number: name for name, number in HW_STATS.items()}
 
 Fields = Mapping[str, Value]
 
@@ -58,45 +62,44 @@ def _number(fields: Fields, name: str) -> int:
     return value
 
 
-def _packed(kind: str, name: str, value: Value) -> bytes:
-    pack = FIELDS[kind][name].pack
-    assert pack is not None, name
-    return pack(value)
+_GACT_PROB = 3
+_PROB = struct.Struct("=HHI")  # by which chance, one in how many, what then
+_CHANCES = {"netrand": 1, "determ": 2}
+_CHANCE_NAMES = {number: name for name, number in _CHANCES.items()}
 
 
-def _simple(kind: str, numbers: Mapping[str, int], fields: Fields) -> bytes:
-    """The attributes that hold one field each."""
-    return b"".join(
-        attr(number, _packed(kind, name, fields[name])) for name, number in numbers.items() if name in fields
-    )
+def _pack_gact(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
+    if "random" not in fields:
+        return b"", b""
+    chance, control, every = str(fields["random"]).split()
+    return b"", attr(_GACT_PROB, _PROB.pack(_CHANCES[chance], int(every), control_number(control)))
 
 
-def _read(kind: str, numbers: Mapping[str, int], found: Mapping[int, memoryview]) -> dict[str, Value]:
-    fields: dict[str, Value] = {}
-    for name, number in numbers.items():
-        unpack = FIELDS[kind][name].unpack
-        if number in found and unpack:
-            fields[name] = unpack(bytes(found[number]))
-    return fields
-
-
-def _pack_none(_fields: Fields, _names: Names) -> tuple[bytes, bytes]:
-    return b"", b""
+def _unpack_gact(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
+    if _GACT_PROB not in found:
+        return {}
+    chance, every, control = _PROB.unpack_from(found[_GACT_PROB])
+    return {"random": f"{_CHANCE_NAMES[chance]} {control_text(control)} {every}"}
 
 
 _DIRECTIONS = {("egress", "redirect"): 1, ("egress", "mirror"): 2, ("ingress", "redirect"): 3, ("ingress", "mirror"): 4}
+_MIRRED_BLOCK = 5
 _DIRECTION_NAMES = {number: pair for pair, number in _DIRECTIONS.items()}
 
 
 def _pack_mirred(fields: Fields, names: Names) -> tuple[bytes, bytes]:
     side = "ingress" if "ingress" in fields else "egress"
     number = _DIRECTIONS[side, str(fields.get(side, "redirect"))]
+    if "block" in fields:
+        return struct.pack("=iI", number, 0), u32(_MIRRED_BLOCK, _number(fields, "block"))
     return struct.pack("=iI", number, names.index(str(fields["dev"]))), b""
 
 
-def _unpack_mirred(rest: bytes, _found: Mapping[int, memoryview], names: Names) -> dict[str, Value]:
+def _unpack_mirred(rest: bytes, found: Mapping[int, memoryview], names: Names) -> dict[str, Value]:
     number, index = struct.unpack_from("=iI", rest)
     side, what = _DIRECTION_NAMES[number]
+    if _MIRRED_BLOCK in found:
+        return {side: what, "block": int.from_bytes(found[_MIRRED_BLOCK], "little")}
     return {side: what, "dev": names.name(index)}
 
 
@@ -105,27 +108,28 @@ _VLAN_WORDS = {number: word for word, number in VLAN_STEPS.items()}
 
 
 def _pack_vlan(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
-    return struct.pack("=i", VLAN_STEPS[str(fields["do"])]), _simple("vlan", _VLAN, fields)
+    return struct.pack("=i", VLAN_STEPS[str(fields["do"])]), simple("vlan", _VLAN, fields)
 
 
 def _unpack_vlan(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
-    return {"do": _VLAN_WORDS[_U32.unpack_from(rest)[0]], **_read("vlan", _VLAN, found)}
+    return {"do": _VLAN_WORDS[_U32.unpack_from(rest)[0]], **read("vlan", _VLAN, found)}
 
 
-_SKBEDIT = {"priority": 3, "queue_mapping": 4, "ptype": 7}
-_SKB_MARK, _SKB_MASK, _SKB_FLAGS, _INHERIT = 5, 8, 9, 0x20
+_SKBEDIT = {"priority": 3, "queue_mapping": 4, "ptype": 7, "queue_mapping_max": 10}
+_SKB_MARK, _SKB_MASK, _SKB_FLAGS, _INHERIT, _BY_HASH = 5, 8, 9, 0x20, 0x40
 
 
 def _pack_skbedit(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
-    more = _simple("skbedit", _SKBEDIT, fields)
+    more = simple("skbedit", _SKBEDIT, fields)
     if "mark" in fields:
-        value, mask = halves(_packed("skbedit", "mark", fields["mark"]))
+        value, mask = halves(packed("skbedit", "mark", fields["mark"]))
         more += attr(_SKB_MARK, value) + attr(_SKB_MASK, mask)
-    return b"", more + (u64(_SKB_FLAGS, _INHERIT) if fields.get("inheritdsfield") else b"")
+    flags = (_INHERIT if fields.get("inheritdsfield") else 0) | (_BY_HASH if "queue_mapping_max" in fields else 0)
+    return b"", more + (u64(_SKB_FLAGS, flags) if flags else b"")
 
 
 def _unpack_skbedit(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
-    fields = _read("skbedit", _SKBEDIT, found)
+    fields = read("skbedit", _SKBEDIT, found)
     unpack = FIELDS["skbedit"]["mark"].unpack
     if _SKB_MARK in found and unpack:
         mask = bytes(found[_SKB_MASK]) if _SKB_MASK in found else b"\xff" * 4
@@ -134,45 +138,16 @@ def _unpack_skbedit(_rest: bytes, found: Mapping[int, memoryview], _names: Names
     return fields
 
 
-_TUNNEL = {"id": 7, "dst_port": 9, "tos": 12, "ttl": 13}
-_TUNNEL_IP = {"src_ip": {4: 3, 16: 5}, "dst_ip": {4: 4, 16: 6}}
-_NO_CSUM, _NO_FRAG = 10, 14
-_TUNNEL_WORDS = {number: word for word, number in TUNNEL_STEPS.items()}
-
-
-def _pack_tunnel(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
-    more = _simple("tunnel_key", _TUNNEL, fields)
-    for name, numbers in _TUNNEL_IP.items():
-        if name in fields:
-            whole = ip_bytes(str(fields[name]))
-            more += attr(numbers[len(whole)], whole)
-    if "csum" in fields:
-        more += u8(_NO_CSUM, int(not fields["csum"]))
-    more += attr(_NO_FRAG, b"") if fields.get("nofrag") else b""
-    return struct.pack("=i", TUNNEL_STEPS[str(fields["do"])]), more
-
-
-def _unpack_tunnel(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
-    fields: dict[str, Value] = {"do": _TUNNEL_WORDS[_U32.unpack_from(rest)[0]], **_read("tunnel_key", _TUNNEL, found)}
-    for name, numbers in _TUNNEL_IP.items():
-        for number in numbers.values():
-            if number in found:
-                fields[name] = ip_text(bytes(found[number]))
-    if fields["do"] == "set":
-        fields |= {"csum": not (_NO_CSUM in found and found[_NO_CSUM][0]), "nofrag": _NO_FRAG in found}
-    return fields
-
-
 _MPLS = {"protocol": 4, "label": 5, "tc": 6, "ttl": 7, "bos": 8}
 _MPLS_WORDS = {number: word for word, number in MPLS_STEPS.items()}
 
 
 def _pack_mpls(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
-    return struct.pack("=i", MPLS_STEPS[str(fields["do"])]), _simple("mpls", _MPLS, fields)
+    return struct.pack("=i", MPLS_STEPS[str(fields["do"])]), simple("mpls", _MPLS, fields)
 
 
 def _unpack_mpls(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
-    return {"do": _MPLS_WORDS[_U32.unpack_from(rest)[0]], **_read("mpls", _MPLS, found)}
+    return {"do": _MPLS_WORDS[_U32.unpack_from(rest)[0]], **read("mpls", _MPLS, found)}
 
 
 def _pack_csum(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
@@ -190,11 +165,11 @@ _SAMPLE = {"rate": 3, "trunc": 4, "group": 5}
 
 
 def _pack_sample(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
-    return b"", _simple("sample", _SAMPLE, {"rate": 1, "group": 0, **fields})
+    return b"", simple("sample", _SAMPLE, {"rate": 1, "group": 0, **fields})
 
 
 def _unpack_sample(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
-    return _read("sample", _SAMPLE, found)
+    return read("sample", _SAMPLE, found)
 
 
 def _pack_connmark(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
@@ -218,12 +193,12 @@ def _unpack_bpf(_rest: bytes, found: Mapping[int, memoryview], _names: Names) ->
 
 
 FORMS = {
-    "gact": Form(2, "drop", _pack_none, lambda _rest, _found, _names: {}),
+    "gact": Form(2, "drop", _pack_gact, _unpack_gact),
     "mirred": Form(2, "stolen", _pack_mirred, _unpack_mirred, 8),
     "vlan": Form(2, "pipe", _pack_vlan, _unpack_vlan, 4),
     "skbedit": Form(2, "pipe", _pack_skbedit, _unpack_skbedit),
     "pedit": Form(4, "pipe", actions_pedit.pack, actions_pedit.unpack, 4),
-    "tunnel_key": Form(2, "pipe", _pack_tunnel, _unpack_tunnel, 4),
+    "tunnel_key": Form(2, "pipe", actions_tunnel.pack, actions_tunnel.unpack, 4),
     "mpls": Form(2, "pipe", _pack_mpls, _unpack_mpls, 4),
     "ct": Form(1, "pipe", actions_nat.pack_ct, actions_nat.unpack_ct),
     "nat": Form(1, "pipe", actions_nat.pack_nat, actions_nat.unpack_nat, 16),
@@ -256,7 +231,9 @@ def pack_action(place: int, index: int, fields: Fields, names: Names) -> bytes:
     if "cookie" in fields and COOKIE.pack:
         parts.append(attr(_COOKIE, COOKIE.pack(fields["cookie"])))
     if fields.get("no_percpu"):
-        parts.append(attr(_FLAGS, struct.pack("=II", _NO_PERCPU, _NO_PERCPU)))
+        parts.append(attr(_FLAGS, _BITS.pack(_NO_PERCPU, _NO_PERCPU)))
+    if "hw_stats" in fields:
+        parts.append(attr(_HW_STATS, _BITS.pack(HW_STATS[str(fields["hw_stats"])], _EVERY_WAY)))
     return nest(place, *parts)
 
 
@@ -318,6 +295,8 @@ def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Va
         fields |= form.unpack(parms[GENERIC.size :], inside, names)
     if _COOKIE in found:
         fields["cookie"] = bytes(found[_COOKIE]).hex()
+    ways = int.from_bytes(found[_HW_STATS][:4], "little") if _HW_STATS in found else _EVERY_WAY
+    fields["hw_stats"] = _HW_STATS_NAMES[ways]
     fields["no_percpu"] = bool(_FLAGS in found and found[_FLAGS][0] & _NO_PERCPU)
     return held(kind, inside), fields
 

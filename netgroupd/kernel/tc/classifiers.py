@@ -93,8 +93,10 @@ def _unpack_bpf(found: Found, _handle: int) -> dict[str, Value]:
     return programs.unpack(found, PROGRAM)
 
 
-_FLOW = {"mode": 2, "baseclass": 3, "divisor": 8, "perturb": 12}
+_FLOW = {"mode": 2, "baseclass": 3, "rshift": 4, "addend": 5, "mask": 6, "xor": 7, "divisor": 8, "perturb": 12}
+_ALL_BITS = 0xFFFFFFFF
 _FLOW_KEYS = 1
+_FLOW_NUMBERS = ("divisor", "perturb", "xor", "rshift", "addend")
 _FLOW_MODES = ("map", "hash")
 
 
@@ -120,7 +122,9 @@ def _unpack_flow(found: Found, _handle: int) -> dict[str, Value]:
     match["mode"] = _FLOW_MODES[numbers.get("mode", 0)]
     if numbers.get("baseclass", 1) & 0xFFFF != 1:  # the first class is what the kernel takes by itself
         match["baseclass"] = handle_text(numbers["baseclass"])
-    return match | {name: numbers[name] for name in ("divisor", "perturb") if numbers.get(name)}
+    if numbers.get("mask", _ALL_BITS) != _ALL_BITS:
+        match["mask"] = numbers["mask"]
+    return match | {name: numbers[name] for name in _FLOW_NUMBERS if numbers.get(name)}
 
 
 CLASSIFIERS: Mapping[str, Classifier] = {

@@ -11,6 +11,7 @@ from netgroupd.model.tc.options import (
     Geneve,
     fields_text,
     geneve_text,
+    ones,
     read_fields,
     read_geneve,
     read_words,
@@ -35,17 +36,23 @@ def pack(name: str, value: Value) -> bytes:
     if name == "cfm":
         return nest(_CFM, _pack_words(str(value), CFM, _CFM_NUMBERS))
     if name == "geneve_opts":
-        options = read_geneve(str(value))
-        values = [nest(_GENEVE, *_pack_geneve(one.value)) for one in options]
-        masks = [nest(_GENEVE, *_pack_geneve(one.mask)) for one in options]
-        return nest(_OPTS, *values) + nest(_OPTS_MASK, *masks)
+        masks = [nest(_GENEVE, *_pack_geneve(one.mask)) for one in read_geneve(str(value))]
+        return nest(_OPTS, options(name, value)) + nest(_OPTS_MASK, *masks)
     number = TUNNELS[name].number
     found = read_fields(name, str(value))
-    packed = b"".join(attr(field.number, said.to_bytes(field.size, field.order)) for field, said, _ in found)  # type: ignore[arg-type]
     # What cannot be masked has its value in the mask too.
     halves = ((field, said if field.exact else mask) for field, said, mask in found)
     masked = b"".join(attr(field.number, mask.to_bytes(field.size, field.order)) for field, mask in halves)  # type: ignore[arg-type]
-    return nest(_OPTS, nest(number, packed)) + nest(_OPTS_MASK, nest(number, masked))
+    return nest(_OPTS, options(name, value)) + nest(_OPTS_MASK, nest(number, masked))
+
+
+def options(name: str, value: Value) -> bytes:
+    """The options of a tunnel themselves, which the action tunnel_key sets as flower matches them."""
+    if name == "geneve_opts":
+        return b"".join(nest(_GENEVE, *_pack_geneve(one.value)) for one in read_geneve(str(value)))
+    found = read_fields(name, str(value))
+    packed = b"".join(attr(field.number, said.to_bytes(field.size, field.order)) for field, said, _ in found)  # type: ignore[arg-type]
+    return nest(TUNNELS[name].number, packed)
 
 
 def unpack(found: Mapping[int, memoryview]) -> dict[str, Value]:
@@ -57,7 +64,7 @@ def unpack(found: Mapping[int, memoryview]) -> dict[str, Value]:
     if _CFM in found:
         match["cfm"] = _unpack_words(found[_CFM], _CFM_NUMBERS)
     if _OPTS in found:
-        match |= _unpack_options(found[_OPTS], found[_OPTS_MASK])
+        match |= unpack_options(found[_OPTS], found[_OPTS_MASK])
     return match
 
 
@@ -75,18 +82,23 @@ def _pack_geneve(parts: tuple[bytes, bytes, bytes]) -> list[bytes]:
     return [attr(number, part) for number, part in enumerate(parts, 1)]
 
 
-def _unpack_options(payload: memoryview, mask: memoryview) -> dict[str, Value]:
+def unpack_options(payload: memoryview, mask: memoryview | None = None) -> dict[str, Value]:
+    """The options of a tunnel; without a mask all of their bits count."""
     number, start, end = next(walk(payload))
     if number == _GENEVE:
-        pairs = zip(_geneve_parts(payload), _geneve_parts(mask), strict=True)
-        return {"geneve_opts": geneve_text([Geneve(*pair) for pair in pairs])}
+        parts = _geneve_parts(payload)
+        masked = _geneve_parts(mask) if mask else [ones(one) for one in parts]
+        return {"geneve_opts": geneve_text([Geneve(*pair) for pair in zip(parts, masked, strict=True)])}
     if number not in _TUNNELS:
         return {}
     name = _TUNNELS[number]
-    values, masks = attributes(payload, start, end), attributes(mask, start, end)
+    values, masks = attributes(payload, start, end), attributes(mask, start, end) if mask else {}
     fields = TUNNELS[name].of(values[1][0])
     said = [int.from_bytes(values[field.number], field.order) for field in fields]  # type: ignore[arg-type]
-    kept = [field.full if field.exact else int.from_bytes(masks[field.number], field.order) for field in fields]  # type: ignore[arg-type]
+    kept = [
+        field.full if field.exact or not mask else int.from_bytes(masks[field.number], field.order)  # type: ignore[arg-type]
+        for field in fields
+    ]
     return {name: fields_text(tuple(zip(fields, said, kept, strict=True)))}
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from netgroupd.model.tc.bpf import CURRENT, PROGRAM, one_program
 from netgroupd.model.tc.masked import masked_number
+from netgroupd.model.tc.options import GENEVE, tunnel, unmasked
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.protocol import PROTOCOL
 from netgroupd.model.tc.rates import settled
@@ -67,6 +68,20 @@ def _parse_control(raw: object) -> Value:
 
 CONTROL = Type(_CONTROL_EXPECTED, _parse_control, {"type": "string"})
 
+_CHANCE = re.compile(r"(netrand|determ) (\S+) ([0-9]{1,5})")
+_CHANCE_EXPECTED = "as in: determ drop 10, that is drop every tenth, or netrand for one in ten by lot"
+
+
+def _parse_chance(raw: object) -> Value:
+    found = _CHANCE.fullmatch(str(raw))
+    control = str(_parse_control(found[2])) if found else ""
+    if not found or control not in CONTROLS or not 0 < int(found[3]) <= 10000:
+        raise ValueError(f"expected {_CHANCE_EXPECTED}")
+    return f"{found[1]} {control} {int(found[3])}"
+
+
+CHANCE = Type(_CHANCE_EXPECTED, _parse_chance, {"type": "string"})
+
 _HEX = re.compile(r"([0-9a-fA-F]{2}){1,16}")
 
 
@@ -101,10 +116,16 @@ def _parse_sums(raw: object) -> Value:
 
 _SUMS = _SEVERAL_SUMS._replace(parse=_parse_sums)
 
-COMMON: Mapping[str, Type] = {"control": CONTROL, "cookie": COOKIE, "no_percpu": FLAG}
+HW_STATS = {"disabled": 0, "immediate": 1, "delayed": 2, "any": 3}
+COMMON: Mapping[str, Type] = {
+    "control": CONTROL,
+    "cookie": COOKIE,
+    "no_percpu": FLAG,
+    "hw_stats": word(32, HW_STATS),
+}
 FIELDS: dict[str, Mapping[str, Type]] = {
-    "gact": {},
-    "mirred": {"egress": DIRECTION, "ingress": DIRECTION, "dev": LINK},
+    "gact": {"random": CHANCE},
+    "mirred": {"egress": DIRECTION, "ingress": DIRECTION, "dev": LINK, "block": number(32, 1)},
     "vlan": {
         "do": word(8, VLAN_STEPS),
         "id": number(16, 0, 4095),
@@ -116,6 +137,7 @@ FIELDS: dict[str, Mapping[str, Type]] = {
     "skbedit": {
         "priority": U32,
         "queue_mapping": U16,
+        "queue_mapping_max": U16,
         "mark": masked_number(32, order="little", hexadecimal=True),
         "ptype": word(16, {"host": 0, "broadcast": 1, "multicast": 2, "otherhost": 3}),
         "inheritdsfield": FLAG,
@@ -140,6 +162,9 @@ FIELDS: dict[str, Mapping[str, Type]] = {
         "ttl": U8,
         "csum": FLAG,
         "nofrag": FLAG,
+        "geneve_opts": unmasked(GENEVE),
+        "vxlan_opts": unmasked(tunnel("vxlan_opts")),
+        "erspan_opts": unmasked(tunnel("erspan_opts")),
     },
     "mpls": {
         "do": word(8, MPLS_STEPS),
@@ -167,7 +192,6 @@ FIELDS: dict[str, Mapping[str, Type]] = {
     "bpf": PROGRAM,
 }
 NEEDED = {
-    "mirred": {"dev"},
     "vlan": {"do"},
     "tunnel_key": {"do"},
     "mpls": {"do"},
@@ -211,6 +235,8 @@ def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
     """What an action of a kind is once it is there; raises ValueError where it can be none."""
     if kind == "police":
         return settled(fields)
+    if kind == "mirred" and len(fields.keys() & {"dev", "block"}) != 1:
+        raise ValueError("expected either dev or block")
     if kind == "bpf":
         one_program(fields)
         return {**fields, CURRENT: True} if "pinned" in fields else fields

@@ -65,6 +65,10 @@ MATCHES: dict[str, Mapping[str, Type]] = {
         "divisor": U32,
         "baseclass": HANDLE,
         "perturb": U32,
+        "mask": U32,
+        "xor": U32,
+        "rshift": number(32, 0, 31),
+        "addend": U32,
     },
 }
 # The kernel reads these only beside such an ``ip_proto``, and takes the rule without them otherwise.

@@ -64,7 +64,7 @@ def read_geneve(text: str) -> list[Geneve]:
     """0102:80:00880022/ffff:ff:ffffffff, and more behind commas; raises ValueError."""
     value, slash, mask = text.partition("/")
     options = [_hexadecimal(one) for one in value.split(",")]
-    masks = [_hexadecimal(one) for one in mask.split(",")] if slash else [_ones(one) for one in options]
+    masks = [_hexadecimal(one) for one in mask.split(",")] if slash else [ones(one) for one in options]
     if [list(map(len, one)) for one in options] != [list(map(len, one)) for one in masks]:
         raise ValueError(f"expected {_GENEVE}: a mask is as long as what it is for")
     return [Geneve(*pair) for pair in zip(options, masks, strict=True)]
@@ -77,11 +77,12 @@ def geneve_text(options: list[Geneve]) -> str:
         return ":".join(part.hex() for part in parts)
 
     text = ",".join(told(one.value) for one in options)
-    whole = all(one.mask == _ones(one.value) for one in options)
+    whole = all(one.mask == ones(one.value) for one in options)
     return text if whole else f"{text}/{','.join(told(one.mask) for one in options)}"
 
 
-def _ones(parts: tuple[bytes, bytes, bytes]) -> tuple[bytes, bytes, bytes]:
+def ones(parts: tuple[bytes, bytes, bytes]) -> tuple[bytes, bytes, bytes]:
+    """The mask of an option all of which counts."""
     first, second, third = (b"\xff" * len(part) for part in parts)
     return first, second, third
 
@@ -187,3 +188,14 @@ GENEVE = Type(_GENEVE, lambda raw: geneve_text(read_geneve(str(raw))), {"type": 
 def tunnel(name: str) -> Type:
     """The type of one kind of options."""
     return Type(_expected(name), lambda raw: fields_text(read_fields(name, str(raw))), {"type": ["string", "integer"]})
+
+
+def unmasked(plain: Type) -> Type:
+    """Options that are set, not matched: all of their bits."""
+
+    def parse(raw: object) -> Value:
+        if "/" in str(raw):
+            raise ValueError(f"expected options without a mask, not {raw!r}")
+        return plain.parse(raw)
+
+    return plain._replace(expected=plain.expected.replace(", with masks behind a slash", ""), parse=parse)
