@@ -19,6 +19,7 @@ from netgroupd.plan.step import AnyStep
 
 _MESSAGES = 256
 _BYTES = 64 << 10
+_FIRST = 1024  # of the first compound message: the kernel begins on it while the next, larger one is laid out
 _ABREAST = 512  # more of them to a packet save nothing, fewer keep no CPU busy
 
 
@@ -45,12 +46,13 @@ class Batch:
         self._bytes = 0
         self._done = 0
         self._counted = 0
+        self._next = _FIRST
         self.denied: list[Denied] = []
 
     @property
     def run(self) -> tuple[int, Form]:
         """How many messages in any order are best sent at once, and in which form."""
-        return (MOST, entry) if self._compounds else (_ABREAST, _as_it_is)
+        return (self._next, entry) if self._compounds else (_ABREAST, _as_it_is)
 
     def add(self, step: AnyStep, requests: Iterable[Request]) -> None:
         """Take the requests of one step; send what has gathered when it is enough."""
@@ -75,6 +77,7 @@ class Batch:
             self.flush()
         if not self.denied:
             self._lanes.send(Packet(steps, messages, self._compounds))
+            self._next = min(2 * self._next, MOST)
             self._done += len(steps)
             self._report()
             self.denied += self._lanes.refused()

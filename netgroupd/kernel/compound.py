@@ -6,7 +6,7 @@ only deletions.  The answer lists those that were refused by their place.
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from netgroupd.kernel.message import HEADER, HEADER_LEN, NLM_F_REQUEST, attributes, walk
 
@@ -39,10 +39,11 @@ def entry(message: bytes) -> bytes:
     return _LENGTH.pack(len(message) - _SHORTER) + message[4:8] + message[HEADER_LEN:]
 
 
-def compound(entries: Iterable[bytes]) -> bytes:
+def compound(entries: Sequence[bytes], sequence: int = 0) -> bytes:
     """The message that holds ``entries``."""
-    body = b"".join((_BATCH, *entries, _END))
-    return HEADER.pack(HEADER_LEN + len(body), RTM_BATCHTFILTER, NLM_F_REQUEST, 0, 0) + body
+    size = HEADER_LEN + len(_BATCH) + sum(map(len, entries)) + len(_END)
+    header = HEADER.pack(size, RTM_BATCHTFILTER, NLM_F_REQUEST, sequence, 0)
+    return b"".join((header, _BATCH, *entries, _END))
 
 
 def failures(told: bytes) -> Iterator[tuple[int, int, str]]:

@@ -80,10 +80,7 @@ def _number(whole: bytearray, messages: list[bytes], first: int) -> None:
 
 def _deliver_compound(socket: Socket, packet: Packet) -> list[Denied]:
     first = socket.next_sequence(2)
-    whole = bytearray(compound(packet.messages))
-    SEQUENCE.pack_into(whole, 8, first)
-    whole += noop(first + 1)
-    socket.send(whole)
+    socket.send(compound(packet.messages, first) + noop(first + 1))
     denied = []
     for answer in socket.answers(first + 1):
         if answer.sequence != first:

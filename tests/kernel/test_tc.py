@@ -13,7 +13,7 @@ from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, attributes, nest,
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket, split
-from netgroupd.kernel.tc import filters, filters_read
+from netgroupd.kernel.tc import filters, filters_read, filters_run
 from netgroupd.kernel.tc.actions import GENERIC
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
@@ -101,7 +101,7 @@ def _message(kind: int, flags: int, body: bytes) -> bytes:
 
 def test_compound_message_holds_each_entry_without_its_header() -> None:
     messages = [_message(44, 0x600, b"abcd"), _message(44, 0x400, b"efghijkl")]
-    whole = compound(map(entry, messages))
+    whole = compound([entry(one) for one in messages])
     assert HEADER.unpack_from(whole)[:3] == (len(whole), RTM_BATCHTFILTER, 1)
     body = whole[HEADER_LEN:]
     assert body == (
@@ -132,7 +132,7 @@ def test_only_flower_rules_go_into_compound_messages(kind: int, classifier: str,
 @pytest.mark.parametrize("case", [case for case in CASES if _rules(case)], ids=lambda case: case.id)
 def test_run_has_the_messages_of_its_steps(names: Names, case: Case) -> None:
     steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in _rules(case) if rule.attrs["kind"] == "flower"]
-    assert filters.run(steps, 0, names, 100, bytes) == [filters._write(step, names) for step in steps]
+    assert filters_run.run(steps, 0, names, 100, bytes) == [filters._write(step, names) for step in steps]
 
 
 def test_run_fits_into_the_buffer_of_a_socket(names: Names) -> None:
@@ -140,7 +140,7 @@ def test_run_fits_into_the_buffer_of_a_socket(names: Names) -> None:
     rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
     step = Step(Op.CREATE, None, rule, {**rule.attrs, **many})
     step = step._replace(after=rule._replace(attrs=step.attrs))
-    made = filters.run([step] * 8192, 0, names, 8192, entry)
+    made = filters_run.run([step] * 8192, 0, names, 8192, entry)
     assert 1 << 20 < sum(map(len, made)) < 3 << 20
 
 
@@ -148,7 +148,7 @@ def test_run_keeps_a_handle_that_was_asked_for(names: Names) -> None:
     rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
     rule = rule._replace(attrs={**rule.attrs, "handle": 7})
     step = Step(Op.CREATE, None, rule, rule.attrs)
-    assert filters.run([step], 0, names, 1, bytes) == [filters._write(step, names)]
+    assert filters_run.run([step], 0, names, 1, bytes) == [filters._write(step, names)]
 
 
 @pytest.mark.parametrize("sizes", [(40, 40, 40), (40, 44, 40), (40,)], ids=["alike", "unlike", "alone"])
@@ -169,7 +169,7 @@ def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
         "a_change": Step(Op.CHANGE, rule, rule, rule.attrs),
         "an_unknown_link": Step(Op.CREATE, None, rule._replace(key=("nosuch", *rule.key[1:])), rule.attrs),
     }
-    assert len(filters.run([first, first, ends[last], first], 0, names, 100, entry)) == 2
+    assert len(filters_run.run([first, first, ends[last], first], 0, names, 100, entry)) == 2
 
 
 def test_bytes_of_a_layer_survive_the_way_there_and_back() -> None:

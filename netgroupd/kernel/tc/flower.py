@@ -73,6 +73,19 @@ class _Packer:
         transport = _transport(match)
         return b"".join([self._one(name, value, transport) for name, value in match])
 
+    def pack_all(self, matches: list[Match]) -> list[bytes]:
+        """Each of them; of those that have one whole IPv4 address each, all at once."""
+        pairs = [match[0] for match in matches if len(match) == 1]
+        names = {name for name, _ in pairs}
+        around = self._ipv4.get(names.pop()) if len(names) == 1 and len(pairs) == len(matches) else None
+        if around:
+            front, back = around
+            try:
+                return [front + inet_aton(str(value)) + back for _, value in pairs]
+            except OSError:  # one has a mask, or is of IPv6
+                pass
+        return list(map(self.pack, matches))
+
     def _one(self, name: str, value: Value, transport: int) -> bytes:
         if around := self._ipv4.get(name):
             try:
@@ -88,7 +101,8 @@ class _Packer:
         return got
 
 
-pack = _Packer().pack
+_packer = _Packer()
+pack, pack_all = _packer.pack, _packer.pack_all
 
 
 def unpack(found: Mapping[int, memoryview]) -> dict[str, Value]:
