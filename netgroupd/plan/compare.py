@@ -93,16 +93,32 @@ class _Compared:
 _compared = _Compared()
 
 
+class _Alike:
+    """The attributes that were last found to be there, and the values that were: the next of a range has the same."""
+
+    def __init__(self) -> None:
+        self.wanted: Attrs = NOTHING
+        self.values: tuple[Value, ...] = ()
+
+
+_alike = _Alike()
+
+
 def differing(want: Object, have: Object) -> dict[str, Value]:
     """What ``have`` must be told to become ``want``."""
-    actual = have.attrs
-    if want.attrs.items() <= actual.items():
+    wanted, actual = want.attrs, have.attrs
+    if wanted is _alike.wanted and tuple(map(actual.get, wanted)) == _alike.values:
         return {}
-    return {
+    if wanted.items() <= actual.items():
+        return {}
+    found = {
         name: value
-        for name, value in want.attrs.items()
+        for name, value in wanted.items()
         if (had := actual.get(name)) != value and not _compared.same(name, value, had) and not _silent(want, name)
     }
+    if not found:
+        _alike.wanted, _alike.values = wanted, tuple(map(actual.get, wanted))
+    return found
 
 
 def _silent(obj: Object, name: str) -> bool:

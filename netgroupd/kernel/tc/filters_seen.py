@@ -70,10 +70,12 @@ class Seen:
             if (base := layout.bases.get(layout.kept(pieces))) is None:
                 continue
             hook, match, readers, attrs = base
-            if readers:
-                places = layout.values
-                got = [(name, read(pieces[at])) for (name, read), at in zip(readers, places, strict=True)]
-                match = tuple(sorted((*match, *got))) if len(got) > 1 or match else (got[0],)
+            if len(readers) == 1 and not match:
+                ((name, read),) = readers
+                match = ((name, read(pieces[layout.values[0]])),)
+            elif readers:
+                got = [(name, read(pieces[at])) for (name, read), at in zip(readers, layout.values, strict=True)]
+                match = tuple(sorted((*match, *got)))
             return Object("filter", (*hook, match), {**attrs, "handle": pieces[layout.handle]})
         return None
 
