@@ -13,54 +13,17 @@ import pytest
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
+from netgroupd.model.tc.action import ACTION
+from netgroupd.model.tc.filter import RECORDS
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.link import Owned
 from netgroupd.plan.step import Op, Step
-from tests.vm.tc_cases import CLSACT, SETUP, rule
+from tests.vm.tc_cases import CLSACT, SETUP, action, qdisc, rule
+from tests.vm.tc_wire import ETH_P_ALL, MARK, Wire, arp, cfm, checksum, icmp, ip4, ip6, mpls, other, tagged, tcp, udp
 
-_MARK = b"seen-by-the-rules"
 _SOL_PACKET, _PACKET_AUXDATA = 263, 8
-_ETH_P_ALL = 3
 _OUT = {"mirred": {"egress": "redirect", "dev": "v2"}}
-_DST, _SRC = bytes.fromhex("020000000001"), bytes.fromhex("020000000002")
-
-
-class Wire:
-    """The far end of the pair, and the link where redirected packets come out."""
-
-    def __init__(self) -> None:
-        self.far = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        self.far.bind(("v1", 0))
-        self.out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
-        self.out.bind(("v2", _ETH_P_ALL))
-        self.out.settimeout(5)
-
-    def send(self, *frames: bytes) -> None:
-        """Send frames towards the rules."""
-        for frame in frames:
-            self.far.send(frame)
-
-    def came_out(self) -> bytes:
-        """The next of our frames that comes out, without its tag in the kernel's hands."""
-        while True:
-            frame = self.out.recv(2048)
-            if _MARK in frame:
-                return frame
-
-    def rest(self) -> Iterator[bytes]:
-        """Whatever still comes out within a second of the one before."""
-        self.out.settimeout(1)
-        try:
-            while True:
-                yield self.came_out()
-        except TimeoutError:
-            return
-
-    def close(self) -> None:
-        """Leave the links alone."""
-        self.far.close()
-        self.out.close()
 
 
 @pytest.fixture
@@ -73,82 +36,13 @@ def wire() -> Iterator[Wire]:
 
 
 def _apply(*rules: Object) -> None:
+    _put(CLSACT, *rules)
+
+
+def _put(*objects: Object) -> None:
     with Kernel() as kernel:
-        refused = kernel.apply([Step(Op.CREATE, None, obj, obj.attrs) for obj in (CLSACT, *rules)])
+        refused = kernel.apply([Step(Op.CREATE, None, obj, obj.attrs) for obj in objects])
         assert not refused, [str(one.refusal) for one in refused]
-
-
-def _sum(header: bytes) -> int:
-    total: int = sum(struct.unpack(f">{len(header) // 2}H", header))
-    total = (total & 0xFFFF) + (total >> 16)
-    return ~(total + (total >> 16)) & 0xFFFF
-
-
-def eth(payload: bytes, kind: int, *, dst: bytes = _DST, src: bytes = _SRC) -> bytes:
-    """An Ethernet frame."""
-    return dst + src + struct.pack(">H", kind) + payload
-
-
-def ip4(payload: bytes, proto: int = 17, *, src: str = "10.0.0.1", dst: str = "10.0.0.2", **said: int) -> bytes:
-    """An IPv4 packet in a frame."""
-    length, frag, ttl, tos = 20 + len(payload), said.get("frag", 0), said.get("ttl", 64), said.get("tos", 0)
-    ends = socket.inet_aton(src) + socket.inet_aton(dst)
-    header = struct.pack(">BBHHHBBH", 0x45, tos, length, 1, frag, ttl, proto, 0) + ends
-    header = header[:10] + struct.pack(">H", _sum(header)) + header[12:]
-    return eth(header + payload, 0x0800)
-
-
-def ip6(payload: bytes, proto: int = 17, *, src: str = "2001:db8::1", dst: str = "2001:db8::2") -> bytes:
-    """An IPv6 packet in a frame."""
-    header = struct.pack(">IHBB", 6 << 28, len(payload), proto, 64)
-    return eth(
-        header + socket.inet_pton(socket.AF_INET6, src) + socket.inet_pton(socket.AF_INET6, dst) + payload, 0x86DD
-    )
-
-
-def udp(sport: int = 1000, dport: int = 2000) -> bytes:
-    """A UDP datagram that bears the mark."""
-    return struct.pack(">HHHH", sport, dport, 8 + len(_MARK), 0) + _MARK
-
-
-def tcp(dport: int = 80, flags: int = 2) -> bytes:
-    """A TCP segment that bears the mark."""
-    return struct.pack(">HHIIBBHHH", 1000, dport, 0, 0, 0x50, flags, 1000, 0, 0) + _MARK
-
-
-def icmp(kind: int, code: int = 0) -> bytes:
-    """An ICMP message that bears the mark."""
-    return struct.pack(">BBHI", kind, code, 0, 0) + _MARK
-
-
-def tagged(vid: int, prio: int = 0) -> bytes:
-    """An IPv4 packet with an 802.1Q tag."""
-    frame = ip4(udp())
-    return frame[:12] + struct.pack(">HH", 0x8100, prio << 13 | vid) + frame[12:]
-
-
-def arp(op: int, sip: str) -> bytes:
-    """An ARP message that bears the mark."""
-    head = struct.pack(">HHBBH", 1, 0x0800, 6, 4, op)
-    return eth(head + _SRC + socket.inet_aton(sip) + _DST + socket.inet_aton("10.0.0.2") + _MARK, 0x0806)
-
-
-def mpls(*labels: int) -> bytes:
-    """A labelled packet that bears the mark."""
-    entries = [label << 12 | 64 for label in labels]
-    entries[-1] |= 0x100
-    return eth(struct.pack(f">{len(entries)}I", *entries) + _MARK, 0x8847)
-
-
-def cfm(level: int, opcode: int) -> bytes:
-    """A message of connectivity fault management that bears the mark."""
-    return eth(struct.pack(">BBH", level << 5, opcode, 0) + _MARK, 0x8902)
-
-
-def other(payload: bytes, **ends: bytes) -> bytes:
-    """An IPv4 packet between other MACs."""
-    frame = ip4(payload)
-    return ends.get("dst", _DST) + ends.get("src", _SRC) + frame[12:]
 
 
 _AWAY = bytes.fromhex("020000000099")
@@ -214,16 +108,42 @@ def test_classifier_lets_its_packets_through(wire: Wire, name: str, one: Object)
     assert wire.came_out() == fits, name
 
 
-def test_fw_sees_the_mark_that_skbedit_sets(wire: Wire) -> None:
+_BPF_VERDICT = "6,40 0 0 12,21 0 3 2048,48 0 0 23,21 0 1 6,6 0 0 3,6 0 0 2"  # pipe for TCP, shot for others
+_THERE = {"do": "set", "id": 5, "src_ip": "192.0.2.1", "dst_ip": "192.0.2.2", "control": "continue"}
+SEEN = {  # what is done to TCP, and the rule that sees it
+    "skbedit-mark": ({"skbedit": {"mark": 7, "control": "continue"}}, rule("fw", {"mark": "0x7"}, pref=2)),
+    "skbedit-priority": (
+        {"skbedit": {"priority": 5, "control": "continue"}},
+        rule("basic", {"match": "meta(priority eq 5) and meta(pkt_len gt 40)"}, pref=2),
+    ),
+    "ct": (
+        [{"ct": {"commit": True, "zone": 3, "mark": "0x7"}}, "continue"],
+        rule("flower", {"ct_state": "+trk", "ct_zone": 3, "ct_mark": "0x7"}, protocol="ip", pref=2),
+    ),
+    "connmark": (
+        [{"ct": {"commit": True, "mark": "0x9"}}, {"connmark": {"control": "continue"}}],
+        rule("fw", {"mark": "0x9"}, pref=2),
+    ),
+    "tunnel_key": (
+        {"tunnel_key": _THERE},
+        rule("flower", {"enc_key_id": 5, "enc_dst_ip": "192.0.2.2"}, protocol="ip", pref=2),
+    ),
+    "tunnel_key-options": (
+        {"tunnel_key": {**_THERE, "geneve_opts": "0102:80:00880022"}},
+        rule("flower", {"enc_key_id": 5, "geneve_opts": "0102:80:00880022"}, protocol="ip", pref=2),
+    ),
+    "goto": ("goto chain 7", rule("matchall", {}, chain=7)),
+    "bpf": ([{"bpf": {"bytecode": _BPF_VERDICT}}, "continue"], rule("matchall", {}, pref=2)),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_an_action_does_is_seen_by_the_next_rule(wire: Wire, name: str) -> None:
+    done, sees = SEEN[name]
+    only = {} if name == "bpf" else {"ip_proto": "tcp"}
     _apply(
-        rule(
-            "flower",
-            {"ip_proto": "tcp"},
-            protocol="ip",
-            pref=1,
-            actions={"skbedit": {"mark": 7, "control": "continue"}},
-        ),
-        rule("fw", {"mark": "0x7"}, pref=2, actions=_OUT),
+        rule("flower", only, protocol="ip", pref=1, actions=done),
+        sees._replace(attrs={**sees.attrs, "actions": (ACTION.parse(_OUT),)}),
     )
     fits = ip4(tcp(), 6)
     wire.send(ip4(udp()), fits)
@@ -241,14 +161,62 @@ def test_rule_for_everything_comes_after_the_exception(wire: Wire, kind: str) ->
     assert wire.came_out() == fits
 
 
-def test_chain_is_gone_to(wire: Wire) -> None:
+def test_shared_policer_counts_what_all_its_rules_see(wire: Wire) -> None:
+    policer = action("police", 7, {"police": {"rate": 10, "burst": 2000, "control": "drop", "conform": "pipe"}})
     _apply(
-        rule("flower", {"ip_proto": "tcp"}, protocol="ip", actions="goto chain 7"),
-        rule("matchall", {}, chain=7, actions=_OUT),
+        policer,
+        rule("flower", {"ip_proto": "udp"}, protocol="ip", pref=1, actions=["police 7", _OUT]),
+        rule("flower", {"ip_proto": "tcp"}, protocol="ip", pref=2, actions=["police 7", _OUT]),
+        rule("flower", {}, protocol="arp", pref=3, actions=_OUT),
     )
+    wire.send(*[_PLAIN] * 100, ip4(tcp(), 6), arp(1, "10.0.0.1"))  # the first take what the bucket held
+    protocols = {frame[23] for frame in iter(wire.came_out, arp(1, "10.0.0.1"))}
+    assert protocols == {17}
+
+
+def test_every_second_packet_is_dropped(wire: Wire) -> None:
+    _apply(rule("matchall", {}, actions=[{"gact": {"control": "pipe", "random": "determ drop 2"}}, _OUT]))
+    wire.send(*[ip4(udp(number)) for number in range(10)])
+    assert [wire.came_out()[35] for _ in range(5)] == [0, 2, 4, 6, 8]
+
+
+def test_flow_maps_marks_to_classes(wire: Wire) -> None:
+    lossy = qdisc("netem", {"loss": 100}, parent="1:2", handle="2:")
+    tree = (qdisc("prio", {"bands": 2, "priomap": [0] * 16}), lossy)
+    flow = rule("flow", {"keys": ["mark"], "mode": "map", "baseclass": "1:1"}, parent="1:")
+    _put(*tree, flow)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as near:
+        near.bind(("v0", 0))
+        wire.out.bind(("v1", ETH_P_ALL))
+        for mark in (1, 0):  # into the second class, and into the first
+            near.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
+            near.send(ip4(udp(mark)))
+    assert wire.came_out() == ip4(udp(0))
+
+
+def test_block_is_for_all_links_that_share_it(wire: Wire) -> None:
+    shared = CLSACT._replace(attrs={**CLSACT.attrs, "ingress_block": 7})
+    of_block = rule("flower", {"ip_proto": "tcp"}, protocol="ip", actions=_OUT)
+    _put(shared, of_block._replace(key=("block 7", "", *of_block.key[2:])))
     fits = ip4(tcp(), 6)
     wire.send(ip4(udp()), fits)
     assert wire.came_out() == fits
+
+
+def test_chain_with_a_template_refuses_what_does_not_fit(wire: Wire) -> None:
+    template = {"protocol": "ip", "flower": RECORDS["flower"].parse({"dst_ip": "0.0.0.0/24"})}
+    _apply(
+        Object("chain", ("v0", "ingress", 7), template),
+        rule("matchall", {}, actions="goto chain 7"),
+        rule("flower", {"dst_ip": "10.0.7.0/24"}, protocol="ip", chain=7, actions=_OUT),
+    )
+    fits = ip4(udp(), dst="10.0.7.9")
+    wire.send(ip4(udp()), fits)
+    assert wire.came_out() == fits
+    other_mask = rule("flower", {"dst_ip": "10.0.0.0/8"}, protocol="ip", chain=7, actions=_OUT)
+    with Kernel() as kernel:
+        (refused,) = kernel.apply([Step(Op.CREATE, None, other_mask, other_mask.attrs)])
+    assert refused.refusal.sentence == "cls_flower: Mask does not fit the template"
 
 
 _ATOMIC = Object("chain", ("v0", "ingress", 0), {"atomic": True})
@@ -315,13 +283,13 @@ ACTIONS = [
         "nat",
         {"nat": {"direction": "ingress", "old": "10.0.0.2/32", "new": "192.0.2.9"}},
         _PLAIN,
-        lambda out: out[30:34] == bytes((192, 0, 2, 9)) and _sum(out[14:34]) == 0,
+        lambda out: out[30:34] == bytes((192, 0, 2, 9)) and checksum(out[14:34]) == 0,
     ),
     ("mpls", {"mpls": {"do": "push", "label": 100, "ttl": 9}}, _PLAIN, lambda out: out[12:18].hex() == "884700064109"),
     ("vlan-pop", {"vlan": {"do": "pop"}}, tagged(9), lambda out: out == _PLAIN),
     ("police", {"police": {"rate": 125000, "burst": 10000, "conform": "pipe"}}, _PLAIN, lambda out: out == _PLAIN),
     ("no_percpu", {"gact": {"control": "pipe", "no_percpu": True}}, _PLAIN, lambda out: out == _PLAIN),
-    ("csum", {"csum": {"of": "iph", "control": "pipe"}}, _PLAIN, lambda out: _sum(out[14:34]) == 0),
+    ("csum", {"csum": {"of": "iph", "control": "pipe"}}, _PLAIN, lambda out: checksum(out[14:34]) == 0),
 ]
 
 
@@ -339,7 +307,7 @@ def test_vlan_tag_is_pushed(wire: Wire) -> None:
     wire.out.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)  # the tag travels beside the frame
     wire.send(_PLAIN)
     frame, told, _, _ = wire.out.recvmsg(2048, 256)
-    while _MARK not in frame:
+    while MARK not in frame:
         frame, told, _, _ = wire.out.recvmsg(2048, 256)
     within = struct.unpack_from(">H", frame, 14)[0] if frame[12:14] == b"\x81\0" else 0
     assert struct.unpack_from("=H", told[0][2], 16)[0] | within == 3 << 13 | 9

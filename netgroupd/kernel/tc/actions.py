@@ -83,7 +83,7 @@ def _unpack_gact(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -
 
 
 _DIRECTIONS = {("egress", "redirect"): 1, ("egress", "mirror"): 2, ("ingress", "redirect"): 3, ("ingress", "mirror"): 4}
-_MIRRED_BLOCK = 5
+_MIRRED_BLOCK = 4
 _DIRECTION_NAMES = {number: pair for pair, number in _DIRECTIONS.items()}
 
 
