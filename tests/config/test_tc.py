@@ -137,6 +137,11 @@ MISTAKES = [
         id="layer_of_no_packet",
     ),
     pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, basic: {match: '(meta(vlan eq 5) or u32(1/1 at 0)'}}}\n",
+        "2:42: match: expected conditions like",
+        id="parenthesis_that_is_not_closed",
+    ),
+    pytest.param(
         "tc:\n  lo: {chains: {parent: ingress, chain: 0, atomic: true, flower: {dst_ip: 10.0.0.1}}}\n",
         "2:66: a chain that is atomic has no template",
         id="template_of_an_atomic_chain",

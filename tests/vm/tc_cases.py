@@ -142,6 +142,7 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
 }
 
 _BPF = "4,40 0 0 12,21 0 1 2048,6 0 0 262144,6 0 0 0"
+_TWO = "meta(vlan eq 5) or u32(0x0a000000/0xff000000 at 16)"
 CLASSIFIERS: dict[str, tuple[Object, Object]] = {
     "matchall": (rule("matchall", {}, actions="drop"), rule("matchall", {}, actions="pass")),
     "u32": (
@@ -160,7 +161,7 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
     ),
     "basic-meta": (
         rule("basic", {"match": "meta(fwmark shift 1 mask 0xf gt 3) and meta(dev eq v1)"}, actions="drop"),
-        rule("basic", {"match": "not meta(vlan eq 5) or meta(pkt_len lt 0)"}, actions="drop"),
+        rule("basic", {"match": f"not ({_TWO}) and (meta(pkt_len lt 9) or not ({_TWO}))"}, actions="drop"),
     ),
     "bpf": (
         rule("bpf", {"bytecode": _BPF}, actions="drop"),

@@ -18,7 +18,7 @@ class Wire:
         self.far.bind(("v1", 0))
         self.out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self.out.bind(("v2", ETH_P_ALL))
-        self.out.settimeout(5)
+        self.out.settimeout(60)
 
     def send(self, *frames: bytes) -> None:
         """Send frames towards the rules."""

@@ -71,11 +71,24 @@ def _address(number: int) -> Object:
     return rule("flower", {"dst_ip": f"10.0.{number // 256}.{number % 256}"}, protocol="ip", actions="drop")
 
 
-def test_one_rule_between_others_is_one_message(kernel: Kernel) -> None:
+def _messages(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> tuple[list[Step], int]:
+    """The steps that it took to make it so, and the messages."""
+    steps = _pending(kernel, wanted, had)
+    before = kernel.counters.messages
+    assert not kernel.apply(steps)
+    sent = kernel.counters.messages - before
+    assert _pending(kernel, wanted, had) == []
+    return steps, sent
+
+
+def test_one_rule_among_many_is_one_message(kernel: Kernel) -> None:
     rules = tuple(_address(number) for number in range(300))
     _reach(kernel, (CLSACT, *rules[:150], *rules[151:]), ())
-    steps = _reach(kernel, (CLSACT, *rules), (CLSACT,))
-    assert [(step.op, step.object.key) for step in steps] == [(Op.CREATE, rules[150].key)]
+    steps, sent = _messages(kernel, (CLSACT, *rules), (CLSACT,))
+    assert ([(step.op, step.object.key) for step in steps], sent) == ([(Op.CREATE, rules[150].key)], 1)
+    another = rule("flower", {"dst_ip": "10.0.0.77"}, protocol="ip", actions="pass")
+    steps, sent = _messages(kernel, (CLSACT, *rules[:77], another, *rules[78:]), (CLSACT,))
+    assert ([(step.op, step.object.key) for step in steps], sent) == ([(Op.CHANGE, rules[77].key)], 1)
 
 
 @pytest.mark.parametrize("theirs", ["matchall", "u32 match u32 0 0", "flower"])
@@ -140,5 +153,5 @@ def test_action_that_is_shared_is_changed_by_one_message(kernel: Kernel) -> None
     first = action("police", 7, {"police": {"rate": 125000, "burst": 10000, "control": "drop"}})
     second = action("police", 7, {"police": {"rate": 250000, "control": "drop"}})
     _reach(kernel, (CLSACT, first, *rules), ())
-    steps = _reach(kernel, (CLSACT, second, *rules), (CLSACT, first))
-    assert [(step.op, step.object.key) for step in steps] == [(Op.CHANGE, ("police", 7))]
+    steps, sent = _messages(kernel, (CLSACT, second, *rules), (CLSACT, first))
+    assert ([(step.op, step.object.key) for step in steps], sent) == ([(Op.CHANGE, ("police", 7))], 1)

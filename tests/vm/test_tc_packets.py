@@ -96,6 +96,10 @@ CLASSIFIERS = [
     ("u32", rule("u32", {"match": {"ip dst": "10.1.0.0/16"}}, protocol="ip", actions=_OUT)),
     ("u32-protocol", rule("u32", {"match": {"ip protocol": 6}}, protocol="ip", actions=_OUT)),
     ("basic", rule("basic", {"match": "cmp(u8 at 9 layer network eq 6) and not u32(0/1 at 16)"}, actions=_OUT)),
+    (
+        "basic-parentheses",
+        rule("basic", {"match": "not (cmp(u8 at 9 layer network eq 17) or meta(pkt_len gt 1000))"}, actions=_OUT),
+    ),
     ("bpf", rule("bpf", {"bytecode": _BPF_UDP.replace(" 17,", " 6,")}, actions=_OUT)),
 ]
 

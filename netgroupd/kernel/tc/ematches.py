@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from netgroupd.kernel.message import attr, attributes, nest, u32, walk
 from netgroupd.model.tc.ematch import (
     CMP,
+    CONTAINER,
     META,
     NBYTE,
     NOT,
@@ -18,6 +19,7 @@ from netgroupd.model.tc.ematch import (
     Single,
     Word,
     conditions_text,
+    flat,
     read_conditions,
 )
 
@@ -32,19 +34,20 @@ _LENGTH, _LAYER_SHIFT = 0xFFF, 12
 _META = struct.Struct("=HBBHBB")  # what is left and right of the sign: kind, shift, sign
 _META_HEADER, _LEFT, _RIGHT = 1, 2, 3
 _TEXT, _INT, _TYPE_SHIFT, _WHAT = 0, 1, 12, 0x7FF
+_REFERENCE = struct.Struct("=I")
 _JOINED = 3
 
 
 def pack(text: str) -> bytes:
     """The attribute for conditions."""
-    found = read_conditions(text)
-    listed = [attr(place, _pack_one(one)) for place, one in enumerate(found, 1)]
-    return nest(TREE, attr(_TREE_HEADER, _COUNT.pack(len(found), 0)), nest(_LIST, *listed))
+    found = flat(read_conditions(text))
+    listed = [attr(place, _pack_one(one, begins)) for place, (one, begins) in enumerate(found, 1)]
+    return nest(TREE, attr(_TREE_HEADER, _COUNT.pack(len(listed), 0)), nest(_LIST, *listed))
 
 
-def _pack_one(condition: Condition) -> bytes:
+def _pack_one(condition: Condition, begins: int) -> bytes:
     of, inverted, joined = condition
-    kind, payload = _payload(of)
+    kind, payload = (CONTAINER, _REFERENCE.pack(begins)) if begins else _payload(of)  # type: ignore[arg-type]
     return _HEADER.pack(0, kind, joined | NOT * inverted, 0) + payload
 
 
@@ -65,14 +68,26 @@ def _payload(of: Single) -> tuple[int, bytes]:
 def unpack(payload: memoryview) -> str:
     """The text of conditions; where one is of a kind that netgroupd does not know, only that."""
     listed = attributes(payload).get(_LIST, memoryview(b""))
-    found = []
+    parts = []
     for _, begin, end in walk(listed):
         _, kind, flags, _ = _HEADER.unpack_from(listed, begin)
-        of = _read(kind, listed[begin + _HEADER.size : end])
+        inside = listed[begin + _HEADER.size : end]
+        of = _REFERENCE.unpack_from(inside)[0] if kind == CONTAINER else _read(kind, inside)
         if of is None:
             return f"a condition of kind {kind}"
-        found.append(Condition(of, bool(flags & NOT), flags & _JOINED))
-    return conditions_text(found)
+        parts.append((of, flags))
+    return conditions_text(_sequence(parts, 0)) if parts else ""
+
+
+def _sequence(parts: list[tuple[Single | int, int]], begin: int) -> tuple[Condition, ...]:
+    """The conditions from one place to the first that joins no other; references point forward."""
+    found = []
+    for of, flags in parts[begin:]:
+        single = _sequence(parts, of) if isinstance(of, int) else of
+        found.append(Condition(single, bool(flags & NOT), flags & _JOINED))
+        if not flags & _JOINED:
+            break
+    return tuple(found)
 
 
 def _read(kind: int, payload: memoryview) -> Single | None:

@@ -3,16 +3,18 @@
 
 Each condition is a comparison of a number of a layer, of a word of the IP header,
 of bytes of a layer, or of what the kernel knows of the packet besides, as in
-meta(fwmark mask 0xf gt 3), perhaps behind ``not``.  They are joined by ``and`` and ``or``, each with all that comes
-behind it: a and b or c is a and (b or c), for the kernel goes on until it is decided.
+meta(fwmark mask 0xf gt 3), or several in parentheses; perhaps behind ``not``.  They
+are joined by ``and`` and ``or``, each with all that comes behind it: a and b or c is
+a and (b or c), for the kernel goes on until it is decided.
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.model.value import Type, Value
 
-CMP, NBYTE, U32, META = 1, 2, 3, 4
+CONTAINER, CMP, NBYTE, U32, META = 0, 1, 2, 3, 4
 AND, OR, NOT = 1, 2, 4
 _MOST = 32  # the kernel's CONFIG_NET_EMATCH_STACK
 _SIZES = {"u8": 1, "u16": 2, "u32": 4}
@@ -25,7 +27,7 @@ _NBYTE = re.compile(r"nbyte\(\s*0x((?:[0-9a-fA-F]{2}){1,64})\s+at\s+(\d{1,5})\s+
 _META = re.compile(rf"meta\(\s*(\w+)\s+(?:shift\s+{_N}\s+)?(?:mask\s+{_N}\s+)?(eq|gt|lt)\s+([^\s()]{{1,15}})\s*\)")
 _EXPECTED = (
     "conditions like cmp(u8 at 9 layer network eq 6), u32(VALUE/MASK at OFFSET), nbyte(0xBYTES at OFFSET layer LAYER)"
-    " or meta(fwmark eq 5), joined by and, or, not"
+    " or meta(fwmark eq 5), joined by and, or, not and parentheses"
 )
 METAS = {
     **{name: number for number, name in enumerate(("random", "loadavg_1", "loadavg_5", "loadavg_15", "dev"), 1)},
@@ -98,9 +100,9 @@ Single: TypeAlias = Cmp | Word | Bytes | Meta
 
 
 class Condition(NamedTuple):
-    """One condition, whether it must not hold, and how the next one is joined (0 behind the last)."""
+    """One condition or several, whether it must not hold, and how the next one is joined (0 behind the last)."""
 
-    of: Single
+    of: "Single | tuple[Condition, ...]"
     inverted: bool
     joined: int
 
@@ -148,24 +150,63 @@ def _single(text: str) -> Single:
     raise ValueError(f"expected {_EXPECTED}, not {text!r}")
 
 
-def read_conditions(text: str) -> list[Condition]:
+_TOKEN = re.compile(r"\s*(?:(and|or|not)\b|([()])|(\w+\([^()]*\))|(\S+))")
+
+
+def read_conditions(text: str) -> tuple[Condition, ...]:
     """Conditions out of their text; raises ValueError."""
-    parts = re.split(r"\s+(and|or)\s+", text.strip())
-    if len(parts) > 2 * _MOST:
+    if text.count("(") > 2 * _MOST:  # one of each condition, and those around it
         raise ValueError(f"expected at most {_MOST} conditions")
+    tokens = [found[0].strip() for found in _TOKEN.finditer(text)]
+    conditions = _sequence(tokens)
+    if tokens:
+        raise ValueError(f"expected {_EXPECTED}, not {tokens[0]!r}")
+    if sum(1 for _ in flat(conditions)) > _MOST:
+        raise ValueError(f"expected at most {_MOST} conditions")
+    return conditions
+
+
+def _sequence(tokens: list[str]) -> tuple[Condition, ...]:
+    """Take conditions off the front of the tokens, to the end or to a parenthesis that another one opened."""
     found = []
-    for place in range(0, len(parts), 2):
-        said = parts[place]
-        bare = re.sub(r"^not\s+", "", said)
-        joined = {"and": AND, "or": OR}[parts[place + 1]] if place + 1 < len(parts) else 0
-        found.append(Condition(_single(bare), bare != said, joined))
-    return found
+    while True:
+        inverted = tokens[:1] == ["not"]
+        del tokens[:inverted]
+        if not tokens:
+            raise ValueError(f"expected {_EXPECTED}: one is missing at the end")
+        of: Single | tuple[Condition, ...]
+        if tokens[0] == "(":
+            del tokens[0]
+            of = _sequence(tokens)
+            if tokens[:1] != [")"]:
+                raise ValueError(f"expected {_EXPECTED}: a parenthesis is not closed")
+            del tokens[0]
+        else:
+            of = _single(tokens.pop(0))
+        joined = {"and": AND, "or": OR}.get(tokens[0] if tokens else "", 0)
+        found.append(Condition(of, inverted, joined))
+        if not joined:
+            return tuple(found)
+        del tokens[0]
 
 
-def conditions_text(conditions: list[Condition]) -> str:
+def flat(conditions: tuple[Condition, ...]) -> Iterator[tuple[Condition, int]]:
+    """All of them as the kernel has them in one list, with the place where what is in parentheses begins, or 0."""
+    waiting, taken = [conditions], len(conditions)
+    for some in waiting:
+        for one in some:
+            begins = 0
+            if type(one.of) is tuple:  # a condition alone is a tuple with names
+                waiting.append(one.of)
+                begins, taken = taken, taken + len(one.of)
+            yield one, begins
+
+
+def conditions_text(conditions: tuple[Condition, ...]) -> str:
     """Conditions as they are written."""
     words = {AND: " and ", OR: " or ", 0: ""}
-    return "".join(f"{'not ' * one.inverted}{one.of}{words[one.joined]}" for one in conditions)
+    texts = ((f"({conditions_text(one.of)})" if type(one.of) is tuple else str(one.of), one) for one in conditions)
+    return "".join(f"{'not ' * one.inverted}{text}{words[one.joined]}" for text, one in texts)
 
 
 def _parse(raw: object) -> Value:
