@@ -85,6 +85,10 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
         {"police": {"rate": 125000, "burst": 10000, "control": "drop"}},
         {"police": {"rate": 1250000000, "burst": 100000, "control": "drop", "conform": "pipe"}},
     ),
+    "police-framing": (
+        {"police": {"rate": 125000, "burst": 10000, "overhead": 24, "mpu": 64, "linklayer": "atm"}},
+        {"police": {"rate": 125000, "burst": 10000, "overhead": 4, "linklayer": "ethernet"}},
+    ),
     "police-peak": (
         {"police": {"rate": 125000, "burst": 10000, "peakrate": 250000, "mtu": 2000}},
         {"police": {"pkts_rate": 1000, "pkts_burst": 100}},
@@ -92,7 +96,7 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
     "pedit": ({"pedit": {"munge": {"ip ttl": 64, "ip src": "10.0.0.1"}}}, {"pedit": {"munge": {"ip ttl": "add 255"}}}),
     "pedit-more": (
         {"pedit": {"munge": {"eth dst": "02:00:00:00:00:01", "tcp dport": 80}}},
-        {"pedit": {"munge": {"ip6 dst": "2001:db8::1"}}},
+        {"pedit": {"munge": {"ip6 dst": "2001:db8::1", "ip6 flow_lbl": "0x12345", "tcp flags": 2}}},
     ),
     "tunnel_key": (
         {"tunnel_key": {"do": "set", "id": 5, "src_ip": "192.0.2.1", "dst_ip": "192.0.2.2", "dst_port": 4789}},

@@ -282,6 +282,12 @@ ACTIONS = [
         lambda out: out[26:30] == bytes((192, 0, 2, 7)),
     ),
     ("pedit-port", {"pedit": {"munge": {"udp dport": 53}}}, _PLAIN, lambda out: out[36:38] == bytes((0, 53))),
+    (
+        "pedit-label",
+        {"pedit": {"munge": {"ip6 flow_lbl": 0x12345}}},
+        ip6(udp()),
+        lambda out: out[14:18].hex() == "60012345",
+    ),
     ("pedit-ipv6", {"pedit": {"munge": {"ip6 dst": "2001:db8::77"}}}, ip6(udp()), lambda out: out[53] == 0x77),
     (
         "nat",

@@ -5,11 +5,12 @@ import struct
 from collections.abc import Mapping
 
 from netgroupd.kernel.message import attr, u32, u64
-from netgroupd.kernel.tc.rates import RATESPEC_SIZE, is_wide, pack_rate, table, unpack_rate
-from netgroupd.model.tc.action import control_number, control_text
+from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, table, unpack_rate
+from netgroupd.model.tc.action import LINK_LAYERS, control_number, control_text
 from netgroupd.model.tc.rates import size_of, ticks
 from netgroupd.model.value import Value
 
+_LAYER_NAMES = {number: name for name, number in LINK_LAYERS.items()}
 _HEAD = struct.Struct("=IIIII")  # index, control, limit, burst, mtu
 _TAIL = struct.Struct("=iiI")  # references, binds, capabilities
 _PARMS, _RATE, _PEAKRATE, _RESULT = 1, 2, 3, 5
@@ -26,13 +27,15 @@ def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
     """The options of the action; the kernel gives it an index where ``index`` is 0."""
     rate, peak = _number(fields, "rate"), _number(fields, "peakrate")
     control = control_number(str(fields.get("control", "reclassify")))
+    layer = LINK_LAYERS[str(fields.get("linklayer", "ethernet"))]
+    framed = (layer, _number(fields, "overhead"), _number(fields, "mpu"))
     burst = ticks(_number(fields, "burst"), rate) if rate else 0
     parts = [
         attr(
             _PARMS,
             _HEAD.pack(index, control, 0, burst, _number(fields, "mtu"))
-            + pack_rate(rate)
-            + pack_rate(peak)
+            + pack_rate(rate, *framed)
+            + pack_rate(peak, *framed)
             + _TAIL.pack(0, 0, 0),
         )
     ]
@@ -54,6 +57,8 @@ def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
     rate = unpack_rate(parms[_HEAD.size :], found.get(_RATE64))
     peak = unpack_rate(parms[_HEAD.size + RATESPEC_SIZE :], found.get(_PEAKRATE64))
     if rate:
+        layer, overhead, mpu = framing(parms[_HEAD.size :])
+        fields |= {"overhead": overhead, "mpu": mpu, "linklayer": _LAYER_NAMES.get(layer, layer)}
         fields |= {"rate": rate, "burst": size_of(burst, rate)}
     if peak:
         fields["peakrate"] = peak

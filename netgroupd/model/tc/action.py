@@ -116,6 +116,7 @@ def _parse_sums(raw: object) -> Value:
 
 _SUMS = _SEVERAL_SUMS._replace(parse=_parse_sums)
 
+LINK_LAYERS = {"ethernet": 1, "atm": 2}
 HW_STATS = {"disabled": 0, "immediate": 1, "delayed": 2, "any": 3}
 COMMON: Mapping[str, Type] = {
     "control": CONTROL,
@@ -150,6 +151,9 @@ FIELDS: dict[str, Mapping[str, Type]] = {
         "pkts_rate": U64,
         "pkts_burst": U64,
         "conform": CONTROL,
+        "overhead": U16,
+        "mpu": U16,
+        "linklayer": word(8, LINK_LAYERS),
     },
     "pedit": {"munge": MUNGE},
     "tunnel_key": {

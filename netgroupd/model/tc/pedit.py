@@ -20,6 +20,7 @@ class _Field(NamedTuple):
     header: str
     offset: int
     width: int
+    mask: int = 0  # the bits of its word, where it is not whole bytes
 
 
 _FIELDS = {
@@ -31,16 +32,21 @@ _FIELDS = {
     "ip protocol": _Field("ip", 9, 1),
     "ip src": _Field("ip", 12, 4),
     "ip dst": _Field("ip", 16, 4),
+    "ip6 traffic_class": _Field("ip6", 0, 4, 0x0FF00000),
+    "ip6 flow_lbl": _Field("ip6", 0, 4, 0x000FFFFF),
+    "ip6 nexthdr": _Field("ip6", 6, 1),
     "ip6 hoplimit": _Field("ip6", 7, 1),
     "ip6 src": _Field("ip6", 8, 16),
     "ip6 dst": _Field("ip6", 24, 16),
     "tcp sport": _Field("tcp", 0, 2),
     "tcp dport": _Field("tcp", 2, 2),
+    "tcp flags": _Field("tcp", 13, 1),
     "udp sport": _Field("udp", 0, 2),
     "udp dport": _Field("udp", 2, 2),
 }
 _EXPECTED = "a mapping of fields to what they become: " + ", ".join(_FIELDS)
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,8}|[0-9]{1,10}")
 _WORD = re.compile(r"(\w+) (\d+) (set|add) 0x([0-9a-f]{8})/0x([0-9a-f]{8})")
 
 
@@ -75,12 +81,25 @@ def _payload(name: str, width: int, said: str) -> bytes:
     return got
 
 
+def _shifted(name: str, said: str, mask: int) -> int:
+    """A number where its bits are in their word."""
+    lowest = mask & -mask
+    most = mask // lowest
+    number = int(said, 16 if said.startswith("0x") else 10) if _NUMBER.fullmatch(said) else most + 1
+    if number > most:
+        raise ValueError(f"expected a number up to {most} for {name}, not {said!r}")
+    return number * lowest
+
+
 def _words(name: str, said: str) -> Iterator[Word]:
     """The words that hold a field, each with only the field's own bits."""
-    header, offset, width = _FIELDS[name]
+    header, offset, width, bits = _FIELDS[name]
     command, _, amount = said.partition(" ")
     if command not in COMMANDS or not amount:
         command, amount = "set", said
+    if bits:
+        yield Word(header, offset, command, _shifted(name, amount, bits), bits)
+        return
     try:
         got = _payload(name, width, amount)
     except (ValueError, OverflowError):
