@@ -97,7 +97,8 @@ def title(obj: Object) -> tuple[str, ...]:
         return (
             f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",
         )  # the name is both: all ports of a bridge are in thousands of VLANs
-    return tuple(str(field) for field in key if field is not None and field is not False)
+    told = tuple(str(field) for field in key if field is not None and field is not False)
+    return (" ".join(told),) if obj.cls == "action" else told
 
 
 def _pair(name: Value, value: Value) -> str:

@@ -180,3 +180,32 @@ def test_chain_is_whole_before_a_rule_goes_to_it_and_emptied_when_none_does() ->
     assert _story(_steps((CLSACT, goto, inner), (CLSACT,))) == [(Op.CREATE, 7), (Op.CREATE, 0)]
     other = rule("10.0.0.1", action="drop")
     assert _story(_steps((CLSACT, other), (CLSACT, goto, inner))) == [(Op.CHANGE, 0), (Op.DELETE, 7)]
+
+
+def _policer(rate: int) -> Object:
+    return Object("action", ("police", 7), {"actions": ({"kind": "police", "rate": rate},)})
+
+
+def _policed(address: str) -> Object:
+    return rule(address)._replace(
+        attrs={"kind": "flower", "protocol": "ip", "actions": ({"kind": "police 7"},), "handle": 1}
+    )
+
+
+def test_shared_action_is_there_before_its_filters_and_goes_after_them() -> None:
+    whole = (CLSACT, _policer(1000), _policed("10.0.0.1"))
+    want = [(Op.CREATE, "qdisc"), (Op.CREATE, "action"), (Op.CREATE, "filter")]
+    assert [(step.op, step.object.cls) for step in _steps(whole, ())] == want
+    want = [(Op.DELETE, "filter"), (Op.CREATE, "filter"), (Op.DELETE, "action")]
+    assert [(step.op, step.object.cls) for step in _steps((CLSACT, rule("10.0.0.2")), whole)] == want
+
+
+def test_shared_action_is_changed_alone() -> None:
+    rules = tuple(_policed(f"10.0.0.{number}") for number in range(9))
+    steps = _steps((CLSACT, _policer(2000), *rules), (CLSACT, _policer(1000), *rules))
+    assert [(step.op, step.object.key) for step in steps] == [(Op.CHANGE, ("police", 7))]
+    assert text(Plan(tuple(steps))).startswith("~ action police 7  actions (kind police rate 1000)")
+
+
+def test_shared_action_is_known_when_no_file_names_it_any_more() -> None:
+    assert ("action police", "7") in hooks_of(State((_policer(1000),)))
