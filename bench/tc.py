@@ -17,11 +17,11 @@ from bench.harness import Cell, Table, run, seconds
 from netgroupd.kernel.compound import MOST, RTM_BATCHTFILTER, compound, entry
 from netgroupd.kernel.features import features
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.message import NLM_F_DUMP, SEQUENCE, request
+from netgroupd.kernel.message import NLM_F_DUMP, SEQUENCE, attr, request
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.socket import Socket, noop
 from netgroupd.kernel.tc import filters
-from netgroupd.kernel.tc.tcmsg import HEADER, RTM_GETTFILTER, Place
+from netgroupd.kernel.tc.tcmsg import DUMP_FLAGS, HEADER, RTM_GETTFILTER, TERSE, Place
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.filter import key
 from netgroupd.plan.diff import diff
@@ -116,12 +116,20 @@ def _nothing_to_do(kernel: Kernel, count: int) -> Callable[[], object]:
     return action
 
 
-def _bare_dump(kernel: Kernel) -> object:
-    """Read the rules and look at none."""
+def _bare_dump(kernel: Kernel, *more: bytes) -> int:
+    """Read the rules and look at none; how many bytes it was."""
     place = Place.of(*_HOOK, kernel.names)
-    asked = request(RTM_GETTFILTER, NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0))
+    asked = request(RTM_GETTFILTER, NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0), *more)
     with Socket() as socket:
-        return socket.dump(asked, lambda _kind, _payload: None)
+        socket.dump(asked, lambda _kind, _payload: None)
+        return socket.counters.received
+
+
+def _reading(kernel: Kernel, count: int, runs: int, *more: bytes) -> tuple[Cell, ...]:
+    """What reading all rules takes, how many that is a second, and the bytes of one."""
+    cell = seconds(lambda: _bare_dump(kernel, *more), runs=runs)
+    size = Cell((_bare_dump(kernel, *more) / count,), "B a rule")
+    return cell, Cell(tuple(count / one for one in cell.runs), "rules/s"), size
 
 
 def _available() -> int:
@@ -212,10 +220,10 @@ def _keeping(kernel: Kernel, count: int, runs: int) -> _Rows:
     lean = _memory(_applied(kernel, _steps(count, percpu=False)), count)
     fat = _memory(_applied(kernel, _steps(count)), count)
     nothing = seconds(_nothing_to_do(kernel, count), runs=runs)
-    read = seconds(lambda: _bare_dump(kernel), runs=runs)
     return {
         "nothing to do: dump and compare": (nothing, Cell(tuple(count / one for one in nothing.runs), "rules/s")),
-        "a bare dump": (read, Cell(tuple(count / one for one in read.runs), "rules/s")),
+        "a bare dump": _reading(kernel, count, runs),
+        "a bare dump, terse": _reading(kernel, count, runs, attr(DUMP_FLAGS, TERSE)),
         "memory of the kernel": (fat,),
         "memory of the kernel, counters not per CPU": (lean,),
     }
@@ -256,7 +264,7 @@ def one_size(count: int, runs: int) -> Iterator[Table]:
         yield Table(
             f"tc-{count}-kept",
             f"{count:,} flower rules that are there",
-            ("cost", "rate"),
+            ("cost", "rate", "size"),
             _keeping(kernel, count, runs),
         )
 

@@ -4,7 +4,6 @@
 Those that the kernel puts on a link by itself have no handle, and are left out.
 """
 
-import struct
 from collections.abc import Iterator
 
 from netgroupd.errors import KernelError
@@ -28,6 +27,7 @@ from netgroupd.kernel.tc.tcmsg import (
     RTM_GETTFILTER,
     RTM_NEWQDISC,
     RTM_NEWTCLASS,
+    TERSE,
     Place,
 )
 from netgroupd.model.state import Attrs, Object
@@ -36,8 +36,6 @@ from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED
 from netgroupd.plan.step import AnyStep, Op
-
-_TERSE = struct.pack("=II", 1, 1)  # TCA_DUMP_FLAGS_TERSE: whether there are rules, not what they say
 
 _BLOCKS = {"ingress_block": INGRESS_BLOCK, "egress_block": EGRESS_BLOCK}
 
@@ -69,7 +67,7 @@ def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
         return False
     place = Place.of(*_chosen(qdisc, hook), context.names)
     header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
-    asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, attr(DUMP_FLAGS, _TERSE))
+    asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, attr(DUMP_FLAGS, TERSE))
     try:
         return bool(context.socket.dump(asked, lambda _kind, _payload: True, "dump of filters"))
     except KernelError:

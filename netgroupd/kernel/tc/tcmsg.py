@@ -16,6 +16,7 @@ RTM_NEWCHAIN, RTM_DELCHAIN, RTM_GETCHAIN = 100, 101, 102
 
 HEADER = struct.Struct("=BBHIIII")  # family, -, -, ifindex, handle, parent or block, info
 KIND, OPTIONS, CHAIN, INGRESS_BLOCK, EGRESS_BLOCK, DUMP_FLAGS = 1, 2, 11, 13, 14, 15
+TERSE = struct.pack("=II", 1, 1)  # TCA_DUMP_FLAGS_TERSE: that there are rules, not what they say
 MAGIC_BLOCK = 0xFFFFFFFF
 
 
