@@ -40,6 +40,9 @@ fdb:
 TC = """
 links:
   ve[1-2]: {kind: veth, peer: "pe{1}", up: true}
+actions:
+  police 7: {rate: 1mbit, burst: 10k, control: drop, conform: pipe}
+  "gact [1-3]": drop
 tc:
   ve[1-2]:
     ingress:
@@ -49,6 +52,7 @@ tc:
         flower: {ip_proto: tcp, dst_port: 80-90}
         action: [{mirred: {egress: mirror, dev: lo}}, pass]
       - {pref: "[30-35]", matchall: {}, action: pass}
+      - {pref: 40, matchall: {}, action: [police 7, gact 2]}
     qdiscs: [{kind: htb, handle: "1:", default: 10}, {kind: fq_codel, parent: "1:10", handle: "10:"}]
     classes: [{classid: "1:[10-12]", rate: 1mbit}]
     filters: [{parent: "1:", pref: 1, protocol: ip, u32: {match: {ip dport: "53"}}, classid: "1:10"}]
