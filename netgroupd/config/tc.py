@@ -48,6 +48,7 @@ FILTER = Form(
     frozenset({"pref"}),
 )
 CHAIN = Form.of(chain.CLASS, leave="where", needs=("parent", "chain"))
+_CHAIN_OF_BLOCK = CHAIN._replace(required=frozenset({"chain"}))  # a block has one hook
 _QDISC_KEYS = tuple(row for row in qdisc.CLASS.key if row.name != "link")
 _CLASS_KEYS = tuple(row for row in qdisc.TCLASS.key if row.name != "link")
 _QDISC_KIND = qdisc.CLASS.attrs["kind"]._replace(type=word(8, {kind: place for place, kind in enumerate(qdisc.KINDS)}))
@@ -179,13 +180,14 @@ class _Expansion:
         node = self._node("chains")
         if node is None:
             return
-        for entry in compile_entries(node, CHAIN, self.place.pattern.ranges, self.values):
+        form = _CHAIN_OF_BLOCK if self.place.item.key.startswith("block ") else CHAIN
+        for entry in compile_entries(node, form, self.place.pattern.ranges, self.values):
             if entry.attrs.get("atomic") and "flower" in entry.entries:
                 self.links.report.error(entry.place("flower"), "a chain that is atomic has no template")
                 continue
             for name, env in self._names():
                 for _, keys, attrs, _ in entry.each(self.values, env, name):
-                    if keys.keys() >= {"parent", "chain"}:
+                    if keys.keys() >= form.required:
                         parent = "" if classifier.block_number(name) else keys["parent"]
                         self.sink.add("chain", (name, parent, keys["chain"]), attrs, entry)
 

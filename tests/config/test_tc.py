@@ -49,6 +49,7 @@ tc:
     - {pref: 10, protocol: ip, flower: {dst_ip: "10.1.[0-1].[1-2]"}, action: drop}
     - {pref: 20, matchall: {}, action: {mirred: {egress: redirect, dev: swp2}}}
   block 7:
+    chains: {chain: 0, atomic: true}
     ingress: {pref: 1, matchall: {}, action: pass}
 """
     found = desired(text)
@@ -65,6 +66,7 @@ tc:
         "actions": ({"kind": "gact", "control": "drop"},),
     }
     assert ("block 7", "", 0, 1, ()) in keys(found, "filter")
+    assert keys(found, "chain") == [("block 7", "", 0)]
 
 
 def test_actions_are_shared_by_kind_and_index() -> None:
