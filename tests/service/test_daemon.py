@@ -160,6 +160,14 @@ def test_unknown_option_is_refused_with_those_there_are(remote: Remote) -> None:
     assert "allow, confirm, session" in str(error)
 
 
+def test_properties_are_nobodys_to_set(remote: Remote, bus: PrivateBus) -> None:
+    arguments = GLib.Variant("(ssv)", (MANAGER, "State", GLib.Variant("s", "fine")))
+    target = (_NAME, ROOT, "org.freedesktop.DBus.Properties", "Set", arguments, None, Gio.DBusCallFlags.NONE, -1, None)
+    with pytest.raises(GLib.Error, match="not writable"):
+        bus.connect().call_sync(*target)
+    assert remote.properties()["State"] == "idle"
+
+
 def test_result_over_a_megabyte_comes_as_a_file_only(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
     engine.text = "# ü\n" * 500_000
     assert remote.render() == engine.text

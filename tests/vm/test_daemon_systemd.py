@@ -68,6 +68,12 @@ def daemon(package: None) -> Iterator[None]:
     good(2)
 
 
+def test_package_is_enabled_for_the_next_boot_and_starts_nothing(package: None) -> None:
+    assert run("systemctl", "is-enabled", "netgroupd", "netgroup-wait-online").stdout == "enabled\n" * 2
+    assert run("systemctl", "is-active", "netgroupd").stdout == "inactive\n"
+    assert not Path("/run/netgroup/enable").exists()
+
+
 def test_exposure_is_at_most_two(package: None) -> None:
     said = run("systemd-analyze", "security", "--no-pager", "netgroupd.service").stdout
     found = re.search(r"exposure level for netgroupd.service: ([0-9.]+)", said)
