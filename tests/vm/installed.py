@@ -111,5 +111,7 @@ def login(*argv: str) -> Iterator[None]:
     unit = f"login-{time.monotonic_ns()}.scope"
     shell = ["sh", "-c", f"{shlex.join(argv)}; sleep infinity"]
     with subprocess.Popen(["systemd-run", "--quiet", "--scope", "--unit", unit, *shell]):
-        yield
-        assert run("systemctl", "kill", "--signal=KILL", unit).returncode == 0
+        try:
+            yield
+        finally:
+            run("systemctl", "kill", "--signal=KILL", unit)

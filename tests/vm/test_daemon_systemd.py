@@ -266,8 +266,10 @@ def test_upgrade_carries_over_what_waits_and_does_not_touch_the_network(daemon: 
     eventually(lambda: prop("State") == "unconfirmed")
     before, pid = prop("Generation"), main_pid()
     with (tmp_path / "changes").open("wb") as changes, subprocess.Popen(["ip", "monitor"], stdout=changes) as watcher:
-        install(package)
-        watcher.terminate()
+        try:
+            install(package)
+        finally:
+            watcher.terminate()
     assert (tmp_path / "changes").read_text() == ""
     assert main_pid() != pid
     eventually(lambda: (prop("Version"), prop("State"), prop("Generation")) == (LATER, "unconfirmed", before))
