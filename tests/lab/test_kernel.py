@@ -131,6 +131,12 @@ def test_absent_source_names_its_package(checkout: Path, monkeypatch: pytest.Mon
         kernel.find_image("stock", checkout)
 
 
+def test_absent_tools_are_named_before_the_build_begins(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(checkout.parent / "bin"))
+    with pytest.raises(LabError, match=r"needs bc, bison, flex, gcc, .*apt-get install bc binutils"):
+        kernel.find_image("stock", checkout)
+
+
 def test_place_that_is_no_checkout_is_said(tmp_path: Path) -> None:
     with pytest.raises(LabError, match=f"{tmp_path}/kernel-patches is not there"):
         kernel.find_image("stock", tmp_path)
