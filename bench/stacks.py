@@ -26,7 +26,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.engine.report import Result
 from netgroupd.kernel.batch import Refused
-from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import State
 from netgroupd.plan.serialise import singles
@@ -46,7 +46,7 @@ _MIB = 1024
 Figures = dict[str, float]
 
 
-class Watched(Kernel):
+class Watched(Kernels):
     """A kernel that notes when it is read and when it is changed."""
 
     def __init__(self, netns: str | None, times: list[tuple[str, float, float]]) -> None:
@@ -161,7 +161,7 @@ def stages(directory: Path, text: str, groups: str) -> Iterator[tuple[str, Cell]
 
 def measure(quick: bool, names: Sequence[str] = NAMES, vlans: int = 0) -> Iterator[Table]:
     """One column for each stack; the table again after each, should the next be too large."""
-    with Kernel() as kernel:
+    with Kernels() as kernel:
         light = kernel.features.light
     vlans = vlans or (_QUICK_VLANS if quick else _WHOLE if light else _STOCK_VLANS)
     columns: list[str] = []

@@ -7,6 +7,7 @@ this host has on top of it.  Nothing outside of the virtual machine is touched.
 
 import json
 import re
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
@@ -88,6 +89,9 @@ def _prepare(machine: Machine, engine: Engine, actual: State, copy: str) -> None
         machine,
         (f"ip link show {link.name} >/dev/null 2>&1 || ip link add {link.name} type dummy" for link in hardware),
     )
+    links = (*engine.desired().of("link").values(), *actual.of("link").values())
+    namespaces = sorted({str(link.attrs["netns"]) for link in links if link.attrs.get("netns")})
+    _shell(machine, (f"ip netns add {shlex.quote(netns)}" for netns in namespaces))
     machine.put(f"{_COPY}/host.yaml", copy.encode())
     for place in engine.paths.config:
         for path in [place] if place.is_file() else sorted(place.glob("*")):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the checks of a whole configuration look at, and what they have in common."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from netgroupd.config.entries import Compiled, Sink
@@ -41,6 +41,20 @@ class Checked(NamedTuple):
 
 
 _DEEPEST = 8
+
+
+def named(attrs: Attrs, by_attr: Sequence[str]) -> Iterator[tuple[str, Value]]:
+    """The links that attributes name, and under which key of the file."""
+    for field in by_attr:
+        if attrs.get(field) is not None:
+            yield field, attrs[field]
+    for field in _LISTS.keys() & attrs.keys():
+        for record in records(attrs, field):
+            if record.get("dev") is not None:
+                yield _LISTS[field], record["dev"]
+
+
+_LISTS = {"nexthops": "nexthops", "actions": "action"}  # attributes of several records, by the key in files
 
 
 def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:

@@ -206,7 +206,7 @@ def told(cls: str, key: Key) -> str:
     """Name an object in a sentence."""
     if cls == "route":
         return f"the route to {key[2]}" + (f" in table {key[1]}" if key[1] != MAIN_TABLE else "")
-    if cls == "filter" and isinstance(key[-1], tuple):
+    if cls in ("filter", "rule") and isinstance(key[-1], tuple):
         key = (*key[:-1], *(part for pair in key[-1] if isinstance(pair, tuple) for part in pair))
     parts = (str(part) for part in key if part not in (None, False, "", ()))
     return f"{cls.replace('_', ' ')} {' '.join(parts)}"

@@ -113,16 +113,7 @@ class Links:
             kind, entries = "", {}
         if vrfs and "kind" in entries:
             self.report.error(entries["kind"].at, "links under 'vrfs' are of the kind vrf", "leave `kind` out")
-        return Block(item.at, pattern, self._here(item.key, entries), kind)
-
-    def _here(self, name: str, entries: Mapping[str, Entry]) -> Mapping[str, Entry]:
-        """Refuse what would be out of sight: it could neither be compared nor put back."""
-        if "netns" not in entries:
-            return entries
-        told = f"{name!r} cannot be put into another network namespace: a configuration is about one"
-        hint = "describe it in files of its own, and apply them with `netgroupctl --netns NAME --config DIRECTORY`"
-        self.report.error(entries["netns"].at, told, hint)
-        return {key: entry for key, entry in entries.items() if key != "netns"}
+        return Block(item.at, pattern, entries, kind)
 
     def _kind_of(self, node: MappingNode) -> str | None:
         entry = node.entries.get("kind")

@@ -81,12 +81,15 @@ class Ports:
         links = self.links
         attrs = links.attrs.get(port)
         if attrs is None:
-            if not links.make_vlan(port, master, at):
-                if port not in links.known:
-                    self._missing(port, at, f"port of {master!r}")
-                    return
+            if links.make_vlan(port, master, at):
+                if links.attrs[master].get("netns"):
+                    links.attrs[port]["netns"] = links.attrs[master]["netns"]
+            elif port in links.known:
                 links.attrs[port] = {}
                 links.places[port] = at
+            else:
+                self._missing(port, at, f"port of {master!r}")
+                return
             self.by[port] = at
             links.attrs[port]["master"] = master  # a mapping that is this port's alone
             return

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from netgroupd.config.entries import Compiled, Fields, Form, Sink, compile_items
 from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
+from netgroupd.config.namespaces import refuse_away
 from netgroupd.model.attr import Attr
 from netgroupd.model.route import CLASS, MAIN_TABLE, family_of, key
 from netgroupd.model.state import Attrs
@@ -34,6 +35,9 @@ def expand_routes(items: Sequence[Item], links: Links, sink: Sink) -> None:
 def vrf_table(name: str, links: Links, at: int) -> int | None:
     """The table of a VRF that a file describes; another one is reported."""
     attrs = links.attrs.get(name, {})
+    if attrs.get("netns"):
+        refuse_away(f"the table of VRF {name!r}", str(attrs["netns"]), links.report, at)
+        return None
     table = attrs.get("table")
     if attrs.get("kind") == "vrf" and isinstance(table, int):
         return table

@@ -5,13 +5,14 @@ Errors for what the kernel would refuse, or what cannot be meant; what it takes
 and is doubtful is looked for in ``doubtful``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 
-from netgroupd.config.checked import Checked, records
+from netgroupd.config.checked import Checked, named
 from netgroupd.config.doubtful import doubt
 from netgroupd.config.entries import Sink, told
 from netgroupd.config.links import Links
 from netgroupd.config.loops import loops, lower_links
+from netgroupd.config.namespaces import namespaces
 from netgroupd.config.semantic_tc import preferences, shared_actions
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
@@ -144,12 +145,12 @@ def _sizes(checked: Checked) -> None:
 
 def _vrfs(checked: Checked) -> None:
     links = checked.links
-    by_table: dict[Value, str] = {}
+    by_table: dict[tuple[Value, Value], str] = {}
     for name, attrs in links.attrs.items():
         if attrs.get("kind") != "vrf" or attrs.get("table") is None:
             continue
         table = attrs["table"]
-        other = by_table.setdefault(table, name)
+        other = by_table.setdefault((attrs.get("netns"), table), name)
         if other != name:
             before = checked.report.where(links.place(other, "table"))
             told_ = f"VRFs {other!r} and {name!r} have the same table {table}"
@@ -170,23 +171,9 @@ def _references(checked: Checked) -> None:
                     _missing(checked, obj, key[index], "dev")
             if obj.attrs is not seen:  # of a range, they are often shared
                 seen = obj.attrs
-                for field, name in _named(obj.attrs, by_attr):
+                for field, name in named(obj.attrs, by_attr):
                     if name not in there:
                         _missing(checked, obj, name, field)
-
-
-def _named(attrs: Attrs, by_attr: Sequence[str]) -> Iterator[tuple[str, Value]]:
-    """The links that attributes name, and under which key of the file."""
-    for field in by_attr:
-        if attrs.get(field) is not None:
-            yield field, attrs[field]
-    for field in _LISTS.keys() & attrs.keys():
-        for record in records(attrs, field):
-            if record.get("dev") is not None:
-                yield _LISTS[field], record["dev"]
-
-
-_LISTS = {"nexthops": "nexthops", "actions": "action"}  # attributes of several records, by the key in files
 
 
 def _missing(checked: Checked, obj: Object, name: Value, field: str) -> None:
@@ -198,13 +185,13 @@ def _missing(checked: Checked, obj: Object, name: Value, field: str) -> None:
 
 def _addresses(checked: Checked) -> None:
     """No address twice in one routing domain; none that cannot be a host's."""
-    domains: dict[str, str] = {}
-    seen: dict[tuple[str, str], Key] = {}
+    domains: dict[str, tuple[Value, str]] = {}
+    seen: dict[tuple[tuple[Value, str], str], Key] = {}
     for key, obj in checked.state.of("address").items():
         link, text = str(key[0]), str(key[1])
         address = text.partition("/")[0]
         if link not in domains:
-            domains[link] = checked.domain(link)
+            domains[link] = checked.attrs(link).get("netns"), checked.domain(link)
         _address(address, text, obj, checked)
         if address.startswith("fe80:"):
             continue
@@ -212,7 +199,7 @@ def _addresses(checked: Checked) -> None:
         if other != key:
             at = checked.entry(obj).place("address")
             there = checked.report.where(checked.sink.entries["address"][other].at)
-            where = f"VRF {domains[link]!r}" if domains[link] else "the same routing domain"
+            where = f"VRF {domains[link][1]!r}" if domains[link][1] else "the same routing domain"
             hint = f"the other is at {there}"
             checked.report.once(at, f"{address} is on {other[0]!r} and on {link!r}, both in {where}", hint)
 
@@ -277,6 +264,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     _sizes,
     _vrfs,
     _references,
+    namespaces,
     _addresses,
     _routes,
     _pvids,

@@ -19,7 +19,7 @@ from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fold import Row, fold, fold_names
 
 _OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu"})
-_OF_HARDWARE = frozenset({"up", "alias", "altnames"})
+_OF_HARDWARE = frozenset({"up", "alias", "altnames", "netns"})
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
     "address": {"scope": "global", "valid_lft": "forever", "preferred_lft": "forever", "metric": 0},
     "route": {"type": "unicast", "pref": "medium"},

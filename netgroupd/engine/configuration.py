@@ -11,7 +11,7 @@ from netgroupd.config.linemap import LineMap
 from netgroupd.config.render import Rendered
 from netgroupd.config.sources import ROOT, Source, Trust
 from netgroupd.engine.generations import Content
-from netgroupd.engine.observe import referred
+from netgroupd.engine.observe import away_of, referred
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.model.state import State
 from netgroupd.plan.hooks import hooks_of
@@ -57,7 +57,8 @@ def content_of(desired: Desired, plan: str) -> Content:
     known = frozenset(referred(state)) - described
     groups = {group.name: group.id for group in state.groups.values()}
     classes = tuple(cls for cls, objects in state.classes.items() if objects)
-    return Content(files, tuple(sorted(known)), plan, groups, classes, tuple(sorted(hooks_of(state))))
+    hooks, away = tuple(sorted(hooks_of(state))), tuple(sorted(away_of(state)))
+    return Content(files, tuple(sorted(known)), plan, groups, classes, hooks, away)
 
 
 def bring_back(content: Content) -> Desired:

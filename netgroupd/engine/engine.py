@@ -23,6 +23,7 @@ from netgroupd.engine.group_names import write_names
 from netgroupd.engine.guard import links_around, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
+from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.repair import only
@@ -31,8 +32,9 @@ from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_for, put_back
 from netgroupd.errors import BusyError, ConfigError, JournalError, NetgroupError, UsageError
-from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
+from netgroupd.kernel.netns import is_there
 from netgroupd.kernel.request import Selection
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
@@ -60,7 +62,7 @@ class Engine(Files):
         netns: str | None = None,
         session: Session = CONSOLE,
         trust: Trust = ROOT,
-        connect: Callable[[str | None], Connection] = Kernel,
+        connect: Callable[[str | None], Connection] = Kernels,
     ) -> None:
         super().__init__(paths, netns=netns, trust=trust, connect=connect)
         self.session = session
@@ -80,6 +82,7 @@ class Engine(Files):
         with self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
+            refuse_missing(desired.state)
             return plan_for(kernel, desired.state, look(kernel, desired.state, mine, links), mine)
 
     def drift(self) -> Plan:
@@ -133,6 +136,7 @@ class Engine(Files):
         """snapshot → guard → journal → run → verify → commit, or put the snapshot back."""
         started = clock.since_boot()
         goal = desired.state
+        refuse_missing(goal)
         actual = look(kernel, goal, mine, links)
         plan = plan_for(kernel, goal, actual, mine)
         if request.shown is not None and request.shown.steps != plan.steps:
@@ -148,7 +152,7 @@ class Engine(Files):
         number = self._generations.open(told.rpartition("\n")[2], content, clock.now())
         entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry)
-        mine = mine.joined(content.groups.values(), content.classes, content.hooks)
+        mine = mine.joined(content)
         try:
             converge(kernel, plan, goal, mine, request.progress)
         except (NetgroupError, OSError, KeyboardInterrupt) as error:
@@ -308,6 +312,10 @@ class Engine(Files):
         """
         return Monitor(classes, (GROUP_BASE, GROUP_MASK) if own else None, self.netns)
 
+    def watch_away(self, classes: Iterable[str]) -> list[Monitor]:
+        """Listen in the other network namespaces that links of ours live in."""
+        return [Monitor(classes, None, netns) for netns in sorted(self._mine().spaces) if is_there(netns)]
+
     def status(self) -> Status:
         """Where things stand."""
         entry = self._journal.read()
@@ -333,6 +341,8 @@ class Engine(Files):
         """A configuration for what the namespace has now, with ranges folded."""
         with self._kernel() as kernel:
             actual = kernel.dump(Selection(classes=frozenset(CLASSES), everything=True))
+            if away := self._mine().away:
+                kernel.add_away(actual, away, Selection(classes=frozenset(CLASSES), everything=True))
             usual = kernel.usual(actual.of("link"))
             actual.classes["sysctl"] = {one.key: one for one in kernel.changed_settings(actual.of("link"))}
         content = self._generations.content(self._generations.current)

@@ -17,7 +17,7 @@ from netgroupd.engine.observe import Connection, Mine, foreign_names, look, look
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.report import Generation, Line
 from netgroupd.errors import Problem
-from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.kernels import Kernels
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import State
 
@@ -31,7 +31,7 @@ class Files:
         *,
         netns: str | None = None,
         trust: Trust = ROOT,
-        connect: Callable[[str | None], Connection] = Kernel,
+        connect: Callable[[str | None], Connection] = Kernels,
     ) -> None:
         self.paths = paths.of(netns)
         self.netns = netns
@@ -55,8 +55,7 @@ class Files:
         numbers = {self._generations.current, *((entry.generation, entry.previous) if entry else ())}
         mine = Mine()
         for number in numbers:
-            content = self._generations.content(number)
-            mine = mine.joined(content.groups.values(), content.classes, content.hooks)
+            mine = mine.joined(self._generations.content(number))
         return mine
 
     def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, State]:

@@ -26,6 +26,7 @@ class Content(NamedTuple):
     groups: dict[str, int] = {}  # noqa: RUF012  # never modified
     classes: tuple[str, ...] = ()
     hooks: tuple[tuple[str, str], ...] = ()
+    away: tuple[tuple[str, str], ...] = ()
 
 
 NOTHING = Content()
@@ -76,7 +77,8 @@ class Generations:
         files = tuple((str(path), str(name), str(text)) for path, name, text in plain["files"])
         hooks = tuple((where, parent) for where, parent in plain["hooks"])
         classes = tuple(plain["classes"])
-        return Content(files, tuple(plain["known"]), plain["plan"], plain["groups"], classes, hooks)
+        away = tuple((netns, link) for netns, link in plain.get("away", ()))  # of an older version there are none
+        return Content(files, tuple(plain["known"]), plain["plan"], plain["groups"], classes, hooks, away)
 
     def open(self, summary: str, content: Content, time: float) -> int:
         """Keep ``content`` as the next generation, which is about to be applied; return its number."""

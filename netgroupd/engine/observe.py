@@ -7,13 +7,14 @@ costs.  Classes that can only be found by looking at every entry are left out
 unless they are or were configured.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from netgroupd.engine.generations import Content
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.usual import Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
@@ -39,6 +40,9 @@ class Connection(Protocol):
     def dump(self, selection: Selection) -> State:
         """What there is of the selected objects."""
 
+    def add_away(self, state: State, away: Away, selection: Selection) -> None:
+        """Add to ``state`` what is selected of links that live in other network namespaces."""
+
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do the steps; what was refused."""
 
@@ -62,20 +66,31 @@ class Connection(Protocol):
 
 
 class Mine(NamedTuple):
-    """What netgroupd has to look after: ids of groups, and classes and hooks that were configured."""
+    """What netgroupd has to look after: ids of groups; classes, hooks and links in other namespaces, as configured."""
 
     groups: frozenset[int] = frozenset()
     classes: frozenset[str] = frozenset()
     hooks: frozenset[Hook] = frozenset()
+    away: Away = frozenset()
 
     @property
     def owned(self) -> Owned:
         """For the comparison."""
         return Owned(self.groups)
 
-    def joined(self, groups: Iterable[int], classes: Iterable[str], hooks: Iterable[Hook]) -> "Mine":
-        """With more groups, classes and hooks."""
-        return Mine(self.groups | frozenset(groups), self.classes | frozenset(classes), self.hooks | frozenset(hooks))
+    @property
+    def spaces(self) -> frozenset[str]:
+        """The other network namespaces that links live in."""
+        return frozenset(netns for netns, _ in self.away)
+
+    def joined(self, content: Content) -> "Mine":
+        """With what a generation looks after."""
+        return Mine(
+            self.groups | frozenset(content.groups.values()),
+            self.classes | frozenset(content.classes),
+            self.hooks | frozenset(content.hooks),
+            self.away | frozenset(content.away),
+        )
 
 
 def look_at_links(kernel: Connection, mine: Mine) -> State:
@@ -120,7 +135,11 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = No
         hooks=mine.hooks | hooks_of(wanted),
     )
     actual.classes.update(kernel.dump(selection).classes)
-    _add_unowned(kernel, wanted, actual)
+    away = mine.away | away_of(wanted)
+    if away:
+        with_links = selection._replace(classes=selection.classes | {"link"}, key_files=keys)
+        kernel.add_away(actual, away, with_links)
+    _add_unowned(kernel, wanted, actual, away)
     actual.groups = wanted.groups
     return actual
 
@@ -133,13 +152,22 @@ def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
         actual.classes["link"] = {**actual.of("link"), **found.of("link")}
 
 
-def _add_unowned(kernel: Connection, wanted: State, actual: State) -> None:
+def away_of(wanted: State) -> Away:
+    """The links that shall live in other network namespaces."""
+    links = wanted.of("link").values()
+    return frozenset((str(netns), link.name) for link in links if (netns := link.attrs.get("netns")))
+
+
+def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -> None:
     """Bring what is wanted and there, but not marked as netgroupd's: to be taken over, not made."""
     missing = {cls: wanted.of(cls).keys() - actual.of(cls).keys() for cls in _MARKED}
     classes = frozenset(cls for cls, keys in missing.items() if keys)
     if not classes:
         return
-    everything = kernel.dump(Selection(classes=classes, everything=True))
+    every = Selection(classes=classes, everything=True)
+    everything = kernel.dump(every)
+    if away:
+        kernel.add_away(everything, away, every)
     for cls in classes:
         for key in missing[cls] & everything.of(cls).keys():
             obj = everything.of(cls)[key]

@@ -19,8 +19,9 @@ from netgroupd.plan.step import Op, Plan
 _REPORTED: Mapping[str, tuple[Value, ...]] = {"carrier": (True, False), "protodown": (False,), UNOWNED: (True,)}
 
 # Without these no link is what it was.
-_CORE = frozenset({"kind", "link", "master", "group", "up", "mtu", "mac"})
+_CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
 _MAC = frozenset({"mac"})
+_SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
 
 
@@ -109,7 +110,8 @@ def _taken_along(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
     """What may be lost with links that are deleted, go down or change their master."""
     links = [step for step in singles(plan.steps) if step.object.cls == "link"]
     deleted = {step.object.name for step in links if step.op is Op.DELETE}
-    shaken = {step.object.name for step in links if step.attrs.get("up") is False or "master" in step.attrs} | deleted
+    shaken = {step.object.name for step in links if step.attrs.get("up") is False or step.attrs.keys() & _SHAKING}
+    shaken |= deleted
     ports = [link for link in actual.of("link").values() if link.attrs.get("master") in deleted] if deleted else []
     shaken.update(link.name for link in ports)
     shaken.update(name for name, _ in carried_down(list(shaken), actual.of("link")) if shaken)

@@ -131,6 +131,6 @@ def _counting(progress: Progress | None, total: int) -> Callable[[int], None] | 
     def count(steps: int) -> None:
         nonlocal done
         done += steps
-        progress(done, total)
+        progress(min(done, total), total)  # some steps are more than one
 
     return count

@@ -16,7 +16,6 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, paths_of, single
 from netgroupd.model.address import CLASS, FOREVER, SCOPES
-from netgroupd.model.owner import PROTO
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
@@ -28,7 +27,6 @@ _FAMILIES = {4: 2, 16: 10}
 
 _ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
 _GROUP, _GROUP_MASK, _INCR = 32, 33, 34
-_MARK = u8(_PROTO, PROTO)[:5]
 _PERMANENT = 0x80
 _MADE_BY_KERNEL = frozenset({1, 2, 3})  # IFAPROT_KERNEL_LO, _RA, _LL
 _BITS = {"nodad": 0x02, "home": 0x10, "mngtmpaddr": 0x100, "noprefixroute": 0x200, "autojoin": 0x400}
@@ -45,7 +43,8 @@ def _lifetime(remaining: int, updated: int, uptime: int) -> Value:
 class _Decoder:
     """Makes objects out of the messages of one dump."""
 
-    def __init__(self, *, everything: bool) -> None:
+    def __init__(self, proto: int, *, everything: bool) -> None:
+        self._proto = proto
         self._everything = everything
         self._uptime = time.monotonic_ns() // (1_000_000_000 // _CENTI)
 
@@ -55,7 +54,7 @@ class _Decoder:
         flags = int.from_bytes(found[_FLAGS], "little") if _FLAGS in found else old_flags
         proto = found[_PROTO][0] if _PROTO in found else 0
         foreign = self._everything and flags & _PERMANENT and proto not in _MADE_BY_KERNEL
-        if proto != PROTO and not foreign:
+        if proto != self._proto and not foreign:
             return None
         other = bytes(found[_ADDRESS]) if _ADDRESS in found else bytes(found[_LOCAL])
         local = bytes(found.get(_LOCAL, other))
@@ -75,8 +74,9 @@ class _Decoder:
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All addresses that are netgroupd's; of ``everything``, also those that somebody has set for good."""
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, bytes(_HEADER.size))
-    mark = b"" if selection.everything else _MARK
-    return dump_objects(context, asked, _Decoder(everything=selection.everything), "dump of addresses", mark)
+    mark = b"" if selection.everything else u8(_PROTO, context.proto)[:5]
+    decode = _Decoder(context.proto, everything=selection.everything)
+    return dump_objects(context, asked, decode, "dump of addresses", mark)
 
 
 def _parts(key: Key) -> tuple[bytes, int, bytes]:
@@ -94,7 +94,7 @@ def _lifetimes(attrs: Attrs) -> bytes:
     return attr(_CACHEINFO, _CACHE.pack(min(preferred, valid), valid, 0, 0))
 
 
-def _body(key: Key, attrs: Attrs, index: int, names: Names) -> bytes:
+def _body(key: Key, attrs: Attrs, index: int, context: Context) -> bytes:
     """Everything that the message about one new or changed address says."""
     local, length, other = _parts(key)
     scope = attrs.get("scope", "global")
@@ -105,21 +105,21 @@ def _body(key: Key, attrs: Attrs, index: int, names: Names) -> bytes:
             _HEADER.pack(_FAMILIES[len(local)], length, 0, number, index),
             attr(_LOCAL, local),
             attr(_ADDRESS, other),
-            u8(_PROTO, PROTO),
+            u8(_PROTO, context.proto),
             u32(_FLAGS, flags),
             _lifetimes(attrs) if "valid_lft" in attrs or "preferred_lft" in attrs else b"",
-            *(pack_row(row, attrs[row.name], names) for row in _PLAIN if row.name in attrs),
+            *(pack_row(row, attrs[row.name], context.names) for row in _PLAIN if row.name in attrs),
         )
     )
 
 
-def _encode_one(step: Step, names: Names) -> bytes:
+def _encode_one(step: Step, context: Context) -> bytes:
     key = step.object.key
-    index = names.index(str(key[0]))
+    index = context.names.index(str(key[0]))
     if step.op is Op.DELETE:
         return message.request(RTM_DELADDR, 0, _identity(key, index))
     how = message.NLM_F_CREATE | message.NLM_F_EXCL if step.op is Op.CREATE else message.NLM_F_REPLACE
-    return message.request(RTM_NEWADDR, how, _body(key, goal(step), index, names))
+    return message.request(RTM_NEWADDR, how, _body(key, goal(step), index, context))
 
 
 def _identity(key: Key, index: int) -> bytes:
@@ -136,11 +136,11 @@ def _distance(step: GroupStep) -> bytes:
     return away.to_bytes(len(first), "big")
 
 
-def _encode_group(step: GroupStep, names: Names) -> bytes:
+def _encode_group(step: GroupStep, context: Context) -> bytes:
     first = step.steps[0]
     key = first.object.key
     attrs = NOTHING if step.op is Op.DELETE else goal(first)
-    body = _identity(key, 0) if step.op is Op.DELETE else _body(key, attrs, 0, names)
+    body = _identity(key, 0) if step.op is Op.DELETE else _body(key, attrs, 0, context)
     selector = u32(_GROUP, step.group) + u32(_GROUP_MASK, step.mask) + attr(_INCR, _distance(step))
     kind = RTM_DELADDR if step.op is Op.DELETE else RTM_NEWADDR
     how = message.NLM_F_CREATE | message.NLM_F_EXCL if step.op is Op.CREATE else 0
@@ -150,9 +150,9 @@ def _encode_group(step: GroupStep, names: Names) -> bytes:
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes."""
     if isinstance(step, GroupStep):
-        yield _encode_group(step, context.names)
+        yield _encode_group(step, context)
     else:
-        yield _encode_one(single(step), context.names)
+        yield _encode_one(single(step), context)
 
 
 CODEC = Codec(

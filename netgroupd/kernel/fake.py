@@ -14,7 +14,7 @@ from netgroupd.errors import Refusal
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.usual import Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -97,6 +97,9 @@ class FakeKernel:
         if "link" in selection.classes:
             self._name_links(selection)
         return found
+
+    def add_away(self, state: State, away: Away, selection: Selection) -> None:
+        """There is one network namespace here."""
 
     def _name_links(self, selection: Selection) -> None:
         self.names.clear()

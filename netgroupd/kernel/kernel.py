@@ -18,6 +18,7 @@ from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.socket import Counters, Socket
 from netgroupd.kernel.usual import Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
+from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import AnyStep, GroupStep, RangeStep, Step
@@ -31,8 +32,8 @@ _FEW = 64  # fewer messages are not worth a thread
 class Kernel:
     """A conversation with the kernel in ``netns``, or in the caller's namespace."""
 
-    def __init__(self, netns: str | None = None, *, assume: Features | None = None) -> None:
-        """Open it; ``assume`` is for a kernel that shall be treated as an older one.
+    def __init__(self, netns: str | None = None, *, assume: Features | None = None, proto: int = PROTO) -> None:
+        """Open it; ``assume`` is for a kernel that shall be treated as an older one, ``proto`` marks what is ours.
 
         Raises:
             UsageError: There is no such namespace.
@@ -42,7 +43,7 @@ class Kernel:
         self.names = Names()
         self._generic = Generic(netns, self._socket.counters)
         self._lanes = Lanes(netns, self._socket.counters, 1 if self.features.tc_batch else _LANES)
-        self._context = Context(self._socket, self.names, self.features, netns, self._generic)
+        self._context = Context(self._socket, self.names, self.features, netns, self._generic, proto)
         self.names.find = lambda wanted: links.find(self._socket, wanted)
 
     def __enter__(self) -> Self:

@@ -30,6 +30,8 @@ RTM_NEWLINK, RTM_DELLINK = 16, 17
 RTM_NEWLINKPROP, RTM_DELLINKPROP = 108, 109
 IFLA_ALT_IFNAME = 53
 IFLA_GROUP = 27
+IFLA_NET_NS_FD = 28
+IFLA_NEW_IFINDEX = 49
 IFLA_GROUP_MASK = 96
 IFLA_NEW_GROUP = 97
 IFLA_GROUP_ADDRESS = 98
@@ -155,6 +157,7 @@ def _create(step: Step, context: Context) -> Iterator[Request]:
         NLM_F_CREATE | NLM_F_EXCL,
         header(index, *_flags(attrs, flags)),
         text(IFLA_IFNAME, obj.name),
+        _destination(obj.name, names),
         *body,
         nest(IFLA_LINKINFO, info),
     )
@@ -187,8 +190,14 @@ def _create_otherwise(kind: str, name: str, attrs: Attrs, context: Context) -> I
 
 def _peer(attrs: Attrs, context: Context) -> bytes:
     # Both ends get an index of ours, so that either can be referred to at once.
-    name = str(attrs["peer"])
-    return pack_attr(1, header(context.names.reserve(name)) + text(IFLA_IFNAME, name))
+    name, names = str(attrs["peer"]), context.names
+    return pack_attr(1, header(names.reserve(name)) + text(IFLA_IFNAME, name) + _destination(name, names))
+
+
+def _destination(name: str, names: Names) -> bytes:
+    """Say in which other namespace the link is to be."""
+    there = names.destination(name)
+    return b"" if there is names else u32(IFLA_NET_NS_FD, there.fd)
 
 
 def _port(parts: _Parts, attrs: Attrs, context: Context) -> Iterator[bytes]:
@@ -202,7 +211,18 @@ def _port(parts: _Parts, attrs: Attrs, context: Context) -> Iterator[bytes]:
 def _change(step: Step, context: Context) -> Iterator[Request]:
     before: Attrs = step.before.attrs if step.before else NOTHING
     kind = str(before.get("kind") or step.object.attrs.get("kind") or "")
+    if "netns" in step.attrs:
+        yield _move(step.object.name, context.names)
+        return
     yield from _set(context.names.index(step.object.name), kind, before, step.attrs, context)
+
+
+def _move(name: str, names: Names) -> bytes:
+    """Move a link to another namespace, which is a step of its own."""
+    index = names.index(name)
+    names.forget(name)
+    new_index = u32(IFLA_NEW_IFINDEX, names.reserve(name))
+    return request(RTM_NEWLINK, 0, header(index), _destination(name, names), new_index)
 
 
 def _set(index: int, kind: str, before: Attrs, attrs: Attrs, context: Context) -> Iterator[Request]:

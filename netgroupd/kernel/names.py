@@ -34,6 +34,9 @@ class Names:
         self._highest = _FIRST
         self.find: Callable[[str | int], tuple[str, int] | None] = lambda _: None
         """Asks the kernel about one link that no dump has brought."""
+        self.fd = -1
+        """The network namespace, for messages to another one that put a link into it."""
+        self._elsewhere: dict[str, Names] = {}
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -86,11 +89,22 @@ class Names:
         self.forget(old)
         self.note(new, index)
 
+    def send(self, name: str, there: "Names") -> None:
+        """Note in which namespace the link is to be that a message to this one makes or moves."""
+        self._elsewhere[name] = there
+
+    def destination(self, name: str) -> "Names":
+        """Where a link is to be that a message to this namespace makes or moves."""
+        return self._elsewhere.get(name, self)
+
     def reserve(self, name: str) -> int:
-        """Choose the index of a link that is about to be created."""
-        index = self._highest + 1
+        """Choose the index of a link that is about to be made, or moved, by a message to this namespace."""
+        there = self.destination(name)
+        # The kernel looks for it in the namespace that it is told in, and then in that of the link.
+        index = max(self._highest, there._highest) + 1
         assert index < _LARGEST
-        self.note(name, index)
+        self._highest = index
+        there.note(name, index)
         return index
 
     def index(self, name: str) -> int:

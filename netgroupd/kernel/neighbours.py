@@ -10,7 +10,6 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, single
 from netgroupd.model.neighbour import CLASS, STATES
-from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.step import AnyStep, Op
@@ -20,7 +19,6 @@ HEADER = struct.Struct("=BBHiHBB")  # family, -, -, ifindex, state, flags, type
 _FAMILIES = {4: 2, 16: 10}
 
 _DST, _LLADDR, _PROTOCOL, _FLAGS_EXT = 1, 2, 12, 15
-_MARK = message.u8(_PROTOCOL, PROTO)[:5]
 _PROXY = 0x08
 _BITS = {"router": 0x80, "extern_learn": 0x10}
 _MANAGED = 1
@@ -30,25 +28,26 @@ _LLADDR_ROW = CLASS.attrs["lladdr"]
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All neighbours that are netgroupd's; of ``everything``, also permanent ones and proxies of others."""
     foreign = selection.everything
+    mark = b"" if foreign else u8(_PROTOCOL, context.proto)[:5]
 
     def decode(payload: memoryview, names: Names) -> Object | None:
-        return _decode(payload, names, foreign=foreign)
+        return _decode(payload, names, context.proto, foreign=foreign)
 
     found = []
     for flags in (0, _PROXY):
         header = HEADER.pack(0, 0, 0, 0, 0, flags, 0)
         asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
-        found += dump_objects(context, asked, decode, "dump of neighbours", b"" if foreign else _MARK)
+        found += dump_objects(context, asked, decode, "dump of neighbours", mark)
     return found
 
 
-def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | None:
+def _decode(payload: memoryview, names: Names, proto: int, *, foreign: bool) -> Object | None:
     _, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
     found = attributes(payload, HEADER.size)
     protocol = found[_PROTOCOL][0] if _PROTOCOL in found else 0
     proxy = bool(flags & _PROXY)
     lasting = proxy or state & STATES["permanent"]
-    if protocol != PROTO and not (foreign and lasting):
+    if protocol != proto and not (foreign and lasting):
         return None
     attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
     attrs["managed"] = bool(_FLAGS_EXT in found and found[_FLAGS_EXT][0] & _MANAGED)
@@ -82,7 +81,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         message.NLM_F_CREATE | how,
         HEADER.pack(_FAMILIES[len(target)], 0, 0, index, state, flags, 0),
         attr(_DST, target),
-        u8(_PROTOCOL, PROTO),
+        u8(_PROTOCOL, context.proto),
         pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs else b"",
         u32(_FLAGS_EXT, _MANAGED) if attrs.get("managed") else b"",
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from netgroupd.errors import UsageError
 
 CLONE_NEWNET = 0x40000000
+HERE = "/proc/thread-self/ns/net"
 _DIRECTORY = Path("/run/netns")
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -22,6 +23,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def path_of(netns: str) -> Path:
     """Where a namespace is mounted: ``netns`` is a name as ``ip netns`` has it, or a path."""
     return Path(netns) if "/" in netns else _DIRECTORY / netns
+
+
+def is_there(netns: str) -> bool:
+    """Whether there is a namespace of that name."""
+    return path_of(netns).exists()
 
 
 def open_netns(netns: str) -> int:
@@ -53,7 +59,7 @@ def entered(netns: str | None) -> Iterator[None]:
         yield
         return
     target = open_netns(netns)
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    home = os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
     try:
         _set(target)
         try:
@@ -68,7 +74,7 @@ def entered(netns: str | None) -> Iterator[None]:
 @contextmanager
 def fresh() -> Iterator[None]:
     """Run the block with this thread in a new namespace, which lasts as long as a socket of it."""
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    home = os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if _libc.unshare(CLONE_NEWNET):
             number = ctypes.get_errno()

@@ -9,8 +9,12 @@ from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.socket import Socket
+from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep
+
+Away: TypeAlias = frozenset[tuple[str, str]]
+"""Links that live in other network namespaces, each as the name of the namespace and its own."""
 
 
 class Context(NamedTuple):
@@ -21,6 +25,7 @@ class Context(NamedTuple):
     features: Features
     netns: str | None
     generic: Generic
+    proto: int = PROTO
 
 
 class Selection(NamedTuple):

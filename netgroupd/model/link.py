@@ -21,12 +21,17 @@ from netgroupd.model.value import (
     word,
 )
 
+NETNS = string(
+    63, r"(?!\.{1,2}$)[^/\s]+", "the name of a network namespace, as `ip netns` lists it, up to 63 characters"
+)
+
 COMMON = table(
     (
         Attr("kind", NAME, "What `ip link add type` takes.", change=Change.RECREATE),
         Attr("link", LINK, "The lower link.", 5, Change.RECREATE),
         Attr("master", LINK, "The bridge, bond, team or VRF it is a port of.", 10, group=True, nullable=True),
         Attr("group", GROUP, "The group it belongs to.", 27),
+        Attr("netns", NETNS, "The network namespace it lives in, as `ip netns` names it.", nullable=True),
         Attr("up", FLAG, "Whether it is administratively up.", group=True),
         Attr("mtu", number(32, 0, 0x7FFFFFFF), "The largest packet in bytes.", 4, group=True),
         Attr("mac", MAC, "The link-layer address.", 1),
@@ -59,3 +64,6 @@ COMMON = table(
 )
 
 CLASS = Class("link", "A network interface.", (Attr("name", NAME, "Its name, up to 15 characters."),), COMMON)
+
+WITH_LINK = frozenset({"address", "neighbour", "fdb", "bridge_vlan", "vni", "sysctl"})
+"""Classes of objects that are in the network namespace that their link lives in."""

@@ -9,3 +9,19 @@ GROUP_BASE = 0x4E47_0000
 
 GROUP_MASK = 0xFFFF_0000
 """What all group ids of netgroupd's own range have in common."""
+
+PROTO_AWAY = 79
+"""Of what is on links that live in another network namespace than that of their configuration.
+
+What is configured there must not take them for its own, which it would remove.
+"""
+
+_NEIGHBOUR = 0x0001_0000
+
+
+def across(group: int) -> int:
+    """The id that a group has for links in another namespace, and the other way round.
+
+    Those of netgroupd's own range are in the range beside it there.
+    """
+    return group ^ _NEIGHBOUR if group & GROUP_MASK & ~_NEIGHBOUR == GROUP_BASE & ~_NEIGHBOUR else group

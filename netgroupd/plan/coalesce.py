@@ -34,6 +34,7 @@ SCRATCH_MASTERS = GROUP_BASE + 0xFFFE
 
 _FEW = 4  # below this one message each costs less than moving them
 _MANY = 128  # from here a delete of its own costs less than moving the members
+_COMING = {"create links": Members.create, "move links": Members.part}
 _BY_GROUP = frozenset(name for name, row in COMMON.items() if row.group)
 
 
@@ -52,14 +53,14 @@ def coalesce(
     """Replace the steps of single links by steps of groups where that gives the same."""
     if not stages:
         return ()
-    members = Members(desired, actual, stages, indices)
+    members = Members(desired, actual, indices)
     families = families_of(desired.groups.values()) if abilities.group_mask else ()
     steps: list[AnyStep] = []
     for stage in stages:
         if stage.phase == "delete link":
             steps += _delete(stage.steps, members)
-        elif stage.phase == "create links":
-            members.create()
+        elif stage.phase in _COMING:
+            _COMING[stage.phase](members, stage.steps)
             steps += stage.steps
         elif stage.phase == "settle links":
             steps += _change(stage, members, abilities, families)

@@ -23,8 +23,15 @@ _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
 _LOST_WITH_BRIDGE = frozenset({"fdb", "bridge_vlan"})
 
 
+# The others stay where they were made, or have their other half there: tunnels go on sending from there.
+MOVABLE = frozenset(
+    {"", "dummy", "ifb", "nlmon", "veth", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "tun", "netdevsim"}
+)
+"""Kinds of links that can move to another network namespace, and are then what they would be if made there."""
+
+
 class Fate(NamedTuple):
-    """Links by name, each with the reason: gone, gone down meanwhile, or out of their bridge."""
+    """Links by name, each with the reason: gone, from here or for good, gone down meanwhile, or out of their bridge."""
 
     gone: dict[str, str]
     cycled: dict[str, str]
@@ -46,6 +53,13 @@ def followers(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tup
                 seen.add(upper)
                 waiting.append(upper)
                 yield upper, lower
+
+
+def evicted(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
+    """The links that are unregistered when the one below moves to another network namespace, each with that one."""
+    for link in links.values():
+        if kind_of(link) == "macsec" and (lower := str(link.attrs.get("link"))) in names:
+            yield link.name, lower
 
 
 def _above(links: Mapping[Key, Object]) -> dict[str, list[str]]:

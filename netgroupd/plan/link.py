@@ -14,7 +14,7 @@ from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
-from netgroupd.plan.fate import Fate, carried_down, followers, peer_of
+from netgroupd.plan.fate import MOVABLE, Fate, carried_down, evicted, followers, peer_of
 from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
@@ -84,11 +84,16 @@ class _Comparison:
         return LinkChanges(self._steps(), self.fate, frozenset(self.down), self.problems, self.warnings)
 
     def _differing(self, want: Object, have: Object) -> dict[str, Value]:
-        """What differs; a port that its master's description does not name any more is none."""
+        """What differs; a port that its master's description does not name any more is none.
+
+        And a link of which no namespace is named lives here.
+        """
         attrs = differing(want, have)
         master = have.attrs.get("master")
         if master and "master" not in want.attrs and (master,) in self.want:
             attrs = {**attrs, "master": None}
+        if have.attrs.get("netns") and "netns" not in want.attrs:
+            attrs = {**attrs, "netns": None}
         return attrs
 
     def _create(self, want: Object) -> None:
@@ -97,6 +102,8 @@ class _Comparison:
 
     def _change(self, want: Object, have: Object, attrs: dict[str, Value]) -> None:
         change, name = hardest(want if "kind" in want.attrs else have, attrs, have.attrs)
+        if "netns" in attrs and kind_of(have) not in MOVABLE:
+            change, name = Change.RECREATE, "netns"
         if change is Change.RECREATE:
             self._recreate(want, have, name)
             return
@@ -122,22 +129,28 @@ class _Comparison:
         if kind_of(have):
             self.fate.gone[have.name] = f"{have.name} is deleted"
             return
-        free: dict[str, Value] = {"group": 0}
+        free: dict[str, Value] = {"group": 0, "netns": None} if have.attrs.get("netns") else {"group": 0}
         after = have._replace(attrs={**have.attrs, **free})
         self.let_go.append(Step(Op.CHANGE, have, after, free, "no file mentions it any more"))
 
     def _take_along(self) -> None:
         """Doom what stands on doomed links; what is wanted of it is made again."""
+        moving = {name for name, attrs in self.changed.items() if "netns" in attrs}
+        for name, lower in evicted(moving, self.have) if moving else ():
+            self._doom(name, lower)
         for name, lower in followers(list(self.fate.gone), self.have) if self.fate.gone else ():
-            link = self.have[name,]
-            self.changed.pop(name, None)
-            if link.key in self.want:
-                self.fate.gone[name] = f"{name} is recreated"
-                self.replaced[name] = f"it goes with {lower}"
-                continue
-            self.fate.gone[name] = f"{name} is deleted"
-            if not self.owned.has(link):
-                self.warnings.append(f"{name}, which is not netgroupd's, goes with {lower}")
+            self._doom(name, lower)
+
+    def _doom(self, name: str, lower: str) -> None:
+        link = self.have[name,]
+        self.changed.pop(name, None)
+        if link.key in self.want:
+            self.fate.gone[name] = f"{name} is recreated"
+            self.replaced[name] = f"it goes with {lower}"
+            return
+        self.fate.gone[name] = f"{name} is deleted"
+        if not self.owned.has(link):
+            self.warnings.append(f"{name}, which is not netgroupd's, goes with {lower}")
 
     def _reattach(self) -> None:
         """Make the ports that stay ports again, when their master is recreated."""
@@ -176,13 +189,14 @@ class _Comparison:
             self.changed.setdefault(name, {}).setdefault("up", True)
 
     def _note_fate(self, name: str, attrs: dict[str, Value]) -> None:
-        have = self.have[name,]
+        have, want = self.have[name,], self.want[name,]
         if attrs.get("up") is False:
             self.fate.cycled[name] = f"{name} goes down"
+        if "netns" in attrs:
+            self._move(want, have, attrs)
         if "master" not in attrs:
             return
         old, new = have.attrs.get("master"), attrs["master"]
-        want = self.want[name,]
         attrs.update({key: value for key, value in want.attrs.items() if key.startswith("port.")})
         leaves, enters = self._kind(old), self._kind(new)
         if "vrf" in (leaves, enters):
@@ -193,6 +207,15 @@ class _Comparison:
             self._cycle(
                 name, self.fate.cycled.get(name, f"{name} goes down to {'enter' if new else 'leave'} {new or old}")
             )
+
+    def _move(self, want: Object, have: Object, attrs: dict[str, Value]) -> None:
+        """Note that a link arrives in another namespace down, without a master and with nothing on it."""
+        why = f"{want.name} moves to {attrs['netns'] or 'this network namespace'}"
+        self.fate.gone[want.name] = why
+        if want.attrs.get("master"):
+            attrs["master"] = want.attrs["master"]
+        if have.attrs.get("up"):
+            self._cycle(want.name, why)
 
     def _cycle(self, name: str, why: str) -> None:
         self.down.add(name)
@@ -205,7 +228,7 @@ class _Comparison:
 
     def _steps(self) -> list[Step]:
         steps = self.let_go
-        for name in reversed(self.fate.gone):
+        for name in reversed([name for name in self.fate.gone if name not in self.changed]):
             why = self.replaced.get(name, "")
             steps.append(Step(Op.DELETE, self.have[name,], None, why=why))
         steps += self.created

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import group_of, kind_of
-from netgroupd.plan.order import Stage
 from netgroupd.plan.step import WHOLE, Step
 
 _INDEX_BY_KERNEL = frozenset({"netdevsim"})
@@ -26,40 +25,56 @@ class Bucket(NamedTuple):
 class Members:
     """The members of each kernel group while the plan runs; ``indices`` are those of the links there are."""
 
-    def __init__(self, desired: State, actual: State, stages: list[Stage], indices: Mapping[str, int]) -> None:
+    def __init__(self, desired: State, actual: State, indices: Mapping[str, int]) -> None:
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.groups: dict[str, int] = {have.name: group_of(have) for have in self.haves.values()}
+        # A message for a group reaches its members in this network namespace only.
+        self._away = {have.name for have in self.haves.values() if have.attrs.get("netns")}
+        self.groups.update(dict.fromkeys(self._away, 0))
         self.sizes = Counter(self.groups.values())
-        self._created = [step for stage in stages if stage.phase == "create links" for step in stage.steps]
         self._by_group: dict[int, list[str]] | None = None
         self._indices = indices
 
     def move(self, name: str, group: int) -> None:
         """The link is in ``group`` from here on."""
         self.remove(name)
+        group = 0 if name in self._away else group
         self.groups[name] = group
         self.sizes[group] += 1
+
+    def part(self, steps: Iterable[Step]) -> None:
+        """Links move to other network namespaces, and are in none of the groups here from here on."""
+        for step in steps:
+            self._away.add(step.object.name)
+            self.move(step.object.name, 0)
+
+    def _come(self, made: Object) -> None:
+        if made.attrs.get("netns"):
+            self._away.add(made.name)
+        else:
+            self._away.discard(made.name)
 
     def remove(self, name: str) -> None:
         """The link is deleted."""
         self._by_group = None
         self.sizes[self.groups.pop(name, -1)] -= 1
 
-    def create(self) -> None:
+    def create(self, steps: Sequence[Step]) -> None:
         """What is to be created is there from here on, behind all that was there before."""
-        for step in self._created:
+        for step in steps:
+            self._come(step.object)
             self.move(step.object.name, group_of(step.object))
         if self._indices:
             last = max(self._indices.values())
-            made = {step.object.name: last + nth for nth, step in enumerate(self._created, 1)}
+            made = {step.object.name: last + nth for nth, step in enumerate(steps, 1)}
             self._indices = {**self._indices, **made}
-        self._created = []
 
     def settle(self, steps: Iterable[Step]) -> None:
         """The ends of veth pairs that came into being with the others join their groups."""
         for step in steps:
             if isinstance(group := step.attrs.get("group"), int):
+                self._come(step.object)
                 self.move(step.object.name, group)
 
     def of(self, group: int) -> Sequence[str]:

@@ -41,6 +41,7 @@ PHASES = (
     "delete link",
     "add sysctl",
     "take links down",
+    "move links",
     "change links",
     "create links",
     "shrink links",
@@ -90,7 +91,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
         elif step.object.cls == "filter":
             cut.add(filters.phase(step), step)
         else:
-            cut.add(_phase(step, cut.created), step)
+            cut.add(_phase(step, cut.come), step)
     cut.settle_bridges()
     cut.hold_down()
     was = Depths({}, actual.of("link"))
@@ -121,14 +122,14 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage
     return Stage(phase, ranked, [rank for rank in ranks for _ in by_depth[rank]])
 
 
-def _phase(step: Step, created: Mapping[str, Step]) -> str:
+def _phase(step: Step, come: frozenset[str]) -> str:
     cls = step.object.cls
     if cls in QUEUES:
         return "delete queue" if step.op is Op.DELETE else "add queue"
     if step.op is Op.DELETE:
         return f"delete {cls}"
     if cls == "sysctl":
-        return "add sysctl of a link" if _concerns_new_link(step.object, created) else "add sysctl"
+        return "add sysctl of a link" if _concerns_new_link(step.object, come) else "add sysctl"
     if cls == "nexthop" and step.object.attrs.get("group"):
         return "add nexthop group"
     if cls == "route" and not any(step.object.attrs.get(name) for name in ("via", "nexthops", "nhid")):
@@ -136,10 +137,10 @@ def _phase(step: Step, created: Mapping[str, Step]) -> str:
     return f"add {cls}"
 
 
-def _concerns_new_link(sysctl: Object, created: Mapping[str, Step]) -> bool:
+def _concerns_new_link(sysctl: Object, come: frozenset[str]) -> bool:
     parts = str(sysctl.key[0]).split("/")
     # The tree of a module appears with its first link at the latest.
-    return any(part in created for part in parts) or (parts[1:2] == ["vrf"] and bool(created))
+    return any(part in come for part in parts) or (parts[1:2] == ["vrf"] and bool(come))
 
 
 class _Cut:
@@ -150,9 +151,8 @@ class _Cut:
         self.cycled = changes.cycled
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
-        self.gone = changes.fate.gone
         links = [step for step in changes.steps if step.object.cls == "link"]
-        self.created = {step.object.name: step for step in links if step.op is Op.CREATE}
+        self.come = frozenset(step.object.name for step in links if step.op is Op.CREATE or "netns" in step.attrs)
         self.along = peers_made_along(links)
         self.unsettled: set[str] = set()
         self.raised: set[str] = set()
@@ -206,6 +206,8 @@ class _Cut:
             self.add("take links down", step._replace(attrs=_DOWN))
         if "mtu" in left and _shrinks(left["mtu"], have):
             self.add("shrink links", step._replace(attrs={"mtu": left.pop("mtu")}))
+        if "netns" in left:
+            self.add("move links", step._replace(attrs={"netns": left.pop("netns")}))
         if left:
             self.add("change links", step._replace(attrs=left))
         if "master" in pieces:

@@ -7,12 +7,12 @@ overrun of the socket loses nothing, and memory does not grow.  Comparisons are
 spaced by their own duration, and further while what changes is not ours.
 """
 
-import contextlib
 import os
 import select
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 
 from netgroupd.engine.engine import Engine
 from netgroupd.errors import NetgroupError
@@ -78,7 +78,7 @@ class Drift:
 
     def renew(self) -> None:
         """Take a picture soon, without any news."""
-        with contextlib.suppress(BlockingIOError):  # it is full of wishes already
+        with suppress(BlockingIOError):  # it is full of wishes already
             os.write(self._waker, b"!")
 
     def _run(self) -> None:
@@ -101,11 +101,16 @@ class Drift:
             return 0.0
         classes = {"link", *(cls for cls in self._engine.applied().classes)}
         # What others do to their links must not make us look at ours later than what is done to ours.
-        with self._engine.watch(classes) as news, self._engine.watch({"link"}, own=True) as own_news:
+        with (
+            self._engine.watch(classes) as news,
+            self._engine.watch({"link"}, own=True) as own_news,
+            ExitStack() as others,
+        ):
+            away = [others.enter_context(each).fileno() for each in self._engine.watch_away(classes)]
             started = time.monotonic()
             ours = self._look()
             cost_s = time.monotonic() - started
-            ready = select.select([news.fileno(), own_news.fileno(), self._woken], [], [])[0]
+            ready = select.select([news.fileno(), own_news.fileno(), *away, self._woken], [], [])[0]
             ours = ours or bool(select.select([own_news], [], [], 0)[0])
         calm_s = time.monotonic() - started
         if self._woken in ready:

@@ -24,12 +24,6 @@ MISTAKES = [
         "2:13: mtu: expected a whole number from 0 to 2147483647, not null",
         id="null_where_something_is_needed",
     ),
-    pytest.param(
-        "links:\n  d: {kind: dummy, netns: blue}\n",
-        "2:20: 'd' cannot be put into another network namespace: a configuration is about one; describe it in files "
-        "of its own, and apply them with `netgroupctl --netns NAME --config DIRECTORY`",
-        id="another_network_namespace",
-    ),
     pytest.param("links:\n  lo: {up: maybe}\n", "2:12: up: expected true or false, not the text 'maybe'", id="flag"),
     pytest.param("links:\n  x: {kind: dumy}\n", "2:13: unknown kind 'dumy'; did you mean 'dummy'?", id="kind"),
     pytest.param(

@@ -14,16 +14,17 @@ from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import codec
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket
+from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Object
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.l3_cases import CASES, Case
 
 _DECODERS: dict[str, Callable[[memoryview, Names], Object | None]] = {
-    "address": addresses._Decoder(everything=False),
+    "address": addresses._Decoder(PROTO, everything=False),
     "route": routes._decode,
     "rule": lambda payload, names: rules._decode(payload, names, foreign=False),
-    "neighbour": lambda payload, names: neighbours._decode(payload, names, foreign=False),
+    "neighbour": lambda payload, names: neighbours._decode(payload, names, PROTO, foreign=False),
     "nexthop": lambda payload, names: nexthops._decode(payload, names, foreign=False),
 }
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})  # compared on a kernel, which knows the time

@@ -183,3 +183,49 @@ def test_plan_goes_through_json_without_loss() -> None:
 def test_time_that_lost_a_hundredth_in_the_kernels_ticks_is_no_difference(there: int, steps: int) -> None:
     text = "links: {br0: {kind: bridge, forward_delay: 1500}}"
     assert len(planned(text, link("br0", "bridge", forward_delay=there)).steps) == steps
+
+
+def test_link_that_moves_to_another_namespace_arrives_down_and_bare() -> None:
+    text = """
+links:
+  br: {kind: bridge, netns: blue}
+  d: {kind: dummy, up: true, mtu: 1400, netns: blue, master: br, addresses: [10.0.0.1/24], sysctl: {ipv4.rp_filter: 2}}
+"""
+    there = [obj for obj in state_of(text) if obj.cls != "link"]
+    plan = planned(text, link("d", "dummy", up=True), link("br", "bridge", netns="blue"), *there)
+    assert messages(plan) == [
+        "change link d up=False",
+        "change link d netns=blue",
+        "change link d mtu=1400",
+        "change link d master=br",
+        "change sysctl net/ipv4/conf/d/rp_filter value=2",
+        "change address d",
+        "change link d up=True",
+    ]
+    assert "# d moves to blue" in present.text(plan)
+
+
+def test_link_of_which_no_namespace_is_named_any_more_comes_back() -> None:
+    have = (link("d", "dummy", netns="blue"), link("br", "bridge", netns="blue"), link("eth0", netns="blue"))
+    plan = planned("links: {d: {kind: dummy}, br: {kind: bridge}}", *have)
+    assert messages(plan) == [
+        "change link eth0 group=0",
+        "delete link br",
+        "change link eth0 netns=None",
+        "change link d netns=None",
+        "create link br group=1313275904",
+    ]
+    assert "# bridge netns cannot change in place" in present.text(plan)
+
+
+def test_message_for_a_group_is_about_its_members_here() -> None:
+    text = """
+groups: {g: {id: 7, up: true}}
+links: {"d[1-4]": {kind: dummy, group: g}, "e[1-2]": {kind: dummy, group: g, netns: blue}}
+"""
+    here = [link(f"d{number}", "dummy", 7) for number in range(1, 5)]
+    away = [link(f"e{number}", "dummy", 7, netns="blue") for number in (1, 2)]
+    plan = planned(text, *here, *away)
+    assert messages(plan) == ["change group 7 up=True", "change link e1 up=True", "change link e2 up=True"]
+    plan = planned("{}", *here, *away, link("e3", "dummy", 8), owned=frozenset({7}))
+    assert "delete group 7" not in messages(plan)

@@ -93,6 +93,10 @@ class FakeEngine(Engine):
         self.drifted = Plan()
         return Result(PLAN, self.generation)
 
+    def watch_away(self, classes: Iterable[str]) -> list[Monitor]:
+        """Nothing lives in another network namespace."""
+        return []
+
     def watch(self, classes: Iterable[str], *, own: bool = False) -> Monitor:
         return self.news  # type: ignore[return-value]  # it has a fileno, which is all that is asked
 

@@ -8,7 +8,7 @@ import pytest
 
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.transaction import plan_for
-from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, RangeStep, Step
@@ -33,16 +33,16 @@ CHANGES = (
 
 
 @pytest.fixture
-def kernel() -> Iterator[Kernel]:
+def kernel() -> Iterator[Kernels]:
     subprocess.run(["ip", "netns", "add", "ranges"], check=True)
     try:
-        with Kernel("ranges") as kernel:
+        with Kernels("ranges") as kernel:
             yield kernel
     finally:
         subprocess.run(["ip", "netns", "del", "ranges"], check=True)
 
 
-def test_a_range_is_one_message_and_reads_back(kernel: Kernel) -> None:
+def test_a_range_is_one_message_and_reads_back(kernel: Kernels) -> None:
     ranges = []
     for texts in CHANGES:
         goal = state_of(TEXT % texts)
@@ -55,7 +55,7 @@ def test_a_range_is_one_message_and_reads_back(kernel: Kernel) -> None:
     assert ranges == [4, 6, 11, 3]
 
 
-def test_refusal_is_of_the_vlan_that_it_was_about(kernel: Kernel) -> None:
+def test_refusal_is_of_the_vlan_that_it_was_about(kernel: Kernels) -> None:
     goal = state_of(TEXT % ("[]", "[]"))
     kernel.apply(plan_for(kernel, goal, look(kernel, goal, MINE), MINE).steps)
     mapping = "vlan add dev vx vid 6 tunnel_info id 9"

@@ -12,7 +12,7 @@ from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, put_back
 from netgroupd.errors import KernelError, Refusal
 from netgroupd.kernel.batch import Refused
-from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.kernels import Kernels
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep
@@ -25,7 +25,7 @@ PASSING = frozenset({"carrier"})
 BY_GROUP = ("nothing", "vlans", "vlans_larger", "vlans_in_another_group", "vrf", "layer_3")
 
 
-class Stumbling(Kernel):
+class Stumbling(Kernels):
     """The real kernel, but for one step that it is told to refuse."""
 
     stumbles_at = -1
@@ -59,7 +59,7 @@ def become(kernel: Stumbling, goal: State) -> None:
     assert kernel.done - before == len(plan.steps), "it took more than one run"
 
 
-def there(kernel: Kernel, goal: State) -> dict[tuple[str, object], object]:
+def there(kernel: Kernels, goal: State) -> dict[tuple[str, object], object]:
     return {
         (obj.cls, obj.key): {name: value for name, value in obj.attrs.items() if name not in PASSING}
         for obj in look(kernel, goal, MINE)

@@ -8,7 +8,7 @@ import pytest
 
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.transaction import converge, plan_for
-from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object
 from netgroupd.plan.step import GroupStep, Op, Step
@@ -20,12 +20,12 @@ _SELECTION = Selection(classes=frozenset({"address"}))
 
 
 @pytest.fixture
-def kernel() -> Iterator[Kernel]:
+def kernel() -> Iterator[Kernels]:
     """Four links, three of them in the group."""
     for number in range(4):
         group = str(_GROUP if number < 3 else 0)
         subprocess.run(["ip", "link", "add", f"dum{number}", "group", group, "type", "dummy"], check=True)
-    with Kernel() as opened:
+    with Kernels() as opened:
         opened.dump(Selection(everything=True))
         yield opened
 
@@ -46,7 +46,7 @@ def _steps(op: Op, addresses: list[str]) -> GroupStep:
         pytest.param(["2001:db8::1/64", "2001:db8:0:1::1/64", "2001:db8:0:2::1/64"], id="ipv6_by_network"),
     ],
 )
-def test_members_get_their_addresses_by_one_message(kernel: Kernel, addresses: list[str]) -> None:
+def test_members_get_their_addresses_by_one_message(kernel: Kernels, addresses: list[str]) -> None:
     sent = kernel.counters.messages
     assert kernel.apply([_steps(Op.CREATE, addresses)]) == ()
     assert kernel.counters.messages == sent + 1
@@ -73,7 +73,7 @@ def test_series_and_families_of_a_configuration_take_a_message_each() -> None:
     subprocess.run(["ip", "netns", "add", "series"], check=True)
     mine = Mine()
     try:
-        with Kernel("series") as kernel:
+        with Kernels("series") as kernel:
             for numbers, group_messages in (((1400, 1, 1, 1), 2), ((1300, 3, 2, 2), 6)):
                 goal = state_of(NUMBERED % numbers)
                 plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)

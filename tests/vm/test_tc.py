@@ -11,7 +11,7 @@ from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, put_back
 from netgroupd.errors import KernelError
-from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, Origin, State
 from netgroupd.plan.diff import diff
@@ -27,14 +27,14 @@ _TC = ON_QDISCS | {"action"}
 
 
 @pytest.fixture
-def kernel() -> Iterator[Kernel]:
+def kernel() -> Iterator[Kernels]:
     """The kernel with the links that the cases are about."""
     subprocess.run(["ip", "-batch", "-"], input="\n".join(SETUP), text=True, check=True)
-    with Kernel() as opened:
+    with Kernels() as opened:
         yield opened
 
 
-def _pending(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> list[Step]:
+def _pending(kernel: Kernels, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> list[Step]:
     """What the pipeline would do to have ``wanted`` and nothing else where ``had`` was."""
     links = kernel.dump(Selection(everything=True))
     hooks = hooks_of(State(wanted)) | hooks_of(State(had))
@@ -45,7 +45,7 @@ def _pending(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...]
     return [step for stage in stages for step in stage.steps]
 
 
-def _reach(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> list[Step]:
+def _reach(kernel: Kernels, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> list[Step]:
     """Make it so, and make sure of it."""
     steps = _pending(kernel, wanted, had)
     refused = kernel.apply(steps)
@@ -59,7 +59,7 @@ def test_everything_described_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_case_is_set_changed_and_taken_away(kernel: Kernel, case: Case) -> None:
+def test_case_is_set_changed_and_taken_away(kernel: Kernels, case: Case) -> None:
     _reach(kernel, case.first, ())
     _reach(kernel, case.second, case.first)
     _reach(kernel, (), (*case.first, *case.second))
@@ -71,7 +71,7 @@ def _address(number: int) -> Object:
     return rule("flower", {"dst_ip": f"10.0.{number // 256}.{number % 256}"}, protocol="ip", actions="drop")
 
 
-def _messages(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> tuple[list[Step], int]:
+def _messages(kernel: Kernels, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> tuple[list[Step], int]:
     """The steps that it took to make it so, and the messages."""
     steps = _pending(kernel, wanted, had)
     before = kernel.counters.messages
@@ -81,7 +81,7 @@ def _messages(kernel: Kernel, wanted: tuple[Object, ...], had: tuple[Object, ...
     return steps, sent
 
 
-def test_one_rule_among_many_is_one_message(kernel: Kernel) -> None:
+def test_one_rule_among_many_is_one_message(kernel: Kernels) -> None:
     rules = tuple(_address(number) for number in range(300))
     _reach(kernel, (CLSACT, *rules[:150], *rules[151:]), ())
     steps, sent = _messages(kernel, (CLSACT, *rules), (CLSACT,))
@@ -92,7 +92,7 @@ def test_one_rule_among_many_is_one_message(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("theirs", ["matchall", "u32 match u32 0 0", "flower"])
-def test_rule_of_another_hook_is_left_alone(kernel: Kernel, theirs: str) -> None:
+def test_rule_of_another_hook_is_left_alone(kernel: Kernels, theirs: str) -> None:
     subprocess.run(["tc", "qdisc", "add", "dev", "v0", "clsact"], check=True)
     subprocess.run(["tc", *f"filter add dev v0 egress {theirs} action drop".split()], check=True)
     mine = CLSACT._replace(attrs={"kind": "clsact", "hooks": ("ingress",)})
@@ -102,7 +102,7 @@ def test_rule_of_another_hook_is_left_alone(kernel: Kernel, theirs: str) -> None
     assert theirs.split(maxsplit=1)[0] in shown.stdout
 
 
-def test_refused_rule_leaves_none_of_the_others(kernel: Kernel) -> None:
+def test_refused_rule_leaves_none_of_the_others(kernel: Kernels) -> None:
     hopeless = _address(77)  # no link here has hardware for it
     hopeless = hopeless._replace(attrs={**hopeless.attrs, "skip_sw": True}, origin=Origin("rules.yaml", 7))
     goal = State((CLSACT, *(_address(number) for number in range(200) if number != 77), hopeless))
@@ -116,7 +116,7 @@ def test_refused_rule_leaves_none_of_the_others(kernel: Kernel) -> None:
     assert [str(obj) for obj in kernel.dump(Selection(classes=_TC, everything=True))] == []
 
 
-def test_refused_rule_among_many_is_named(kernel: Kernel) -> None:
+def test_refused_rule_among_many_is_named(kernel: Kernels) -> None:
     good = [_address(number) for number in range(100)]
     steps = [Step(Op.CREATE, None, obj, obj.attrs) for obj in (CLSACT, *good[:50], good[7], *good[50:])]
     refused = kernel.apply(steps)
@@ -126,7 +126,7 @@ def test_refused_rule_among_many_is_named(kernel: Kernel) -> None:
     }
 
 
-def test_pinned_program_that_was_replaced_is_taken_up(kernel: Kernel) -> None:
+def test_pinned_program_that_was_replaced_is_taken_up(kernel: Kernels) -> None:
     path, act = pin("rule", bpf_programs.CLASSIFIER, 0), pin("act", bpf_programs.ACTION, 0)
     rules = (
         rule("bpf", {"pinned": path}, actions="drop", direct_action=False, current=True),
@@ -142,13 +142,13 @@ def test_pinned_program_that_was_replaced_is_taken_up(kernel: Kernel) -> None:
     assert _pending(kernel, (CLSACT, *rules), ()) == []  # the one that was there goes on
 
 
-def test_program_that_is_pinned_nowhere_is_told(kernel: Kernel) -> None:
+def test_program_that_is_pinned_nowhere_is_told(kernel: Kernels) -> None:
     missing = rule("bpf", {"pinned": "/sys/fs/bpf/none"}, actions="drop")
     refused = kernel.apply([Step(Op.CREATE, None, obj, obj.attrs) for obj in (CLSACT, missing)])
     assert [one.refusal.sentence for one in refused] == ["No such file or directory: /sys/fs/bpf/none"]
 
 
-def test_action_that_is_shared_is_changed_by_one_message(kernel: Kernel) -> None:
+def test_action_that_is_shared_is_changed_by_one_message(kernel: Kernels) -> None:
     rules = tuple(rule("flower", {"dst_ip": f"10.0.0.{n}"}, protocol="ip", actions="police 7") for n in range(100))
     first = action("police", 7, {"police": {"rate": 125000, "burst": 10000, "control": "drop"}})
     second = action("police", 7, {"police": {"rate": 250000, "control": "drop"}})

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The network namespaces that links are to live in must be there: netgroupd makes links, not namespaces."""
+
+from netgroupd.errors import ConfigError, Problem
+from netgroupd.kernel.netns import is_there
+from netgroupd.model.state import Object, State
+
+
+def refuse_missing(wanted: State) -> None:
+    """Let pass what only names namespaces that are there.
+
+    Raises:
+        ConfigError: The others, each with the first link that is to live there.
+    """
+    first: dict[str, Object] = {}
+    for link in wanted.of("link").values():
+        if netns := link.attrs.get("netns"):
+            first.setdefault(str(netns), link)
+    if missing := [_problem(netns, link) for netns, link in first.items() if not is_there(netns)]:
+        raise ConfigError(missing)
+
+
+def _problem(netns: str, link: Object) -> Problem:
+    file, line, column = link.origin or ("the configuration", 0, 0)
+    told = f"there is no network namespace {netns!r}, for {link.name!r}"
+    return Problem(file, line, column, told, f"make it with `ip netns add {netns}`")

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel of one network namespace, and of the links of its configuration that live in others.
+
+Each of those namespaces has a connection of its own, opened when something there
+is looked for.  Names are unique in a configuration, so a link is known by its
+name alone, whichever namespace it is in.
+"""
+
+import errno
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+from netgroupd.errors import AccessError
+from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.beyond import lower_of, number_of
+from netgroupd.kernel.features import Features
+from netgroupd.kernel.kernel import Kernel, cls_of
+from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.netns import HERE, is_there, open_netns
+from netgroupd.kernel.request import Away, Selection
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.link import WITH_LINK
+from netgroupd.model.owner import PROTO_AWAY, across
+from netgroupd.model.state import Attrs, Object, State
+from netgroupd.plan.compare import group_of, kind_of
+from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
+
+_HOME = ""
+# Refers to links of the new namespace, or is not heeded when the link is made.
+_AFTER = frozenset({"master", "alias", "altnames", "carrier", "protodown"})
+
+
+class Kernels(Kernel):
+    """A conversation with the kernel in one namespace, and with others for the links that are away."""
+
+    def __init__(self, netns: str | None = None, *, assume: Features | None = None) -> None:
+        """Open the first.
+
+        Raises:
+            UsageError: There is no such namespace.
+        """
+        super().__init__(netns, assume=assume)
+        self._netns = netns or HERE
+        self._others: dict[str, Kernel] = {}
+        self._some_away = False
+        self._places: dict[str, str] = {}  # of the links that are away
+
+    def close(self) -> None:
+        """Give everything back."""
+        for kernel in self._others.values():
+            os.close(kernel.names.fd)
+            kernel.close()
+        if self.names.fd >= 0:
+            os.close(self.names.fd)
+        super().close()
+
+    def add_away(self, state: State, away: Away, selection: Selection) -> None:
+        """Add to ``state`` what is selected of the links that are ``away``, and the links there below others here."""
+        self._some_away = True
+        if "link" in selection.classes:
+            names: dict[str, set[str]] = defaultdict(set)
+            for netns, name in away:
+                names[netns].add(name)
+            for netns in filter(is_there, sorted(names)):
+                self._add_links(state, netns, selection._replace(links=frozenset(names[netns])))
+            self._add_lower(state)
+        for netns in self._others:
+            self._add_rest(state, netns, selection)
+
+    def _at(self, netns: str) -> Kernel:
+        """The connection to one of the namespaces.
+
+        Raises:
+            UsageError, AccessError: It is not there, or may not be entered.
+        """
+        if netns == _HOME:
+            return self
+        if netns not in self._others:
+            if self.names.fd < 0:
+                self.names.fd = open_netns(self._netns)
+            self._others[netns] = kernel = _connected(netns, self.features)
+            kernel.names.fd = open_netns(netns)
+        return self._others[netns]
+
+    def _add_links(self, state: State, netns: str, selection: Selection) -> None:
+        kernel = self._at(netns)
+        kernel.read_names()  # the number of a link that is made there must be free
+        wanted = Selection(links=selection.links, key_files=selection.key_files)
+        found = kernel.dump(wanted).of("link")
+        for name in selection.links:
+            if self._places.get(name) == netns:
+                del self._places[name]
+        for key, link in found.items():
+            if group_of(link) or key not in state.of("link"):  # or else it is another one, of somebody else's
+                state.add(link._replace(attrs={**link.attrs, "group": across(group_of(link)), "netns": netns}))
+                self._places[link.name] = netns
+
+    def _add_lower(self, state: State) -> None:
+        """Name the lower links, and the ends of cables, that are in another namespace than their link."""
+        for link in list(state.of("link").values()):
+            row = _row_of_lower(link)
+            if row and not link.attrs.get(row) and (lower := self._lower(link.name)):
+                state.add(link._replace(attrs={**link.attrs, row: lower}))
+
+    def _lower(self, name: str) -> str:
+        here = self._at(self._place(name))
+        number, index = lower_of(here._context, here.names.index(name)) or (-1, 0)
+        for netns, there in ((_HOME, self), *self._others.items()) if index else ():
+            if there is not here and number_of(here._context, there.names.fd) == number:
+                with suppress(UnknownLinkError):
+                    lower = there.names.name(index)
+                    return lower if self._place(lower) == netns else ""
+        return ""
+
+    def _add_rest(self, state: State, netns: str, selection: Selection) -> None:
+        links = frozenset(name for name, place in self._places.items() if place == netns)
+        settings = frozenset(path for path in selection.settings if links.intersection(path.split("/")))
+        classes = selection.classes & WITH_LINK
+        if not links or not classes:
+            return
+        for obj in self._at(netns).dump(selection._replace(classes=classes, links=links, settings=settings)):
+            if links.issuperset(hangs_on(obj)):
+                state.add(obj)
+
+    def _place(self, name: object) -> str:
+        return self._places.get(str(name), _HOME)
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        """Do the steps in order, each where its link is; what the kernel refused, with its reasons."""
+        if not self._some_away:
+            return super().apply(steps, progress)
+        for netns, part in _runs(self._placed(steps)):
+            kernel = self._at(netns)
+            refused = super().apply(part, progress) if kernel is self else kernel.apply(part, progress)
+            if serious := tuple(each for each in refused if not _went_along(each)):
+                return serious
+        return ()
+
+    def _placed(self, steps: Sequence[AnyStep]) -> Iterator[tuple[str, AnyStep]]:
+        """The steps, cut where that takes it, each with the namespace that is to be told."""
+        ends = {
+            step.object.name: _netns(step.object.attrs)
+            for step in steps
+            if isinstance(step, Step) and step.object.cls == "link" and step.op is not Op.DELETE
+        }
+        left: list[tuple[str, AnyStep]] = []
+        for step in steps:
+            if isinstance(step, Step) and step.op is Op.CREATE and step.object.cls == "link":
+                first, *rest = self._created(step, ends)
+                left += rest
+                yield first
+                continue
+            yield from left
+            left = []
+            if isinstance(step, GroupStep):
+                yield from self._split(step)
+            elif isinstance(step, Step) and step.object.cls == "link":
+                yield from self._of_link(step)
+            else:
+                about = step.steps[0].object if isinstance(step, RangeStep) else step.object
+                lives_with = hangs_on(about) if about.cls in WITH_LINK else ()
+                yield self._place(lives_with[0] if lives_with else ""), step
+        yield from left
+
+    def _created(self, step: Step, ends: dict[str, str]) -> Iterator[tuple[str, AnyStep]]:
+        """A link is made where its lower link is, and comes into being where it is to live."""
+        name, attrs, place = step.object.name, step.attrs, _netns(step.object.attrs)
+        source = self._place(attrs["link"]) if attrs.get("link") else place
+        self._send(source, name, place)
+        if kind_of(step.object) == "veth" and (peer := str(attrs.get("peer") or "")):
+            self._send(source, peer, ends.get(peer, place))
+        late = attrs.keys() & _AFTER if source != place else ()
+        first = {row: value for row, value in attrs.items() if row not in late} if late else attrs
+        yield source, _marked(step._replace(attrs=first), place)
+        if not late:
+            return
+        after = {row: value for row, value in attrs.items() if row in late}
+        yield place, Step(Op.CHANGE, step.after, step.after, after, step.why)
+
+    def _send(self, source: str, name: str, place: str) -> None:
+        self._at(source).names.send(name, self._at(place).names)
+        self._places[name] = place
+
+    def _of_link(self, step: Step) -> Iterator[tuple[str, AnyStep]]:
+        name, place = step.object.name, self._place(step.object.name)
+        if step.op is Op.DELETE and kind_of(step.object) == "veth":
+            peer = str(step.object.attrs.get("peer"))
+            self._at(self._place(peer)).names.forget(peer)
+        if "netns" in step.attrs:
+            destination = _netns(step.attrs)
+            if destination != place:
+                self._send(place, name, destination)
+                yield place, step._replace(attrs={"netns": step.attrs["netns"]})
+                yield destination, _marked(step._replace(attrs={"group": group_of(step.object)}), destination)
+            attrs = {row: value for row, value in step.attrs.items() if row != "netns"}
+            step, place = step._replace(attrs=attrs), destination
+        if step.attrs or step.op is Op.DELETE:
+            yield place, _marked(step, place)
+
+    def _split(self, whole: GroupStep) -> Iterator[tuple[str, AnyStep]]:
+        """A group has members in several namespaces, and a message reaches those of one."""
+        parts: dict[str, list[Step]] = defaultdict(list)
+        for step in whole.steps:
+            parts[self._place(step.object.name) if cls_of(whole) == "link" else _HOME].append(step)
+        for netns, members in parts.items():
+            yield netns, whole._replace(group=across(whole.group) if netns else whole.group, steps=tuple(members))
+
+
+def _connected(netns: str, features: Features) -> Kernel:
+    try:
+        return Kernel(netns, assume=features, proto=PROTO_AWAY)
+    except PermissionError as error:
+        hint = "netgroupd needs CAP_SYS_ADMIN for that, and of systemd RestrictNamespaces=net"
+        raise AccessError(f"the network namespace {netns!r} cannot be entered; {hint}") from error
+
+
+def _marked(step: Step, place: str) -> Step:
+    """What is told of a link's group, as it is to be in a namespace."""
+    if not place or "group" not in step.attrs:
+        return step
+    return step._replace(attrs={**step.attrs, "group": across(int(str(step.attrs["group"])))})
+
+
+def _netns(attrs: Attrs) -> str:
+    return str(attrs.get("netns") or _HOME)
+
+
+def _row_of_lower(link: Object) -> str:
+    kind = KINDS.get(kind_of(link))
+    if kind is None:
+        return ""
+    return "peer" if kind.name == "veth" else "link" if kind.lower else ""
+
+
+def _runs(placed: Iterator[tuple[str, AnyStep]]) -> Iterator[tuple[str, list[AnyStep]]]:
+    """Steps that follow each other in one namespace; the end of a group apart, for another may have taken it along."""
+    netns, run = _HOME, list[AnyStep]()
+    for place, step in placed:
+        alone = isinstance(step, GroupStep) and step.op is Op.DELETE
+        if run and (alone or place != netns):
+            yield netns, run
+            run = []
+        netns = place
+        run.append(step)
+        if alone:
+            yield netns, run
+            run = []
+    if run:
+        yield netns, run
+
+
+def _went_along(refused: Refused) -> bool:
+    """Whether what was to be deleted went with something in another namespace."""
+    step = refused.step
+    return step.op is Op.DELETE and cls_of(step) == "link" and refused.refusal.errno == errno.ENODEV

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Links that live in other network namespaces than the one configured: made, moved, changed, put back."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.paths import Paths
+from netgroupd.engine.transaction import converge, plan_for
+from netgroupd.errors import ConfigError, GuardError, KernelError
+from netgroupd.kernel import batch, links_read
+from netgroupd.kernel.kernels import Kernels
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.state import Object, State
+from netgroupd.plan.fate import MOVABLE
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op
+from tests.vm.link_cases import BASE
+
+SPACES = ("blue", "red")
+
+
+def ip(*arguments: str) -> str:
+    return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(autouse=True)
+def spaces() -> Iterator[None]:
+    for space in SPACES:
+        ip("netns", "add", space)
+    yield
+    for space in SPACES:
+        ip("netns", "del", space)
+
+
+def shown(what: str, space: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(ip(*(("-n", space) if space else ()), "-j", what) or "[]")
+    return found
+
+
+def places() -> dict[str, str]:
+    """Where every link is, as ``ip`` has it."""
+    return {link["ifname"]: space for space in ("", *SPACES) for link in shown("link", space) if link["ifname"] != "lo"}
+
+
+def addresses() -> set[tuple[str, str]]:
+    """Every address that somebody gave, with where it is."""
+    return {
+        (space, f"{address['ifname']} {info['local']}/{info['prefixlen']}")
+        for space in ("", *SPACES)
+        for address in shown("address", space)
+        for info in address["addr_info"]
+        if info.get("protocol") != "kernel_ll" and info["scope"] != "link" and address["ifname"] != "lo"
+    }
+
+
+class Desk:
+    """Files, and an engine for the namespace of the test."""
+
+    def __init__(self, directory: Path) -> None:
+        self.config = directory / "config"
+        self.config.mkdir()
+        self.paths = Paths((self.config,), directory / "state", directory / "group")
+
+    def wants(self, text: str) -> Engine:
+        (self.config / "all.yaml").write_text(text)
+        return Engine(self.paths)
+
+    def reach(self, text: str) -> Engine:
+        """Apply, and see that nothing is left to do."""
+        engine = self.wants(text)
+        engine.apply()
+        assert not engine.diff().steps
+        return engine
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def placed(low: str = "", top: str = "", end: str = "", mtu: int = 1600) -> str:
+    """A dummy, what stands on it, a cable, and a bridge where the cable ends."""
+    where = {name: f", netns: {space}" if space else "" for name, space in (("low", low), ("top", top), ("end", end))}
+    return f"""
+groups: {{tenants: {{up: true}}}}
+links:
+  low: {{kind: dummy, group: tenants, mtu: {mtu}, addresses: [10.0.0.1/24, "fd00::1/64"], sysctl: {{ipv4.rp_filter: 2}},
+         neighbours: [{{ip: 10.0.0.9, lladdr: "02:00:00:00:00:09"}}]{where["low"]}}}
+  low.5: {{group: tenants, mtu: 1500, addresses: [10.5.0.1/24]{where["top"]}}}
+  mac: {{kind: macvlan, link: low, mode: bridge, alias: upper{where["top"]}}}
+  sec: {{kind: macsec, link: v0{where["top"]}}}
+  v0: {{kind: veth, peer: v1, group: tenants{where["low"]}}}
+  v1: {{master: br, group: tenants, vlans: [{{vid: 7}}]{where["end"]}}}
+  br: {{kind: bridge, group: tenants, vlan_filtering: true{where["end"]}}}
+"""
+
+
+NOTHING = "links: {}"
+HERE = placed()
+AWAY = placed("blue", "blue", "blue")
+ABOVE = placed(top="blue", end="red")
+BELOW = placed(low="blue")
+APART = placed("blue", "red", "red", mtu=1700).replace("[10.0.0.1/24,", "[10.0.0.1/24, 10.9.0.1/24,")
+RECREATED = APART.replace("v1: {", "v1: {numtxqueues: 2, ")
+TOUR = (
+    HERE,
+    AWAY,
+    HERE,
+    ABOVE,
+    BELOW,
+    APART,
+    HERE,
+    BELOW,
+    AWAY,
+    APART,
+    NOTHING,
+    APART,
+    RECREATED,
+    ABOVE,
+    AWAY,
+    NOTHING,
+)
+
+
+def test_links_are_made_moved_and_removed_wherever_they_are_to_live(desk: Desk) -> None:
+    spaces = {HERE: ("", "", ""), AWAY: ("blue",) * 3, ABOVE: ("", "blue", "red"), BELOW: ("blue", "", "")}
+    spaces[APART] = ("blue", "red", "red")
+    spaces[RECREATED] = spaces[APART]
+    for text in TOUR:
+        desk.reach(text)
+        if text is NOTHING:
+            assert not places()
+            continue
+        low, top, end = spaces[text]
+        assert places() == {"low": low, "v0": low, "sec": top, "low.5": top, "mac": top, "v1": end, "br": end}
+        further = {(low, "low 10.9.0.1/24")} if text in (APART, RECREATED) else set()
+        there = {(low, "low 10.0.0.1/24"), (low, "low fd00::1/64"), (top, "low.5 10.5.0.1/24")}
+        assert addresses() == there | further
+
+
+@pytest.mark.parametrize(("old", "new"), [*pairwise((NOTHING, APART, HERE, ABOVE, NOTHING))])
+def test_what_is_refused_at_the_end_is_put_back_wherever_it_was(desk: Desk, old: str, new: str) -> None:
+    desk.reach(old)
+    before = places(), addresses()
+    # No way leads to the gateway, which the kernel says when all else is done.
+    engine = desk.wants(f"{new}\nroutes: [{{to: 192.0.2.0/24, via: 198.51.100.77}}]\n")
+    with pytest.raises(KernelError):
+        engine.apply()
+    assert (places(), addresses()) == before
+    assert not desk.wants(old).diff().steps
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_kill_half_way_is_resolved_by_the_next_start(desk: Desk, steps: int) -> None:
+    desk.reach(HERE)
+    before = places(), addresses()
+    child = os.fork()
+    if not child:
+        batch._MESSAGES = steps
+
+        def progress(done: int, _total: int) -> None:
+            if done > steps:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        desk.wants(APART).apply(progress=progress)
+        os._exit(0)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert "is rolled back to generation 1" in str(desk.wants(APART).recover())
+    assert (places(), addresses()) == before
+    assert not desk.wants(HERE).diff().steps
+
+
+def test_unconfirmed_move_is_undone_and_an_earlier_generation_comes_back(desk: Desk) -> None:
+    desk.reach(AWAY)
+    desk.wants(BELOW).apply(confirm_s=0.0)
+    assert "was not confirmed in time" in str(desk.wants(BELOW).expire())
+    assert places()["low.5"] == "blue"
+    engine = desk.reach(NOTHING)
+    assert not places()
+    engine.rollback()
+    assert places()["low.5"] == "blue"
+    assert not desk.wants(AWAY).diff().steps
+
+
+def test_hardware_is_moved_there_and_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links_read, "_SIMULATED", "none of these")  # so that it looks as a card does
+    Path("/sys/bus/netdevsim/new_device").write_text("9 1")
+    try:
+        card = next(iter(places()))
+        ip("link", "set", card, "mtu", "1400", "up")
+        engine = desk.reach(f"links: {{{card}: {{netns: blue, up: true, addresses: [10.0.0.1/24]}}}}")
+        assert places() == {card: "blue"}
+        assert addresses() == {("blue", f"{card} 10.0.0.1/24")}
+        engine.rollback(0)
+        assert places() == {card: ""}
+        assert shown("link", "")[1]["mtu"] == 1400
+        desk.reach(f"links: {{{card}: {{netns: blue}}}}")
+        desk.reach(NOTHING)
+        assert places() == {card: ""}
+    finally:
+        Path("/sys/bus/netdevsim/del_device").write_text("9")
+
+
+def kinds_in(space: str) -> State:
+    """A link of every kind there; those that stand on one stand on one that stays here."""
+    made: dict[str, Mapping[str, object]] = {}
+    for number, kind in enumerate(KINDS):
+        attrs = dict(BASE.get(kind, {}))
+        for place, row in enumerate(("link", "slave1", "slave2")):
+            if row in attrs:
+                attrs[row] = f"low{number}-{place}"
+                home: Mapping[str, object] = {} if row == "link" and kind != "ipvtap" else {"netns": space}
+                made[f"low{number}-{place}"] = {"kind": "dummy", "up": True, **home}
+        made[kind] = {"kind": kind, "netns": space, **attrs}
+    made["other"] = {"kind": "veth", "peer": "veth"}
+    group = {"group": 0x4E470000}
+    return State(Object("link", (name,), {**attrs, **group}) for name, attrs in made.items())  # type: ignore[dict-item]
+
+
+def test_link_of_every_kind_lives_in_another_namespace(desk: Desk) -> None:
+    with Kernels() as kernel:
+        mine = Mine()
+        for space in SPACES:
+            goal = kinds_in(space)
+            plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
+            converge(kernel, plan, goal, mine)
+            found = places()
+            assert {name: found[name] for name in KINDS} == dict.fromkeys(KINDS, space)
+            if space == "blue":
+                mine = Mine(away=frozenset((space, name) for name in found if found[name] == space))
+        recreated = {step.object.name for step in singles(plan.steps) if step.op is Op.CREATE}
+        assert recreated & KINDS.keys() == KINDS.keys() - MOVABLE
+        reasons = {step.object.name: step.why for step in singles(plan.steps) if step.op is Op.DELETE}
+        assert reasons["bridge"] == "bridge netns cannot change in place"
+
+
+def test_namespace_that_is_not_there_is_named_with_its_line(desk: Desk) -> None:
+    engine = desk.wants("links:\n  d: {kind: dummy}\n  e: {kind: dummy, netns: green}\n")
+    for ask in (engine.diff, engine.apply):
+        with pytest.raises(ConfigError) as caught:
+            ask()
+        told = "all.yaml:3:1: there is no network namespace 'green', for 'e'; make it with `ip netns add green`"
+        assert str(caught.value).endswith(told)
+    assert not places()
+
+
+def test_what_went_with_its_namespace_is_drift(desk: Desk) -> None:
+    engine = desk.reach("links: {d: {kind: dummy, netns: blue}}")
+    ip("-n", "blue", "link", "del", "dev", "d")
+    assert [step.op for step in engine.drift().steps] == [Op.CREATE]
+    engine.repair(frozenset({"d"}))
+    assert places() == {"d": "blue"}
+    ip("netns", "del", "blue")
+    assert engine.status().differences == "1 to create; 1 messages"
+    ip("netns", "add", "blue")
+    engine.apply()
+    assert places() == {"d": "blue"}
+
+
+def test_neither_others_links_there_nor_the_way_out_are_touched(desk: Desk) -> None:
+    ip("link", "add", "eth0", "type", "dummy")
+    ip("address", "add", "198.51.100.2/24", "dev", "eth0")
+    ip("link", "set", "eth0", "up")
+    ip("route", "add", "default", "via", "198.51.100.1")
+    ip("-n", "blue", "link", "add", "eth1", "group", str(0x4E470000), "type", "dummy")
+    engine = desk.reach("links: {d: {kind: dummy, netns: blue}}")
+    desk.reach("links: {}")
+    assert places() == {"eth0": "", "eth1": "blue"}
+    with pytest.raises(GuardError, match="eth0"):
+        desk.wants("links: {eth0: {netns: blue}}").apply()
+    assert places() == {"eth0": "", "eth1": "blue"}
+    engine.status()
+
+
+def test_files_of_the_namespace_itself_leave_alone_what_came_from_outside(desk: Desk, tmp_path: Path) -> None:
+    outside = desk.reach("links: {d: {kind: dummy, up: true, netns: blue, addresses: [10.0.0.1/24]}}")
+    inside = tmp_path / "inside.yaml"
+    inside.write_text("links: {e: {kind: dummy}}\nroutes: [{to: 10.9.0.0/16, via: 10.0.0.9, dev: d}]")
+    engine = Engine(Paths((inside,), tmp_path / "state", tmp_path / "group"), netns="blue")
+    engine.apply()
+    assert not engine.diff().steps
+    assert not outside.diff().steps
+    inside.write_text("{}")
+    engine.apply()
+    assert places() == {"d": "blue"}
+    assert addresses() == {("blue", "d 10.0.0.1/24")}
+    assert not outside.diff().steps
+
+
+def test_capture_tells_where_a_link_lives(desk: Desk) -> None:
+    text = "links: {d: {kind: dummy, netns: blue, addresses: [10.0.0.1/24]}, d.7: {}}"
+    captured = desk.reach(text).capture()
+    assert "netns: blue" in captured
+    assert not desk.wants(captured).diff().steps
