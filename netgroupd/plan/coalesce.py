@@ -95,13 +95,18 @@ def _regroup(stage: Stage, members: Members, abilities: Abilities) -> list[AnySt
 def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequence[Family]) -> list[AnyStep]:
     buckets: dict[Bucket, list[int]] = defaultdict(list)
     macs: dict[int, list[int]] = defaultdict(list)
+    known: dict[tuple[int, int], list[list[int]]] = {}  # steps that say the same share the mapping that says it
     for position, step in enumerate(stage.steps):
         group = members.groups.get(step.object.name, 0)
         if not group:
             continue
-        for attr, value in step.attrs.items():
-            if attr in _BY_GROUP and isinstance(value, int | str | None):
-                buckets[Bucket(group, attr, value)].append(position)
+        if (lists := known.get((group, id(step.attrs)))) is None:
+            said = [(attr, value) for attr, value in step.attrs.items() if attr in _BY_GROUP]
+            lists = known[group, id(step.attrs)] = [
+                buckets[Bucket(group, attr, value)] for attr, value in said if isinstance(value, int | str | None)
+            ]
+        for found in lists:
+            found.append(position)
         if abilities.group_mac and step.attrs.get("mac"):
             macs[group].append(position)
     chosen = {bucket: found for bucket, found in buckets.items() if _is_whole(bucket, found, stage, members)}
@@ -123,36 +128,46 @@ def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Membe
 def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep]]) -> list[tuple[int, AnyStep]]:
     """Steps of groups and what they leave of the others, by depth, groups first."""
     messages: dict[tuple[int, int, tuple[int, ...]], dict[str, Value]] = defaultdict(dict)
-    taken: dict[int, set[str]] = defaultdict(set)
+    taken: dict[int, frozenset[str]] = {}
     for bucket, positions in chosen.items():
         messages[bucket.group, bucket.mask, tuple(positions)][bucket.attr] = bucket.value
-        for position in positions:
-            taken[position].add(bucket.attr)
+        _take(taken, bucket.attr, positions)
     items: list[tuple[int, AnyStep]] = []
     for found, message in series:
         items.append((max(stage.depths[position] for position in found), message))
-        for position in found:
-            taken[position].add("mac")
+        _take(taken, "mac", found)
     for (group, mask, whole), attrs in messages.items():
-        steps = tuple(stage.steps[position]._replace(attrs=attrs) for position in whole)
+        told = (stage.steps[position] for position in whole)
+        steps = tuple([step if step.attrs == attrs else step._replace(attrs=attrs) for step in told])
         depth = max(stage.depths[position] for position in whole)
         items.append((depth, GroupStep(Op.CHANGE, group, attrs, steps, mask)))
     for position, step in enumerate(stage.steps):
-        gone = taken.get(position, ())
+        gone = taken.get(position, frozenset())
+        if step.attrs.keys() <= gone:
+            continue
         left = {attr: value for attr, value in step.attrs.items() if attr not in gone} if gone else step.attrs
-        if left:
-            items.append((stage.depths[position], step._replace(attrs=left) if gone else step))
+        items.append((stage.depths[position], step._replace(attrs=left) if gone else step))
     return sorted(items, key=lambda item: item[0])
+
+
+def _take(taken: dict[int, frozenset[str]], attr: str, positions: Sequence[int]) -> None:
+    """Note that ``attr`` of the steps at ``positions`` is said; those of which the same is said share the note."""
+    joined: dict[frozenset[str], frozenset[str]] = {}
+    for position in positions:
+        before = taken.get(position, frozenset())
+        if (after := joined.get(before)) is None:
+            after = joined[before] = before | {attr}
+        taken[position] = after
 
 
 def _keeps_order(items: list[tuple[int, AnyStep]], stage: Stage) -> bool:
     """Whether no link is changed before the link below it that the same phase changes."""
+    if len(items) == 1 or stage.phase in UPPER_FIRST:
+        return True  # the kernel takes down and shrinks what is above by itself
     place: dict[str, int] = {}
     for number, (_, item) in enumerate(items):
         for step in (item,) if isinstance(item, Step) else item.steps:
             place[step.object.name] = max(number, place.get(step.object.name, 0))
-    if stage.phase in UPPER_FIRST:
-        return True  # the kernel takes down and shrinks what is above by itself
     return all(place.get(str(step.object.attrs.get("link")), 0) <= place[step.object.name] for step in stage.steps)
 
 

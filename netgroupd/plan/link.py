@@ -255,7 +255,7 @@ def peers_made_along(steps: list[Step]) -> dict[str, str]:
     """The veth ends that come into being with the other end of the pair, by name."""
     made: dict[str, str] = {}
     wanted = {step.object.name for step in steps if step.op is Op.CREATE and kind_of(step.after) == "veth"}
-    for step in steps:
+    for step in steps if wanted else ():
         if step.op is not Op.CREATE or step.object.name in made or kind_of(step.after) != "veth":
             continue
         peer = peer_of(step.object)

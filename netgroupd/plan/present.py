@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.state import Attrs, Object
+from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.serialise import Json, singles, step_to
@@ -133,10 +133,11 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
     if net.sign == "~":
         changed = (_changed(name, net, names) for name in net.after)
         return "  ".join(filter(None, changed))
+    implied, is_link = _implied(obj), obj.cls == "link"
     shown = [
         _attr_text(name, value, names)
         for name, value in net.after.items()
-        if value is not None and not _is_implied(obj, name, value)
+        if value is not None and (is_link or value is not False) and (name not in implied or implied[name] != value)
     ]
     said = title(obj) if shown else ()
     return "  ".join([text for text in shown if text not in said])
@@ -150,18 +151,17 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
     return f"{old} -> {new.removeprefix(name + ' ')}"
 
 
-def _is_implied(obj: Object, name: str, value: Value) -> bool:
-    """Whether an attribute says nothing that the name and the kind have not said."""
-    if obj.cls == "qdisc" and name == "hooks":
-        return True
+def _implied(obj: Object) -> Mapping[str, Value]:
+    """The values of attributes that say nothing that the name and the kind have not said."""
+    attrs = obj.attrs
+    if obj.cls == "qdisc":
+        return {"hooks": attrs.get("hooks")}
     if obj.cls != "link":
-        quiet = _QUIET_KEYS.get(obj.cls, {})
-        return value is False or (name in quiet and quiet[name] == value)
-    if name == "kind" or (name == "group" and value == GROUP_BASE):
-        return True
-    if name in ("link", "id") and obj.attrs.get("kind") == "vlan":
-        return obj.name == f"{obj.attrs.get('link')}.{obj.attrs.get('id')}"
-    return False
+        return _QUIET_KEYS.get(obj.cls, NOTHING)
+    kind = attrs.get("kind")
+    if kind == "vlan" and obj.name == f"{attrs.get('link')}.{attrs.get('id')}":
+        return {"kind": kind, "group": GROUP_BASE, "link": attrs.get("link"), "id": attrs.get("id")}
+    return {"kind": kind, "group": GROUP_BASE}
 
 
 def text(plan: Plan) -> str:
