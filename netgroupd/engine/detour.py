@@ -31,6 +31,7 @@ class Way(NamedTuple):
     table: int = 254
     length: int = 0
     metric: int = 0
+    nexthop: int = 0
 
 
 class Detours:

@@ -20,7 +20,7 @@ from netgroupd.engine.estimate import estimated
 from netgroupd.engine.files import Files
 from netgroupd.engine.generations import Content
 from netgroupd.engine.group_names import write_names
-from netgroupd.engine.guard import links_around, refuse_cuts, ways_of
+from netgroupd.engine.guard import around, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
 from netgroupd.engine.namespaces import refuse_missing
@@ -148,7 +148,7 @@ class Engine(Files):
             return Result(plan)
         ways = ways_of(kernel, self.session)
         detours = Detours(goal, lambda address: way.link if (way := kernel.way_to(address)) else "")
-        refuse_cuts(plan, ways, links_around(kernel, ways, actual), detours, request.allow)
+        refuse_cuts(plan, ways, around(kernel, ways, actual), detours, request.allow)
         number = self._generations.open(told.rpartition("\n")[2], content, clock.now())
         entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry)

@@ -2,7 +2,8 @@
 """Refuse a plan that would cut the way of the default route, or of the session that asks.
 
 The way is the link that packets leave by, the links below and above it that
-carry them, the address that they leave with, and the route that they follow.
+carry them, the address that they leave with, and the route that they follow, with
+its nexthop object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,8 @@ from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.request import Selection
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import NOTHING, Key, Object, State
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.present import noun
 from netgroupd.plan.serialise import singles
@@ -22,18 +24,16 @@ from netgroupd.plan.step import Op, Plan, Step
 ANYWHERE = ("192.0.2.1", "2001:db8::1")
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
 _MAIN_TABLE = 254
-_REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src"})
+_REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
 
 
-def refuse_cuts(
-    plan: Plan, ways: Sequence[Way], links: Mapping[Key, Object], detours: Detours, allow: frozenset[str]
-) -> None:
+def refuse_cuts(plan: Plan, ways: Sequence[Way], around: State, detours: Detours, allow: frozenset[str]) -> None:
     """Let ``plan`` pass, or say which steps would cut which way.
 
     Raises:
         GuardError: It would cut a way that is not allowed to be.
     """
-    carried = _Carried(ways, links)
+    carried = _Carried(ways, around)
     told = []
     for step in singles(plan.steps):
         cut = carried.cut_by(step) or _led_away(step, ways, detours)
@@ -58,8 +58,8 @@ def ways_of(kernel: Connection, session: Session) -> list[Way]:
     return [*ways, Way("your session", "", session.local)] if session.local else ways
 
 
-def links_around(kernel: Connection, ways: Iterable[Way], actual: State) -> dict[Key, Object]:
-    """The actual links, and those of the ways where they are none of ours."""
+def around(kernel: Connection, ways: Iterable[Way], actual: State) -> State:
+    """What there is of ours, and the links of the ways where they are none of ours."""
     links = dict(actual.of("link"))
     missing = {way.link for way in ways} - {"", *(str(key[0]) for key in links)}
     while missing:
@@ -69,7 +69,9 @@ def links_around(kernel: Connection, ways: Iterable[Way], actual: State) -> dict
             str(link.attrs[name]) for link in found.values() for name in ("link", "master") if link.attrs.get(name)
         }
         missing = {name for name in below if (name,) not in links} if found else set()
-    return links
+    state = State()
+    state.classes = {**actual.classes, "link": links}
+    return state
 
 
 def _carriers(start: str, links: Mapping[Key, Object]) -> Iterator[str]:
@@ -112,14 +114,19 @@ def _leads_out(port: str, links: Mapping[Key, Object]) -> bool:
 
 
 class _Carried:
-    """The links and addresses that the ways need, each with whose way it is."""
+    """The links, addresses and nexthops that the ways need, each with whose way it is."""
 
-    def __init__(self, ways: Iterable[Way], links: Mapping[Key, Object]) -> None:
-        self._links = links
+    def __init__(self, ways: Iterable[Way], around: State) -> None:
+        links = around.of("link")
         self._carriers: dict[str, str] = {}
         self._sources: dict[str, str] = {}
+        self._nexthops: dict[Value, Way] = {}
+        self._spare: set[Value] = set()  # members of a group that can go, for there are others
         for way in ways:
             self._sources.setdefault(way.source, way.whose)
+            members = _members(around, way.nexthop)
+            self._nexthops.update(dict.fromkeys((way.nexthop, *members), way))
+            self._spare.update(members if len(members) > 1 else ())
             for name in _carriers(way.link, links):
                 self._carriers.setdefault(name, way.whose)
         # Bridges through which the ways go with a VLAN's tag.
@@ -134,6 +141,9 @@ class _Carried:
             return (obj.name, self._sources[plain]) if plain in self._sources else None
         if obj.cls == "route" and _reroutes(step):
             return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
+        if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
+            spare = step.op is Op.DELETE and obj.key[0] in self._spare
+            return (way.link, way.whose) if _leads_away(step) and not spare else None
         if obj.name not in self._carriers:
             return None
         severed = (obj.cls == "link" and self._severs(step)) or (obj.cls == "bridge_vlan" and _retags(step))
@@ -162,7 +172,21 @@ def _reroutes(step: Step) -> bool:
     _, table, destination, *_ = step.object.key
     if table != _MAIN_TABLE or destination not in _DEFAULTS:
         return False
-    return step.op is Op.DELETE or (step.op is Op.CHANGE and bool(step.attrs.keys() & _REROUTING))
+    return _leads_away(step)
+
+
+def _leads_away(step: Step) -> bool:
+    """Whether a step takes away a route or nexthop, or changes where it leads; becoming netgroupd's does not."""
+    before = step.before.attrs if step.before else NOTHING
+    changed = (name for name in step.attrs.keys() & _REROUTING if step.attrs[name] != before.get(name))
+    return step.op is Op.DELETE or (step.op is Op.CHANGE and any(changed))
+
+
+def _members(around: State, nexthop: int) -> list[Value]:
+    """The members of the group that a nexthop is, if it is one."""
+    group = around.of("nexthop").get((nexthop,))
+    members = group.attrs.get("group") if group else None
+    return [one.get("id") for one in members if isinstance(one, Mapping)] if isinstance(members, tuple) else []
 
 
 def _sentence(step: Step, link: str, whose: str) -> str:

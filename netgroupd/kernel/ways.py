@@ -10,7 +10,7 @@ from netgroupd.kernel.request import Context
 from netgroupd.model.value import ip_bytes, ip_text
 
 _RTM_GETROUTE = 26
-_RTA_DST, _RTA_OIF, _RTA_PRIORITY, _RTA_PREFSRC, _RTA_TABLE = 1, 4, 6, 7, 15
+_RTA_DST, _RTA_OIF, _RTA_PRIORITY, _RTA_PREFSRC, _RTA_TABLE, _RTA_NH_ID = 1, 4, 6, 7, 15, 30
 _HEADER = 12  # struct rtmsg
 _FAMILIES = {4: 2, 16: 10}
 # RTM_F_FIB_MATCH: the route itself, not what it says of the packet. IPv4 tells the
@@ -19,13 +19,14 @@ _ROUTE_ITSELF = {4: 0x3000, 16: 0x2000}
 
 
 class Route(NamedTuple):
-    """What a packet follows: link and source address, and where the route stands among the others."""
+    """What a packet follows: link and source address, the place of the route among the others, its nexthop object."""
 
     link: str
     source: str = ""
     table: int = 254
     length: int = 0
     metric: int = 0
+    nexthop: int = 0
 
 
 def way_to(context: Context, address: str) -> Route | None:
@@ -51,11 +52,12 @@ def _ask(context: Context, target: bytes, flags: int) -> list[bytes]:
 
 
 def _placed(context: Context, target: bytes, way: Route) -> Route:
-    """``way``, with the table, the prefix length and the metric of its route."""
+    """``way``, with the table, the prefix length, the metric and the nexthop object of its route."""
     for answer in _ask(context, target, _ROUTE_ITSELF[len(target)]):
         found = attributes(memoryview(answer), _HEADER)
-        table, metric = (
-            int.from_bytes(found[number], "little") if number in found else 0 for number in (_RTA_TABLE, _RTA_PRIORITY)
+        table, metric, nexthop = (
+            int.from_bytes(found[number], "little") if number in found else 0
+            for number in (_RTA_TABLE, _RTA_PRIORITY, _RTA_NH_ID)
         )
-        return way._replace(table=table or answer[4], length=answer[1], metric=metric)
+        return way._replace(table=table or answer[4], length=answer[1], metric=metric, nexthop=nexthop)
     return way

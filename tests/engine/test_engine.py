@@ -230,6 +230,41 @@ def test_plan_that_would_cut_the_way_of_a_session_is_refused(desk: Desk, text: s
     assert desk.kernel.messages == 0
 
 
+UPLINK_TEXT = "links: {eth0: {}, eth0.5: {addresses: [192.168.7.2/24]}}\n"
+BY_NEXTHOPS = [
+    *UPLINK[:-1],
+    Object("route", ("inet", 254, "0.0.0.0/0", 0, 0), {"nhid": 3}),
+    *(Object("nexthop", (n,), {"via": f"192.168.7.{n}", "dev": "eth0.5", "family": "inet"}) for n in (1, 2, 4)),
+    Object("nexthop", (3,), {"group": ({"id": 1, "weight": 1}, {"id": 2, "weight": 1}), "group_type": "mpath"}),
+]
+NEXTHOPS = {1: "via: 192.168.7.1, dev: eth0.5", 2: "via: 192.168.7.2, dev: eth0.5", 3: "group: [{id: 1}, {id: 2}]"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "cut"),
+    [
+        pytest.param({}, "", id="another"),
+        pytest.param({2: None, 3: "group: [{id: 1}]"}, "change nexthop 3", id="a_member_leaves"),
+        pytest.param({2: "via: 192.168.7.9, dev: eth0.5"}, "change nexthop 2", id="a_member_leads_elsewhere"),
+        pytest.param({1: None, 2: None, 3: "blackhole: true"}, "nexthop 3", id="nowhere"),
+    ],
+)
+def test_plan_that_would_change_the_nexthop_of_a_way_is_refused(
+    desk: Desk, changed: dict[int, str | None], cut: str
+) -> None:
+    desk.kernel = FakeKernel(BY_NEXTHOPS)
+    desk.kernel.ways = {"192.0.2.1": Route("eth0.5", "192.168.7.2", nexthop=3)}
+    wanted = "".join(f"  {number}: {{{text}}}\n" for number, text in {**NEXTHOPS, **changed}.items() if text)
+    desk.wants(f"{UPLINK_TEXT}routes: [{{to: 0.0.0.0/0, nhid: 3}}]\nnexthops:\n{wanted}")
+    if cut:
+        with pytest.raises(GuardError, match=cut):
+            desk.engine.apply()
+        assert desk.kernel.messages == 0
+    else:
+        desk.engine.apply()
+        assert (4,) not in desk.kernel.state.of("nexthop")
+
+
 def test_cut_that_is_allowed_by_name_is_made(desk: Desk) -> None:
     desk.kernel = FakeKernel(UPLINK)
     desk.kernel.ways = {"192.0.2.1": Route("eth0.5", "192.168.7.2")}
