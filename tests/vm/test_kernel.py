@@ -13,6 +13,7 @@ from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.message import SEQUENCE, request, text
 from netgroupd.kernel.request import EVERYTHING, Selection
 from netgroupd.kernel.socket import Answer, Socket
+from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Object
 from netgroupd.plan.step import GroupStep, Op, Step
 
@@ -132,3 +133,23 @@ def test_kernel_of_another_namespace_leaves_the_caller_where_it_is() -> None:
 def test_namespace_that_is_not_there_is_the_users_mistake() -> None:
     with pytest.raises(UsageError, match="no network namespace 'nowhere'"):
         Kernel("nowhere")
+
+
+WAYS = """
+link add name d0 up type dummy
+address add 192.0.2.2/24 dev d0
+address add 2001:db8::2/64 dev d0 nodad
+nexthop add id 7 via 192.0.2.1 dev d0
+nexthop add id 8 via 2001:db8::1 dev d0
+route add default nhid 7 metric 50
+route add 198.51.100.0/24 via 192.0.2.9
+route add 2001:db8:8::/48 nhid 8 metric 60
+"""
+
+
+def test_way_to_an_address_is_told_with_its_route_and_its_nexthop(kernel: Kernel) -> None:
+    subprocess.run(["ip", "-batch", "-"], input=WAYS, text=True, check=True)
+    assert kernel.way_to("203.0.113.1") == Route("d0", "192.0.2.2", 254, 0, 50, 7)
+    assert kernel.way_to("198.51.100.1") == Route("d0", "192.0.2.2", 254, 24, 0, 0)
+    assert kernel.way_to("2001:db8:8::1") == Route("d0", "2001:db8::2", 254, 48, 60, 8)
+    assert kernel.way_to("2001:db8:9::1") is None
