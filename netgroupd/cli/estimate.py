@@ -21,6 +21,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.table(("KIND", "LINKS", "MEMORY", "EACH", "MEASURED"), rows)
     counts = ", ".join(f"{count} {name}" for name, count in answer["objects"].items()) or "nothing"
     terminal.say(f"{counts}: {size(answer['bytes'])} of kernel memory, about {answer['seconds']:.1f} s to make")
+    terminal.say(f"time: {answer['rate']}")
     for advice in answer["advice"]:
         terminal.say(f"{terminal.paint('cheaper:', 'yellow')} {advice}")
     return 0

@@ -352,5 +352,5 @@ class Engine(Files):
         """What the configuration will cost, and what would cost less."""
         desired = self.desired()
         with self._kernel() as kernel:
-            weights = kernel.weights(desired.of("link"))
-        return estimated(desired, weights, os.uname().release)
+            samples = kernel.samples(desired.of("link"))
+        return estimated(desired, samples, os.uname().release)

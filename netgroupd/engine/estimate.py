@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The desired state -> what it will cost in kernel memory and time, and what would cost less.
 
-Memory of devices is measured on the running kernel where that is allowed, and was
-measured on Linux 6.12 on x86-64 otherwise; that of entries is the size of what the
-kernel keeps of each.  Times were measured in an emulated
-machine: hardware is several times as fast.
+Memory and time of devices are measured on the running kernel where that is allowed,
+and were measured on Linux 6.12 on x86-64 otherwise.  Memory of entries is the size of
+what the kernel keeps of each, and their time in proportion to that of devices.
 """
 
 from collections import Counter
@@ -12,11 +11,13 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from netgroupd.engine.report import Cost, Estimate
+from netgroupd.kernel.footprint import Sample
 from netgroupd.model.state import State
 from netgroupd.plan.compare import kind_of
 
 MEASURED = "a dummy that is up, measured on Linux 6.12; what the kind adds is not counted"
 SIZED = "the size of the kernel's structures"
+EMULATED = "the rate of Linux 6.12 in an emulated machine; hardware is several times as fast"
 _MIB = 1 << 20
 
 # Slab bytes: 41.2 KB for every device and 3.2 KB for being up.
@@ -34,26 +35,36 @@ _ENTRY = {
     "rule": 256,
 }
 
-# Seconds per device (making it 0.4 ms, bringing it up 0.2 ms) and per entry, in batches.
-_SECONDS = {"link": 0.0006, "address": 0.00006, "route": 0.00003, "neighbour": 0.00003, "fdb": 0.00002}
-_OTHER_SECONDS = 0.00002
+_DEVICE_SECONDS = 0.0006  # making it 0.4 ms, bringing it up 0.2 ms
+# Of what a device takes, in batches.
+_SHARES = {"address": 0.1, "route": 0.05, "neighbour": 0.05}
+_OTHER_SHARE = 0.033
 
 _MANY = 1000
 _PORTS = 1023
 
 
-def estimated(desired: State, weights: Mapping[str, int] = MappingProxyType({}), kernel: str = "") -> Estimate:
+def estimated(desired: State, samples: Mapping[str, Sample] = MappingProxyType({}), kernel: str = "") -> Estimate:
     """Add up what the objects of ``desired`` cost.
 
-    ``weights`` are bytes per link, by kind, as they were measured on ``kernel``, which runs.
+    ``samples`` were measured on ``kernel``, which runs, by kind of link.
     """
-    costs = (*_links(desired, weights, kernel), *_entries(desired))
+    costs = (*_links(desired, samples, kernel), *_entries(desired))
     objects = {cls: len(found) for cls, found in desired.classes.items() if found}
-    seconds = sum(count * _SECONDS.get(cls, _OTHER_SECONDS) for cls, count in objects.items())
-    return Estimate(costs, objects, sum(cost.bytes for cost in costs), round(seconds, 3), tuple(_advice(desired)))
+    rate = f"the rate of samples on this kernel, {kernel}" if samples else EMULATED
+    memory, seconds = sum(cost.bytes for cost in costs), round(_seconds(desired, samples), 3)
+    return Estimate(costs, objects, memory, seconds, rate, tuple(_advice(desired)))
 
 
-def _links(desired: State, weights: Mapping[str, int], kernel: str) -> Iterator[Cost]:
+def _seconds(desired: State, samples: Mapping[str, Sample]) -> float:
+    device = samples["dummy"].seconds if "dummy" in samples else _DEVICE_SECONDS
+    kinds = Counter(map(kind_of, desired.of("link").values()))
+    links = sum(count * (samples[kind].seconds if kind in samples else device) for kind, count in kinds.items() if kind)
+    others = {cls: len(found) for cls, found in desired.classes.items() if cls != "link"}
+    return links + sum(count * _SHARES.get(cls, _OTHER_SHARE) * device for cls, count in others.items())
+
+
+def _links(desired: State, samples: Mapping[str, Sample], kernel: str) -> Iterator[Cost]:
     counts: Counter[str] = Counter()
     memory: Counter[str] = Counter()
     for link in desired.of("link").values():
@@ -61,13 +72,13 @@ def _links(desired: State, weights: Mapping[str, int], kernel: str) -> Iterator[
         if not kind:
             continue  # hardware is there already
         light = _BARE if link.attrs.get("l2only") else _LIGHT
-        plain = weights.get(kind, weights.get("dummy", _DEVICE))
-        whole = light if link.attrs.get("lightweight") else plain
+        like = samples.get(kind) or samples.get("dummy")
+        whole = light if link.attrs.get("lightweight") else like.bytes if like else _DEVICE
         counts[kind] += 1
         memory[kind] += whole
     for kind, count in counts.most_common():
-        measured = f"measured on this kernel, {kernel}" if kind in weights else MEASURED
-        if kind not in weights and "dummy" in weights:
+        measured = f"measured on this kernel, {kernel}" if kind in samples else MEASURED
+        if kind not in samples and "dummy" in samples:
             measured = f"a dummy, measured on this kernel, {kernel}; what the kind adds is not counted"
         yield Cost(kind, count, memory[kind], measured)
 

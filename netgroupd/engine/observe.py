@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from netgroupd.engine.generations import Content
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
+from netgroupd.kernel.footprint import Sample
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.usual import Usual
@@ -52,8 +53,8 @@ class Connection(Protocol):
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
 
-    def weights(self, links: Mapping[Key, Object]) -> dict[str, int]:
-        """Bytes of kernel memory that a link takes, for the kinds of ``links``."""
+    def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
+        """What a link takes, for the kinds of ``links``."""
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, also of ``links``, that somebody has changed."""

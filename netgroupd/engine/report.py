@@ -76,4 +76,5 @@ class Estimate(NamedTuple):
     objects: dict[str, int]
     bytes: int
     seconds: float
+    rate: str
     advice: tuple[str, ...]

@@ -13,6 +13,7 @@ from itertools import islice
 from netgroupd.errors import Refusal
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
+from netgroupd.kernel.footprint import Sample
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.usual import Usual
@@ -72,8 +73,8 @@ class FakeKernel:
         del links
         return {}
 
-    def weights(self, links: Mapping[Key, Object]) -> dict[str, int]:
-        """Nothing weighs anything here."""
+    def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
+        """Nothing takes anything here."""
         del links
         return {}
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a link of each kind takes of the running kernel's memory: some are made in an empty namespace, and weighed."""
+"""What a link of each kind takes of the running kernel's memory and time: some are made in an empty namespace."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
 
 from netgroupd.kernel.netns import fresh
 from netgroupd.kernel.usual import SampleKernel, sample_steps
@@ -22,42 +24,54 @@ _KIB = 1024
 _NOT_MADE = frozenset({"netdevsim", "tun", "veth"})
 
 
-def bytes_of(links: Iterable[Object], connect: Callable[[], SampleKernel]) -> dict[str, int]:
-    """Bytes for each link that is up, by kind; without those kinds of which too few could be made."""
+class Sample(NamedTuple):
+    """What one link that is up takes: bytes of memory, and seconds to make it."""
+
+    bytes: int
+    seconds: float
+
+
+def samples_of(links: Iterable[Object], connect: Callable[[], SampleKernel]) -> dict[str, Sample]:
+    """A sample of each kind; without those kinds of which too few could be made."""
     by_kind: dict[str, list[Object]] = defaultdict(list)
     for link in links:
         if kind_of(link) in KINDS and len(by_kind[kind_of(link)]) < _MOST:
             by_kind[kind_of(link)].append(link)
     by_kind["dummy"] = [Object("link", ("sample",), {"kind": "dummy"})] * _MOST
-    weights = {}
+    samples = {}
     for kind, likes in by_kind.items():
         if kind not in _NOT_MADE and len(likes) >= _LEAST:
             try:
                 with fresh():
-                    weight = _weighed(kind, likes, connect)
+                    sample = _sample(kind, likes, connect)
             except PermissionError:  # nobody to make samples for
                 return {}
-            if weight > 0:
-                weights[kind] = weight
-    return weights
+            if sample and sample.bytes > 0:
+                samples[kind] = sample
+    return samples
 
 
-def _weighed(kind: str, likes: list[Object], connect: Callable[[], SampleKernel]) -> int:
-    """How much more memory is in use for each link of a kind; 0 where that cannot be told."""
+def _sample(kind: str, likes: list[Object], connect: Callable[[], SampleKernel]) -> Sample | None:
+    """How much more memory is in use for each link of a kind, and how long it took; None where that cannot be told."""
     kernel = connect()
     try:
         made = []
         for number, like in enumerate(likes):
             below, (sample,) = _cut([*sample_steps(f"sample{number}", "", kind, "", like)])
-            if not any(kernel.apply([step]) for step in below):
+            if not kernel.apply([*below, *_raised(below)]):
                 made.append(sample)
-        before = _in_use()
-        kept = [step for step in made if not kernel.apply([step])]
-        for step in kept:
-            kernel.apply([Step(Op.CHANGE, step.after, step.after, {"up": True})])
-        return (_in_use() - before) // len(kept) if len(kept) >= _LEAST else 0
+        before, started = _in_use(), perf_counter()
+        if len(made) < _LEAST or kernel.apply(made) or kernel.apply(_raised(made)):
+            return None
+        took_s = perf_counter() - started
+        return Sample((_in_use() - before) // len(made), took_s / len(made))
     finally:
         kernel.close()
+
+
+def _raised(made: list[Step]) -> list[Step]:
+    """What brings up the links that steps have made."""
+    return [Step(Op.CHANGE, step.after, step.after, {"up": True}) for step in made]
 
 
 def _cut(steps: list[Step]) -> tuple[list[Step], list[Step]]:

@@ -11,6 +11,7 @@ from netgroupd.kernel import grace, links
 from netgroupd.kernel.batch import Batch, Refused
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
+from netgroupd.kernel.footprint import Sample, samples_of
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import CLASSES, codec
@@ -84,11 +85,9 @@ class Kernel:
         """What links of the kinds of ``links`` have by themselves."""
         return usual_attrs(links, lambda: Kernel(assume=self.features))
 
-    def weights(self, links: Mapping[Key, Object]) -> dict[str, int]:
-        """Bytes of kernel memory that a link takes, for the kinds of ``links``."""
-        from netgroupd.kernel.footprint import bytes_of  # noqa: PLC0415  # only an estimate needs it
-
-        return bytes_of(links.values(), lambda: Kernel(assume=self.features))
+    def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
+        """What a link takes, for the kinds of ``links``."""
+        return samples_of(links.values(), lambda: Kernel(assume=self.features))
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, also of ``links``, that somebody has changed."""

@@ -4,6 +4,7 @@
 import pytest
 
 from netgroupd.engine.estimate import estimated
+from netgroupd.kernel.footprint import Sample
 from tests.engine.universe import state_of
 
 
@@ -39,9 +40,21 @@ def test_no_advice_for_a_modest_host() -> None:
     assert estimated(state_of("links: {'d[1-9]': {kind: dummy}}")).advice == ()
 
 
+SAMPLES = {"dummy": Sample(1000, 0.01), "bridge": Sample(5000, 0.5)}
+
+
+def test_time_is_that_of_samples_on_this_kernel() -> None:
+    desired = state_of("links: {lo: {addresses: ['10.0.0.[1-10]/32']}, 'd[1-4]': {kind: dummy}, b: {kind: bridge}}")
+    measured, emulated = estimated(desired, SAMPLES, "6.12.1"), estimated(desired)
+    assert measured.seconds == pytest.approx(4 * 0.01 + 0.5 + 10 * 0.001)
+    assert emulated.seconds == pytest.approx(5 * 0.0006 + 10 * 0.00006, abs=0.001)
+    assert "this kernel, 6.12.1" in measured.rate
+    assert "emulated" in emulated.rate
+
+
 def test_what_was_measured_on_this_kernel_counts_and_is_said() -> None:
     desired = state_of("links: {'d[1-4]': {kind: dummy}, b: {kind: bridge}, 'v[v=1-2]': {kind: vrf, table: '{v}'}}")
-    costs = {cost.kind: cost for cost in estimated(desired, {"dummy": 1000, "bridge": 5000}, "6.12.1").costs}
+    costs = {cost.kind: cost for cost in estimated(desired, SAMPLES, "6.12.1").costs}
     assert (costs["dummy"].bytes, costs["bridge"].bytes, costs["vrf"].bytes) == (4000, 5000, 2000)
     assert costs["bridge"].source == "measured on this kernel, 6.12.1"
     assert costs["vrf"].source.startswith("a dummy, measured on this kernel, 6.12.1")
