@@ -139,10 +139,10 @@ class Lab:
 
     def __init__(self, wanted: dict[Place, list[str]]) -> None:
         self._sessions = {place: GuestSession(place, nodeids) for place, nodeids in wanted.items()}
-        self._pool = ThreadPoolExecutor(max_workers=os.cpu_count())
+        self._pool = ThreadPoolExecutor(max_workers=(os.cpu_count() or 1) + 1)
 
     def start(self) -> None:
-        """Start the guests, as many at a time as there are CPUs."""
+        """Start the guests, one more at a time than there are CPUs: the one with systemd mostly waits."""
         for session in self._sessions.values():
             self._pool.submit(session.run)
 
