@@ -6,12 +6,15 @@ does not know it ignores or refuses.  Run it in the lab:
 ``python -m netgroupd.lab run --kernel patched --memory 6G -- python -m bench.kernel_scale``.
 """
 
+import itertools
+import math
 import os
 import socket
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.harness import Cell, Table, run
 from tests.vm.kernel_netlink import (
@@ -19,6 +22,8 @@ from tests.vm.kernel_netlink import (
     CREATE,
     DELLINK,
     EXCL,
+    EXT_MASK,
+    GETLINK,
     GROUP,
     IFA_LOCAL,
     IFNAME,
@@ -36,7 +41,16 @@ from tests.vm.kernel_netlink import (
 )
 
 _PACK = 64
-_SETTLE_S = 5
+_SETTLE_S = 2
+# A cell that takes longer says how many objects it came to.
+_CELL_S = 40
+_GROUP, _MEMBERS = 1_000, 500
+_LOOKUPS = 1_024
+_ADDRESSES = {
+    "IPv4 secondary": (socket.AF_INET, 12, bytes((10, 0, 0, 1))),
+    "IPv4 /32": (socket.AF_INET, 32, bytes((11, 0, 0, 1))),
+    "IPv6 /64": (socket.AF_INET6, 64, bytes.fromhex("20010db8") + bytes(11) + b"\1"),
+}
 _IFA_FLAGS = 8
 _NODAD = attr(_IFA_FLAGS, 2)
 _LIGHT = {
@@ -46,6 +60,8 @@ _LIGHT = {
     "light, no sysfs": 0b110011,
     "light, no sysfs, for layer 2 only": 0b111111,
 }
+# What memory and time are enough for.
+_DEVICES = {"full": (1_000, 10_000, 100_000), "light, no sysfs, for layer 2 only": (1_000, 10_000, 100_000, 500_000)}
 Message = tuple[int, int, bytes]
 
 
@@ -66,66 +82,164 @@ def links(count: int, prefix: str, *attrs: bytes) -> list[Message]:
     return [(NEWLINK, CREATE | EXCL, head + attr(IFNAME, f"{prefix}{k}") + rest) for k in range(count)]
 
 
-def addresses(kind: str, count: int, index: int) -> list[Message]:
-    """Messages that add addresses to one link."""
-    if kind == "IPv6 /64":
-        head = struct.pack("BBBBI", socket.AF_INET6, 64, 0, 0, index)
-        base = bytes.fromhex("20010db8") + bytes(8)
-        return [
-            (NEWADDR, CREATE, head + attr(IFA_LOCAL, base + struct.pack("!I", k + 1)) + _NODAD) for k in range(count)
-        ]
-    plen, first = (12, 0x0A000001) if kind == "IPv4 secondary" else (32, 0x0B000001)
-    head = struct.pack("BBBBI", socket.AF_INET, plen, 0, 0, index)
-    return [(NEWADDR, CREATE, head + attr(IFA_LOCAL, struct.pack("!I", first + k))) for k in range(count)]
+class Sent(NamedTuple):
+    """How far a cell came: through all its objects, or those that the time was enough for."""
+
+    done: int
+    asked: int
+    seconds: float
+
+    def cell(self) -> Cell:
+        """Microseconds for each object; how many they were where the time was not enough."""
+        note = "" if self.done == self.asked else f"for {self.done:,}, which took {self.seconds:.0f} s"
+        return Cell((self.seconds / self.done * 1e6,), "µs", note) if self.done else Cell()
 
 
-def quarters(nl: Netlink, messages: Sequence[Message]) -> tuple[Cell, ...]:
-    """Microseconds per message, quarter by quarter."""
-    size = len(messages) // 4
-    return tuple(Cell((per_message(nl, messages[k * size : (k + 1) * size]),), "µs") for k in range(4))
-
-
-def address_table(count: int) -> Table:
-    """Addresses on one link."""
-    rows = {}
-    for kind in ("IPv4 secondary", "IPv4 /32", "IPv6 /64"):
-        with Netlink() as nl:
-            index = nl.add_link("d0", "dummy")
-            nl.link(NEWLINK, index=index, up=True)
-            rows[kind] = quarters(nl, addresses(kind, count, index))
-            nl.link(DELLINK, index=index)
-    columns = tuple(f"{name} {count // 4:,}" for name in ("first", "second", "third", "last"))
-    return Table("kernel_scale_addresses", f"Microseconds per address, {count:,} on one link", columns, rows)
-
-
-def vrf_row(nl: Netlink, count: int) -> tuple[Cell, ...]:
-    """Links that are up enter a VRF by group, and are deleted by group."""
-    vrf = nl.add_link("vrf9", "vrf", data=attr(1, 9))
-    make = per_message(nl, links(count, "d", attr(GROUP, 5)))
-    times = [make]
-    for action in ({"up": True}, {"master": vrf}, {"up": False}, {"delete": True}):
-        # What the last one has left to timers, duplicate addresses above all, is not this one's.
-        time.sleep(_SETTLE_S)
+def send(nl: Netlink, messages: Iterable[Message], asked: int, *, each: int = 1, limit_s: float = _CELL_S) -> Sent:
+    """Send messages about ``each`` objects until the time of a cell is over; to make them is not counted."""
+    messages = iter(messages)
+    done, taken = 0, 0.0
+    while taken < limit_s and (packed := list(itertools.islice(messages, _PACK if each == 1 else 1))):
         start = time.perf_counter()
-        match action:
-            case {"up": bool(state)}:
-                reply = nl.link(NEWLINK, attr(GROUP, 5), up=state)
-            case {"master": int(master)}:
-                reply = nl.link(NEWLINK, attr(GROUP, 5), attr(MASTER, master))
-            case _:
-                reply = nl.link(DELLINK, attr(GROUP, 5))
+        reply = nl.send_many(packed)
+        taken += time.perf_counter() - start
         assert reply.error == 0, reply
-        times.append((time.perf_counter() - start) / count * 1e6)
-    nl.link(DELLINK, index=vrf)
-    return tuple(Cell((one,), "µs") for one in times)
+        done += each * len(packed)
+    return Sent(min(done, asked), asked, taken)
+
+
+def links_by_group(count: int, *attrs: bytes) -> Iterator[Message]:
+    """Messages that make dummies, so many to a group."""
+    for group in range(-(-count // _MEMBERS)):
+        members = min(_MEMBERS, count - group * _MEMBERS)
+        yield from links(members, f"d{group}-", attr(GROUP, _GROUP + group), *attrs)
+
+
+def by_group(nl: Netlink, kind: int, members: int, *attrs: bytes, up: bool | None = None) -> Sent:
+    """Send a request to one group after the other."""
+    head = struct.pack("BxHiII", 0, 0, 0, *((0, 0) if up is None else (up, 1)))
+    groups = range(_GROUP, _GROUP + -(-members // _MEMBERS))
+    messages = ((kind, 0, head + attr(GROUP, group) + b"".join(attrs)) for group in groups)
+    # The next one must find none of them.
+    limit_s = math.inf if kind == DELLINK else _CELL_S
+    return send(nl, messages, members, each=_MEMBERS, limit_s=limit_s)
+
+
+def addresses(kind: str, count: int, index: int) -> Iterator[Message]:
+    """Messages that add addresses to one link."""
+    family, plen, first = _ADDRESSES[kind]
+    head = struct.pack("BBBBI", family, plen, 0, 0, index)
+    start = int.from_bytes(first[-4:])
+    for k in range(start, start + count):
+        yield NEWADDR, CREATE, head + attr(IFA_LOCAL, first[:-4] + k.to_bytes(4)) + _NODAD
+
+
+def address_row(nl: Netlink, kind: str, count: int) -> tuple[Cell, Cell]:
+    """Addresses come to a link that is up, and go with it."""
+    index = nl.add_link("d0", "dummy")
+    nl.link(NEWLINK, index=index, up=True)
+    added = send(nl, addresses(kind, count, index), count)
+    start = time.perf_counter()
+    nl.link(DELLINK, index=index)
+    return added.cell(), Sent(added.done, count, time.perf_counter() - start).cell()
+
+
+def address_table(sizes: Sequence[int]) -> Table:
+    """Addresses of each kind on one link."""
+    rows: dict[str, tuple[Cell, ...]] = {}
+    with Netlink() as nl:
+        for kind in _ADDRESSES:
+            found = [address_row(nl, kind, count) for count in sizes]
+            rows[f"{kind}, added"] = tuple(added for added, _ in found)
+            rows[f"{kind}, link deleted"] = tuple(gone for _, gone in found)
+    columns = tuple(f"{count:,} on a link" for count in sizes)
+    return Table("kernel_scale_addresses", "Microseconds per address", columns, rows)
+
+
+def one_address_each(first: int, count: int) -> Iterator[Message]:
+    """Messages that give links that were made in a row a subnet each."""
+    for k in range(count):
+        head = struct.pack("BBBBI", socket.AF_INET, 24, 0, 0, first + k)
+        yield NEWADDR, CREATE, head + attr(IFA_LOCAL, (0x0A000001 + (k << 8)).to_bytes(4))
+
+
+def vrf_column(nl: Netlink, count: int) -> dict[str, Cell]:
+    """Links, so many to a request, are made, come up, enter a VRF, leave it, enter it again, and go after it."""
+    vrf = nl.add_link("vrf9", "vrf", data=attr(1, 9))
+    cells = {"made": send(nl, links_by_group(count), count)}
+    members = cells["made"].done
+
+    def timed(name: str, among: int, kind: int, *attrs: bytes, up: bool | None = None) -> int:
+        # What the last one has left to timers is not this one's.
+        time.sleep(_SETTLE_S)
+        cells[name] = by_group(nl, kind, among, *attrs, up=up)
+        return cells[name].done
+
+    first = socket.if_nametoindex("d0-0")
+    cells["one address each"] = send(nl, one_address_each(first, members), members)
+    timed("up", members, NEWLINK, up=True)
+    ports = timed("into a VRF", members, NEWLINK, attr(MASTER, vrf))
+    ports = timed("out of it", ports, NEWLINK, attr(MASTER, 0))
+    ports = timed("into it again", ports, NEWLINK, attr(MASTER, vrf))
+    start = time.perf_counter()
+    assert nl.link(DELLINK, index=vrf).error == 0
+    cells["VRF deleted"] = Sent(ports, ports, time.perf_counter() - start)
+    timed("down", members, NEWLINK, up=False)
+    timed("deleted", members, DELLINK)
+    return {name: sent.cell() for name, sent in cells.items()}
 
 
 def vrf_table(sizes: Sequence[int]) -> Table:
-    """What happens to a group, per member."""
+    """What happens to links that are up, for each of them."""
+    # Solicitations go on for a while after a link came up, and would be measured with what comes next.
+    Path("/proc/sys/net/ipv6/conf/default/router_solicitations").write_text("0", encoding="ascii")
     with Netlink() as nl:
-        rows = {f"{count:,} links": vrf_row(nl, count) for count in sizes}
-    columns = ("made", "up", "into a VRF", "down", "deleted")
-    return Table("kernel_scale_vrf", "Microseconds per member of a group", columns, rows)
+        found = [vrf_column(nl, count) for count in sizes]
+    rows = {name: tuple(column[name] for column in found) for name in found[0]}
+    return Table("kernel_scale_vrf", "Microseconds per link", tuple(f"{count:,} links" for count in sizes), rows)
+
+
+def device_column(nl: Netlink, flags: int, count: int) -> dict[str, Cell]:
+    """Devices are made, looked up and deleted."""
+    light = [attr(LIGHT, flags)] if flags else []
+    made = send(nl, links_by_group(count, *light), count)
+    first = socket.if_nametoindex("d0-0")
+    chosen = range(0, made.done, max(made.done // _LOOKUPS, 1))
+    lean = attr(EXT_MASK, 1 << 31 | 1 << 30 | 1 << 3)
+    indexes = ((GETLINK, 0, struct.pack("BxHiII", 0, 0, first + k, 0, 0) + lean) for k in chosen)
+    names = (
+        (GETLINK, 0, struct.pack("BxHiII", 0, 0, 0, 0, 0) + attr(IFNAME, f"d{k // _MEMBERS}-{k % _MEMBERS}") + lean)
+        for k in chosen
+    )
+    return {
+        "made": made.cell(),
+        "found by index": send(nl, indexes, len(chosen)).cell(),
+        "found by name": send(nl, names, len(chosen)).cell(),
+        "deleted": by_group(nl, DELLINK, made.done).cell(),
+    }
+
+
+def device_table(sizes: dict[str, Sequence[int]]) -> Table:
+    """Devices, whole ones and the lightest, in numbers."""
+    rows: dict[str, list[Cell]] = {}
+    with Netlink() as nl:
+        for name, counts in sizes.items():
+            for count in counts if knows_light(nl) or not _LIGHT[name] else ():
+                for deed, cell in device_column(nl, _LIGHT[name], count).items():
+                    rows.setdefault(f"{name}, {deed}", []).append(cell)
+    most = max(map(len, sizes.values()))
+    columns = tuple(f"{count:,} devices" for count in max(sizes.values(), key=len))
+    padded = {name: tuple(cells) + (Cell(),) * (most - len(cells)) for name, cells in rows.items()}
+    return Table("kernel_scale_devices", "Microseconds per device", columns, padded)
+
+
+def knows_light(nl: Netlink) -> bool:
+    """Tell whether this kernel has devices that do without: others ignore the wish."""
+    index = nl.add_link("light0", "dummy", attr(LIGHT, 1))
+    try:
+        return LIGHT in nl.get(index)
+    finally:
+        nl.link(DELLINK, index=index)
 
 
 def slab_bytes() -> int:
@@ -200,8 +314,10 @@ def send_filters(nl: Netlink, bodies: Sequence[bytes], way: int) -> int:
 
 def measure(quick: bool) -> Iterator[Table]:
     """All tables, one after the other."""
-    yield address_table(4_000 if quick else 16_000)
-    yield vrf_table((500,) if quick else (500, 2_000))
+    sizes = (1_000, 10_000, 100_000)
+    yield address_table(sizes[:2] if quick else sizes)
+    yield vrf_table(sizes[:1] if quick else sizes[:2])
+    yield device_table({name: counts[:1] if quick else counts for name, counts in _DEVICES.items()})
     yield light_table(500 if quick else 4_000)
     yield filter_table(4_096 if quick else 16_384)
 

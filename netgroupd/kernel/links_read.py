@@ -244,7 +244,8 @@ class Reader:
         index, padded, *values = layout.own.unpack_from(message)
         name = padded.rstrip(b"\0").decode("utf-8", "surrogateescape")
         self._by_index[index] = name
-        if self._wants and not self._wants(name, shared["group"]):  # type: ignore[arg-type]
+        # A message that has the name alone has no group.
+        if self._wants and not self._wants(name, shared.get("group", 0)):  # type: ignore[arg-type]
             return None
         attrs = shared.copy()
         for row, convert, value in zip(layout.rows, layout.values, values, strict=True):

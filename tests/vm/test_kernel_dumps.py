@@ -3,6 +3,7 @@
 
 import errno
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,9 +34,10 @@ from tests.vm.kernel_netlink import (
 )
 
 pytestmark = pytest.mark.vm("patched")
+NAME_ONLY = 1 << 8
 SKIP_LINK_STATS, SKIP_AF_SPEC, SKIP_DEVCONF, SKIP_STATS = 1 << 31, 1 << 30, 1 << 29, 1 << 3
 AF_INET, AF_INET6, INET6_CONF = 2, 10, 2
-LINK_BRIEF = 64
+LINK_BRIEF, PROP_LIST = 64, 52
 
 
 @pytest.fixture
@@ -68,6 +70,15 @@ def test_devconf_alone_is_left_out_on_request(nl: Netlink) -> None:
     assert AF_INET in full
     assert AF_INET not in lean
     assert set(full[AF_INET6]) - set(lean[AF_INET6]) == {INET6_CONF}
+
+
+def test_name_alone_is_sent_on_request(nl: Netlink) -> None:
+    index = nl.add_link("d0", "dummy")
+    subprocess.run(("ip", "link", "property", "add", "dev", "d0", "altname", "other"), check=True)
+    assert set(nl.get(index, attr(EXT_MASK, NAME_ONLY))) == {IFNAME, PROP_LIST}
+    sent = nl.link(GETLINK, attr(EXT_MASK, NAME_ONLY), flags=DUMP).messages
+    assert [one.attrs(16).get(IFNAME) for one in sent] == [b"lo\0", b"d0\0"]
+    assert 16 + len(sent[0].body) == 40
 
 
 def test_dump_without_either_is_a_quarter_of_the_size(nl: Netlink) -> None:

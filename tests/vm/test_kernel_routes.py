@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens to the routes of links that are closed, moved and deleted together: the same as one by one."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.vm.kernel_netlink import ADDRESS, DELLINK, GROUP, MASTER, NEWLINK, Netlink, attr
+
+pytestmark = pytest.mark.vm
+_GROUP = 5
+_FAMILIES = ("-4", "-6")
+_SETUP = """
+addr add 10.0.{k}.1/24 dev d{k}
+addr add 10.0.{k}.2/24 dev d{k}
+addr add 10.8.0.{k}/32 dev d{k}
+addr add 2001:db8:{k}::1/64 dev d{k} nodad
+link set d{k} up
+route add 10.1.0.0/16 via 10.0.{k}.9 metric {k}1
+route add 10.{k}.0.0/16 dev d{k} table 77
+route add 2001:db8:1{k}::/48 via 2001:db8:{k}::9
+"""
+_SHARED = """
+addr add 10.9.0.1/24 dev d3
+addr add 2001:db8:3::1/64 dev d3 nodad
+link set d3 up
+route add 10.7.0.0/16 nexthop dev d0 nexthop dev d3
+route add 2001:db8:77::/48 nexthop via 2001:db8:0::9 nexthop via 2001:db8:3::9
+route add blackhole 10.6.0.0/16
+"""
+
+
+def ip(batch: str) -> None:
+    """Run ip commands."""
+    subprocess.run(("ip", "-batch", "-"), input=batch, text=True, check=True)
+
+
+def routes() -> list[str]:
+    """Every route of every table."""
+    shown = (
+        subprocess.check_output(("ip", family, "route", "show", "table", "all"), text=True) for family in _FAMILIES
+    )
+    return sorted("".join(shown).replace("\n\t", " ").splitlines())
+
+
+def course(nl: Netlink, *, together: bool) -> dict[str, list[str]]:
+    """Three links with addresses and routes go down, up, from one master to the next, and away: routes after each."""
+    made = [
+        nl.add_link(f"d{k}", "dummy", attr(ADDRESS, bytes((2, 0, 0, 0, 0, k))), attr(GROUP, _GROUP if k < 3 else 6))
+        for k in range(4)
+    ]
+    ip("".join(_SETUP.format(k=k) for k in range(3)) + _SHARED)
+    vrf = nl.add_link("vrf9", "vrf", data=attr(1, 9))
+    bridge = nl.add_link("br9", "bridge", attr(ADDRESS, bytes((2, 0, 0, 0, 1, 0))))
+    ip("link set vrf9 up")
+
+    def do(kind: int, *attrs: bytes, up: bool | None = None) -> None:
+        targets = [(0, attr(GROUP, _GROUP))] if together else [(index, b"") for index in made[:3]]
+        for index, group in targets:
+            reply = nl.link(kind, group, *attrs, index=index, up=up)
+            assert reply.error == 0, reply
+
+    actions: dict[str, Callable[[], object]] = {
+        "down": lambda: do(NEWLINK, up=False),
+        "up": lambda: do(NEWLINK, up=True),
+        "in a VRF": lambda: do(NEWLINK, attr(MASTER, vrf)),
+        "in a bridge": lambda: do(NEWLINK, attr(MASTER, bridge)),
+        "in a VRF again": lambda: do(NEWLINK, attr(MASTER, vrf)),
+        "without the VRF": lambda: nl.link(DELLINK, index=vrf),
+        "deleted": lambda: do(DELLINK),
+    }
+    found = {"at first": routes()}
+    for name, action in actions.items():
+        action()
+        found[name] = routes()
+    for index in (made[3], bridge):
+        assert nl.link(DELLINK, index=index).error == 0
+    ip("route flush table all proto boot\n")
+    return found
+
+
+def test_routes_fare_with_a_group_as_with_its_members() -> None:
+    Path("/proc/sys/net/ipv6/conf/all/keep_addr_on_down").write_text("1", encoding="ascii")
+    with Netlink() as nl:
+        want = course(nl, together=False)
+        got = course(nl, together=True)
+    assert got == want
+    through = {name: [row for row in rows if "dev d1 " in row + " "] for name, rows in got.items()}
+    assert through["deleted"] == []
+    assert all(row.startswith("local 10.") for row in through["down"])
+    assert any("table 9" in row for row in through["in a VRF"])
+    assert not any("table 9" in row for row in through["without the VRF"])
+    assert any(row.startswith("10.0.1.0/24 dev d1") for row in through["without the VRF"])
+    assert any("10.9.0.0/24 dev d3" in row for row in got["deleted"])
+    assert any(row.startswith("blackhole 10.6.0.0/16") for row in got["deleted"])
