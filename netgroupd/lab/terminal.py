@@ -8,8 +8,10 @@ import termios
 import threading
 import tty
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from netgroupd.errors import LabError
 from netgroupd.lab.channel import Kind
 from netgroupd.lab.machine import Machine, Process
 
@@ -34,5 +36,9 @@ def interact(machine: Machine, argv: Sequence[str], *, cwd: str | Path = "/") ->
 
 
 def _forward_keys(process: Process) -> None:
-    while keys := os.read(sys.stdin.fileno(), 1024):
-        process.type(keys)
+    with suppress(OSError, LabError):
+        try:
+            while keys := os.read(sys.stdin.fileno(), 1024):
+                process.type(keys)
+        finally:  # the terminal is gone, and so is whoever could leave the shell
+            process.kill()

@@ -347,6 +347,7 @@ def test_package_goes_and_leaves_the_network_and_the_configuration(package: None
     )
     assert left.stdout == ""
     assert (ETC / "10-bridges.yaml").exists()
+    assert "netgroupd" not in Path("/etc/iproute2/group").read_text()
     assert bridges() >= 2
     for number in range(1, 41):
         run("ip", "link", "del", f"tbr-{number}")
