@@ -6,14 +6,13 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.observe import Mine, away_of, look
 from netgroupd.engine.paths import Paths
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import ConfigError, GuardError, KernelError
@@ -24,6 +23,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.plan.fate import MOVABLE
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op
+from tests.engine.universe import state_of
 from tests.vm.link_cases import BASE
 
 SPACES = ("blue", "red")
@@ -88,13 +88,16 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
+SETTING = ", sysctl: {ipv4.rp_filter: 2}"
+
+
 def placed(low: str = "", top: str = "", end: str = "", mtu: int = 1600) -> str:
     """A dummy, what stands on it, a cable, and a bridge where the cable ends."""
     where = {name: f", netns: {space}" if space else "" for name, space in (("low", low), ("top", top), ("end", end))}
     return f"""
 groups: {{tenants: {{up: true}}}}
 links:
-  low: {{kind: dummy, group: tenants, mtu: {mtu}, addresses: [10.0.0.1/24, "fd00::1/64"], sysctl: {{ipv4.rp_filter: 2}},
+  low: {{kind: dummy, group: tenants, mtu: {mtu}, addresses: [10.0.0.1/24, "fd00::1/64"]{SETTING},
          neighbours: [{{ip: 10.0.0.9, lladdr: "02:00:00:00:00:09"}}]{where["low"]}}}
   low.5: {{group: tenants, mtu: 1500, addresses: [10.5.0.1/24]{where["top"]}}}
   mac: {{kind: macvlan, link: low, mode: bridge, alias: upper{where["top"]}}}
@@ -112,43 +115,36 @@ ABOVE = placed(top="blue", end="red")
 BELOW = placed(low="blue")
 APART = placed("blue", "red", "red", mtu=1700).replace("[10.0.0.1/24,", "[10.0.0.1/24, 10.9.0.1/24,")
 RECREATED = APART.replace("v1: {", "v1: {numtxqueues: 2, ")
-TOUR = (
-    HERE,
-    AWAY,
-    HERE,
-    ABOVE,
-    BELOW,
-    APART,
-    HERE,
-    BELOW,
-    AWAY,
-    APART,
-    NOTHING,
-    APART,
-    RECREATED,
-    ABOVE,
-    AWAY,
-    NOTHING,
-)
+TOUR: dict[str, tuple[str, str, str]] = {
+    HERE: ("", "", ""),
+    ABOVE: ("", "blue", "red"),
+    BELOW: ("blue", "", ""),
+    APART: ("blue", "red", "red"),
+    RECREATED: ("blue", "red", "red"),
+    AWAY: ("blue", "blue", "blue"),
+    NOTHING: ("", "", ""),
+}
 
 
-def test_links_are_made_moved_and_removed_wherever_they_are_to_live(desk: Desk) -> None:
-    spaces = {HERE: ("", "", ""), AWAY: ("blue",) * 3, ABOVE: ("", "blue", "red"), BELOW: ("blue", "", "")}
-    spaces[APART] = ("blue", "red", "red")
-    spaces[RECREATED] = spaces[APART]
-    for text in TOUR:
-        desk.reach(text)
-        if text is NOTHING:
-            assert not places()
-            continue
-        low, top, end = spaces[text]
-        assert places() == {"low": low, "v0": low, "sec": top, "low.5": top, "mac": top, "v1": end, "br": end}
-        further = {(low, "low 10.9.0.1/24")} if text in (APART, RECREATED) else set()
-        there = {(low, "low 10.0.0.1/24"), (low, "low fd00::1/64"), (top, "low.5 10.5.0.1/24")}
-        assert addresses() == there | further
+def test_links_are_made_moved_and_removed_wherever_they_are_to_live() -> None:
+    mine = Mine(classes=frozenset({"sysctl", "bridge_vlan"}))
+    with Kernels() as kernel:
+        for text, (low, top, end) in TOUR.items():
+            goal = state_of(text)
+            plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
+            converge(kernel, plan, goal, mine)  # which sees that nothing is left to do
+            mine = mine._replace(away=mine.away | away_of(goal))
+            if text is NOTHING:
+                assert not places()
+                continue
+            assert places() == {"low": low, "v0": low, "sec": top, "low.5": top, "mac": top, "v1": end, "br": end}
+            further = {(low, "low 10.9.0.1/24")} if text in (APART, RECREATED) else set()
+            there = {(low, "low 10.0.0.1/24"), (low, "low fd00::1/64"), (top, "low.5 10.5.0.1/24")}
+            assert addresses() == there | further
 
 
-@pytest.mark.parametrize(("old", "new"), [*pairwise((NOTHING, APART, HERE, ABOVE, NOTHING))])
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize(("old", "new"), [(NOTHING, APART), (APART, HERE), (ABOVE.replace(SETTING, ""), NOTHING)])
 def test_what_is_refused_at_the_end_is_put_back_wherever_it_was(desk: Desk, old: str, new: str) -> None:
     desk.reach(old)
     before = places(), addresses()
@@ -160,16 +156,16 @@ def test_what_is_refused_at_the_end_is_put_back_wherever_it_was(desk: Desk, old:
     assert not desk.wants(old).diff().steps
 
 
-@pytest.mark.parametrize("steps", [1, 4])
-def test_kill_half_way_is_resolved_by_the_next_start(desk: Desk, steps: int) -> None:
+@pytest.mark.vm("stock")
+def test_kill_half_way_is_resolved_by_the_next_start(desk: Desk) -> None:
     desk.reach(HERE)
     before = places(), addresses()
     child = os.fork()
     if not child:
-        batch._MESSAGES = steps
+        batch._MESSAGES = 4
 
         def progress(done: int, _total: int) -> None:
-            if done > steps:
+            if done > 4:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         desk.wants(APART).apply(progress=progress)
@@ -180,6 +176,7 @@ def test_kill_half_way_is_resolved_by_the_next_start(desk: Desk, steps: int) -> 
     assert not desk.wants(HERE).diff().steps
 
 
+@pytest.mark.vm("stock")
 def test_unconfirmed_move_is_undone_and_an_earlier_generation_comes_back(desk: Desk) -> None:
     desk.reach(AWAY)
     desk.wants(BELOW).apply(confirm_s=0.0)
@@ -192,6 +189,7 @@ def test_unconfirmed_move_is_undone_and_an_earlier_generation_comes_back(desk: D
     assert not desk.wants(AWAY).diff().steps
 
 
+@pytest.mark.vm("patched")
 def test_hardware_is_moved_there_and_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links_read, "_SIMULATED", "none of these")  # so that it looks as a card does
     Path("/sys/bus/netdevsim/new_device").write_text("9 1")
@@ -244,6 +242,7 @@ def test_link_of_every_kind_lives_in_another_namespace(desk: Desk) -> None:
         assert reasons["bridge"] == "bridge netns cannot change in place"
 
 
+@pytest.mark.vm("stock")
 def test_namespace_that_is_not_there_is_named_with_its_line(desk: Desk) -> None:
     engine = desk.wants("links:\n  d: {kind: dummy}\n  e: {kind: dummy, netns: green}\n")
     for ask in (engine.diff, engine.apply):
@@ -254,6 +253,7 @@ def test_namespace_that_is_not_there_is_named_with_its_line(desk: Desk) -> None:
     assert not places()
 
 
+@pytest.mark.vm("patched")
 def test_what_went_with_its_namespace_is_drift(desk: Desk) -> None:
     engine = desk.reach("links: {d: {kind: dummy, netns: blue}}")
     ip("-n", "blue", "link", "del", "dev", "d")
@@ -267,21 +267,22 @@ def test_what_went_with_its_namespace_is_drift(desk: Desk) -> None:
     assert places() == {"d": "blue"}
 
 
+@pytest.mark.vm("stock")
 def test_neither_others_links_there_nor_the_way_out_are_touched(desk: Desk) -> None:
     ip("link", "add", "eth0", "type", "dummy")
     ip("address", "add", "198.51.100.2/24", "dev", "eth0")
     ip("link", "set", "eth0", "up")
     ip("route", "add", "default", "via", "198.51.100.1")
     ip("-n", "blue", "link", "add", "eth1", "group", str(0x4E470000), "type", "dummy")
-    engine = desk.reach("links: {d: {kind: dummy, netns: blue}}")
+    desk.wants("links: {d: {kind: dummy, netns: blue}}").apply()
     desk.reach("links: {}")
     assert places() == {"eth0": "", "eth1": "blue"}
     with pytest.raises(GuardError, match="eth0"):
         desk.wants("links: {eth0: {netns: blue}}").apply()
     assert places() == {"eth0": "", "eth1": "blue"}
-    engine.status()
 
 
+@pytest.mark.vm("patched")
 def test_files_of_the_namespace_itself_leave_alone_what_came_from_outside(desk: Desk, tmp_path: Path) -> None:
     outside = desk.reach("links: {d: {kind: dummy, up: true, netns: blue, addresses: [10.0.0.1/24]}}")
     inside = tmp_path / "inside.yaml"
@@ -297,6 +298,7 @@ def test_files_of_the_namespace_itself_leave_alone_what_came_from_outside(desk: 
     assert not outside.diff().steps
 
 
+@pytest.mark.vm("stock")
 def test_capture_tells_where_a_link_lives(desk: Desk) -> None:
     text = "links: {d: {kind: dummy, netns: blue, addresses: [10.0.0.1/24]}, d.7: {}}"
     captured = desk.reach(text).capture()
