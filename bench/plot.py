@@ -12,7 +12,7 @@ from bench.harness import significant
 _WIDTH, _HEIGHT = 860, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 300, 50, 50
 _PLOT, _BAR = 380, 17
-_LETTER, _MARGIN = 6.8, 30  # no letter of the font is wider on average
+_LETTER, _TITLE_LETTER, _MARGIN = 6.8, 8.8, 30  # no letter of the font is wider on average
 _COLOURS = ("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66", "#c2255c", "#1864ab")
 _SIZE = re.compile(r"^([\d,]+)\b")
 
@@ -107,13 +107,14 @@ def _grid(across: Scale, up: Scale, unit: str) -> list[str]:
 
 def svg(table: Mapping[str, Any]) -> str:
     """The picture; nothing where there are too few figures of one unit for one."""
+    title = str(table["title"])
     if lines := series_of(table):
         width = _WIDTH - _RIGHT + max(_RIGHT, _room(line.name for line in lines) + _MARGIN)
-        return _document(_curves(table, lines), width, _HEIGHT)
+        return _document(title, _curves(table, lines), width, _HEIGHT)
     if len(bars := bars_of(table)) > 1:
         names = _room(bar.row for bar in bars)
         width = names + _PLOT + _room(_told(table, bar) for bar in bars)
-        return _document(_bars(table, bars, names, width), width, _TOP + _BAR * len(bars) + _BOTTOM)
+        return _document(title, _bars(table, bars, names, width), width, _TOP + _BAR * len(bars) + _BOTTOM)
     return ""
 
 
@@ -182,9 +183,10 @@ def _curves(table: Mapping[str, Any], lines: Sequence[Series]) -> list[str]:
     return parts
 
 
-def _document(parts: Sequence[str], width: int, height: int) -> str:
+def _document(title: str, parts: Sequence[str], width: int, height: int) -> str:
     style = "text{font:12px sans-serif;fill:#222}.title{font-size:15px;font-weight:bold}.grid{stroke:#ddd;fill:none}"
     body = "\n".join(parts)
+    width = max(width, _LEFT + _MARGIN + round(_TITLE_LETTER * len(title)))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">\n'
         f'<style>{style}</style>\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'

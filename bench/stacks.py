@@ -173,7 +173,7 @@ def measure(quick: bool, names: Sequence[str] = NAMES, vlans: int = 0) -> Iterat
             for stage, cell in stages(Path(directory), cut((STACKS / f"{name}.yaml").read_text(), vlans), groups):
                 print(f"{name}: {stage}: {cell}", file=sys.stderr, flush=True)
                 rows[stage] = (*rows.get(stage, ()), cell)
-        sizes = "whole" if vlans == _WHOLE else f"with {vlans} of 4,094 VLANs"
+        sizes = "whole" if vlans == _WHOLE else f"with {vlans:,} of 4,094 VLANs"
         kind = "lightweight devices" if light else "a stock kernel's devices"
         kind += ", the VXLAN gateway's for layer 2 only" * (light and name in _BRIDGED)
         file = "stacks" if len(names) > 1 else f"stacks-{name}"
