@@ -7,7 +7,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 
@@ -42,25 +42,32 @@ def spaces() -> Iterator[None]:
         ip("netns", "del", space)
 
 
-def shown(what: str, space: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(ip(*(("-n", space) if space else ()), "-j", what) or "[]")
-    return found
+class Found(NamedTuple):
+    """Where every link is, and every address that somebody gave, as ``ip`` has it."""
+
+    places: dict[str, str]
+    addresses: set[tuple[str, str]]
+    mtus: dict[str, int]
+
+
+def found() -> Found:
+    """Look into all namespaces."""
+    seen = Found({}, set(), {})
+    for space in ("", *SPACES):
+        for link in json.loads(ip(*(("-n", space) if space else ()), "-j", "address") or "[]"):
+            name = link["ifname"]
+            if name == "lo":
+                continue
+            seen.places[name] = space
+            seen.mtus[name] = link["mtu"]
+            given = (info for info in link["addr_info"] if info["scope"] != "link")
+            seen.addresses.update((space, f"{name} {info['local']}/{info['prefixlen']}") for info in given)
+    return seen
 
 
 def places() -> dict[str, str]:
-    """Where every link is, as ``ip`` has it."""
-    return {link["ifname"]: space for space in ("", *SPACES) for link in shown("link", space) if link["ifname"] != "lo"}
-
-
-def addresses() -> set[tuple[str, str]]:
-    """Every address that somebody gave, with where it is."""
-    return {
-        (space, f"{address['ifname']} {info['local']}/{info['prefixlen']}")
-        for space in ("", *SPACES)
-        for address in shown("address", space)
-        for info in address["addr_info"]
-        if info.get("protocol") != "kernel_ll" and info["scope"] != "link" and address["ifname"] != "lo"
-    }
+    """Where every link is."""
+    return found().places
 
 
 class Desk:
@@ -137,29 +144,30 @@ def test_links_are_made_moved_and_removed_wherever_they_are_to_live() -> None:
             if text is NOTHING:
                 assert not places()
                 continue
-            assert places() == {"low": low, "v0": low, "sec": top, "low.5": top, "mac": top, "v1": end, "br": end}
+            seen = found()
+            assert seen.places == {"low": low, "v0": low, "sec": top, "low.5": top, "mac": top, "v1": end, "br": end}
             further = {(low, "low 10.9.0.1/24")} if text in (APART, RECREATED) else set()
             there = {(low, "low 10.0.0.1/24"), (low, "low fd00::1/64"), (top, "low.5 10.5.0.1/24")}
-            assert addresses() == there | further
+            assert seen.addresses == there | further
 
 
 @pytest.mark.vm("stock")
 @pytest.mark.parametrize(("old", "new"), [(NOTHING, APART), (APART, HERE), (ABOVE.replace(SETTING, ""), NOTHING)])
 def test_what_is_refused_at_the_end_is_put_back_wherever_it_was(desk: Desk, old: str, new: str) -> None:
     desk.reach(old)
-    before = places(), addresses()
+    before = found()
     # No way leads to the gateway, which the kernel says when all else is done.
     engine = desk.wants(f"{new}\nroutes: [{{to: 192.0.2.0/24, via: 198.51.100.77}}]\n")
     with pytest.raises(KernelError):
         engine.apply()
-    assert (places(), addresses()) == before
+    assert found() == before
     assert not desk.wants(old).diff().steps
 
 
 @pytest.mark.vm("stock")
 def test_kill_half_way_is_resolved_by_the_next_start(desk: Desk) -> None:
     desk.reach(HERE)
-    before = places(), addresses()
+    before = found()
     child = os.fork()
     if not child:
         batch._MESSAGES = 4
@@ -172,7 +180,7 @@ def test_kill_half_way_is_resolved_by_the_next_start(desk: Desk) -> None:
         os._exit(0)
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
     assert "is rolled back to generation 1" in str(desk.wants(APART).recover())
-    assert (places(), addresses()) == before
+    assert found() == before
     assert not desk.wants(HERE).diff().steps
 
 
@@ -198,10 +206,10 @@ def test_hardware_is_moved_there_and_back(desk: Desk, monkeypatch: pytest.Monkey
         ip("link", "set", card, "mtu", "1400", "up")
         engine = desk.reach(f"links: {{{card}: {{netns: blue, up: true, addresses: [10.0.0.1/24]}}}}")
         assert places() == {card: "blue"}
-        assert addresses() == {("blue", f"{card} 10.0.0.1/24")}
+        assert found().addresses == {("blue", f"{card} 10.0.0.1/24")}
         engine.rollback(0)
         assert places() == {card: ""}
-        assert shown("link", "")[1]["mtu"] == 1400
+        assert found().mtus[card] == 1400
         desk.reach(f"links: {{{card}: {{netns: blue}}}}")
         desk.reach(NOTHING)
         assert places() == {card: ""}
@@ -232,10 +240,10 @@ def test_link_of_every_kind_lives_in_another_namespace(desk: Desk) -> None:
             goal = kinds_in(space)
             plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
             converge(kernel, plan, goal, mine)
-            found = places()
-            assert {name: found[name] for name in KINDS} == dict.fromkeys(KINDS, space)
+            where = places()
+            assert {name: where[name] for name in KINDS} == dict.fromkeys(KINDS, space)
             if space == "blue":
-                mine = Mine(away=frozenset((space, name) for name in found if found[name] == space))
+                mine = Mine(away=frozenset((space, name) for name in where if where[name] == space))
         recreated = {step.object.name for step in singles(plan.steps) if step.op is Op.CREATE}
         assert recreated & KINDS.keys() == KINDS.keys() - MOVABLE
         reasons = {step.object.name: step.why for step in singles(plan.steps) if step.op is Op.DELETE}
@@ -294,7 +302,7 @@ def test_files_of_the_namespace_itself_leave_alone_what_came_from_outside(desk: 
     inside.write_text("{}")
     engine.apply()
     assert places() == {"d": "blue"}
-    assert addresses() == {("blue", "d 10.0.0.1/24")}
+    assert found().addresses == {("blue", "d 10.0.0.1/24")}
     assert not outside.diff().steps
 
 
