@@ -9,7 +9,7 @@ import pytest
 
 from tests.vm.kernel_netlink import ADDRESS, DELLINK, GROUP, MASTER, NEWLINK, Netlink, attr
 
-pytestmark = pytest.mark.vm
+pytestmark = pytest.mark.vm("patched")
 _GROUP = 5
 _FAMILIES = ("-4", "-6")
 _SETUP = """
