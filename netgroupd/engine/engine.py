@@ -40,7 +40,9 @@ from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import State
 from netgroupd.plan import present
-from netgroupd.plan.step import Plan
+from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op, Plan
 
 
 class _Request(NamedTuple):
@@ -149,6 +151,7 @@ class Engine(Files):
         ways = ways_of(kernel, self.session)
         detours = Detours(goal, lambda address: way.link if (way := kernel.way_to(address)) else "")
         refuse_cuts(plan, ways, around(kernel, ways, actual), detours, request.allow)
+        self._add_lost_settings(kernel, plan, actual, mine)
         number = self._generations.open(told.rpartition("\n")[2], content, clock.now())
         entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry)
@@ -160,6 +163,18 @@ class Engine(Files):
             raise
         pending = self._commit(entry, content, clock.since_boot() - started, request.confirm_s)
         return Result(plan, number, clock.since_boot() - started, pending)
+
+    def _add_lost_settings(self, kernel: Connection, plan: Plan, actual: State, mine: Mine) -> None:
+        """Read what was set on links that the plan deletes: files that do not name the links say nothing of it."""
+        if "sysctl" not in mine.classes:
+            return
+        links = (step for step in singles(plan.steps) if step.object.cls == "link")
+        deleted = {step.object.name for step in links if step.op is Op.DELETE}
+        settings = self.applied().of("sysctl").values() if deleted else ()
+        lost = frozenset(str(setting.key[0]) for setting in settings if deleted.intersection(hangs_on(setting)))
+        if lost:
+            found = kernel.dump(Selection(frozenset({"sysctl"}), settings=lost)).of("sysctl")
+            actual.classes["sysctl"] = {**actual.of("sysctl"), **found}
 
     def _commit(self, entry: Entry, content: Content, took_s: float, confirm_s: float | None) -> Pending | None:
         if confirm_s is None:

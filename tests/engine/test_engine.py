@@ -90,6 +90,22 @@ def test_failure_says_what_the_kernel_said_and_is_in_the_history(desk: Desk) -> 
     assert [each.result for each in desk.engine.history()] == ["failed"]
 
 
+def test_settings_of_a_link_that_was_deleted_come_back_with_it(desk: Desk) -> None:
+    desk.wants("links: {d0: {kind: dummy, sysctl: {ipv4.rp_filter: 2}}}")
+    desk.engine.apply()
+    settings = dict(desk.kernel.state.of("sysctl"))
+    assert len(settings) == 1
+    desk.wants("links: {d1: {kind: dummy}}")
+    desk.kernel.refuse = lambda step: errno.EBUSY if "d1" in str(step) else 0
+    with pytest.raises(KernelError, match="Device or resource busy"):
+        desk.engine.apply()
+    assert desk.kernel.state.of("sysctl") == settings
+    desk.kernel.refuse = lambda _step: 0
+    desk.engine.apply()
+    desk.engine.rollback()
+    assert desk.kernel.state.of("sysctl") == settings
+
+
 def test_plan_that_was_shown_is_refused_when_the_host_has_changed(desk: Desk) -> None:
     desk.wants("vlans")
     shown = desk.engine.diff()
