@@ -5,6 +5,7 @@ Whatever happens to the guest or to the caller, QEMU ends with the ``with``
 block, and a fault that the kernel reports is raised as an error.
 """
 
+import compileall
 import itertools
 import os
 import queue
@@ -106,6 +107,8 @@ class Machine:
         self._seen_faults = 0
 
     def __enter__(self) -> Self:
+        # Guests write no bytecode: each start of a command in one would compile all of netgroupd again.
+        compileall.compile_dir(self._guest.python_path / "netgroupd", quiet=2)
         self._directory = Path(tempfile.mkdtemp(prefix="netgroupd-lab-"))
         self._started = time.monotonic()
         try:
