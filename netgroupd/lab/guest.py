@@ -87,19 +87,21 @@ def _pulled_in_by_the_host() -> set[str]:
     }
 
 
-def become_systemd(python_path: str) -> None:
-    """Hand process 1 to systemd, with the agent as a unit of it."""
+def become_systemd(python_path: str, environment: str) -> None:
+    """Hand process 1 to systemd, with the agent as a unit of it; both paths stay where they are."""
     # The host's /tmp may hold millions of files, which systemd-tmpfiles would
     # visit one by one over 9p.
     mount("tmpfs", "/run", "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
-    checkout = Path("/run/lab/checkout")
-    checkout.mkdir(parents=True)
-    mount(python_path, checkout, flags=_MS_BIND)
+    kept = {Path("/run/lab/checkout"): python_path, Path("/run/lab/environment"): environment}
+    for place, path in kept.items():
+        place.mkdir(parents=True)
+        mount(path, place, flags=_MS_BIND)
     for scratch in ("/tmp", "/var/tmp"):
         mount("tmpfs", scratch, "tmpfs", options="mode=1777")
-    if not Path(python_path).exists():  # it is in one of them
-        Path(python_path).mkdir(parents=True)
-        mount(str(checkout), python_path, flags=_MS_BIND)
+    for place, path in kept.items():
+        if not Path(path).exists():  # it is in one of them
+            Path(path).mkdir(parents=True)
+            mount(str(place), path, flags=_MS_BIND)
     units = Path("/run/systemd/system")
     units.mkdir(parents=True)
     source = Path(__file__).parent / "units"
@@ -126,8 +128,8 @@ def main() -> None:
     """Be process 1 of the guest."""
     python_path = os.environ["PYTHONPATH"]
     make_root_writable()
-    if "systemd" in sys.argv[1:]:
-        become_systemd(python_path)
+    if sys.argv[1:]:
+        become_systemd(python_path, sys.argv[2])
     mount_what_systemd_would()
     agent = os.fork()
     if agent:

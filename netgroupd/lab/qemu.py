@@ -7,6 +7,7 @@ test session needs a channel that carries thousands of results out of one boot.
 It remains the tool of choice to try a kernel by hand.
 """
 
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +51,8 @@ def kernel_parameters(guest: Guest) -> str:
         "bonding.max_bonds=0 dummy.numdummies=0 ifb.numifbs=0 fb_tunnels=none",
         f"init=/usr/bin/python3 PYTHONPATH={guest.python_path} PYTHONDONTWRITEBYTECODE=1",
     )
-    first_process = "-S -m netgroupd.lab.guest" + (" systemd" if guest.systemd else "")
+    # The guest with systemd has a /tmp of its own, and these may be in the host's.
+    first_process = "-S -m netgroupd.lab.guest" + (f" systemd {sys.prefix}" if guest.systemd else "")
     return " ".join((*kernel, "--", first_process))
 
 
