@@ -234,8 +234,8 @@ def of_ports() -> Iterator[Case]:
 
 
 def of_all_links(*, patched: bool = False) -> Iterator[Case]:
-    """Each row that every link has; ``patched``: those that only the patched kernel has."""
+    """Each row that every link has but its namespace; ``patched``: those that only the patched kernel has."""
     for name, row in COMMON.items():
-        if name not in ("kind", "link") and (name in PATCHED) == patched:
+        if name not in ("kind", "link", "netns") and (name in PATCHED) == patched:
             first, second = _values("", row, name)
             yield Case("", name, row, {"kind": "dummy", **WITH.get(("", name), {})}, first, second)
