@@ -222,6 +222,8 @@ def kinds_in(space: str) -> State:
     made: dict[str, Mapping[str, object]] = {}
     for number, kind in enumerate(KINDS):
         attrs = dict(BASE.get(kind, {}))
+        if kind == "netdevsim":  # of these one number serves all namespaces, and other tests have used theirs
+            attrs["id"] = 8
         for place, row in enumerate(("link", "slave1", "slave2")):
             if row in attrs:
                 attrs[row] = f"low{number}-{place}"
