@@ -82,8 +82,9 @@ class Ports:
         attrs = links.attrs.get(port)
         if attrs is None:
             if links.make_vlan(port, master, at):
-                if links.attrs[master].get("netns"):
-                    links.attrs[port]["netns"] = links.attrs[master]["netns"]
+                netns = links.attrs.get(master, {}).get("netns")  # a name that cannot be was told, and is no link
+                if netns:
+                    links.attrs[port]["netns"] = netns
             elif port in links.known:
                 links.attrs[port] = {}
                 links.places[port] = at

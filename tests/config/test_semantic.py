@@ -72,6 +72,11 @@ MISTAKES = [
         id="vlan_of_an_unknown_link",
     ),
     pytest.param(
+        "links:\n  br/0: {kind: bridge, ports: lo.5}\n",
+        "2:3: 'br/0' cannot name a link; names have no blanks and none of / : [ ] { }",
+        id="port_that_is_made_for_a_master_that_cannot_be",
+    ),
+    pytest.param(
         "links:\n  d: {kind: dummy, ports: lo}\n",
         "2:20: a dummy has no ports; ports have bridges, bonds, teams and VRFs",
         id="ports_of_a_kind_without",
