@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from netgroupd.engine.report import Cost, Estimate
-from netgroupd.kernel.footprint import Sample
+from netgroupd.kernel.usual import Sample
 from netgroupd.model.state import State
 from netgroupd.plan.compare import kind_of
 

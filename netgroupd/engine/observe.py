@@ -13,10 +13,9 @@ from typing import NamedTuple, Protocol
 from netgroupd.engine.generations import Content
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.footprint import Sample
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
-from netgroupd.kernel.usual import Usual
+from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK

@@ -5,14 +5,12 @@ These messages serve ports and bridges alike, and carry the options of a VLAN
 too.  Each VLAN has its own object, and a message is about one or a range of them.
 """
 
-import errno
 import struct
 from collections.abc import Iterator, Mapping
 
-from netgroupd.errors import KernelError
 from netgroupd.kernel import message
+from netgroupd.kernel.lists import BODY, dump_lists, header
 from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
-from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, single
 from netgroupd.model.bridge_vlan import CLASS, STATES
@@ -22,8 +20,6 @@ from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 
 RTM_NEWVLAN, RTM_DELVLAN, RTM_GETVLAN = 112, 113, 114
 _RTM_SETLINK, _RTM_DELLINK = 19, 17
-_HEADER = struct.Struct("=BBHI")  # family, -, -, ifindex
-_AF_BRIDGE = 7
 
 _ENTRY = 1
 _INFO, _RANGE, _STATE, _TUNNEL, _NEIGH_SUPPRESS = 1, 2, 3, 4, 9
@@ -34,29 +30,11 @@ _BITS = {"pvid": 2, "untagged": 4}
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """Every VLAN of the selected links, the one that a new port is in by itself too."""
-    asked = message.request(RTM_GETVLAN, message.NLM_F_DUMP, _HEADER.pack(_AF_BRIDGE, 0, 0, 0))
-    found: list[Object] = []
-    for payload in _payloads(context, asked):
-        try:
-            link = context.names.name(_HEADER.unpack_from(payload)[3])
-        except UnknownLinkError:
-            continue
-        if selection.everything or link in selection.links:
-            found += _decode(memoryview(payload), link)
-    return found
-
-
-def _payloads(context: Context, asked: bytes) -> list[bytes]:
-    try:
-        return context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of VLANs")
-    except KernelError as error:
-        if error.refusals[0].errno == errno.EOPNOTSUPP:  # a kernel whose bridges know no VLANs has none
-            return []
-        raise
+    return dump_lists(context, selection, RTM_GETVLAN, _decode, "dump of VLANs")
 
 
 def _decode(payload: memoryview, link: str) -> Iterator[Object]:
-    for kind, start, end in walk(payload, _HEADER.size):
+    for kind, start, end in walk(payload, BODY):
         if kind == _ENTRY:
             yield from _decode_entry(attributes(payload, start, end), link)
 
@@ -88,12 +66,12 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The message that a step takes; two where a tunnel is mapped anew, for the kernel wants the old one gone first."""
     steps = step.steps if isinstance(step, RangeStep) else (single(step),)
     one, last = steps[0], _vid(steps[-1])
-    header = _HEADER.pack(_AF_BRIDGE, 0, 0, context.names.index(one.object.name))
+    about = header(context.names.index(one.object.name))
     until = u16(_RANGE, last) if len(steps) > 1 else b""
 
     def say(kind: int, flags: int, *options: bytes) -> bytes:
         entry = nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(flags, _vid(one))), until, *options)
-        return message.request(kind, 0, header, entry)
+        return message.request(kind, 0, about, entry)
 
     if one.op is Op.DELETE:
         yield say(RTM_DELVLAN, 0)
@@ -125,5 +103,5 @@ CODEC = Codec(
             (_ENTRY, _NEIGH_SUPPRESS): "neigh_suppress",
         }
     ),
-    _HEADER.size,
+    BODY,
 )

@@ -13,10 +13,9 @@ from itertools import islice
 from netgroupd.errors import Refusal
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.footprint import Sample
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
-from netgroupd.kernel.usual import Usual
+from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
 
 from netgroupd.kernel.netns import fresh
-from netgroupd.kernel.usual import SampleKernel, sample_steps
+from netgroupd.kernel.usual import Sample, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Object
 from netgroupd.plan.compare import kind_of
@@ -22,13 +21,6 @@ _LASTING = ("Slab:", "Percpu:")
 _KIB = 1024
 # Made of hardware's stand-ins or by other means than one message: they are weighed as dummies.
 _NOT_MADE = frozenset({"netdevsim", "tun", "veth"})
-
-
-class Sample(NamedTuple):
-    """What one link that is up takes: bytes of memory, and seconds to make it."""
-
-    bytes: int
-    seconds: float
 
 
 def samples_of(links: Iterable[Object], connect: Callable[[], SampleKernel]) -> dict[str, Sample]:
@@ -57,7 +49,7 @@ def _sample(kind: str, likes: list[Object], connect: Callable[[], SampleKernel])
     try:
         made = []
         for number, like in enumerate(likes):
-            below, (sample,) = _cut([*sample_steps(f"sample{number}", "", kind, "", like)])
+            *below, sample = sample_steps(f"sample{number}", "", kind, "", like)
             if not kernel.apply([*below, *_raised(below)]):
                 made.append(sample)
         before, started = _in_use(), perf_counter()
@@ -72,11 +64,6 @@ def _sample(kind: str, likes: list[Object], connect: Callable[[], SampleKernel])
 def _raised(made: list[Step]) -> list[Step]:
     """What brings up the links that steps have made."""
     return [Step(Op.CHANGE, step.after, step.after, {"up": True}) for step in made]
-
-
-def _cut(steps: list[Step]) -> tuple[list[Step], list[Step]]:
-    """What a sample stands on, and the sample itself."""
-    return steps[:-1], steps[-1:]
 
 
 def _in_use() -> int:

@@ -11,13 +11,12 @@ from netgroupd.kernel import grace, links
 from netgroupd.kernel.batch import Batch, Refused
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
-from netgroupd.kernel.footprint import Sample, samples_of
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.socket import Counters, Socket
-from netgroupd.kernel.usual import Usual, usual_attrs
+from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
@@ -87,6 +86,8 @@ class Kernel:
 
     def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
         """What a link takes, for the kinds of ``links``."""
+        from netgroupd.kernel.footprint import samples_of  # noqa: PLC0415  # only an estimate needs it
+
         return samples_of(links.values(), lambda: Kernel(assume=self.features))
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:

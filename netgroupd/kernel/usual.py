@@ -5,7 +5,7 @@ So the defaults are those of the running kernel, and no table of them can be wro
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.netns import fresh
@@ -18,6 +18,13 @@ from netgroupd.plan.step import AnyStep, Op, Step
 
 Usual: TypeAlias = Mapping[tuple[str, str], Attrs]
 _LOWER = "lower"
+
+
+class Sample(NamedTuple):
+    """What one link that is up takes: bytes of memory, and seconds to make it."""
+
+    bytes: int
+    seconds: float
 
 
 class SampleKernel(Protocol):

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The networks that VXLANs list: RTM_NEWTUNNEL, RTM_DELTUNNEL and their dump, whose ranges are spread out."""
 
-import errno
-import struct
 from collections.abc import Iterator
 
-from netgroupd.errors import KernelError
 from netgroupd.kernel import message
+from netgroupd.kernel.lists import BODY, dump_lists, header
 from netgroupd.kernel.message import attr, attributes, nest, u32, walk
-from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, single
 from netgroupd.model.state import Object
@@ -16,8 +13,6 @@ from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.step import AnyStep, Op, RangeStep
 
 RTM_NEWTUNNEL, RTM_DELTUNNEL, RTM_GETTUNNEL = 120, 121, 122
-_HEADER = struct.Struct("=BBHI")  # family, flags, -, ifindex
-_AF_BRIDGE = 7
 
 _ENTRY = 1
 _START, _END, _GROUP, _GROUP6 = 1, 2, 3, 4
@@ -25,29 +20,11 @@ _START, _END, _GROUP, _GROUP6 = 1, 2, 3, 4
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """Every network of the selected links."""
-    asked = message.request(RTM_GETTUNNEL, message.NLM_F_DUMP, _HEADER.pack(_AF_BRIDGE, 0, 0, 0))
-    found: list[Object] = []
-    for payload in _payloads(context, asked):
-        try:
-            link = context.names.name(_HEADER.unpack_from(payload)[3])
-        except UnknownLinkError:
-            continue
-        if selection.everything or link in selection.links:
-            found += _decode(memoryview(payload), link)
-    return found
-
-
-def _payloads(context: Context, asked: bytes) -> list[bytes]:
-    try:
-        return context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of VNIs")
-    except KernelError as error:
-        if error.refusals[0].errno == errno.EOPNOTSUPP:  # a kernel without VXLAN has none
-            return []
-        raise
+    return dump_lists(context, selection, RTM_GETTUNNEL, _decode, "dump of VNIs")
 
 
 def _decode(payload: memoryview, link: str) -> Iterator[Object]:
-    for kind, start, end in walk(payload, _HEADER.size):
+    for kind, start, end in walk(payload, BODY):
         if kind != _ENTRY:
             continue
         entry = attributes(payload, start, end)
@@ -75,12 +52,12 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         attr(_GROUP6 if len(where) > 4 else _GROUP, where) if where else b"",
     )
     kind = RTM_DELTUNNEL if one.op is Op.DELETE else RTM_NEWTUNNEL
-    yield message.request(kind, 0, _HEADER.pack(_AF_BRIDGE, 0, 0, context.names.index(one.object.name)), entry)
+    yield message.request(kind, 0, header(context.names.index(one.object.name)), entry)
 
 
 CODEC = Codec(
     dump,
     encode,
     blamer({(_ENTRY, _START): "vni", (_ENTRY, _GROUP): "remote", (_ENTRY, _GROUP6): "remote"}),
-    _HEADER.size,
+    BODY,
 )

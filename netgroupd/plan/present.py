@@ -94,9 +94,8 @@ def title(obj: Object) -> tuple[str, ...]:
         # All of it is the name: it is what tells one rule of a range from the next.
         return (" ".join((*map(str, said), *(_pair(*pair) for pair in match if isinstance(pair, tuple)))),)
     if obj.cls in _NUMBERED:
-        return (
-            f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",
-        )  # the name is both: all ports of a bridge are in thousands of VLANs
+        # The name is both: all ports of a bridge are in thousands of VLANs.
+        return (f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",)
     told = tuple(str(field) for field in key if field is not None and field is not False)
     return (" ".join(told),) if obj.cls == "action" else told
 

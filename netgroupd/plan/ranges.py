@@ -30,9 +30,9 @@ def range_steps(steps: Sequence[Step]) -> list[AnyStep]:
 
 
 def _number(step: Step) -> int:
-    vid = step.object.key[1]
-    assert isinstance(vid, int)
-    return vid
+    number = step.object.key[1]
+    assert isinstance(number, int)
+    return number
 
 
 def _goes_on(one: Step, other: Step) -> bool:
@@ -48,8 +48,8 @@ def _goes_on(one: Step, other: Step) -> bool:
     )
 
 
-def _attrs(vlan: Object | None) -> Attrs:
-    return vlan.attrs if vlan else NOTHING
+def _attrs(obj: Object | None) -> Attrs:
+    return obj.attrs if obj else NOTHING
 
 
 def _counts_up(one: Attrs, other: Attrs) -> bool:

@@ -4,7 +4,7 @@
 import pytest
 
 from netgroupd.engine.estimate import estimated
-from netgroupd.kernel.footprint import Sample
+from netgroupd.kernel.usual import Sample
 from tests.engine.universe import state_of
 
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lists of numbers that links have, of VLANs and of VNIs: each message of a dump is about one link and many of them."""
+
+import errno
+import struct
+from collections.abc import Callable, Iterable
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel import message
+from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.request import Context, Selection
+from netgroupd.model.state import Object
+
+_HEADER = struct.Struct("=BBHI")  # family, -, -, ifindex
+_AF_BRIDGE = 7
+
+BODY = _HEADER.size
+
+
+def header(index: int) -> bytes:
+    """What every message about such a list begins with; 0 is all links."""
+    return _HEADER.pack(_AF_BRIDGE, 0, 0, index)
+
+
+def dump_lists(
+    context: Context, selection: Selection, kind: int, decode: Callable[[memoryview, str], Iterable[Object]], what: str
+) -> list[Object]:
+    """What the selected links have on their lists; nothing where the kernel knows no such lists."""
+    asked = message.request(kind, message.NLM_F_DUMP, header(0))
+    try:
+        payloads = context.socket.dump(asked, lambda _kind, payload: bytes(payload), what)
+    except KernelError as error:
+        if error.refusals[0].errno == errno.EOPNOTSUPP:
+            return []
+        raise
+    found: list[Object] = []
+    for payload in payloads:
+        try:
+            link = context.names.name(_HEADER.unpack_from(payload)[3])
+        except UnknownLinkError:
+            continue
+        if selection.everything or link in selection.links:
+            found += decode(memoryview(payload), link)
+    return found
