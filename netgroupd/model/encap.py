@@ -70,9 +70,9 @@ def plain(encap: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _parse(raw: object) -> Value:
-    if not isinstance(raw, Mapping) or raw.get("type") not in FIELDS:
+    kind = raw.get("type") if isinstance(raw, Mapping) else None
+    if not isinstance(raw, Mapping) or not isinstance(kind, str) or kind not in FIELDS:
         raise ValueError(f"expected a mapping with a type: one of {_KINDS}")
-    kind = raw["type"]
     rest = _RECORDS[kind].parse({key: value for key, value in raw.items() if key != "type"})
     assert isinstance(rest, Mapping)
     return plain({"type": kind, **rest})
