@@ -22,8 +22,8 @@ links:
   vx: {kind: vxlan, external: true, master: br, port: {vlan_tunnel: true}, vlans: %s}
 """
 CHANGES = (
-    ("'[2-4094]'", "{vid: '[v=5-900]', tunnel_id: '{v+100}'}"),
-    ("[{vid: '[2-99]', untagged: true}, {vid: 100, pvid: true}, '[101-200]', '[300-4000]']", "'[5-900]'"),
+    ("'[2-1000]'", "{vid: '[v=5-900]', tunnel_id: '{v+100}'}"),
+    ("[{vid: '[2-99]', untagged: true}, {vid: 100, pvid: true}, '[101-200]', '[300-900]']", "'[5-900]'"),
     (
         "{vid: '[5-8]', state: blocking}",
         "[{vid: '[v=5-300]', tunnel_id: '{v+2000}'}, {vid: '[301-303]', neigh_suppress: true}]",
