@@ -50,7 +50,7 @@ FLOWER: dict[str, tuple[str, Raw, object, object]] = {
     "ct_label": ("ip", {"ct_state": "+trk"}, "0x5/0xf", "0x123456789abcdef0"),
     "hash": ("all", {}, "0x5/0xf", "0x6"),
     "pppoe_sid": ("ppp_ses", {}, 5, 6),
-    "ppp_proto": ("ppp_ses", {}, 33, 87),
+    "ppp_proto": ("ppp_ses", {}, "ip", 0xC021),
     "l2tpv3_sid": ("ip", {"ip_proto": "l2tp"}, 5, 6),
     "spi": ("ip", {"ip_proto": "esp"}, "0x5", "0x6"),
     "geneve_opts": (

@@ -42,8 +42,8 @@ def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
     for value, narrow, wide in ((rate, _RATE, _RATE64), (peak, _PEAKRATE, _PEAKRATE64)):
         parts += [attr(narrow, table(value))] if value else []
         parts += [u64(wide, value)] if is_wide(value) else []
-    for name, number in (("pkts_rate", _PKTRATE), ("pkts_burst", _PKTBURST)):
-        parts += [u64(number, _number(fields, name))] if name in fields else []
+    if packets := _number(fields, "pkts_rate"):
+        parts += [u64(_PKTRATE, packets), u64(_PKTBURST, ticks(_number(fields, "pkts_burst"), packets))]
     if "conform" in fields:
         parts.append(u32(_RESULT, control_number(str(fields["conform"]))))
     return b"".join(parts)
@@ -64,9 +64,9 @@ def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
         fields["peakrate"] = peak
     if mtu:
         fields["mtu"] = mtu
-    for name, number in (("pkts_rate", _PKTRATE), ("pkts_burst", _PKTBURST)):
-        if number in found:
-            fields[name] = int.from_bytes(found[number], "little")
+    if _PKTRATE in found:
+        packets, time = (int.from_bytes(found[number], "little") for number in (_PKTRATE, _PKTBURST))
+        fields |= {"pkts_rate": packets, "pkts_burst": size_of(time, packets)}
     if _RESULT in found:
         fields["conform"] = control_text(int.from_bytes(found[_RESULT], "little"))
     return fields

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from netgroupd.model.rule import IPPROTO, span_text
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
 from netgroupd.model.tc.options import CFM_WORDS, GENEVE, STACK, tunnel
-from netgroupd.model.tc.protocol import PROTOCOL
+from netgroupd.model.tc.protocol import PPP_PROTOCOL, PROTOCOL
 from netgroupd.model.value import FLAG, NAME, Type, Value, number
 
 IP_FLAGS = {"frag": 1, "firstfrag": 2}
@@ -150,7 +150,7 @@ _KEYS = (
     FlowerKey("ct_label", masked_number(128, hexadecimal=True), "Label of the connection.", _plain(97, 98)),
     FlowerKey("hash", masked_number(32, order="little", hexadecimal=True), "Hash of the packet.", _plain(100, 101)),
     FlowerKey("pppoe_sid", _BE16, "Session of PPPoE.", _plain(103)),
-    FlowerKey("ppp_proto", PROTOCOL, "Protocol inside PPPoE.", _plain(104)),
+    FlowerKey("ppp_proto", PPP_PROTOCOL, "Protocol inside PPPoE.", _plain(104)),
     FlowerKey("l2tpv3_sid", _BE32, "Session of L2TPv3.", _plain(105)),
     FlowerKey("spi", masked_number(32, hexadecimal=True), "SPI of ESP or AH.", _plain(108, 109)),
     FlowerKey("geneve_opts", GENEVE, "Options of a Geneve tunnel.", _NESTED),

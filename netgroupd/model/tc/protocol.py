@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Link-layer protocols by the names that ``tc`` gives them, or by number."""
+"""Protocols of the link layer and of PPP by the names that ``tc`` gives them, or by number."""
 
-from netgroupd.model.value import Type, Value, number
+from netgroupd.model.value import Type, Value, number, word
 
 PROTOCOLS = {
     "all": 0x0003,
@@ -54,4 +54,21 @@ PROTOCOL = Type(
     {"anyOf": [{"enum": list(PROTOCOLS)}, _PLAIN.schema]},
     lambda value: protocol_number(value).to_bytes(2, "big"),
     lambda payload: protocol_name(int.from_bytes(payload[:2], "big")),
+)
+
+_PPP_NAMES = word(16, {"ip": 0x21, "ipv6": 0x57, "mpls_uc": 0x281, "mpls_mc": 0x283}, order=">")
+_PPP_EXPECTED = f"{_PPP_NAMES.expected}, or a number"
+
+
+def _parse_ppp(raw: object) -> Value:
+    for known in (_PPP_NAMES, _PLAIN):
+        try:
+            return known.parse(raw)
+        except ValueError:
+            continue
+    raise ValueError(f"expected {_PPP_EXPECTED}")
+
+
+PPP_PROTOCOL = _PPP_NAMES._replace(
+    expected=_PPP_EXPECTED, parse=_parse_ppp, schema={"anyOf": [_PPP_NAMES.schema, _PLAIN.schema]}
 )

@@ -11,17 +11,17 @@ from netgroupd.model.value import Value
 
 _TICK_NS = 64
 _SECOND_NS = 1_000_000_000
-_BURSTS = {"burst": "rate", "cburst": "ceil", "mtu": "peakrate"}
+_BURSTS = {"burst": "rate", "cburst": "ceil", "mtu": "peakrate", "pkts_burst": "pkts_rate"}
 _MOST = 0xFFFFFFFF
 
 
 def ticks(size: int, rate: int) -> int:
-    """How long ``size`` bytes take at ``rate`` bytes a second."""
+    """How long ``size`` bytes (or packets) take at ``rate`` a second."""
     return min(size * _SECOND_NS // max(rate, 1) // _TICK_NS, _MOST)
 
 
 def size_of(time: int, rate: int) -> int:
-    """The fewest bytes that take that many ticks."""
+    """The fewest bytes (or packets) that take that many ticks."""
     return -(-time * _TICK_NS * rate // _SECOND_NS)
 
 
