@@ -4,10 +4,14 @@
 Rules of one entry have their attributes in common, and are looked at once.
 """
 
+from collections.abc import Iterator, Mapping
+
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
-from netgroupd.model.state import Attrs, Key
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc.action import shared
+from netgroupd.model.tc.handle import numbered_by
+from netgroupd.model.value import Value
 
 
 def shared_actions(checked: Checked) -> None:
@@ -43,3 +47,90 @@ def preferences(checked: Checked) -> None:
                 hint = f"the other is at {there}; give one of them another pref"
                 checked.report.once(checked.entry(obj).at, told_, hint)
                 break
+
+
+def hash_tables(checked: Checked) -> None:
+    """Every hash table of u32 is described once, and where its rules are."""
+    rules = list(_u32_rules(checked))
+    found = _Tables(checked)
+    for rule, match in rules:
+        if "divisor" in match:
+            found.describe(rule, match)
+        found.listed_apart(rule)
+    for rule, match in rules:
+        if "divisor" not in match:
+            found.check(rule, match)
+    found.check_ways()
+
+
+def _u32_rules(checked: Checked) -> Iterator[tuple[Object, Mapping[str, Value]]]:
+    other: Attrs = {}
+    for rule in checked.state.of("filter").values():
+        if rule.attrs is other:
+            continue
+        if rule.attrs.get("kind") != "u32":
+            other = rule.attrs
+            continue
+        yield rule, dict(rule.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
+
+
+class _Tables:
+    """The hash tables of a configuration, by where they are and their number."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._tables: dict[tuple[object, ...], Object] = {}
+        self._divisors: dict[tuple[object, ...], Value] = {}
+        self._prefs: dict[tuple[object, ...], Object] = {}
+        self._reached: set[tuple[object, ...]] = set()
+
+    def _error(self, rule: Object, told_: str, hint: str = "") -> None:
+        self._checked.report.once(self._checked.entry(rule).at, told_, hint)
+
+    def _other(self, rule: Object) -> str:
+        return f"the other is at {self._checked.report.where(self._checked.entry(rule).at)}"
+
+    def describe(self, table: Object, match: Mapping[str, Value]) -> None:
+        """Note a table."""
+        number, attrs = match["table"], table.attrs
+        key = (table.key[0], numbered_by(str(table.key[1])), number)
+        if (first := self._tables.setdefault(key, table)) is not table:
+            self._error(table, f"hash table {number} of {table.key[0]} is described twice", self._other(first))
+        self._divisors[*table.key[:4], number] = match["divisor"]
+        if attrs.get("actions") or attrs.get("classid") is not None:
+            self._error(table, f"hash table {number} has no action and no class", "the rules in it have")
+        chain = self._checked.state.of("chain").get(table.key[:3])
+        if chain and chain.attrs.get("atomic"):
+            hint = "its rules are built beside the old ones, and a table has one number"
+            self._error(table, "a chain that is atomic has no hash tables", hint)
+
+    def listed_apart(self, rule: Object) -> None:
+        """Rules of one preference are in one chain of one hook: the kernel lists those of all of them together."""
+        where, parent, chain, pref, _ = rule.key
+        first = self._prefs.setdefault((where, numbered_by(str(parent)), pref), rule)
+        if first.key[1:3] != (parent, chain):
+            told_ = f"u32 rules of pref {pref} are in two chains or hooks of {where}, which the kernel lists together"
+            self._error(rule, told_, f"{self._other(first)}; give one of them another pref")
+
+    def check(self, rule: Object, match: Mapping[str, Value]) -> None:
+        """Look at a rule that is in a table, or leads to one."""
+        table, link = match.get("table"), match.get("link")
+        for number in (table, link):
+            if number is not None and (*rule.key[:4], number) not in self._divisors:
+                hint = "describe it as u32: {table: …, divisor: 256} with the same pref"
+                self._error(rule, f"there is no hash table {number} of pref {rule.key[3]}", hint)
+        buckets, bucket = self._divisors.get((*rule.key[:4], table)), match.get("bucket")
+        if isinstance(buckets, int) and isinstance(bucket, int) and bucket >= buckets:
+            self._error(rule, f"bucket {bucket} is beyond hash table {table}, which has {buckets}")
+        if link is not None:
+            self._reached.add((*rule.key[:4], link))
+            if rule.attrs.get("actions") or rule.attrs.get("classid") is not None:
+                hint = "what no rule of the table decides goes on to the next rule"
+                self._error(rule, "a rule that leads to a hash table has no action and no class", hint)
+
+    def check_ways(self) -> None:
+        """Look for tables that no packet gets to."""
+        for table in self._tables.values():
+            number = dict(table.key[4])["table"]  # type: ignore[arg-type]  # as above
+            if (*table.key[:4], number) not in self._reached:
+                self._error(table, f"no rule leads to hash table {number}", f"one with link: {number} does")

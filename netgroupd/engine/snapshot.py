@@ -14,6 +14,7 @@ from netgroupd.plan.fate import carried_down, hangs_on
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, swept
 from netgroupd.plan.serialise import Json, key_from, object_from, object_to, singles
 from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.tables import inside
 
 # Reported of every link, and refused where the link's driver has no say in them.
 _REPORTED: Mapping[str, tuple[Value, ...]] = {"carrier": (True, False), "protodown": (False,), UNOWNED: (True,)}
@@ -117,6 +118,8 @@ def _taken_along(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
     shaken.update(name for name, _ in carried_down(list(shaken), actual.of("link")) if shaken)
     yield from ((link.cls, link.key) for link in ports)
     yield from _taken_with_qdiscs(plan, actual)
+    doomed = (step.object for step in singles(plan.steps) if step.op is Op.DELETE)
+    yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
     if not shaken:
         return
     for obj in actual:

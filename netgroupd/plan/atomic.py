@@ -15,6 +15,7 @@ from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.chain import SPARE
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tables import is_u32, pref_of, standing
 
 _SWITCH_PREF = 1
 _Chain = tuple[object, ...]  # where, parent, number
@@ -98,7 +99,8 @@ def _side(policy: _Policy, actual: State, held: Mapping[_Chain, int]) -> int:
 class Order:
     """Which filters are added before others, and which are deleted last.
 
-    A chain is whole before a rule goes to it, and is emptied when none does any more.
+    A chain is whole before a rule goes to it, and is emptied when none does any more;
+    a hash table is never without rules.
     """
 
     def __init__(self, steps: tuple[Step, ...], desired: State) -> None:
@@ -116,13 +118,18 @@ class Order:
             for chain, prefs in doomed.items()
             if chain not in deleted and taken[chain] <= {_SWITCH_PREF} and not taken[chain] & prefs
         }
+        self._standing = standing(steps, desired)
 
     def phase(self, step: Step) -> str:
         """The phase of a step about a filter."""
         chain = step.object.key[2]
         if step.op is Op.DELETE:
-            return "empty chain" if step.object.key[:3] in self._last else "delete filter"
+            return "empty chain" if step.object.key[:3] in self._last or self._stays(step.object) else "delete filter"
         assert isinstance(chain, int)
         if chain >= SPARE:
             return "add filter of a spare chain"
         return "add filter of a chain" if chain else "add filter"
+
+    def _stays(self, rule: Object) -> bool:
+        """Whether a hash table of its preference stays."""
+        return bool(self._standing) and is_u32(rule) and pref_of(rule) in self._standing

@@ -13,6 +13,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES
 from netgroupd.model.attr import Change
 from netgroupd.model.state import Object, State
+from netgroupd.plan import tables
 from netgroupd.plan.compare import UNOWNED, differing, hardest
 from netgroupd.plan.fate import Fate, Losses
 from netgroupd.plan.link import Owned, diff_links
@@ -49,7 +50,8 @@ def diff(desired: State, actual: State, owned: Owned) -> Changes:
         steps += found
     for cls in CLASSES:
         if cls != "link" and cls not in _FIRST:
-            steps += run.of(cls)
+            found = run.of(cls)
+            steps += tables.arrange(found, desired, actual) if cls == "filter" else found
     return Changes(tuple(steps), links.cycled, tuple(links.problems), tuple(links.warnings), links.fate)
 
 

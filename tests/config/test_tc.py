@@ -219,6 +219,60 @@ MISTAKES = [
 ]
 
 
+def test_rules_of_hash_tables_are_a_range() -> None:
+    found = desired(
+        """
+links: {v0: {}}
+tc:
+  v0:
+    ingress:
+    - {pref: 10, protocol: ip, u32: {table: 1, divisor: 256}}
+    - pref: 10
+      protocol: ip
+      u32: {table: 1, bucket: "[b=0-255]", match: {ip src: "10.0.0.{b}", udp dst: 53}}
+      action: drop
+    - pref: 10
+      protocol: ip
+      u32: {match: {ip protocol: 17}, link: 1, hashkey: 0xff at 12, offset: "mask 0xf00 at 0 shift 6"}
+"""
+    )
+    rules = [dict(key[4]) for key in keys(found, "filter")]  # type: ignore[arg-type]  # pairs, as filter.key makes
+    assert len(rules) == 258
+    assert rules[7] == {
+        "table": 1,
+        "bucket": 6,
+        "match": ("0x0a000006/0xffffffff at 12", "0x00000035/0x0000ffff at nexthdr+0"),
+    }
+    assert rules[-1]["hashkey"] == "0x000000ff at 12"
+    assert rules[-1]["offset"] == "mask 0x0f00 at 0 shift 6"
+
+
+_TABLE = "{pref: 1, u32: {table: 1, divisor: 16}}, {pref: 1, u32: {link: 1}}"
+HASHED = [
+    ("{pref: 1, u32: {table: 1, divisor: 17}}", "divisor: expected how many buckets: one of 1, 2, 4, 8"),
+    ("{pref: 1, u32: {divisor: 16, link: 1}}", "divisor: expected table beside it and nothing else"),
+    ("{pref: 1, u32: {bucket: 1}}", "bucket: expected table beside it"),
+    ("{pref: 1, u32: {link: 1, hashkey: 0}}", "hashkey: expected a mask and where it is"),
+    ("{pref: 1, u32: {link: 1, offset: shift}}", "offset: expected an offset like"),
+    ("{pref: 1, u32: {table: 2, link: 2}}", "link: expected a table of a higher number"),
+    ("{pref: 1, u32: {table: 1, divisor: 16}}", "no rule leads to hash table 1; one with link: 1 does"),
+    ("{pref: 1, u32: {link: 3}}", "there is no hash table 3 of pref 1"),
+    (f"{_TABLE}, {{pref: 2, u32: {{table: 1, divisor: 16}}}}", "hash table 1 of lo is described twice"),
+    (f"{_TABLE}, {{pref: 1, u32: {{table: 1, bucket: 16}}}}", "bucket 16 is beyond hash table 1, which has 16"),
+    (f"{_TABLE}, {{pref: 2, u32: {{table: 1, bucket: 1}}}}", "there is no hash table 1 of pref 2"),
+    ("{pref: 1, u32: {table: 1, divisor: 16}, action: drop}", "hash table 1 has no action and no class"),
+    (f"{_TABLE[:-1]}, action: drop}}", "a rule that leads to a hash table has no action and no class"),
+    ("{pref: 1, u32: {}}], egress: [{pref: 1, u32: {}}", "u32 rules of pref 1 are in two chains or hooks of lo"),
+    (f"{_TABLE}], chains: [{{parent: ingress, chain: 0, atomic: true}}", "a chain that is atomic has no hash tables"),
+]
+
+
+@pytest.mark.parametrize(("rules", "want"), HASHED, ids=[row[1] for row in HASHED])
+def test_mistake_about_hash_tables_is_told(rules: str, want: str) -> None:
+    found = told(f"tc:\n  lo: {{ingress: [{rules}]}}\n")
+    assert any(f": {want}" in problem for problem in found), "\n".join(found)
+
+
 @pytest.mark.parametrize(("text", "want"), MISTAKES)
 def test_mistake_is_told_with_its_place(text: str, want: str) -> None:
     assert any(problem.startswith(f"a.yaml:{want}") for problem in told(text)), "\n".join([want, *told(text)])

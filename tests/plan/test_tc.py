@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Traffic control in a plan: its order, what goes with what, and how it reads."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from netgroupd.engine.snapshot import Snapshot
@@ -209,3 +211,53 @@ def test_shared_action_is_changed_alone() -> None:
 
 def test_shared_action_is_known_when_no_file_names_it_any_more() -> None:
     assert ("action police", "7") in hooks_of(State((_policer(1000),)))
+
+
+def _hashed(pref: int = 10, **match: object) -> Object:
+    """A rule or a table of u32, read as a file would be."""
+    parsed = filters.RECORDS["u32"].parse(match)
+    assert isinstance(parsed, Mapping)
+    return Object("filter", filters.key("v0", "ingress", 0, pref, parsed), {"kind": "u32", "protocol": "ip"})
+
+
+TABLE, LOWER = _hashed(table=1, divisor=16), _hashed(table=2, divisor=16)
+WAY, FURTHER = _hashed(link=1), _hashed(table=1, link=2)
+LEAVES = tuple(_hashed(table=2, bucket=number, match=f"{number}/f at 0") for number in range(3))
+HASHED = (TABLE, LOWER, WAY, FURTHER, *LEAVES)
+
+
+def _told(steps: list[Step]) -> list[tuple[Op, Object]]:
+    return [(step.op, step.object) for step in steps]
+
+
+def test_hash_tables_are_there_before_their_rules_and_take_them_along() -> None:
+    first = [step.object.key for step in _steps((CLSACT, *reversed(HASHED)), (CLSACT,))]
+    assert set(first[:2]) == {TABLE.key, LOWER.key}
+    assert len(first) == len(HASHED)
+    assert _told(_steps((CLSACT,), (CLSACT, *HASHED))) == [(Op.DELETE, one) for one in (WAY, TABLE, LOWER)]
+
+
+def test_hash_table_that_stays_is_never_without_rules() -> None:
+    other = _hashed(link=1, match="1/1 at 0")
+    want = [(Op.CREATE, other), (Op.DELETE, WAY)]
+    assert _told(_steps((CLSACT, TABLE, other), (CLSACT, TABLE, WAY))) == want
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (_hashed(table=1, divisor=32), WAY),
+        (_hashed(20, table=1, divisor=16), _hashed(20, link=1)),
+        tuple(one._replace(attrs={**one.attrs, "protocol": "all"}) for one in (TABLE, WAY)),
+    ],
+    ids=["divisor", "preference", "protocol"],
+)
+def test_hash_table_that_changes_is_made_again_with_its_rules(other: tuple[Object, ...]) -> None:
+    leaf = _hashed(table=1, bucket=1)
+    got = _steps((CLSACT, *other), (CLSACT, TABLE, WAY, leaf))
+    assert _told(got) == [*((Op.DELETE, one) for one in (WAY, TABLE)), *((Op.CREATE, one) for one in other)]
+
+
+def test_snapshot_holds_what_goes_with_a_hash_table() -> None:
+    kept = Snapshot.of(Plan((Step(Op.DELETE, LOWER, None),)), State((LINK, CLSACT, *HASHED))).state()
+    assert kept.of("filter").keys() == {one.key for one in (LOWER, *LEAVES)}

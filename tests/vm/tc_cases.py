@@ -153,6 +153,10 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
         rule("u32", {"match": {"ip dst": "10.0.0.0/8", "ip protocol": 6}}, protocol="ip", actions="drop"),
         rule("u32", {"match": "0x0a000001/0xffffffff at 16"}, protocol="ip", classid="1:5"),
     ),
+    "u32-more": (
+        rule("u32", {"mark": "0x5/0xf", "indev": "v0"}, actions="drop"),
+        rule("u32", {"match": {"ip6 dst": "2001:db8::/36", "tcp dst": 80}}, protocol="ipv6", actions="drop"),
+    ),
     "fw": (rule("fw", {"mark": "0x5"}, classid="1:5"), rule("fw", {"mark": "0x6/0xff"}, classid="1:5", actions="drop")),
     "basic": (rule("basic", {}, actions="drop"), rule("basic", {}, classid="1:7")),
     "basic-match": (
@@ -250,6 +254,27 @@ def _qdiscs() -> Iterator[Case]:
     yield Case("ingress", (Object("qdisc", ("v0", "clsact"), {"kind": "ingress", "hooks": ("ingress",)}),))
 
 
+def hashed(match: Raw, actions: object = ()) -> Object:
+    """A rule or a hash table of u32."""
+    return rule("u32", match, protocol="ip", actions=actions)
+
+
+def _hash_tables() -> Iterator[Case]:
+    """Tables that lead to each other, with rules that come, go and take each other along."""
+    first, second = hashed({"table": 1, "divisor": 4}), hashed({"table": 2, "divisor": 256})
+    way = hashed({"link": 1, "hashkey": "0x00ff0000 at 8", "match": {"ip protocol": 17}})
+    behind = {"link": 2, "hashkey": "0xff at 12", "offset": "mask 0xf00 at 0 shift 6 eat"}
+    further = hashed({"table": 1, "bucket": 1, **behind})
+    leaves = [hashed({"table": 2, "bucket": number, "match": "1/1 at 0"}, "drop") for number in (0, 255)]
+    whole = (CLSACT, first, second, way, further, *leaves)
+    yield Case("u32-tables", whole, (CLSACT,))
+    other = hashed({"table": 2, "bucket": 7, "match": "2/3 at nexthdr+2"}, "drop")
+    yield Case(
+        "u32-rules-of-tables", whole, (CLSACT, first, second, hashed({"link": 2, "offset": "plus 8"}), way, other)
+    )
+    yield Case("u32-divisor", whole, (CLSACT, hashed({"table": 1, "divisor": 16}), *whole[2:]))
+
+
 def _trees() -> Iterator[Case]:
     """What hangs on each other, and what goes with what it hangs on."""
     root, leaf = qdisc("htb", {"default": 0x10}), qdisc("fq_codel", {}, parent="1:10", handle="10:")
@@ -296,6 +321,7 @@ def _all() -> Iterator[Case]:
         yield Case(f"filter-{name}", *((CLSACT, one) for one in pair))
     yield from _qdiscs()
     yield from _trees()
+    yield from _hash_tables()
     yield from _shared()
 
 

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The classifiers: what each matches as attributes, and under which numbers it has what all of them have."""
 
-import struct
 import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from netgroupd.kernel.message import attr, u32
+from netgroupd.kernel.message import u32
 from netgroupd.kernel.tc import ematches, flower, programs
+from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.programs import Numbers
 from netgroupd.model.rule import mark_text, split_mark
 from netgroupd.model.tc.filter import FLOW_KEYS
 from netgroupd.model.tc.handle import handle_number, handle_text
-from netgroupd.model.tc.u32 import read_word, word_text
 from netgroupd.model.value import Value
 
 SKIP_HW, SKIP_SW = 1, 2
@@ -34,28 +33,6 @@ class Classifier(NamedTuple):
     pack: Callable[[Match], bytes]
     unpack: Callable[[Found, int], dict[str, Value]]
     handle: Callable[[Match], int] = lambda _match: 0
-
-
-_SELECTOR = struct.Struct("=BBBxHHhhI")  # flags, shift, keys, five that are for hashing
-_TERMINAL = 1
-_U32_SEL = 5
-
-
-def _pack_u32(match: Match) -> bytes:
-    words = dict(match).get("match", ())
-    assert isinstance(words, tuple)
-    keys = [read_word(str(word)) for word in words]
-    packed = b"".join(struct.pack(">II", mask, value) + struct.pack("=ii", offset, 0) for value, mask, offset in keys)
-    return attr(_U32_SEL, _SELECTOR.pack(_TERMINAL, 0, len(keys), 0, 0, 0, 0, 0) + packed)
-
-
-def _unpack_u32(found: Found, _handle: int) -> dict[str, Value]:
-    payload = found[_U32_SEL]
-    words = []
-    for start in range(_SELECTOR.size, len(payload), 16):
-        mask, value = struct.unpack_from(">II", payload, start)
-        words.append(word_text(value, mask, struct.unpack_from("=i", payload, start + 8)[0]))
-    return {"match": tuple(words)}
 
 
 _FW_MASK = 5
@@ -130,7 +107,7 @@ def _unpack_flow(found: Found, _handle: int) -> dict[str, Value]:
 CLASSIFIERS: Mapping[str, Classifier] = {
     "flower": Classifier(3, 1, 22, flower.pack, lambda found, _handle: flower.unpack(found)),
     "matchall": Classifier(2, 1, 3, lambda _match: b"", lambda _found, _handle: {}),
-    "u32": Classifier(7, 1, 11, _pack_u32, _unpack_u32),
+    "u32": Classifier(7, 1, 11, words.pack, words.unpack, words.handle),
     "fw": Classifier(4, 1, 0, _pack_fw, _unpack_fw, lambda match: split_mark(str(dict(match)["mark"]))[0]),
     "basic": Classifier(3, 1, 0, _pack_basic, _unpack_basic),
     "bpf": Classifier(1, 3, 9, _pack_bpf, _unpack_bpf),

@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from netgroupd.kernel import message
 from netgroupd.kernel.message import nest, text, u32
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Codec, Context, Request
+from netgroupd.kernel.request import Call, Codec, Context, Request
 from netgroupd.kernel.rows import goal, single
 from netgroupd.kernel.tc import filters_read, filters_run
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS, Match
 from netgroupd.kernel.tc.filters_frame import NEW, frames, handle_of
 from netgroupd.kernel.tc.filters_frame import frame as frame_of
+from netgroupd.kernel.tc.hash_tables import delete_table
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELTFILTER, RTM_NEWTFILTER, Place
 from netgroupd.model.tc.protocol import protocol_number, swapped
 from netgroupd.plan.step import AnyStep, Op, Step
+from netgroupd.plan.tables import table_of
 
 _FIXED = frozenset({"matchall"})
 
@@ -29,7 +31,8 @@ def _write(step: Step, names: Names) -> bytes:
     frame = frames.of(key, step.object.attrs, names) if create else frame_of(key, goal(step), names)
     form = CLASSIFIERS[str(frame.attrs["kind"])]
     said: Match = key[4]  # type: ignore[assignment]  # what filter.key makes
-    handle = handle_of(step.before.attrs) if step.before else handle_of(frame.attrs)
+    # One that the kernel drops on the way gets another handle where that is the kernel's to give.
+    handle = handle_of(step.before.attrs) if step.before and not step.why else handle_of(frame.attrs)
     place = frame.place
     header = HEADER.pack(0, 0, 0, place.ifindex, handle or form.handle(said), place.parent, frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)
@@ -39,6 +42,9 @@ def _write(step: Step, names: Names) -> bytes:
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The message that a step takes; two for a classifier whose rules the kernel does not change."""
     one = single(step)
+    if one.op is Op.DELETE and table_of(one.object):
+        yield Call(lambda: delete_table(context.socket, _delete(one, context.names)))
+        return
     if one.op is Op.DELETE or (one.op is Op.CHANGE and one.object.attrs["kind"] in _FIXED and not one.why):
         yield _delete(one, context.names)
     if one.op is not Op.DELETE:

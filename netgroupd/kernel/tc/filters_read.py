@@ -16,6 +16,7 @@ from netgroupd.kernel.message import attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.tc import programs
+from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters_seen import Seen
@@ -27,8 +28,6 @@ from netgroupd.model.tc.filter import key as key_of
 from netgroupd.model.tc.handle import handle_text
 from netgroupd.model.tc.protocol import protocol_name, swapped
 from netgroupd.model.value import Value
-
-_U32_SELECTOR = 5
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -70,8 +69,8 @@ class Decoder:
         if kind not in CLASSIFIERS or not handle or OPTIONS not in found:
             return None
         options = attributes(found[OPTIONS])
-        if kind == "u32" and _U32_SELECTOR not in options:
-            return None  # a hash table
+        if kind == "u32" and words.is_own_table(options, handle):
+            return None
         chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
         match = CLASSIFIERS[kind].unpack(options, handle)
         protocol = protocol_name(swapped(info & 0xFFFF))

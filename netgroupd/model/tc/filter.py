@@ -19,7 +19,7 @@ from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.handle import HANDLE, PARENT
 from netgroupd.model.tc.protocol import PROTOCOL
-from netgroupd.model.tc.u32 import SELECTOR
+from netgroupd.model.tc.u32 import U32_FIELDS, U32_RULE
 from netgroupd.model.value import FLAG, U32, Type, Value, number, record, several, string, word
 
 FLOW_KEYS = (
@@ -55,7 +55,7 @@ _FLOW_KEY_SET = _SEVERAL_FLOW_KEYS._replace(parse=_parse_flow_keys)
 MATCHES: dict[str, Mapping[str, Type]] = {
     "flower": {name: key.type for name, key in KEYS.items()},
     "matchall": {},
-    "u32": {"match": SELECTOR},
+    "u32": U32_FIELDS,
     "fw": {"mark": MARK},
     "basic": {"match": CONDITIONS},
     "bpf": PROGRAM,
@@ -94,6 +94,7 @@ _FLOWER, _BPF = record(MATCHES["flower"]), record(MATCHES["bpf"])
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
 RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
+RECORDS["u32"] = U32_RULE
 RECORDS["bpf"] = _BPF._replace(parse=lambda raw: one_program(_BPF.parse(raw)))
 
 CLASS = Class(

@@ -31,6 +31,11 @@ def handle_text(number: int) -> str:
     return f"{number >> 16:x}:" + (f"{minor:x}" if minor else "")
 
 
+def numbered_by(parent: str) -> str:
+    """The qdisc that numbers the hash tables of u32 below ``parent``: that of both hooks is one."""
+    return "clsact" if parent in HOOKS else parent.partition(":")[0]
+
+
 def _handle(*words: str) -> Type:
     expected = "a handle like 1: or 1:10" + (f", or {' or '.join(words)}" if words else "")
 
