@@ -21,7 +21,7 @@ class Node(NamedTuple):
     """Links that have everything in common but the numbers in their names.
 
     ``sign`` is that of the plan for them, "" where nothing changes, WAITS where it
-    has to wait for hardware; ``level`` is 0 for what stands on nothing.
+    has to wait for hardware; ``level`` counts from the left, lower links before upper ones.
     """
 
     label: str
@@ -96,8 +96,17 @@ def _stacked(link: Object) -> list[tuple[str, str]]:
     return [*pairs, (link.name, str(master))] if master else pairs
 
 
+def _pull(levels: list[int], edges: tuple[Edge, ...]) -> None:
+    """Put each node right below what stands on it, so that no line passes behind a box on its way."""
+    above: dict[int, list[int]] = defaultdict(list)
+    for edge in edges:
+        above[edge.lower].append(edge.upper)
+    for lower in sorted(above, key=levels.__getitem__, reverse=True):
+        levels[lower] = max(levels[lower], min(levels[upper] for upper in above[lower]) - 1)
+
+
 def _levels(count: int, edges: tuple[Edge, ...]) -> list[int]:
-    """The longest way from the bottom; a circle of folded nodes ends the search."""
+    """The longest way from the bottom, and then up as far as may be; a circle of folded nodes ends the search."""
     levels = [0] * count
     for _ in range(count):
         moved = False
@@ -107,6 +116,7 @@ def _levels(count: int, edges: tuple[Edge, ...]) -> list[int]:
                 moved = True
         if not moved:
             break
+    _pull(levels, edges)
     ranks = {level: rank for rank, level in enumerate(sorted(set(levels)))}
     return [ranks[level] for level in levels]
 

@@ -39,6 +39,12 @@ def test_links_that_change_are_a_box_of_their_own() -> None:
     ]
 
 
+def test_port_that_stands_on_nothing_is_beside_the_vlans_of_its_bridge() -> None:
+    tunnel = Object("link", ("vx",), {"kind": "vxlan", "master": "br-1000"})
+    levels = {node.kind: node.level for node in fold(State([*_STACK, tunnel]), {}, {}).nodes}
+    assert levels == {"hardware": 0, "vlan": 1, "vxlan": 1, "bridge": 2}
+
+
 def test_links_in_a_vrf_are_apart() -> None:
     vrf = Object("link", ("red",), {"kind": "vrf", "table": 10})
     inside = Object("link", ("br-5",), {"kind": "bridge", "master": "red"})
