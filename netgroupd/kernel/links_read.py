@@ -10,7 +10,9 @@ then read, at known places.
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from contextlib import suppress
+from functools import cache
+from typing import Any, NamedTuple
 
 from netgroupd.kernel.message import walk
 from netgroupd.kernel.names import Names
@@ -40,7 +42,7 @@ FLAGS = {
 
 _SIMULATED = "netdevsim"  # such a link has no kind, but is on a bus of that name
 _OWN = frozenset({"mac", "link", "master", "alias"})
-_GAP = 64  # fewer bytes that nobody reads cost less than a cut
+_SHORT = 4  # longer payloads differ from link to link
 _MEMO = 1 << 12  # layouts and attributes remembered before starting anew
 
 
@@ -53,39 +55,47 @@ class _Own(NamedTuple):
     wire: Wire
 
 
+class _Values(dict[bytes, Value]):
+    """What the payloads of one row mean; those that many links have are read once."""
+
+    def __init__(self, read: Callable[[bytes], Value]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, payload: bytes) -> Value:
+        value = self._read(payload)
+        if len(payload) <= _SHORT and len(self) < _MEMO:
+            self[payload] = value
+        return value
+
+
 class _Layout(NamedTuple):
     """Messages of one shape: what identifies their shared part, and what stands where in the rest."""
 
-    spans: struct.Struct  # what holds the shared part, and little else
+    start: int  # of what holds the shared part
+    end: int
     mask: int  # which bits of it are the shared part
     own: struct.Struct  # the index, the name, then the value of each row
-    rows: tuple[str, ...]
-    values: tuple[Callable[[bytes], Value] | None, ...]  # None for the index of another link
+    rows: tuple[tuple[str, Mapping[Any, Value]], ...]  # each with what its values mean
     known: dict[int, dict[str, Value]]
 
     @property
-    def signature(self) -> tuple[str, int, str]:
+    def signature(self) -> tuple[int, int, str]:
         """What tells it from other layouts."""
-        return self.spans.format, self.mask, self.own.format
+        return self.start, self.mask, self.own.format
 
     def key(self, message: memoryview) -> int:
         """The shared part of a message."""
-        return int.from_bytes(b"".join(self.spans.unpack_from(message)), "little") & self.mask
+        return int.from_bytes(message[self.start : self.end], "little") & self.mask
 
 
-def _spans(places: list[tuple[int, int]]) -> tuple[struct.Struct, int]:
-    """A few large pieces that hold all of ``places``, and which bits of them do."""
-    spans: list[tuple[int, int]] = []
-    mask = b""
-    for start, end in sorted(places):
-        gap = start - spans[-1][1] if spans else _GAP
-        if gap < _GAP:
-            mask += bytes(gap)
-            spans[-1] = (spans[-1][0], end)
-        else:
-            spans.append((start, end))
-        mask += b"\xff" * (end - start)
-    return _cut(spans, {}), int.from_bytes(mask, "little")
+def _spans(places: list[tuple[int, int]]) -> tuple[int, int, int]:
+    """The piece that holds all of ``places``, and which bits of it do."""
+    start, end = min(places)[0], max(end for _, end in places)
+    mask = bytearray(end - start)
+    for first, last in places:
+        mask[first - start : last - start] = b"\xff" * (last - first)
+    return start, end, int.from_bytes(mask, "little")
 
 
 def _cut(places: list[tuple[int, int]], codes: Mapping[int, str]) -> struct.Struct:
@@ -189,16 +199,20 @@ class _Shape:
         if self._here and kind and (kind.lower or kind.name == "veth"):
             self.own.append(lower if kind.lower else lower._replace(row="peer"))
 
-    def layout(self) -> _Layout:
-        """What a message must have in common with this one to be read like it."""
+    def leave(self, rows: frozenset[str]) -> None:
+        """Forget all but ``rows``."""
+        self.own = [each for each in self.own if each.row in rows]
+        self.shared = {row: value for row, value in self.shared.items() if row in rows}
+
+    def layout(self, names: Mapping[int, str]) -> _Layout:
+        """What a message must have in common with this one to be read like it; ``names`` are those of links."""
         own = sorted(self.own)
         references = {each.start: "I" for each in own if each.wire.refers}
         places = [(4, 8), self.name, *((each.start, each.end) for each in own)]
         return _Layout(
             *_spans(self._kept),
             _cut(places, {4: "i", **references}),
-            tuple(each.row for each in own),
-            tuple(None if each.wire.refers else each.wire.value for each in own),
+            tuple((each.row, names if each.wire.refers else _values(each.wire)) for each in own),
             {},
         )
 
@@ -207,6 +221,12 @@ def _altnames(payload: bytes) -> Value:
     view = memoryview(payload)
     names = (bytes(view[begin:stop]).rstrip(b"\0") for _, begin, stop in walk(view))
     return tuple(sorted(name.decode(errors="replace") for name in names))
+
+
+@cache
+def _values(wire: Wire) -> _Values:
+    assert wire.value is not None, wire.names
+    return _Values(wire.value)
 
 
 _ALTNAMES = Wire(
@@ -222,13 +242,16 @@ _ALTNAMES = Wire(
 class Reader:
     """Makes link objects of messages.
 
-    ``wants`` decides by name and group whether a link is read at all.  ``finish``
-    hands over the names of all that came.
+    ``wants`` decides by name and group whether a link is read at all, and ``rows``
+    are what is read of it, if not all.  ``finish`` hands over the names of all that came.
     """
 
-    def __init__(self, names: Names, wants: Callable[[str, int], bool] | None = None) -> None:
+    def __init__(
+        self, names: Names, wants: Callable[[str, int], bool] | None = None, rows: frozenset[str] | None = None
+    ) -> None:
         self._names = names
         self._wants = wants
+        self._rows = rows
         self._layouts: dict[int, list[_Layout]] = {}
         self._count = 0
         self._by_index: dict[int, str] = {}
@@ -248,19 +271,19 @@ class Reader:
         if self._wants and not self._wants(name, shared.get("group", 0)):  # type: ignore[arg-type]
             return None
         attrs = shared.copy()
-        for row, convert, value in zip(layout.rows, layout.values, values, strict=True):
-            if convert:
-                attrs[row] = convert(value)
-            elif value in self._by_index:
-                attrs[row] = self._by_index[value]
-            elif value:
+        for (row, meant), value in zip(layout.rows, values, strict=True):
+            try:
+                attrs[row] = meant[value]
+            except KeyError:  # a link that has not come yet, or none
                 attrs[row] = value
                 self._unnamed.append((attrs, row))
         return Object("link", (name,), attrs)
 
     def _learn(self, message: memoryview) -> tuple[_Layout, dict[str, Value]]:
         shape = _Shape(message)
-        layout = shape.layout()
+        if self._rows is not None:
+            shape.leave(self._rows)
+        layout = shape.layout(self._by_index)
         self._count += 1
         if self._count > _MEMO:
             self._layouts.clear()
@@ -272,20 +295,22 @@ class Reader:
                 break
         else:
             layouts.append(layout)
-        layout.known[layout.key(message)] = shape.shared
-        return layout, shape.shared
+        # With a place for what differs: a copy that grows is laid out anew.
+        shared = {**shape.shared, **dict.fromkeys(row for row, _ in layout.rows)}
+        layout.known[layout.key(message)] = shared
+        return layout, shared
 
     def finish(self, *, whole: bool = False) -> None:
         """Name the links that were referred to before they came themselves; ``whole``: there are no others."""
         if whole:
             self._names.clear()
         self._names.note_all(self._by_index)
-        self._by_index = {}
+        self._names.whole |= whole
+        self._by_index.clear()  # which the layouts refer to
         for attrs, row in self._unnamed:
-            index = attrs[row]
+            index = attrs.pop(row)
             assert isinstance(index, int)
-            try:
-                attrs[row] = self._names.name(index)
-            except LookupError:
-                del attrs[row]
+            if index:
+                with suppress(LookupError):
+                    attrs[row] = self._names.name(index)
         self._unnamed.clear()
