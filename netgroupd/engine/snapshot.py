@@ -10,9 +10,9 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, kind_of, row_of
-from netgroupd.plan.fate import carried_down, hangs_on
+from netgroupd.plan.fate import carried_down, followers, hangs_on
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, swept
-from netgroupd.plan.serialise import Json, key_from, object_from, object_to, singles
+from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.tables import inside
 
@@ -98,13 +98,13 @@ class Snapshot(NamedTuple):
 
     def to_json(self) -> Json:
         """As plain values."""
-        return {"objects": [object_to(obj) for obj in self.objects], "absent": self.absent}
+        return {"objects": objects_to(self.objects), "absent": self.absent}
 
     @classmethod
     def from_json(cls, plain: Json) -> "Snapshot":
         """Out of plain values."""
         absent = tuple((name, key_from(key)) for name, key in plain["absent"])
-        return cls(tuple(map(object_from, plain["objects"])), absent)
+        return cls(objects_from(plain["objects"]), absent)
 
 
 def _taken_along(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
@@ -117,6 +117,9 @@ def _taken_along(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
     shaken.update(link.name for link in ports)
     shaken.update(name for name, _ in carried_down(list(shaken), actual.of("link")) if shaken)
     yield from ((link.cls, link.key) for link in ports)
+    # The MTU of a link is the most that those above it can have, and they do not grow again with it.
+    resized = {step.object.name for step in links if step.op is Op.CHANGE and "mtu" in step.attrs}
+    yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")) if resized)
     yield from _taken_with_qdiscs(plan, actual)
     doomed = (step.object for step in singles(plan.steps) if step.op is Op.DELETE)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))

@@ -63,9 +63,9 @@ class FakeKernel:
     def close(self) -> None:
         """Nothing is held."""
 
-    def read_names(self) -> None:
-        """Note the name of every link there is."""
-        self._name_links(Selection(everything=True))
+    def has_link(self, name: str) -> bool:
+        """Whether there is a link of that name."""
+        return (name,) in self.state.of("link")
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """Links have nothing here that nobody gave them."""
@@ -102,7 +102,8 @@ class FakeKernel:
         """There is one network namespace here."""
 
     def _name_links(self, selection: Selection) -> None:
-        self.names.clear()
+        if selection.everything:
+            self.names.clear()
         for index, link in enumerate(self.state.of("link").values(), 1):
             if selection.everything or self._is_selected(link, selection):
                 self.names.note(link.name, index)
@@ -262,10 +263,11 @@ class FakeKernel:
         )
 
     def _limit(self, name: str) -> None:
-        """A VLAN's packets are no larger than those of the link below it."""
+        """A VLAN's packets are no larger than those of the link below it, and an ipvlan's as large."""
         for link in list(self.state.of("link").values()):
             lower = self.state.classes["link"][name,]
-            if kind_of(link) == "vlan" and link.attrs.get("link") == name and _mtu({}, link) > _mtu({}, lower):
+            larger = _mtu({}, link) > _mtu({}, lower)
+            if link.attrs.get("link") == name and ((kind_of(link) == "vlan" and larger) or kind_of(link) == "ipvlan"):
                 self.state.add(link._replace(attrs={**link.attrs, "mtu": lower.attrs["mtu"]}))
 
     def _other(self, step: Step) -> None:

@@ -6,9 +6,11 @@ for it is not the same as one that is missing.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import compress
+from operator import ne
 from typing import Any, TypeAlias
 
-from netgroupd.model.state import Key, Object, Origin
+from netgroupd.model.state import Attrs, Key, Object, Origin
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, RangeStep, Step
 
@@ -43,8 +45,34 @@ def object_to(obj: Object) -> Json:
 
 def object_from(plain: Json) -> Object:
     """An object out of JSON."""
-    cls, key, attrs, *origin = plain
-    return Object(cls, key_from(key), attrs_from(attrs), Origin(*origin[0]) if origin else None)
+    return objects_from([plain])[0]
+
+
+def objects_to(objects: Iterable[Object]) -> list[Json]:
+    """Objects as a list; one with the attributes of an earlier, by name, has that one's place and what differs."""
+    found: list[Json] = []
+    firsts: dict[tuple[str, ...], tuple[int, Attrs]] = {}
+    for obj in objects:
+        place, alike = firsts.setdefault((obj.cls, *obj.attrs), (len(found), obj.attrs))
+        if place == len(found):
+            found.append(object_to(obj))
+            continue
+        # The names come in one order, so the values stand side by side.
+        differs = map(ne, obj.attrs.values(), alike.values())
+        plain = [place, obj.key, dict(compress(obj.attrs.items(), differs))]
+        found.append([*plain, obj.origin] if obj.origin else plain)
+    return found
+
+
+def objects_from(plain: Json) -> tuple[Object, ...]:
+    """Objects out of JSON."""
+    found: list[Object] = []
+    for cls, key, attrs, *origin in plain:
+        first = found[cls] if isinstance(cls, int) else None
+        whole = {**first.attrs, **attrs_from(attrs)} if first else attrs_from(attrs)
+        name = first.cls if first else cls
+        found.append(Object(name, key_from(key), whole, Origin(*origin[0]) if origin else None))
+    return tuple(found)
 
 
 def _mapping(attrs: Mapping[str, Value]) -> dict[str, Value]:

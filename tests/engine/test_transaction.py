@@ -168,6 +168,21 @@ def test_putting_back_a_port_puts_back_the_mac_that_its_bridge_had_of_it(mac: st
     assert kernel.state.of("link")["br0",].attrs["mac"] == after
 
 
+@pytest.mark.parametrize("kind", ["vlan", "ipvlan"])
+def test_putting_back_an_mtu_puts_back_those_that_followed_it(kind: str) -> None:
+    common: dict[str, Value] = {"up": True, "group": 0x4E470000, "mtu": 1500}
+    lower = Object("link", ("p",), {"kind": "dummy", **common})
+    kernel = FakeKernel([lower, Object("link", ("p.5",), {"kind": kind, "link": "p", "id": 5, **common})])
+    before = there(kernel)
+    goal = State([lower._replace(attrs={"mtu": 1400}), Object("link", ("p.5",), {"kind": kind, "link": "p", "id": 5})])
+    actual = look(kernel, goal, EVERYTHING)
+    plan = plan_for(kernel, goal, actual, EVERYTHING)
+    converge(kernel, plan, goal, EVERYTHING)
+    assert kernel.state.of("link")["p.5",].attrs["mtu"] == 1400
+    put_back(kernel, Snapshot.of(plan, actual), EVERYTHING)
+    assert there(kernel) == before
+
+
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_what_follows_from_the_steps_takes_another_round_and_what_was_in_vain_does_not(stubborn: bool) -> None:
     class Meddling(FakeKernel):

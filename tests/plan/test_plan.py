@@ -6,12 +6,12 @@ import json
 import pytest
 
 from netgroupd.errors import ConfigError
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Object, Origin, State
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, Abilities
 from netgroupd.plan.link import Owned
-from netgroupd.plan.serialise import plan_from, plan_to
+from netgroupd.plan.serialise import objects_from, objects_to, plan_from, plan_to
 from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep
 from tests.engine.universe import state_of
 
@@ -172,6 +172,18 @@ def test_macs_of_stacked_links_are_exchanged_by_way_of_another() -> None:
     )
     assert [brief(step).split("mac=")[1] for step in plan.steps][-2:] == [two, one]
     assert len(plan.steps) == 4
+
+
+def test_objects_that_are_alike_go_through_json_without_loss() -> None:
+    nested = ({"via": "192.0.2.1", "dev": None},)
+    objects = (
+        link("d1", mtu=1500, alias=None, altnames=("a", "b"), hops=nested),
+        link("d2", mtu=9000, alias="x", altnames=(), hops=nested),
+        link("d3", mtu=1500, altnames=("a", "b")),
+        link("d4", mtu=1500, alias=None, altnames=("a", "b"), hops=())._replace(origin=Origin("a.yaml", 7)),
+        Object("address", ("d1", "192.0.2.1/24", None), {"scope": "global"}),
+    )
+    assert objects_from(json.loads(json.dumps(objects_to(objects)))) == objects
 
 
 def test_plan_goes_through_json_without_loss() -> None:
