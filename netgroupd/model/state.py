@@ -64,7 +64,7 @@ class Group(NamedTuple):
 class State:
     """Objects by class and key, and the groups that the links refer to."""
 
-    __slots__ = ("classes", "groups")
+    __slots__ = ("__weakref__", "classes", "groups")
 
     def __init__(self, objects: Iterable[Object] = (), groups: Mapping[str, Group] | None = None) -> None:
         self.classes: dict[str, dict[Key, Object]] = {}

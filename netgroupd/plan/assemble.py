@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(desired, actual) -> plan: compare, order, coalesce."""
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -9,6 +10,7 @@ from netgroupd.model.state import State
 from netgroupd.plan.absent import without_absent
 from netgroupd.plan.atomic import placed
 from netgroupd.plan.coalesce import Abilities, coalesce
+from netgroupd.plan.compare import kind_of
 from netgroupd.plan.diff import diff
 from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
@@ -41,12 +43,9 @@ def assemble(
 
 def _crowded(desired: State) -> tuple[str, ...]:
     """Say which bridges are asked to have more ports than a bridge can."""
-    ports: dict[str, int] = {}
-    for port in desired.of("link").values():
-        if master := port.attrs.get("master"):
-            ports[str(master)] = ports.get(str(master), 0) + 1
+    ports = Counter(port.attrs.get("master") for port in desired.of("link").values())
     return tuple(
         f"{name} is to have {count} ports, and a bridge takes {_BRIDGE_PORTS}"
         for name, count in ports.items()
-        if count > _BRIDGE_PORTS and (link := desired.link(name)) and link.attrs.get("kind") == "bridge"
+        if count > _BRIDGE_PORTS and name and kind_of(desired.link(str(name))) == "bridge"
     )
