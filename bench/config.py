@@ -20,6 +20,7 @@ from bench.harness import Cell, Table, count, peak_memory_mib, run, seconds
 from netgroupd.config import desired_from, load
 from netgroupd.config.document import parse
 from netgroupd.config.facts import Facts
+from netgroupd.config.known import Known
 from netgroupd.config.linemap import LineMap
 from netgroupd.config.render import Limits, Rendered, render
 from netgroupd.config.report import Report
@@ -85,7 +86,7 @@ def once(kind: str, objects: int) -> None:
     """Expand one text and print objects, seconds and MiB: the child of ``ranges``."""
     rendered = [plain(TEXTS[kind](objects))]
     start = time.perf_counter()
-    found = desired_from(rendered, frozenset())
+    found = desired_from(rendered, Known())
     print(len(found.state), time.perf_counter() - start, peak_memory_mib())
 
 
@@ -121,7 +122,7 @@ def stages(stanzas: int, runs: int) -> tuple[Cell, ...]:
         return (
             seconds(rendered, runs=runs),
             seconds(lambda: parse(texts[0].text, 0, Report(texts)), runs=runs, prepare=gc.collect),
-            seconds(lambda: desired_from(texts, frozenset()), runs=runs),
+            seconds(lambda: desired_from(texts, Known()), runs=runs),
             seconds(lambda: load([place], facts=Facts(), limits=_PATIENT), runs=runs, prepare=gc.collect),
             seconds(lambda: yaml.load(texts[0].text, loader), runs=1),
         )

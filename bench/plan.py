@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from bench.config import plain
 from bench.harness import Cell, Table, count, run
 from netgroupd.config import desired_from
+from netgroupd.config.known import Known
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import State
 from netgroupd.plan import present
@@ -36,7 +37,7 @@ links:
 def stack(objects: int) -> State:
     """Bridges over VLANs of some ports: about so many objects."""
     ports = max(6, objects // 4096)
-    return desired_from([plain(STACK.format(ports=ports, vlans=objects // (ports + 2)))], frozenset()).state
+    return desired_from([plain(STACK.format(ports=ports, vlans=objects // (ports + 2)))], Known()).state
 
 
 def planned(desired: State, actual: State, runs: int) -> tuple[Cell, Plan]:

@@ -16,6 +16,7 @@ from bench.plot import svg
 from bench.traced import Costs, tally
 from netgroupd.config import load
 from netgroupd.config.facts import Facts
+from netgroupd.config.known import Known
 from netgroupd.errors import LabError
 from netgroupd.lab.kernel import FLAVOURS
 
@@ -85,7 +86,7 @@ def test_the_peers_get_the_same_stack(tmp_path: Path) -> None:
     netgroupd(size, tmp_path)
     names = {
         str(link.key[0])
-        for link in load([tmp_path], facts=Facts(), links=frozenset({"p0", "p1"})).state.of("link").values()
+        for link in load([tmp_path], facts=Facts(), links=Known(("p0", "p1"))).state.of("link").values()
     }
     made = {line.split("name ")[-1].split()[0] for line in ip_lines(size).replace("add br", "add name br").splitlines()}
     gone = {line.split()[2] for line in ip_removal(size).splitlines()}

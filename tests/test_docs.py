@@ -9,6 +9,7 @@ import pytest
 
 from netgroupd.config import desired_from
 from netgroupd.config.facts import Facts, Hardware
+from netgroupd.config.known import Known
 from netgroupd.config.linemap import LineMap
 from netgroupd.config.render import Limits, Rendered, render, shipped_templates
 from netgroupd.config.sources import ROOT, Source
@@ -61,6 +62,6 @@ def rendered(example: Example) -> Rendered:
 
 @pytest.mark.parametrize("example", [pytest.param(one, id=f"{one.page}:{one.line}") for one in examples()])
 def test_example_gives_what_the_text_says(example: Example) -> None:
-    state = desired_from([rendered(example)], frozenset((*CARDS, *PORTS))).state
+    state = desired_from([rendered(example)], Known((*CARDS, *PORTS))).state
     got = {cls: len(objects) for cls, objects in state.classes.items()}
     assert {cls: got.get(cls, 0) for cls in example.counts} == example.counts

@@ -4,13 +4,15 @@
 read → render → parse → merge → expand → check
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.config.document import parse
 from netgroupd.config.expand import expand
 from netgroupd.config.facts import Facts
+from netgroupd.config.known import Known
 from netgroupd.config.merge import merge
 from netgroupd.config.render import Limits, Rendered, render, shipped_templates
 from netgroupd.config.report import Report
@@ -21,30 +23,57 @@ from netgroupd.model.state import State
 
 
 class Desired(NamedTuple):
-    """What the configuration asks for; ``problems`` are only warnings."""
+    """What the configuration asks for; ``problems`` are only warnings.
+
+    It follows from what is ``rendered`` and from which of the names that were
+    ``asked`` for are links that are there without being described.
+    """
 
     state: State
     problems: tuple[Problem, ...]
     rendered: tuple[Rendered, ...]
+    asked: Mapping[str, bool] = MappingProxyType({})
+
+
+Expander: TypeAlias = Callable[[Sequence[Rendered], Known], Desired]
+
+
+def desired_from(rendered: Sequence[Rendered], known: Known) -> Desired:
+    """Expand what is rendered already.
+
+    Raises:
+        ConfigError: Something is wrong; it says everything that is.
+    """
+    report = Report(rendered)
+    with uncollected():
+        roots = [parse(one.text, number, report) for number, one in enumerate(rendered)]
+        state = expand(merge(roots, report), known, report)
+    problems = report.problems()
+    if report.failed:
+        raise ConfigError(problems)
+    return Desired(state, problems, tuple(rendered), known.asked)
 
 
 def load(
     directories: Sequence[Path] = DIRECTORIES,
     *,
     facts: Facts,
-    links: frozenset[str] = frozenset(),
+    links: Known = Known(),  # noqa: B008  # never asked itself
     trust: Trust = ROOT,
     limits: Limits = Limits(),  # noqa: B008  # a frozen value
+    expanded: Expander = desired_from,
 ) -> Desired:
     """Read the files of ``directories``, or files themselves; ``links`` exist and need no description.
+
+    ``expanded`` is for who may have expanded the same before.
 
     Raises:
         ConfigError: Something is wrong; it says everything that is.
     """
     rendered, before = render_files(directories, facts=facts, trust=trust, limits=limits)
-    known = links | {link.name for link in facts.links}
+    known = links.also(frozenset(link.name for link in facts.links))
     try:
-        desired = desired_from(rendered, known)
+        desired = expanded(rendered, known)
     except ConfigError as error:
         raise ConfigError((*before, *error.problems)) from None
     if any(not problem.warning for problem in before):
@@ -64,22 +93,6 @@ def render_files(
     places = (*_places(directories), shipped_templates())
     rendered, failed = render(sources, facts=facts, templates=places, limits=limits, trust=trust)
     return rendered, (*refused, *failed)
-
-
-def desired_from(rendered: Sequence[Rendered], links: frozenset[str]) -> Desired:
-    """Expand what is rendered already.
-
-    Raises:
-        ConfigError: Something is wrong; it says everything that is.
-    """
-    report = Report(rendered)
-    with uncollected():
-        roots = [parse(one.text, number, report) for number, one in enumerate(rendered)]
-        state = expand(merge(roots, report), links | {"lo"}, report)
-    problems = report.problems()
-    if report.failed:
-        raise ConfigError(problems)
-    return Desired(state, problems, tuple(rendered))
 
 
 def _places(directories: Sequence[Path]) -> Iterator[Path]:

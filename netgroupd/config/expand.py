@@ -12,6 +12,7 @@ from netgroupd.config.addresses import expand_addresses
 from netgroupd.config.entries import Sink
 from netgroupd.config.fdb import expand_fdb
 from netgroupd.config.groups import DEFAULT, OF_MADE, expand_groups
+from netgroupd.config.known import Known
 from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.config.neighbours import expand_neighbours
@@ -30,7 +31,7 @@ from netgroupd.model.state import Group, Object, State
 from netgroupd.model.value import Value
 
 
-def expand(sections: Mapping[str, list[Item]], known_links: frozenset[str], report: Report) -> State:
+def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Report) -> State:
     """Make the state that the sections describe; ``known_links`` are there without being described."""
     values = Values(report)
     groups = expand_groups(sections["groups"], values)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from netgroupd.config.entries import Form, Made, compile_entries
 from netgroupd.config.expression import Env
+from netgroupd.config.known import Known
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar, kind_of
 from netgroupd.config.node import Mapping as MappingNode
@@ -51,7 +52,7 @@ class Block(NamedTuple):
 class Links:
     """Links as they come together: attributes by name, and the blocks they are from."""
 
-    def __init__(self, values: Values, known: frozenset[str]) -> None:
+    def __init__(self, values: Values, known: Known) -> None:
         self.values = values
         self.report = values.report
         self.known = known

@@ -159,20 +159,20 @@ def _vrfs(checked: Checked) -> None:
 
 def _references(checked: Checked) -> None:
     """Every link that an object names is there."""
-    there = checked.links.attrs.keys() | checked.links.known
+    described, known = checked.links.attrs, checked.links.known
     for cls, objects in checked.sink.classes.items():
-        described = CLASSES[cls]
-        by_key = [index for index, row in enumerate(described.key) if row.type.ref == "link"]
-        by_attr = [row.name for row in described.attrs.values() if row.type.ref == "link"]
+        rows = CLASSES[cls]
+        by_key = [index for index, row in enumerate(rows.key) if row.type.ref == "link"]
+        by_attr = [row.name for row in rows.attrs.values() if row.type.ref == "link"]
         seen: Attrs = {}
         for key, obj in objects.items():
             for index in by_key:
-                if key[index] not in there:
+                if key[index] not in described and key[index] not in known:
                     _missing(checked, obj, key[index], "dev")
             if obj.attrs is not seen:  # of a range, they are often shared
                 seen = obj.attrs
                 for field, name in named(obj.attrs, by_attr):
-                    if name not in there:
+                    if name not in described and name not in known:
                         _missing(checked, obj, name, field)
 
 

@@ -1,29 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files, or the text of a generation, -> the desired state."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from netgroupd.config import Desired, desired_from, load, render_files
 from netgroupd.config.facts import gather
+from netgroupd.config.known import Known
 from netgroupd.config.linemap import LineMap
 from netgroupd.config.render import Rendered
 from netgroupd.config.sources import ROOT, Source, Trust
-from netgroupd.engine.generations import Content
-from netgroupd.engine.observe import away_of, referred
+from netgroupd.engine.generations import Content, Files
+from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.model.state import State
-from netgroupd.plan.hooks import hooks_of
 
 
-def read(places: tuple[Path, ...], links: frozenset[str], trust: Trust = ROOT) -> Desired:
+class _Expansions:
+    """What was expanded last, for who asks for the same again, as a daemon does that looks for drift."""
+
+    def __init__(self) -> None:
+        self._last: Desired | None = None
+
+    def expanded(self, rendered: Sequence[Rendered], known: Known) -> Desired:
+        """As ``desired_from``."""
+        last = self._last
+        if last and last.rendered == tuple(rendered) and known.still(last.asked):
+            return last
+        self._last = last = None  # while the next comes into being the memory is for that
+        self._last = desired = desired_from(rendered, known)
+        return desired
+
+
+_expansions = _Expansions()
+
+
+def read(places: tuple[Path, ...], links: Known, trust: Trust = ROOT) -> Desired:
     """The desired state of the files in ``places``; ``links`` are there without being described.
 
     Raises:
         ConfigError: It cannot be used.
     """
-    return load(places, facts=gather(), links=links, trust=trust)
+    return load(places, facts=gather(), links=links, trust=trust, expanded=_expansions.expanded)
 
 
 def rendered(places: tuple[Path, ...], trust: Trust = ROOT) -> tuple[Rendered, ...]:
@@ -49,16 +68,21 @@ def refuse_nothing(places: Iterable[Path]) -> NoReturn:
     raise ConfigError([Problem(where, 0, 0, "there is no configuration", hint)])
 
 
+def files_of(desired: Desired) -> Files:
+    """The files as they are kept."""
+    return tuple((one.source.path, one.source.name, one.text) for one in desired.rendered)
+
+
 def content_of(desired: Desired, plan: str) -> Content:
     """What brings this configuration back later."""
-    files = tuple((one.source.path, one.source.name, one.text) for one in desired.rendered)
     state = desired.state
     described = {link.name for link in state.of("link").values() if link.attrs.get("kind")}
-    known = frozenset(referred(state)) - described
+    spoken = spoken_of(state)
+    known = spoken.links - described
     groups = {group.name: group.id for group in state.groups.values()}
     classes = tuple(cls for cls, objects in state.classes.items() if objects)
-    hooks, away = tuple(sorted(hooks_of(state))), tuple(sorted(away_of(state)))
-    return Content(files, tuple(sorted(known)), plan, groups, classes, hooks, away)
+    hooks, away = tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
+    return Content(files_of(desired), tuple(sorted(known)), plan, groups, classes, hooks, away)
 
 
 def bring_back(content: Content) -> Desired:
@@ -73,4 +97,4 @@ def bring_back(content: Content) -> Desired:
         rendered.append(Rendered(source, text, LineMap((source,))))
     if not rendered:
         return Desired(State(), (), ())
-    return desired_from(rendered, frozenset(content.known))
+    return _expansions.expanded(rendered, Known(frozenset(content.known)))

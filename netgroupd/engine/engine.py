@@ -30,7 +30,7 @@ from netgroupd.engine.repair import only
 from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import Progress, converge, plan_for, put_back
+from netgroupd.engine.transaction import Progress, converge, plan_for, plan_left, put_back
 from netgroupd.errors import BusyError, ConfigError, JournalError, NetgroupError, UsageError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
@@ -91,8 +91,7 @@ class Engine(Files):
         """The steps from what the kernel has to what was applied last, whatever the files say now."""
         with self._kernel() as kernel:
             mine = self._mine()
-            applied = self.applied()
-            return plan_for(kernel, applied, look(kernel, applied, mine), mine)
+            return plan_left(kernel, self.applied(), mine)
 
     def apply(
         self,
@@ -144,10 +143,10 @@ class Engine(Files):
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         current = self._generations.current
+        if not plan.steps and self._generations.content(current).files == configuration.files_of(desired):
+            return Result(plan)
         told = present.text(plan)
         content = configuration.content_of(desired, told)
-        if not plan.steps and self._generations.content(current).files == content.files:
-            return Result(plan)
         ways = ways_of(kernel, self.session)
         detours = Detours(goal, lambda address: way.link if (way := kernel.way_to(address)) else "")
         refuse_cuts(plan, ways, around(kernel, ways, actual), detours, request.allow)
@@ -304,7 +303,7 @@ class Engine(Files):
     def _is_done(self, kernel: Connection, number: int, mine: Mine) -> bool:
         try:
             goal = configuration.bring_back(self._generations.content(number)).state
-            return not plan_for(kernel, goal, look(kernel, goal, mine), mine).steps
+            return not plan_left(kernel, goal, mine).steps
         except NetgroupError:
             return False
 

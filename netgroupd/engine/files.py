@@ -13,7 +13,7 @@ from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import configuration
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.journal import Journal
-from netgroupd.engine.observe import Connection, Mine, foreign_names, look, look_at_links
+from netgroupd.engine.observe import Connection, Mine, known_links, look, look_at_links
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.report import Generation, Line
 from netgroupd.errors import Problem
@@ -61,7 +61,7 @@ class Files:
     def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, State]:
         """The desired state, and the links that were looked at for it."""
         links = look_at_links(kernel, mine)
-        desired = configuration.read(self.paths.config, foreign_names(kernel, links, mine), self._trust)
+        desired = configuration.read(self.paths.config, known_links(kernel, links, mine), self._trust)
         if not desired.rendered and (self._generations.current or self._owns_anything(kernel, mine, links)):
             configuration.refuse_nothing(self.paths.config)
         return desired, links

@@ -6,7 +6,7 @@ that is current and the one before it are never dropped.
 """
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.disk import read_json, remove, write_json
 from netgroupd.engine.report import Generation
@@ -17,10 +17,13 @@ _MOST = 100
 _MOST_BYTES = 64 << 20
 
 
+Files: TypeAlias = tuple[tuple[str, str, str], ...]
+
+
 class Content(NamedTuple):
     """What brings a generation back: rendered files as (path, name, text), and names that they rely on."""
 
-    files: tuple[tuple[str, str, str], ...] = ()
+    files: Files = ()
     known: tuple[str, ...] = ()
     plan: str = ""
     groups: dict[str, int] = {}  # noqa: RUF012  # never modified

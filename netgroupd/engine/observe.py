@@ -7,10 +7,12 @@ costs.  Classes that can only be found by looking at every entry are left out
 unless they are or were configured.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from netgroupd.config.known import Known
 from netgroupd.engine.generations import Content
+from netgroupd.engine.spoken import spoken_of
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
@@ -19,16 +21,16 @@ from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
-from netgroupd.model.state import Attrs, Key, Object, State
-from netgroupd.model.value import Value
-from netgroupd.plan.compare import UNOWNED, kind_of
-from netgroupd.plan.fate import hangs_on
-from netgroupd.plan.hooks import Hook, hooks_of
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.hooks import Hook
 from netgroupd.plan.link import Owned
 from netgroupd.plan.step import AnyStep
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _LISTS = frozenset({"fdb", "bridge_vlan", "vni"})
+# Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
+_STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", "vlan_default_pvid"})
 
 
 class Connection(Protocol):
@@ -46,8 +48,8 @@ class Connection(Protocol):
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do the steps; what was refused."""
 
-    def read_names(self) -> None:
-        """Note the name of every link there is."""
+    def has_link(self, name: str) -> bool:
+        """Whether there is a link of that name."""
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
@@ -93,37 +95,43 @@ class Mine(NamedTuple):
         )
 
 
-def look_at_links(kernel: Connection, mine: Mine) -> State:
-    """The owned links; on a kernel that cannot filter, all of them."""
+def look_at_links(kernel: Connection, mine: Mine, rows: frozenset[str] | None = None) -> State:
+    """The owned links, of each only ``rows`` if there are any; on a kernel that cannot filter, all of them."""
     if not kernel.features.dump_group:
-        return kernel.dump(Selection(everything=True))
-    return kernel.dump(Selection(groups=mine.groups | {GROUP_BASE}, group_mask=GROUP_MASK))
+        return kernel.dump(Selection(rows=rows, everything=True))
+    return kernel.dump(Selection(groups=mine.groups | {GROUP_BASE}, group_mask=GROUP_MASK, rows=rows))
 
 
-def foreign_names(kernel: Connection, links: State, mine: Mine) -> frozenset[str]:
-    """The names of links that are there and are not made by netgroupd."""
+class _There:
+    """The names of all links that are there."""
+
+    def __init__(self, kernel: Connection) -> None:
+        self._kernel = kernel
+
+    def __contains__(self, name: object) -> bool:
+        return self._kernel.has_link(str(name))
+
+
+def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
+    """The links that are there and are not made by netgroupd: looked for when they are spoken of."""
+    found = links.of("link").values()
+    ours = {group for group in {link.attrs.get("group") for link in found} if mine.owned.covers(group)}
+    made = {link.name for link in found if link.attrs.get("kind") and link.attrs.get("group") in ours}
+    return Known(_There(kernel), ours=made)
+
+
+def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = None, *, briefly: bool = False) -> State:
+    """Everything that matters for bringing about ``wanted``; ``links`` if they were read just now.
+
+    ``briefly``: no more of the links than it takes to see whether anything is to be done at all.
+    """
+    spoken = spoken_of(wanted)
+    rows = spoken.rows | _STRUCTURE if briefly else None
+    actual = links or look_at_links(kernel, mine, rows)
     if kernel.features.dump_group:
-        kernel.read_names()
-    ours: dict[Value, bool] = {}  # by group, of which there are few
-    made = set()
-    for (name, *_), link in links.of("link").items():
-        group = link.attrs.get("group")
-        if (owned := ours.get(group)) is None:
-            owned = ours[group] = mine.owned.has(link)
-        if owned and link.attrs.get("kind"):
-            made.add(name)
-    return frozenset(dict(kernel.names).keys() - made)
-
-
-def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = None) -> State:
-    """Everything that matters for bringing about ``wanted``; ``links`` if they were read just now, with all names."""
-    actual = links or look_at_links(kernel, mine)
-    if kernel.features.dump_group:
-        if not links:
-            kernel.read_names()
         _add_named(kernel, wanted, actual)
     present = {cls for cls in wanted.classes if wanted.classes[cls]}
-    if keys := key_files(wanted):
+    if keys := spoken.key_files:
         # The kernel tells keys, not files: it takes the files to see which it is.
         read = kernel.dump(Selection(links=frozenset(keys), key_files=keys))
         actual.classes["link"] = {**actual.of("link"), **read.of("link")}
@@ -132,10 +140,10 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = No
         classes=frozenset(classes),
         links=_listed(wanted, actual, mine) if classes & _LISTS else frozenset(),
         settings=frozenset(str(key[0]) for key in wanted.of("sysctl")),
-        hooks=mine.hooks | hooks_of(wanted),
+        hooks=mine.hooks | spoken.hooks,
     )
     actual.classes.update(kernel.dump(selection).classes)
-    away = mine.away | away_of(wanted)
+    away = mine.away | spoken.away
     if away:
         with_links = selection._replace(classes=selection.classes | {"link"}, key_files=keys)
         kernel.add_away(actual, away, with_links)
@@ -146,16 +154,9 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = No
 
 def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
     """Bring the links that are spoken of and are in no group of ours."""
-    known = {name for name, _ in kernel.names} - {link.name for link in actual.of("link").values()}
-    if missing := known.intersection(referred(wanted)):
-        found = kernel.dump(Selection(links=frozenset(missing)))
+    if missing := spoken_of(wanted).links - {name for (name, *_) in actual.of("link")}:
+        found = kernel.dump(Selection(links=missing))
         actual.classes["link"] = {**actual.of("link"), **found.of("link")}
-
-
-def away_of(wanted: State) -> Away:
-    """The links that shall live in other network namespaces."""
-    links = wanted.of("link").values()
-    return frozenset((str(netns), link.name) for link in links if (netns := link.attrs.get("netns")))
 
 
 def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -> None:
@@ -172,32 +173,6 @@ def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -
         for key in missing[cls] & everything.of(cls).keys():
             obj = everything.of(cls)[key]
             actual.add(obj._replace(attrs={**obj.attrs, UNOWNED: True}))
-
-
-def key_files(wanted: State) -> dict[str, tuple[str, ...]]:
-    """The files that the keys of each WireGuard link are in."""
-    return {link.name: tuple(_files(link.attrs)) for link in wanted.of("link").values() if kind_of(link) == "wireguard"}
-
-
-def _files(attrs: Attrs) -> Iterator[str]:
-    if path := attrs.get("private_key_file"):
-        yield str(path)
-    peers = attrs.get("peers")
-    for peer in peers if isinstance(peers, tuple) else ():
-        if isinstance(peer, Mapping) and peer.get("preshared_key_file"):
-            yield str(peer["preshared_key_file"])
-
-
-def referred(wanted: State) -> Iterator[str]:
-    """The names of all links that ``wanted`` speaks of."""
-    for link in wanted.of("link").values():
-        yield link.name
-        for field in ("link", "master"):
-            if link.attrs.get(field):
-                yield str(link.attrs[field])
-    for obj in wanted:
-        if obj.cls != "link":
-            yield from hangs_on(obj)
 
 
 def _listed(wanted: State, actual: State, mine: Mine) -> frozenset[str]:

@@ -21,7 +21,7 @@ from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import differing
-from netgroupd.plan.step import AnyStep, GroupStep, RangeStep, Step
+from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
 # The kernel works off a compound message on all CPUs by itself.
 _LANES = 8
@@ -44,6 +44,7 @@ class Kernel:
         self._generic = Generic(netns, self._socket.counters)
         self._lanes = Lanes(netns, self._socket.counters, 1 if self.features.tc_batch else _LANES)
         self._context = Context(self._socket, self.names, self.features, netns, self._generic, proto)
+        self._asked = 0  # about single names
         self.names.find = lambda wanted: links.find(self._socket, wanted)
 
     def __enter__(self) -> Self:
@@ -80,6 +81,16 @@ class Kernel:
         """Note the name of every link there is."""
         links.read_names(self._context)
 
+    def has_link(self, name: str) -> bool:
+        """Whether there is a link of that name."""
+        if not self.names.knows(name) and not self.names.whole:
+            self._asked += 1
+            if self._asked > links.FEW:
+                self.read_names()
+            elif found := self.names.find(name):
+                self.names.note(*found)
+        return self.names.knows(name)
+
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
         return usual_attrs(links, lambda: Kernel(assume=self.features))
@@ -106,6 +117,8 @@ class Kernel:
         After a refusal the rest of the same batch has still run, and nothing
         behind it.  ``progress`` hears how many steps each batch was.
         """
+        if not self.names.whole and any(map(_brings_link, steps)):
+            self.read_names()  # its number must be free
         start = grace.taken_up(steps)
         if not 0 < start < len(steps):
             return self._run(steps, progress)
@@ -166,6 +179,11 @@ def title(step: Step | GroupStep) -> str:
     from netgroupd.plan import present  # noqa: PLC0415  # only a refusal needs it
 
     return f"{step.op} {step.object.cls} {' '.join(present.title(step.object))}"
+
+
+def _brings_link(step: AnyStep) -> bool:
+    """Whether a step makes a link, or moves one into another network namespace."""
+    return isinstance(step, Step) and step.object.cls == "link" and (step.op is Op.CREATE or "netns" in step.attrs)
 
 
 def _is_done(step: Step, have: Object | None) -> bool:

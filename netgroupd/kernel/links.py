@@ -21,7 +21,7 @@ RTM_GETLINK = 18
 IFLA_IFNAME = 3
 IFLA_EXT_MASK = 29
 _EXACT = 0xFFFFFFFF
-_FEW = 64
+FEW = 64
 """So many links cost less asked for one by one than a dump of all."""
 
 
@@ -36,13 +36,13 @@ def dump(context: Context, selection: Selection) -> Iterable[Object]:
         found = _by_group(context, selection) if by_group else None
         if found is None:
             found = _all(context, selection)
-    if any(link.attrs.get("kind") in ELSEWHERE for link in found):
+    if not ELSEWHERE.isdisjoint({str(link.attrs["kind"]) for link in found}):
         found = complete(found, context, selection)
     return found
 
 
 def _all(context: Context, selection: Selection) -> list[Object]:
-    reader = Reader(context.names, None if selection.everything else selection.has_link)
+    reader = Reader(context.names, None if selection.everything else selection.has_link, selection.rows)
     skip = u32(IFLA_EXT_MASK, context.features.skip)
     # They come in the order of their numbers, each as it is: when others make and
     # remove links all the time, those that stay are all there nevertheless.
@@ -54,14 +54,17 @@ def _all(context: Context, selection: Selection) -> list[Object]:
 
 def _by_group(context: Context, selection: Selection) -> list[Object] | None:
     """The links of the groups and what else is wanted by name; None if that is so much that all are cheaper."""
-    reader = Reader(context.names)
+    reader = Reader(context.names, rows=selection.rows)
     skip = u32(IFLA_EXT_MASK, context.features.skip)
     found: list[Object] = []
     for selector in _selectors(selection):
         asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), skip, selector)
         found += context.socket.dump(asked, reader.read, "read the links of a group", enough=True)
     missing = selection.links - {link.name for link in found}
-    if len(missing) > _FEW:
+    if len(missing) > FEW:
+        read_names(context)
+        missing = frozenset(filter(context.names.knows, missing))
+    if len(missing) > FEW:
         return None
     for name in sorted(missing):
         asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), skip)

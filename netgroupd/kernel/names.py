@@ -34,6 +34,8 @@ class Names:
         self._highest = _FIRST
         self.find: Callable[[str | int], tuple[str, int] | None] = lambda _: None
         """Asks the kernel about one link that no dump has brought."""
+        self.whole = False
+        """Whether a dump has brought the names of all links there are."""
         self.fd = -1
         """The network namespace, for messages to another one that put a link into it."""
         self._elsewhere: dict[str, Names] = {}
@@ -57,6 +59,7 @@ class Names:
         """Forget all; indices once chosen are still not chosen again."""
         self._by_name.clear()
         self._by_index.clear()
+        self.whole = False
 
     def note(self, name: str, index: int) -> None:
         """Take what a dump or a notification says."""

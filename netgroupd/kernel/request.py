@@ -36,6 +36,7 @@ class Selection(NamedTuple):
     wanted as a whole, ``settings`` paths below /proc/sys.  ``key_files`` are by link
     the files that its keys may be in: the kernel tells keys, not files.  ``hooks``
     of traffic control are a link (or shared block) and the parent that rules hang on.
+    ``rows`` are the attributes of links that matter, where not all do.
     ``everything`` is what ``capture`` wants.
     """
 
@@ -47,6 +48,7 @@ class Selection(NamedTuple):
     settings: frozenset[str] = frozenset()
     hooks: frozenset[tuple[str, str]] = frozenset()
     key_files: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    rows: frozenset[str] | None = None
     everything: bool = False
 
     def has_link(self, name: str, group: int) -> bool:

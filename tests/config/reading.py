@@ -2,6 +2,7 @@
 """Text -> what the configuration stage makes of it, for the tests."""
 
 from netgroupd.config import Desired, desired_from
+from netgroupd.config.known import Known
 from netgroupd.config.linemap import LineMap
 from netgroupd.config.node import Mapping, Node, Scalar, Sequence
 from netgroupd.config.render import Rendered
@@ -24,7 +25,7 @@ def report_on(*texts: str) -> Report:
 def desired(*texts: str, known: tuple[str, ...] = ()) -> Desired:
     """What files called a.yaml, b.yaml, … ask for together."""
     files = [rendered(text, f"{chr(97 + number)}.yaml") for number, text in enumerate(texts)]
-    return desired_from(files, frozenset(known))
+    return desired_from(files, Known(known))
 
 
 def problems(*texts: str, known: tuple[str, ...] = ()) -> tuple[Problem, ...]:

@@ -13,6 +13,7 @@ import pytest
 
 from netgroupd.config import load
 from netgroupd.config.facts import Facts
+from netgroupd.config.known import Known
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import Object, State
 
@@ -22,7 +23,7 @@ CASES = sorted(path for path in (Path(__file__).parents[1] / "golden").iterdir()
 def outcome(case: Path) -> tuple[str, str]:
     """The name of the file that the outcome belongs in, and what it says."""
     hardware = case / "hardware"
-    known = frozenset(hardware.read_text().split()) if hardware.exists() else frozenset()
+    known = Known(hardware.read_text().split() if hardware.exists() else ())
     try:
         found = load([case], facts=Facts(), links=known)
     except ConfigError as error:

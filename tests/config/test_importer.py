@@ -18,6 +18,7 @@ from netgroupd.config.importer import Imported
 from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES
 from netgroupd.config.importer.fold import fold_entries, fold_names
 from netgroupd.config.importer.ifupdown2 import import_files
+from netgroupd.config.known import Known
 from netgroupd.config.ranges import compile_text
 from netgroupd.config.sources import Trust
 
@@ -50,7 +51,7 @@ def importing(tmp_path: Path) -> Import:
 
 def desired(text: str, tmp_path: Path) -> Desired:
     (tmp_path / "10-imported.yaml").write_text(text)
-    return load([tmp_path / "10-imported.yaml"], facts=Facts(), links=HARDWARE, trust=TRUST)
+    return load([tmp_path / "10-imported.yaml"], facts=Facts(), links=Known(HARDWARE), trust=TRUST)
 
 
 def one_stanza(importing: Import, options: str, name: str = "swp1") -> dict[str, Any]:

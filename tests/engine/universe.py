@@ -2,6 +2,7 @@
 """A small universe of configurations; tests go from each of them to each other one."""
 
 from netgroupd.config import desired_from
+from netgroupd.config.known import Known
 from netgroupd.config.linemap import LineMap
 from netgroupd.config.render import Rendered
 from netgroupd.config.sources import Source
@@ -119,4 +120,4 @@ rules:
 def state_of(text: str) -> State:
     """What a configuration asks for."""
     source = Source("/etc/netgroup/test.yaml", "test.yaml", text)
-    return desired_from((Rendered(source, text, LineMap((source,))),), frozenset()).state
+    return desired_from((Rendered(source, text, LineMap((source,))),), Known()).state

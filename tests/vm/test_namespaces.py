@@ -12,8 +12,9 @@ from typing import NamedTuple
 import pytest
 
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.observe import Mine, away_of, look
+from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.paths import Paths
+from netgroupd.engine.spoken import spoken_of
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import ConfigError, GuardError, KernelError
 from netgroupd.kernel import batch, links_read
@@ -140,7 +141,7 @@ def test_links_are_made_moved_and_removed_wherever_they_are_to_live() -> None:
             goal = state_of(text)
             plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
             converge(kernel, plan, goal, mine)  # which sees that nothing is left to do
-            mine = mine._replace(away=mine.away | away_of(goal))
+            mine = mine._replace(away=mine.away | spoken_of(goal).away)
             if text is NOTHING:
                 assert not places()
                 continue

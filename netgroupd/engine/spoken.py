@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a state speaks of: whose links, files and hooks must be looked at for it.  Found once for each state."""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from netgroupd.kernel.request import Away
+from netgroupd.model.state import Attrs, State
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.hooks import Hook, hooks_of
+
+
+class Spoken(NamedTuple):
+    """The names and attributes of all links, the key files of WireGuard ones, those that live elsewhere, and hooks."""
+
+    links: frozenset[str]
+    rows: frozenset[str]
+    key_files: Mapping[str, tuple[str, ...]]
+    away: Away
+    hooks: frozenset[Hook]
+
+
+_found: WeakKeyDictionary[State, Spoken] = WeakKeyDictionary()
+
+
+def spoken_of(wanted: State) -> Spoken:
+    """What ``wanted`` speaks of, which from here on stays as it is."""
+    if (spoken := _found.get(wanted)) is None:
+        rows = frozenset().union(*(link.attrs for link in wanted.of("link").values()))
+        spoken = _found[wanted] = Spoken(_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted))
+    return spoken
+
+
+def _links(wanted: State) -> frozenset[str]:
+    links = wanted.of("link")
+    names = {name for (name, *_) in links}
+    for field in ("link", "master"):
+        names |= {link.attrs.get(field) for link in links.values()}
+    for cls, objects in wanted.classes.items():
+        if cls != "link":
+            names.update(chain.from_iterable(map(hangs_on, objects.values())))
+    return frozenset(map(str, names - {None, ""}))
+
+
+def _key_files(wanted: State) -> dict[str, tuple[str, ...]]:
+    return {link.name: tuple(_files(link.attrs)) for link in wanted.of("link").values() if kind_of(link) == "wireguard"}
+
+
+def _files(attrs: Attrs) -> Iterator[str]:
+    if path := attrs.get("private_key_file"):
+        yield str(path)
+    peers = attrs.get("peers")
+    for peer in peers if isinstance(peers, tuple) else ():
+        if isinstance(peer, Mapping) and peer.get("preshared_key_file"):
+            yield str(peer["preshared_key_file"])
+
+
+def _away(wanted: State) -> Away:
+    links = wanted.of("link").values()
+    return frozenset((str(netns), link.name) for link in links if (netns := link.attrs.get("netns")))
