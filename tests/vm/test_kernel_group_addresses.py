@@ -4,6 +4,7 @@
 import errno
 import ipaddress
 import socket
+import struct
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from tests.vm.kernel_netlink import (
     CREATE,
     DELADDR,
+    DUMP,
     EXCL,
+    GETADDR,
     GROUP,
     IFA_ADDRESS,
     IFA_GROUP,
@@ -19,6 +22,7 @@ from tests.vm.kernel_netlink import (
     IFA_INCR,
     IFA_LOCAL,
     LIGHT,
+    LINK,
     NEWADDR,
     REPLACE,
     Netlink,
@@ -27,7 +31,8 @@ from tests.vm.kernel_netlink import (
 )
 
 pytestmark = pytest.mark.vm("patched")
-IFA_LABEL, IFA_BROADCAST, IFA_FLAGS = 3, 4, 8
+IFA_LABEL, IFA_BROADCAST, IFA_CACHEINFO, IFA_FLAGS = 3, 4, 6, 8
+IFA_F_PERMANENT = 0x80
 NODAD = attr(IFA_FLAGS, 2)
 V4, V6 = socket.AF_INET, socket.AF_INET6
 
@@ -177,6 +182,26 @@ def test_address_in_the_way_is_named_and_none_is_added(nl: Netlink, prefix: str)
     assert has(nl) == {"b": [prefix]}
     assert request(nl, NEWADDR, first, step, NODAD, flags=CREATE | REPLACE).error == 0
     assert sorted(has(nl)) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("prefix", ["10.0.0.1/24", "2001:db8::1/64"])
+def test_refusal_of_a_lower_link_takes_back_what_was_added(nl: Netlink, prefix: str) -> None:
+    """The members that had the address keep it as it was, those before the second ipvlan have it no more."""
+    a = socket.if_nametoindex("a")
+    interface = ipaddress.ip_interface(prefix)
+    family = V4 if interface.version == 4 else V6
+    local, expires = attr(IFA_LOCAL, interface.packed), struct.pack("4I", 1000, 2000, 0, 0)
+    have = nl.address(NEWADDR, family, interface.network.prefixlen, local, attr(IFA_CACHEINFO, expires), NODAD, index=a)
+    assert have.error == 0
+    lower = nl.add_link("lower", "dummy")
+    second = [nl.add_link(f"i{k}", "ipvlan", attr(LINK, lower), attr(GROUP, 5)) for k in range(2)][1]
+    reply = request(nl, NEWADDR, prefix, None, NODAD, flags=CREATE | REPLACE)
+    assert reply.error == errno.EADDRINUSE
+    assert reply.text == "i1: Address already assigned to an ipvlan device"
+    assert reply.cookie == second
+    assert has(nl) == {"a": [prefix]}
+    (left,) = (one for one in nl.address(GETADDR, family, 0, flags=DUMP).messages if interface.packed in one.body)
+    assert not left.body[2] & IFA_F_PERMANENT
 
 
 @pytest.mark.parametrize("prefix", ["10.0.0.1/24", "2001:db8::1/64"])
