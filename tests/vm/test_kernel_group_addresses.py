@@ -32,7 +32,7 @@ from tests.vm.kernel_netlink import (
 
 pytestmark = pytest.mark.vm("patched")
 IFA_LABEL, IFA_BROADCAST, IFA_CACHEINFO, IFA_FLAGS = 3, 4, 6, 8
-IFA_F_PERMANENT = 0x80
+IFA_F_PERMANENT, IFA_F_MANAGETEMPADDR = 0x80, 0x100
 NODAD = attr(IFA_FLAGS, 2)
 V4, V6 = socket.AF_INET, socket.AF_INET6
 
@@ -202,6 +202,16 @@ def test_refusal_of_a_lower_link_takes_back_what_was_added(nl: Netlink, prefix: 
     assert has(nl) == {"a": [prefix]}
     (left,) = (one for one in nl.address(GETADDR, family, 0, flags=DUMP).messages if interface.packed in one.body)
     assert not left.body[2] & IFA_F_PERMANENT
+
+
+def test_change_that_one_member_cannot_have_is_made_to_none(nl: Netlink) -> None:
+    index = socket.if_nametoindex("b")
+    assert nl.address(NEWADDR, V6, 128, attr(IFA_LOCAL, packed("2001:db8::2")), NODAD, index=index).error == 0
+    temporary = attr(IFA_FLAGS, IFA_F_MANAGETEMPADDR)
+    reply = request(nl, NEWADDR, "2001:db8::1/64", "::1", temporary, flags=CREATE | REPLACE)
+    assert (reply.error, reply.cookie) == (errno.EINVAL, index)
+    assert reply.text == "b: ipv6: Only a public /64 address can be mngtmpaddr"
+    assert has(nl) == {"b": ["2001:db8::2/128"]}
 
 
 @pytest.mark.parametrize("prefix", ["10.0.0.1/24", "2001:db8::1/64"])
