@@ -36,4 +36,7 @@ class Lent:
             lent.add("mtu")
         if not (lent := lent & names):
             return obj
-        return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name not in lent})
+        attrs = dict(obj.attrs)  # which copies sixty of them faster than it chooses among them
+        for name in lent:
+            attrs.pop(name, None)
+        return obj._replace(attrs=attrs)
