@@ -116,6 +116,26 @@ def _nothing_to_do(kernel: Kernel, count: int) -> Callable[[], object]:
     return action
 
 
+def _one_changed(kernel: Kernel, count: int, runs: int) -> tuple[Cell, ...]:
+    """Give one rule among all another action, and back: the time from the dump on, and the messages."""
+    plain = list(rules(count))
+    place = count // 2
+    other = plain[place]._replace(attrs={**plain[place].attrs, "actions": ({"kind": "gact", "control": "pass"},)})
+    goals = (State((_QDISC, *plain[:place], other, *plain[place + 1 :])), State((_QDISC, *plain)))
+    times, sent = [], []
+    for run_ in range(runs + runs % 2):  # every second one puts it back
+        start = time.perf_counter()
+        actual = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({_HOOK})))
+        changes = diff(goals[run_ % 2], actual, Owned())
+        before = kernel.counters.messages
+        refused = kernel.apply(changes.steps)
+        times.append(time.perf_counter() - start)
+        sent.append(float(kernel.counters.messages - before))
+        assert not refused, refused
+    cell = Cell(tuple(times))
+    return cell, Cell(tuple(count / one for one in times), "rules/s"), Cell(tuple(sent), "messages")
+
+
 def _bare_dump(kernel: Kernel, *more: bytes) -> int:
     """Read the rules and look at none; how many bytes it was."""
     place = Place.of(*_HOOK, kernel.names)
@@ -222,6 +242,7 @@ def _keeping(kernel: Kernel, count: int, runs: int) -> _Rows:
     nothing = seconds(_nothing_to_do(kernel, count), runs=runs)
     return {
         "nothing to do: dump and compare": (nothing, Cell(tuple(count / one for one in nothing.runs), "rules/s")),
+        "one rule changed: dump, compare and send": _one_changed(kernel, count, runs),
         "a bare dump": _reading(kernel, count, runs),
         "a bare dump, terse": _reading(kernel, count, runs, attr(DUMP_FLAGS, TERSE)),
         "memory of the kernel": (fat,),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rules see real packets: what is sent into a veth pair comes out at a third link only if the rules say so."""
 
+import json
 import os
 import socket
 import subprocess
@@ -95,6 +96,27 @@ def test_shared_policer_counts_what_all_its_rules_see(wire: Wire) -> None:
     wire.send(*[PLAIN] * 100, ip4(tcp(), 6), arp(1, "10.0.0.1"))  # the first take what the bucket held
     protocols = {frame[23] for frame in iter(wire.came_out, arp(1, "10.0.0.1"))}
     assert protocols == {17}
+
+
+def test_counters_are_those_of_one_rule_and_begin_at_nothing(wire: Wire) -> None:
+    rules = [rule("flower", {"ip_proto": proto}, protocol="ip", actions=OUT) for proto in ("udp", "tcp")]
+    for _ in range(2):
+        _apply(*rules)
+        assert _counted() == [0, 0]
+        wire.send(PLAIN, PLAIN, ip4(tcp(), 6))
+        for _ in range(3):
+            wire.came_out()
+        assert _counted() == [2, 1]
+        subprocess.run(["tc", "qdisc", "del", "dev", "v0", "clsact"], check=True)
+
+
+def _counted() -> list[int]:
+    """How many packets each rule of the hook has met, in their order."""
+    shown = subprocess.run(
+        ["tc", "-s", "-j", "filter", "show", "dev", "v0", "ingress"], capture_output=True, check=True
+    )
+    rules = [one["options"] for one in json.loads(shown.stdout) if "actions" in one.get("options", {})]
+    return [one["actions"][0]["stats"]["packets"] for one in sorted(rules, key=lambda one: one["handle"])]
 
 
 def test_policer_of_packets_counts_them(wire: Wire) -> None:
