@@ -36,7 +36,7 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
         except (UnknownLinkError, OSError):
             break  # the step says so when it is encoded by itself
         fitting = max(room // (len(frame.front) + len(frame.end) + _MATCHED), 1)
-        more = _messages(frame, flower.pack_all(list(map(_MATCH, map(_KEY, rules[:fitting])))), form)
+        more = _messages(frame, list(map(_MATCH, map(_KEY, rules[:fitting]))), form)
         room -= sum(map(len, more))
         made += more
     return made
@@ -65,9 +65,12 @@ def _is_like(step: AnyStep, first: Object) -> bool:
     return rule is not None and rule.attrs is first.attrs and rule.cls == "filter" and rule.key[:4] == first.key[:4]
 
 
-def _messages(frame: Frame, matches: list[bytes], form: Form) -> list[bytes]:
-    around = {size: frame.around(size, form) for size in set(map(len, matches))}
-    if len(around) == 1:
-        ((front, back),) = around.values()
-        return [front + match + back for match in matches]
-    return [around[len(match)][0] + match + around[len(match)][1] for match in matches]
+def _messages(frame: Frame, matches: list[flower.Match], form: Form) -> list[bytes]:
+    if alike := flower.addressed(matches):
+        before, addresses, behind = alike
+        front, back = frame.around(len(before) + len(addresses[0]) + len(behind), form)
+        front, back = front + before, behind + back
+        return [front + address + back for address in addresses]
+    packed = list(map(flower.pack, matches))
+    around = {size: frame.around(size, form) for size in set(map(len, packed))}
+    return [around[len(match)][0] + match + around[len(match)][1] for match in packed]

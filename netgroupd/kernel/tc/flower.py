@@ -6,8 +6,9 @@ they have worked out.
 """
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from socket import inet_aton, inet_ntoa
 
 from netgroupd.kernel.message import attr, walk
@@ -21,6 +22,7 @@ ETH_TYPE = 8
 _MEMO = 1 << 16
 _ALL = b"\xff" * 16
 _BE16 = struct.Struct(">H")
+_FIRST, _SECOND = itemgetter(0), itemgetter(1)
 
 _BY_NUMBER: dict[int, tuple[FlowerKey, Wire]] = {
     wire.value: (key, wire) for key in KEYS.values() for wire in key.variants.values()
@@ -73,18 +75,19 @@ class _Packer:
         transport = _transport(match)
         return b"".join([self._one(name, value, transport) for name, value in match])
 
-    def pack_all(self, matches: list[Match]) -> list[bytes]:
-        """Each of them; of those that have one whole IPv4 address each, all at once."""
-        pairs = [match[0] for match in matches if len(match) == 1]
-        names = {name for name, _ in pairs}
-        around = self._ipv4.get(names.pop()) if len(names) == 1 and len(pairs) == len(matches) else None
-        if around:
-            front, back = around
-            try:
-                return [front + inet_aton(str(value)) + back for _, value in pairs]
-            except OSError:  # one has a mask, or is of IPv6
-                pass
-        return list(map(self.pack, matches))
+    def addressed(self, matches: Sequence[Match]) -> tuple[bytes, list[bytes], bytes] | None:
+        """Of matches of one whole IPv4 address each: what is before it in all of them, each of them, what is behind."""
+        if set(map(len, matches)) != {1}:
+            return None
+        pairs = list(map(_FIRST, matches))
+        names = set(map(_FIRST, pairs))
+        around = self._ipv4.get(names.pop()) if len(names) == 1 else None
+        if around is None:
+            return None
+        try:
+            return around[0], list(map(inet_aton, map(_SECOND, pairs))), around[1]
+        except OSError:  # one has a mask, or is of IPv6
+            return None
 
     def _one(self, name: str, value: Value, transport: int) -> bytes:
         if around := self._ipv4.get(name):
@@ -102,7 +105,7 @@ class _Packer:
 
 
 _packer = _Packer()
-pack, pack_all = _packer.pack, _packer.pack_all
+pack, addressed = _packer.pack, _packer.addressed
 
 
 def unpack(found: Mapping[int, memoryview]) -> dict[str, Value]:
