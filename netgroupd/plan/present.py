@@ -200,7 +200,7 @@ def _counted(found: Iterable[Net], messages: int) -> str:
     if not counts:
         return "no differences"
     told = ", ".join(f"{counts[sign]} to {verb}" for sign, verb in _VERBS.items() if counts[sign])
-    return f"{told}; {messages} messages"
+    return f"{told}; {messages} message{'' if messages == 1 else 's'}"
 
 
 def as_json(plan: Plan) -> list[Json]:

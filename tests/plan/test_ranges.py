@@ -46,7 +46,7 @@ def test_vlans_without_a_gap_are_one_message(wanted: str, messages: list[str]) -
     assert told(wanted) == messages
     shown = plan(wanted)
     assert plan_from(plan_to(shown)).steps == shown.steps
-    assert present.summary(shown).endswith(f"; {len(messages)} messages")
+    assert present.summary(shown).endswith(f"; {len(messages)} message{'s' * (len(messages) > 1)}")
 
 
 def test_what_is_there_is_changed_and_deleted_by_range() -> None:

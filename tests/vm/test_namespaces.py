@@ -272,7 +272,7 @@ def test_what_went_with_its_namespace_is_drift(desk: Desk) -> None:
     engine.repair(frozenset({"d"}))
     assert places() == {"d": "blue"}
     ip("netns", "del", "blue")
-    assert engine.status().differences == "1 to create; 1 messages"
+    assert engine.status().differences == "1 to create; 1 message"
     ip("netns", "add", "blue")
     engine.apply()
     assert places() == {"d": "blue"}

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``netgroupctl status`` prints of an answer."""
+
+import io
+from argparse import Namespace
+
+import pytest
+
+from netgroupd.cli import status
+from netgroupd.cli.terminal import Terminal
+
+_COUNTS = {"address": 1, "link": 1706, "fdb": 2, "tclass": 2, "bridge_vlan": 1, "rule": 0}
+_ANSWER: dict[str, object] = {
+    "netns": "",
+    "generation": None,
+    "pending": None,
+    "interrupted": False,
+    "differences": "",
+    "features": [],
+}
+
+
+class Answers:
+    """Who is asked."""
+
+    def status(self) -> dict[str, object]:
+        return {**_ANSWER, "owned": _COUNTS}
+
+
+def test_what_is_owned_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "reader", lambda _arguments: Answers())
+    said = io.StringIO()
+    status.run(Namespace(wait_online=None), Terminal(said, said))
+    assert "owned  1 address, 1,706 links, 2 fdb entries, 2 tc classes, 1 bridge VLAN\n" in said.getvalue()
