@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""MACsec: encrypted Ethernet on a lower link."""
+"""MACsec: encrypted Ethernet on a lower link.  Its keys are left to what agrees on them: one in a file is used twice."""
 
 import re
 
@@ -34,7 +34,7 @@ _SCI = Type(
 
 MACSEC = Kind(
     "macsec",
-    "Encrypted Ethernet on the lower link.",
+    "Encrypted Ethernet on the lower link; the keys are left to what agrees on them (MKA).",
     table(
         (
             Attr("sci", _SCI, "The id of its channel: MAC address and port.", 1, _FIXED),
