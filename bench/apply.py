@@ -6,6 +6,7 @@ dumps again and compares; ``ip -batch`` only sends.  The last table is the deeds
 that groups and order are for, each beside the way without them.
 """
 
+import itertools
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -62,6 +63,8 @@ def whole_way(desk: Desk, vlans: int, directory: Path, runs: int) -> Iterator[tu
 
     ours = seconds(desk.engine.apply, runs=runs, prepare=prepared)
     nothing = seconds(desk.engine.diff, runs=runs)
+    edits = itertools.count()
+    anew = seconds(desk.engine.diff, runs=runs, prepare=lambda: desk.wants(f"{text}# {next(edits)}\n"))
     read = seconds(bare, runs=runs)
     gone = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants("{}"))
     yield "links", count(PORTS + vlans + PORTS * vlans)
@@ -71,8 +74,10 @@ def whole_way(desk: Desk, vlans: int, directory: Path, runs: int) -> Iterator[tu
     yield "netgroupd ÷ `ip -batch`", ratio(ours, theirs)
     yield "netgroupd ÷ blind", ratio(ours, blind)
     yield "nothing to do", nothing
+    yield "nothing to do, the file edited", anew
     yield "a bare socket reading the links", read
     yield "nothing to do ÷ bare", ratio(nothing, read)
+    yield "nothing to do, the file edited ÷ bare", ratio(anew, read)
     yield "delete all of it", gone
 
 

@@ -19,7 +19,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.nests import DATA, LINK, PORT
 from netgroupd.kernel.wire import Wire, Wires
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.state import Object
+from netgroupd.model.state import NOTHING, Object
 from netgroupd.model.value import Value
 
 IFINFO = struct.Struct("=BxHiII")
@@ -42,6 +42,7 @@ FLAGS = {
 
 _SIMULATED = "netdevsim"  # such a link has no kind, but is on a bus of that name
 _OWN = frozenset({"mac", "link", "master", "alias"})
+_new = tuple.__new__  # without the checks of the arguments' names, for this is done for every link there is
 _SHORT = 4  # longer payloads differ from link to link
 _MEMO = 1 << 12  # layouts and attributes remembered before starting anew
 
@@ -56,7 +57,7 @@ class _Own(NamedTuple):
 
 
 class _Values(dict[bytes, Value]):
-    """What the payloads of one row mean; those that many links have are read once."""
+    """What the payloads of one row mean, each read once."""
 
     def __init__(self, read: Callable[[bytes], Value]) -> None:
         super().__init__()
@@ -64,7 +65,7 @@ class _Values(dict[bytes, Value]):
 
     def __missing__(self, payload: bytes) -> Value:
         value = self._read(payload)
-        if len(payload) <= _SHORT and len(self) < _MEMO:
+        if len(self) < _MEMO:
             self[payload] = value
         return value
 
@@ -76,7 +77,8 @@ class _Layout(NamedTuple):
     end: int
     mask: int  # which bits of it are the shared part
     own: struct.Struct  # the index, the name, then the value of each row
-    rows: tuple[tuple[str, Mapping[Any, Value]], ...]  # each with what its values mean
+    rows: tuple[tuple[str, Mapping[Any, Value], Callable[[bytes], Value] | None], ...]
+    # Each with what its values mean, or with what reads them, where hardly two links have the same.
     known: dict[int, dict[str, Value]]
 
     @property
@@ -212,7 +214,7 @@ class _Shape:
         return _Layout(
             *_spans(self._kept),
             _cut(places, {4: "i", **references}),
-            tuple((each.row, names if each.wire.refers else _values(each.wire)) for each in own),
+            tuple((each.row, *_meaning(each, names)) for each in own),
             {},
         )
 
@@ -223,10 +225,16 @@ def _altnames(payload: bytes) -> Value:
     return tuple(sorted(name.decode(errors="replace") for name in names))
 
 
+def _meaning(own: _Own, names: Mapping[int, str]) -> tuple[Mapping[Any, Value], Callable[[bytes], Value] | None]:
+    if own.wire.refers:
+        return names, None
+    assert own.wire.value is not None, own.row
+    return (NOTHING, own.wire.value) if own.end - own.start > _SHORT else (_values(own.wire.value), None)
+
+
 @cache
-def _values(wire: Wire) -> _Values:
-    assert wire.value is not None, wire.names
-    return _Values(wire.value)
+def _values(read: Callable[[bytes], Value]) -> _Values:
+    return _Values(read)
 
 
 _ALTNAMES = Wire(
@@ -271,13 +279,16 @@ class Reader:
         if self._wants and not self._wants(name, shared.get("group", 0)):  # type: ignore[arg-type]
             return None
         attrs = shared.copy()
-        for (row, meant), value in zip(layout.rows, values, strict=True):
+        for (row, meant, convert), value in zip(layout.rows, values, strict=True):
+            if convert:
+                attrs[row] = convert(value)
+                continue
             try:
                 attrs[row] = meant[value]
             except KeyError:  # a link that has not come yet, or none
                 attrs[row] = value
                 self._unnamed.append((attrs, row))
-        return Object("link", (name,), attrs)
+        return _new(Object, ("link", (name,), attrs, None))
 
     def _learn(self, message: memoryview) -> tuple[_Layout, dict[str, Value]]:
         shape = _Shape(message)
@@ -296,7 +307,7 @@ class Reader:
         else:
             layouts.append(layout)
         # With a place for what differs: a copy that grows is laid out anew.
-        shared = {**shape.shared, **dict.fromkeys(row for row, _ in layout.rows)}
+        shared = {**shape.shared, **dict.fromkeys(row for row, *_ in layout.rows)}
         layout.known[layout.key(message)] = shared
         return layout, shared
 

@@ -10,6 +10,7 @@ A type without ``pack`` is laid out by code of its own in ``kernel/``.
 import re
 import struct
 from collections.abc import Callable, Mapping
+from operator import methodcaller
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import NamedTuple, TypeAlias
 
@@ -162,7 +163,7 @@ MAC = Type(
     _parse_mac,
     {"type": "string", "pattern": "^[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}$"},
     lambda value: bytes.fromhex(str(value).replace(":", "")),
-    mac_text,
+    methodcaller("hex", ":"),
 )
 
 

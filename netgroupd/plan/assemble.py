@@ -43,7 +43,7 @@ def assemble(
 
 def _crowded(desired: State) -> tuple[str, ...]:
     """Say which bridges are asked to have more ports than a bridge can."""
-    ports = Counter(port.attrs.get("master") for port in desired.of("link").values())
+    ports = Counter([port.attrs.get("master") for port in desired.of("link").values()])
     return tuple(
         f"{name} is to have {count} ports, and a bridge takes {_BRIDGE_PORTS}"
         for name, count in ports.items()

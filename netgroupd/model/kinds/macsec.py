@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""MACsec: encrypted Ethernet on a lower link.  Its keys are left to what agrees on them: one in a file is used twice."""
+"""MACsec: encrypted Ethernet on a lower link.  Its keys are left to what agrees on them: a file's is used twice."""
 
 import re
 
