@@ -119,7 +119,8 @@ def _taken_along(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
     yield from ((link.cls, link.key) for link in ports)
     # The MTU of a link is the most that those above it can have, and they do not grow again with it.
     resized = {step.object.name for step in links if step.op is Op.CHANGE and "mtu" in step.attrs}
-    yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")) if resized)
+    if resized:
+        yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
     yield from _taken_with_qdiscs(plan, actual)
     doomed = (step.object for step in singles(plan.steps) if step.op is Op.DELETE)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
