@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the kernel alone takes for addresses, VRF ports, links and filters, per object, as they become many.
+"""What the kernel alone takes for addresses, ports, VLANs, links and filters, per object, as they become many.
 
 The same messages go to any kernel, so that the figures of a stock and a patched one can be compared; what a kernel
 does not know it ignores or refuses.  Run it in the lab:
@@ -27,8 +27,10 @@ from tests.vm.kernel_netlink import (
     GROUP,
     IFA_LOCAL,
     IFNAME,
+    INFO_DATA,
     INFO_KIND,
     LIGHT,
+    LINK,
     LINKINFO,
     MASTER,
     NEWADDR,
@@ -46,6 +48,8 @@ _SETTLE_S = 2
 _CELL_S = 40
 _GROUP, _MEMBERS = 1_000, 500
 _LOOKUPS = 1_024
+_BRIDGES = 50_000
+_PORTS = 64
 _ADDRESSES = {
     "IPv4 secondary": (socket.AF_INET, 12, bytes((10, 0, 0, 1))),
     "IPv4 /32": (socket.AF_INET, 32, bytes((11, 0, 0, 1))),
@@ -115,14 +119,14 @@ def links_by_group(count: int, *attrs: bytes) -> Iterator[Message]:
         yield from links(members, f"d{group}-", attr(GROUP, _GROUP + group), *attrs)
 
 
-def by_group(nl: Netlink, kind: int, members: int, *attrs: bytes, up: bool | None = None) -> Sent:
+def by_group(nl: Netlink, kind: int, members: int, *attrs: bytes, up: bool | None = None, each: int = _MEMBERS) -> Sent:
     """Send a request to one group after the other."""
     head = struct.pack("BxHiII", 0, 0, 0, *((0, 0) if up is None else (up, 1)))
-    groups = range(_GROUP, _GROUP + -(-members // _MEMBERS))
+    groups = range(_GROUP, _GROUP + -(-members // each))
     messages = ((kind, 0, head + attr(GROUP, group) + b"".join(attrs)) for group in groups)
     # The next one must find none of them.
     limit_s = math.inf if kind == DELLINK else _CELL_S
-    return send(nl, messages, members, each=_MEMBERS, limit_s=limit_s)
+    return send(nl, messages, members, each=each, limit_s=limit_s)
 
 
 def addresses(kind: str, count: int, index: int) -> Iterator[Message]:
@@ -197,6 +201,56 @@ def vrf_table(sizes: Sequence[int]) -> Table:
         found = [vrf_column(nl, count) for count in sizes]
     rows = {name: tuple(column[name] for column in found) for name in found[0]}
     return Table("kernel_scale_vrf", "Microseconds per link", tuple(f"{count:,} links" for count in sizes), rows)
+
+
+def vlans(count: int, lower: int) -> Iterator[Message]:
+    """Messages that make VLANs of one link, so many to a group as a bridge gets ports."""
+    head = struct.pack("BxHiII", 0, 0, 0, 0, 0)
+    for k in range(count):
+        info = nest(LINKINFO, attr(INFO_KIND, "vlan"), nest(INFO_DATA, attr(1, struct.pack("H", k + 1))))
+        group = attr(GROUP, _GROUP + k // _PORTS)
+        yield NEWLINK, CREATE | EXCL, head + attr(IFNAME, f"v{k + 1}") + group + attr(LINK, lower) + info
+
+
+def enslave(nl: Netlink, count: int) -> Sent:
+    """Make a bridge for each group of VLANs, and put them into it; the bridges are not counted."""
+    groups = range(_GROUP, _GROUP + -(-count // _PORTS))
+    bridges = [nl.add_link(f"b{group}", "bridge", attr(GROUP, _BRIDGES)) for group in groups]
+    nl.link(NEWLINK, attr(GROUP, _BRIDGES), up=True)
+    head = struct.pack("BxHiII", 0, 0, 0, 0, 0)
+    pairs = zip(groups, bridges, strict=True)
+    messages = ((NEWLINK, 0, head + attr(GROUP, group) + attr(MASTER, bridge)) for group, bridge in pairs)
+    return send(nl, messages, count, each=_PORTS)
+
+
+def vlan_column(nl: Netlink, count: int) -> dict[str, Cell]:
+    """VLANs of one link are made, come up, enter bridges that are deleted, enter others, and are deleted."""
+    index = nl.add_link("d0", "dummy")
+    nl.link(NEWLINK, index=index, up=True)
+    cells = {"made": send(nl, vlans(count, index), count)}
+    members = cells["made"].done
+    cells["up"] = by_group(nl, NEWLINK, members, up=True, each=_PORTS)
+    cells["into bridges"] = ports = enslave(nl, members)
+    start = time.perf_counter()
+    assert nl.link(DELLINK, attr(GROUP, _BRIDGES)).error == 0
+    cells["bridges deleted"] = Sent(ports.done, ports.done, time.perf_counter() - start)
+    enslave(nl, members)
+    cells["VLANs deleted, bridges stay"] = by_group(nl, DELLINK, members, each=_PORTS)
+    nl.link(DELLINK, attr(GROUP, _BRIDGES))
+    nl.link(DELLINK, index=index)
+    return {name: sent.cell() for name, sent in cells.items()}
+
+
+def vlan_table(sizes: Sequence[int]) -> Table:
+    """VLANs of one link, in bridges of their own."""
+    # What IPv6 takes for links that come up is in the table of VRF ports.
+    ipv6 = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
+    ipv6.write_text("1", encoding="ascii")
+    with Netlink() as nl:
+        found = [vlan_column(nl, count) for count in sizes]
+    ipv6.write_text("0", encoding="ascii")
+    rows = {name: tuple(column[name] for column in found) for name in found[0]}
+    return Table("kernel_scale_vlans", "Microseconds per VLAN", tuple(f"{count:,} of a port" for count in sizes), rows)
 
 
 def device_column(nl: Netlink, flags: int, count: int) -> dict[str, Cell]:
@@ -317,6 +371,7 @@ def measure(quick: bool) -> Iterator[Table]:
     sizes = (1_000, 10_000, 100_000)
     yield address_table(sizes[:2] if quick else sizes)
     yield vrf_table(sizes[:1] if quick else sizes[:2])
+    yield vlan_table((500, 1_000) if quick else (500, 1_000, 2_000, 4_000))
     yield device_table({name: counts[:1] if quick else counts for name, counts in _DEVICES.items()})
     yield light_table(500 if quick else 4_000)
     yield filter_table(4_096 if quick else 16_384)
