@@ -30,8 +30,12 @@ class Known:
         return found
 
     def _is_there(self, name: str) -> bool:
-        # Every network namespace has a loopback link.
-        return name == "lo" or (name not in self._ours and any(name in place for place in self._places))
+        if name in self._ours:
+            return False
+        for place in self._places:  # a loop, for every VLAN that is made asks
+            if name in place:
+                return True
+        return name == "lo"  # which every network namespace has
 
     def still(self, asked: Mapping[str, bool]) -> bool:
         """Whether all that was ``asked`` would be answered the same."""
