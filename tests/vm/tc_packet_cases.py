@@ -371,7 +371,7 @@ def _actions() -> Iterator[Row]:
     for name, random, count in (("random-netrand", "netrand drop 1", 0), ("random-determ", "determ drop 2", 5)):
         half = rule("matchall", {}, actions=[{"gact": {"control": "pipe", "random": random}}, OUT])
         yield Row(name, (half,), (PLAIN,) * 10, lambda out, count=count: len(out) == count)  # type: ignore[misc]
-    limit = {"rate": 1000, "burst": 2000, "control": "drop", "conform": "pipe"}
+    limit = {"rate": 10, "burst": 2000, "control": "drop", "conform": "pipe"}  # some 30 frames, then one in 6 s
     few = rule("matchall", {}, actions=[{"police": limit}, OUT])
     yield Row("police-drops", (few,), (PLAIN,) * 100, lambda out: 0 < len(out) < 80)
     inwards = {"mirred": {"ingress": "redirect", "dev": "v2"}}
