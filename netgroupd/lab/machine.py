@@ -297,7 +297,9 @@ class Machine:
     def why_it_died(self) -> str:
         """Return the reason why the guest is gone, as far as anybody knows."""
         lived_s = time.monotonic() - self._started
+        console = self.console()
         if lived_s >= self._lifetime_s:
-            return f"the guest was ended after its {self._lifetime_s:.0f} s"
+            ended = f"the guest was ended after its {self._lifetime_s:.0f} s"
+            return f"{ended}\n{excerpt(console)}" if faults(console) else ended
         complaint = (self._directory / "qemu").read_text(errors="replace").strip()
-        return "\n".join(filter(None, (f"the guest ended after {lived_s:.1f} s", complaint, excerpt(self.console()))))
+        return "\n".join(filter(None, (f"the guest ended after {lived_s:.1f} s", complaint, excerpt(console))))

@@ -100,6 +100,8 @@ def test_warning_fails_the_command_during_which_it_came() -> None:
         with pytest.raises(LabError, match=r"the guest's kernel reports: WARNING: CPU: 0"):
             _run(machine, f"echo WARNING >{_PROVOKE}")
         assert _run(machine, "true")[0] == 0
+        machine._lifetime_s = 0
+        assert "WARNING: CPU: 0" in machine.why_it_died()  # ended at its limit, it would be silent about it
 
 
 def test_panic_ends_the_guest_and_shows_the_console() -> None:
