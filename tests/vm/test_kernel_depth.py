@@ -10,7 +10,7 @@ import pytest
 from tests.vm.kernel_netlink import LINK, MASTER, NEWLINK, Netlink, attr
 
 pytestmark = pytest.mark.vm("patched")
-_BRIDGES, _STEPS, _DEEPEST = 8, 250, 8
+_BRIDGES, _STEPS, _DEEPEST = 6, 60, 8
 
 
 class Stacks:
