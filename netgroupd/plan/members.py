@@ -65,10 +65,9 @@ class Members:
         for step in steps:
             self._come(step.object)
             self.move(step.object.name, group_of(step.object))
-        if self._indices:
-            last = max(self._indices.values())
-            made = {step.object.name: last + nth for nth, step in enumerate(steps, 1)}
-            self._indices = {**self._indices, **made}
+        last = max(self._indices.values(), default=0)
+        made = {step.object.name: last + nth for nth, step in enumerate(steps, 1)}
+        self._indices = {**self._indices, **made}
 
     def settle(self, steps: Iterable[Step]) -> None:
         """The ends of veth pairs that came into being with the others join their groups."""

@@ -17,8 +17,8 @@ MACS = "groups: {g: {id: 7}}\nlinks: {'d[n=1-4]': {kind: dummy, group: g, mac: '
 
 def group_steps(text: str, *actual: Object, indices: dict[str, int] | None = None) -> list[GroupStep]:
     """The group messages of the way to a configuration."""
-    where = {link.name: number for number, link in enumerate(actual, 2)} if indices is None else indices
-    plan = assemble(state_of(text), State(actual), Owned(frozenset({7})), EVERYTHING, {"lo": 1, **where})
+    where = {"lo": 1, **{link.name: number for number, link in enumerate(actual, 2)}} if indices is None else indices
+    plan = assemble(state_of(text), State(actual), Owned(frozenset({7})), EVERYTHING, where)
     return [step for step in plan.steps if isinstance(step, GroupStep)]
 
 
@@ -71,6 +71,11 @@ def test_members_are_numbered_in_the_order_of_their_indices() -> None:
     down = NUMBERED % '"10.0.{9-n}.1/24"'
     (message,) = group_steps(down, *dummies(), indices={"d1": 9, "d2": 8, "d3": 7, "d4": 6})
     assert [step.object.name for step in message.steps] == ["d4", "d3", "d2", "d1"]
+
+
+def test_links_that_are_made_are_visited_in_the_order_in_which_they_are_made() -> None:
+    (message,) = group_steps(NUMBERED % '"10.0.{n}.1/24"', indices={})
+    assert [step.object.name for step in message.steps] == ["d1", "d2", "d3", "d4"]
 
 
 def test_member_without_an_address_forbids_the_message() -> None:
