@@ -142,9 +142,12 @@ def test_samples_come_to_who_listens(wire: Wire) -> None:
 
 def test_queue_is_chosen_by_an_action(wire: Wire) -> None:
     lossy = qdisc("netem", {"loss": 100}, parent="1:3", handle="3:")
-    chosen = {"skbedit": {"queue_mapping": 2, "control": "pass"}}
-    into = rule("flower", {"ip_proto": "udp"}, protocol="ip", parent="egress", actions=chosen)
-    _put(CLSACT, qdisc("mq", {}), lossy, into)
+
+    def into(queue: int, proto: str, pref: int) -> Object:  # where no rule chooses, any queue may be it
+        chosen = {"skbedit": {"queue_mapping": queue, "control": "pass"}}
+        return rule("flower", {"ip_proto": proto}, pref=pref, protocol="ip", parent="egress", actions=chosen)
+
+    _put(CLSACT, qdisc("mq", {}), lossy, into(2, "udp", 1), into(1, "tcp", 2))
     fits = ip4(tcp(), 6)
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as near:
         near.bind(("v0", 0))
