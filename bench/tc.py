@@ -77,7 +77,7 @@ def _laid_out(kernel: Kernel, count: int) -> list[bytes]:
     packets = []
     for start in range(0, count, size):
         some = messages[start : start + size]
-        packets.append(compound([entry(one) for one in some]) if batched else b"".join(some))
+        packets.append(b"".join(compound(b"".join(map(entry, some))) if batched else some))
     return packets
 
 

@@ -42,7 +42,8 @@ class Batch:
         self._compounds = compounds
         self._kind = 0  # of the messages that have gathered to become one
         self._progress = progress
-        self._packet = Packet([], [])
+        self._steps: list[AnyStep] = []  # that have gathered, each with its message
+        self._messages: list[bytes] = []
         self._bytes = 0
         self._done = 0
         self._counted = 0
@@ -63,17 +64,17 @@ class Batch:
             if self._compounds and (kind := kind_of(request)) != self._kind:
                 self._flush_gathered()
                 self._kind = kind
-            self._packet.steps.append(step)
-            self._packet.messages.append(request)
+            self._steps.append(step)
+            self._messages.append(request)
             self._bytes += len(request)
         self._done += 1
         most, most_bytes = (MOST, MOST_BYTES) if self._kind else (_MESSAGES, _BYTES)
-        if len(self._packet.steps) >= most or self._bytes >= most_bytes:
+        if len(self._steps) >= most or self._bytes >= most_bytes:
             self.flush()
 
-    def abreast(self, steps: list[AnyStep], messages: list[bytes]) -> None:
+    def abreast(self, steps: list[AnyStep], messages: bytes) -> None:
         """Take a message each of ``steps``, made as ``run`` says; what was refused is known at the flush."""
-        if self._packet.steps:
+        if self._steps:
             self.flush()
         if not self.denied:
             self._lanes.send(Packet(steps, messages, self._compounds))
@@ -107,11 +108,10 @@ class Batch:
 
     def _flush_gathered(self) -> None:
         self.denied += self._lanes.arrived()
-        if self._packet.steps and not self.denied:
-            steps, messages, _ = self._packet
-            entries = [entry(one) for one in messages] if self._kind else messages
-            self.denied += deliver(self._socket, Packet(steps, entries, bool(self._kind)))
-        self._packet, self._bytes = Packet([], []), 0
+        if self._steps and not self.denied:
+            messages = map(entry, self._messages) if self._kind else self._messages
+            self.denied += deliver(self._socket, Packet(self._steps, b"".join(messages), bool(self._kind)))
+        self._steps, self._messages, self._bytes = [], [], 0
 
 
 def _as_it_is(message: bytes) -> bytes:

@@ -6,7 +6,7 @@ only deletions.  The answer lists those that were refused by their place.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from netgroupd.kernel.message import HEADER, HEADER_LEN, NLM_F_REQUEST, attributes, walk
 
@@ -39,11 +39,11 @@ def entry(message: bytes) -> bytes:
     return _LENGTH.pack(len(message) - _SHORTER) + message[4:8] + message[HEADER_LEN:]
 
 
-def compound(entries: Sequence[bytes], sequence: int = 0) -> bytes:
-    """The message that holds ``entries``."""
-    size = HEADER_LEN + len(_BATCH) + sum(map(len, entries)) + len(_END)
+def compound(entries: bytes, sequence: int = 0) -> tuple[bytes, bytes, bytes]:
+    """The message that holds ``entries``, in parts: these alone may be megabytes, and are not copied."""
+    size = HEADER_LEN + len(_BATCH) + len(entries) + len(_END)
     header = HEADER.pack(size, RTM_BATCHTFILTER, NLM_F_REQUEST, sequence, 0)
-    return b"".join((header, _BATCH, *entries, _END))
+    return header + _BATCH, entries, _END
 
 
 def failures(told: bytes) -> Iterator[tuple[int, int, str]]:

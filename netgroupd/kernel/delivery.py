@@ -8,6 +8,7 @@ common lock they are worked off on several CPUs.
 """
 
 import os
+import struct
 from array import array
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -19,15 +20,8 @@ from netgroupd.kernel.message import HEADER_LEN, SEQUENCE, path_to
 from netgroupd.kernel.socket import Answer, Counters, Socket, noop
 from netgroupd.plan.step import AnyStep
 
+_LENGTH = struct.Struct("=I")  # at the start of each message
 _SEQUENCE = 8  # where it is in a message
-
-
-class Packet(NamedTuple):
-    """The messages of steps, one for one; ``together``: entries of one compound message."""
-
-    steps: list[AnyStep]
-    messages: list[bytes]
-    together: bool = False
 
 
 class Denied(NamedTuple):
@@ -44,50 +38,75 @@ class Denied(NamedTuple):
         return path_to(memoryview(self.message), self.answer.offset, HEADER_LEN + body)
 
 
+class Packet(NamedTuple):
+    """The messages of steps, one for one behind each other; ``together``: entries of one compound message."""
+
+    steps: list[AnyStep]
+    messages: bytes
+    together: bool = False
+
+    def denied(self, place: int, answer: Answer) -> Denied:
+        """The refusal of one of them."""
+        start = 0
+        for _ in range(place):
+            start += _stride(self.messages, start)
+        return Denied(self.steps[place], answer, self.messages[start : start + _stride(self.messages, start)])
+
+
 def deliver(socket: Socket, packet: Packet) -> list[Denied]:
     """Send a packet, and read what the kernel refused of it."""
     return _deliver_compound(socket, packet) if packet.together else _deliver(socket, packet)
 
 
 def _deliver(socket: Socket, packet: Packet) -> list[Denied]:
-    messages = packet.messages
-    first = socket.next_sequence(len(messages) + 1)
-    last = first + len(messages)
-    whole = bytearray(b"".join(messages))
-    _number(whole, messages, first)
-    whole += noop(last)
-    socket.send(whole, len(messages))
+    count = len(packet.steps)
+    first = socket.next_sequence(count + 1)
+    last = first + count
+    whole = bytearray(packet.messages)
+    _number(whole, count, first)
+    socket.send(whole, noop(last), count=count)
     return [
-        Denied(packet.steps[answer.sequence - first], answer, messages[answer.sequence - first])
+        packet.denied(answer.sequence - first, answer)
         for answer in socket.answers(last)
         if first <= answer.sequence < last
     ]
 
 
-def _number(whole: bytearray, messages: list[bytes], first: int) -> None:
+def _stride(messages: bytes | bytearray, start: int) -> int:
+    """How far the message behind that at ``start`` is: each begins with its length."""
+    (size,) = _LENGTH.unpack_from(messages, start)
+    return int(size + 3) & ~3
+
+
+def _number(whole: bytearray, count: int, first: int) -> None:
     """Give each message its sequence number."""
-    size = len(messages[0])
-    if len(whole) > size and set(map(len, messages)) == {size}:
-        numbers = array("I", range(first, first + len(messages))).tobytes()
+    size = _stride(whole, 0)
+    if count > 1 and len(whole) == size * count and _are_all(size, whole):
+        numbers = array("I", range(first, first + count)).tobytes()
         for place in range(4):  # all first bytes at once, and so on
             whole[_SEQUENCE + place :: size] = numbers[place::4]
         return
-    start = _SEQUENCE
-    for sequence, one in enumerate(messages, first):
-        SEQUENCE.pack_into(whole, start, sequence)
-        start += len(one)
+    start = 0
+    for sequence in range(first, first + count):
+        SEQUENCE.pack_into(whole, start + _SEQUENCE, sequence)
+        start += _stride(whole, start)
+
+
+def _are_all(size: int, whole: bytearray) -> bool:
+    """Whether every message is as long as the first."""
+    lengths = [whole[place::size] for place in range(_LENGTH.size)]
+    return all(column.count(column[0]) == len(column) for column in lengths)
 
 
 def _deliver_compound(socket: Socket, packet: Packet) -> list[Denied]:
     first = socket.next_sequence(2)
-    socket.send(compound(packet.messages, first) + noop(first + 1))
+    socket.send(*compound(packet.messages, first), noop(first + 1))
     denied = []
     for answer in socket.answers(first + 1):
         if answer.sequence != first:
             continue
         for place, number, sentence in list(failures(answer.entries)) or [(0, answer.errno, answer.sentence)]:
-            refused = Answer(first, number, sentence or os.strerror(number))
-            denied.append(Denied(packet.steps[place], refused, packet.messages[place]))
+            denied.append(packet.denied(place, Answer(first, number, sentence or os.strerror(number))))
     return denied
 
 

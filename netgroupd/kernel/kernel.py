@@ -117,8 +117,6 @@ class Kernel:
         After a refusal the rest of the same batch has still run, and nothing
         behind it.  ``progress`` hears how many steps each batch was.
         """
-        if not self.names.whole and any(map(_brings_link, steps)):
-            self.read_names()  # its number must be free
         start = grace.taken_up(steps)
         if not 0 < start < len(steps):
             return self._run(steps, progress)
@@ -134,13 +132,16 @@ class Kernel:
             step = steps[place]
             form = codec(cls_of(step))
             if form.run and place >= alone:
-                found = form.run(steps, place, self.names, *batch.run)
-                alone = place + len(found)
-                if len(found) >= _FEW:
-                    batch.abreast(list(steps[place:alone]), found)
+                count, messages = form.run(steps, place, self.names, *batch.run)
+                alone = place + count
+                if count >= _FEW:
+                    batch.abreast(list(steps[place:alone]), messages)
                     place = alone
                     continue
             place += 1
+            if not self.names.whole and _brings_link(step):
+                batch.flush()
+                self.read_names()  # its number must be free
             try:
                 batch.add(step, list(form.encode(step, self._context)))
             except UnknownLinkError as error:

@@ -74,6 +74,13 @@ Form: TypeAlias = Callable[[bytes], bytes]
 """What is made of a message before it is sent: all that it does depends on its header alone."""
 
 
+class Run(NamedTuple):
+    """The messages of so many steps, one behind the other, in the form that they are sent in."""
+
+    taken: int
+    messages: bytes
+
+
 class Codec(NamedTuple):
     """How one class of objects is read and written.
 
@@ -87,5 +94,5 @@ class Codec(NamedTuple):
     blame: Callable[[AnyStep, tuple[int, ...]], str] = lambda _step, _path: ""
     body: int = 16
     """Where the attributes start behind the header of its messages, as the size of its struct."""
-    run: Callable[[Sequence[AnyStep], int, Names, int, Form], list[bytes]] | None = None
+    run: Callable[[Sequence[AnyStep], int, Names, int, Form], Run] | None = None
     """The messages of steps from one place on, at most so many, that may go in any order and are one for each."""

@@ -168,9 +168,9 @@ class Socket:
         self._sequence += count
         return first
 
-    def send(self, messages: bytes | bytearray, count: int = 1) -> None:
-        """Send ``count`` messages with one call; the kernel has done them when it returns."""
-        self._raw.send(messages)
+    def send(self, *parts: bytes | bytearray, count: int = 1) -> None:
+        """Send ``count`` messages, in parts, with one call; the kernel has done them when it returns."""
+        self._raw.sendmsg(parts)
         self.counters.syscalls += 1
         self.counters.messages += count
 

@@ -32,7 +32,7 @@ class Told:
         self.next += count
         return self.next - count
 
-    def send(self, _messages: bytes, count: int = 1) -> None:
+    def send(self, *_parts: bytes, count: int = 1) -> None:
         self.counters.messages += count
         self.together.wait(10)
 
@@ -54,16 +54,17 @@ MESSAGES = [request(44, 0, bytes(20 + 4 * (number % 2))) for number in range(4)]
 
 def test_refusal_belongs_to_the_message_of_its_number() -> None:
     steps = _steps(4)
-    denied = deliver(Told(2), Packet(steps, MESSAGES))  # type: ignore[arg-type]
+    denied = deliver(Told(2), Packet(steps, b"".join(MESSAGES)))  # type: ignore[arg-type]
     assert [(one.step, one.message) for one in denied] == [(steps[2], MESSAGES[2])]
 
 
 def test_refused_entry_belongs_to_the_step_of_its_place() -> None:
     told = nest(1, u32(1, 3), attr(2, struct.pack("=i", -17)), attr(3, b"no\0"))
     steps = _steps(4)
-    packet = Packet(steps, list(map(entry, MESSAGES)), together=True)
+    packet = Packet(steps, b"".join(map(entry, MESSAGES)), together=True)
     denied = deliver(Told(0, entries=told), packet)  # type: ignore[arg-type]
-    assert [(one.step, one.answer.sentence) for one in denied] == [(steps[3], "no")]
+    got = [(one.step, one.answer.sentence, one.message) for one in denied]
+    assert got == [(steps[3], "no", entry(MESSAGES[3]))]
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def lanes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lanes]:
 
 
 def test_packets_go_side_by_side_and_all_refusals_come_back(lanes: Lanes) -> None:
-    packets = [Packet(_steps(4), MESSAGES) for _ in range(6)]
+    packets = [Packet(_steps(4), b"".join(MESSAGES)) for _ in range(6)]
     for packet in packets:
         lanes.send(packet)
     denied = lanes.arrived()

@@ -101,7 +101,7 @@ def _message(kind: int, flags: int, body: bytes) -> bytes:
 
 def test_compound_message_holds_each_entry_without_its_header() -> None:
     messages = [_message(44, 0x600, b"abcd"), _message(44, 0x400, b"efghijkl")]
-    whole = compound([entry(one) for one in messages])
+    whole = b"".join(compound(b"".join(map(entry, messages))))
     assert HEADER.unpack_from(whole)[:3] == (len(whole), RTM_BATCHTFILTER, 1)
     body = whole[HEADER_LEN:]
     assert body == (
@@ -132,7 +132,8 @@ def test_only_flower_rules_go_into_compound_messages(kind: int, classifier: str,
 @pytest.mark.parametrize("case", [case for case in CASES if _rules(case)], ids=lambda case: case.id)
 def test_run_has_the_messages_of_its_steps(names: Names, case: Case) -> None:
     steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in _rules(case) if rule.attrs["kind"] == "flower"]
-    assert filters_run.run(steps, 0, names, 100, bytes) == [filters._write(step, names) for step in steps]
+    messages = b"".join(filters._write(step, names) for step in steps)
+    assert filters_run.run(steps, 0, names, 100, bytes) == (len(steps), messages)
 
 
 def test_run_fits_into_the_buffer_of_a_socket(names: Names) -> None:
@@ -141,21 +142,23 @@ def test_run_fits_into_the_buffer_of_a_socket(names: Names) -> None:
     step = Step(Op.CREATE, None, rule, {**rule.attrs, **many})
     step = step._replace(after=rule._replace(attrs=step.attrs))
     made = filters_run.run([step] * 8192, 0, names, 8192, entry)
-    assert 1 << 20 < sum(map(len, made)) < 3 << 20
+    assert 1 << 20 < len(made.messages) < 3 << 20
 
 
 def test_run_keeps_a_handle_that_was_asked_for(names: Names) -> None:
     rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
     rule = rule._replace(attrs={**rule.attrs, "handle": 7})
     step = Step(Op.CREATE, None, rule, rule.attrs)
-    assert filters_run.run([step], 0, names, 1, bytes) == [filters._write(step, names)]
+    assert filters_run.run([step], 0, names, 1, bytes) == (1, filters._write(step, names))
 
 
-@pytest.mark.parametrize("sizes", [(40, 40, 40), (40, 44, 40), (40,)], ids=["alike", "unlike", "alone"])
+@pytest.mark.parametrize(
+    "sizes", [(40, 40, 40), (40, 44, 40), (40, 36, 44), (40,)], ids=["alike", "unlike", "alike_in_sum", "alone"]
+)
 def test_each_message_of_a_packet_has_its_number(sizes: tuple[int, ...]) -> None:
     messages = [_message(44, 0, bytes(size)) for size in sizes]
     whole = bytearray(b"".join(messages))
-    delivery._number(whole, messages, 0x01FFFFFE)
+    delivery._number(whole, len(messages), 0x01FFFFFE)
     assert [sequence for _, _, sequence, _ in split(memoryview(whole))] == [0x01FFFFFE + n for n in range(len(sizes))]
 
 
@@ -169,7 +172,35 @@ def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
         "a_change": Step(Op.CHANGE, rule, rule, rule.attrs),
         "an_unknown_link": Step(Op.CREATE, None, rule._replace(key=("nosuch", *rule.key[1:])), rule.attrs),
     }
-    assert len(filters_run.run([first, first, ends[last], first], 0, names, 100, entry)) == 2
+    assert filters_run.run([first, first, ends[last], first], 0, names, 100, entry).taken == 2
+
+
+def _addressed(names: Names, *addresses: str) -> tuple[bytes, bytes]:
+    """The messages of rules of one line that match these addresses: made at once, and one by one."""
+    case = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    rules = [case._replace(key=(*case.key[:4], (("dst_ip", one),))) for one in addresses]
+    steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in rules]
+    return filters_run.run(steps, 0, names, 100, bytes).messages, b"".join(filters._write(one, names) for one in steps)
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [("10.0.0.1", "10.0.0.2", "10.0.0.3"), ("10.0.0.1",), ("10.0.0.1", "10.1.0.0/16"), ("10.0.0.1", "2001:db8::1")],
+    ids=["whole", "one", "masked", "of_another_family"],
+)
+def test_rules_made_at_once_are_what_they_are_one_by_one(names: Names, addresses: tuple[str, ...]) -> None:
+    at_once, one_by_one = _addressed(names, *addresses)
+    assert at_once == one_by_one
+
+
+@pytest.mark.parametrize("place", range(4), ids=["where", "parent", "chain", "pref"])
+def test_run_of_several_hooks_or_preferences_is_what_its_parts_are(names: Names, place: int) -> None:
+    rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    other = ("v1", "egress", 7, 99)[place]
+    moved = rule._replace(key=(*rule.key[:place], other, *rule.key[place + 1 :]))
+    steps = [Step(Op.CREATE, None, one, one.attrs) for one in (rule, rule, moved, rule)]
+    messages = b"".join(filters._write(step, names) for step in steps)
+    assert filters_run.run(steps, 0, names, 100, bytes) == (4, messages)
 
 
 def test_bytes_of_a_layer_survive_the_way_there_and_back() -> None:

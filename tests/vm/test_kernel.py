@@ -85,7 +85,7 @@ def test_answers_that_are_lost_do_not_hold_up_the_end() -> None:
         packet = bytearray(wrong * 60)
         for number in range(60):
             SEQUENCE.pack_into(packet, number * len(wrong) + 8, 1000 + number)
-        socket.send(packet, 60)
+        socket.send(packet, count=60)
         answers = list(socket.answers(socket.barrier()))
         assert 0 < len(answers) < 60
         assert socket.ask(wrong)[0].errno

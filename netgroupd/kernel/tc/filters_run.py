@@ -3,25 +3,32 @@
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 from netgroupd.kernel.names import Names, UnknownLinkError
-from netgroupd.kernel.request import Form
+from netgroupd.kernel.request import Form, Run
 from netgroupd.kernel.tc import flower
 from netgroupd.kernel.tc.filters_frame import Frame, frames
-from netgroupd.model.state import Object
+from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import AnyStep, Op, Step
 
 _ROOM = 2 << 20  # with a buffer of 4 MiB the socket takes more than this at once
 _MATCHED = 128  # a header and a match, more or less
 _OP: Callable[[Any], Op] = itemgetter(0)
-_AFTER: Callable[[Any], Object] = itemgetter(2)
-_CLS, _KEY, _ATTRS = itemgetter(0), itemgetter(1), itemgetter(2)  # of an object
-_HOOK, _MATCH = itemgetter(0, 1, 2, 3), itemgetter(4)  # of the key of a rule
+_AFTER: Callable[[Any], Object] = attrgetter("after")
+_KEY, _ATTRS = itemgetter(1), itemgetter(2)  # of an object
+_MATCH: Callable[[Key], Any] = itemgetter(4)  # of the key of a rule
 
 
-def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Form) -> list[bytes]:
+class _Line(NamedTuple):
+    """Rules that differ in what they match alone: the first, and the matches of all."""
+
+    first: Object
+    matches: Sequence[flower.Match]
+
+
+def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Form) -> Run:
     """The messages of up to ``limit`` steps from ``start`` on, as far as each of them makes a flower rule.
 
     Rules that differ in what they match alone have the same bytes before and
@@ -29,31 +36,44 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
     in any order: of one preference and mask no two match the same packet.
     """
     made: list[bytes] = []
-    room = _ROOM
-    while len(made) < limit and room > 0 and (rules := _of_one_line(steps, start + len(made), limit - len(made))):
+    count, room = 0, _ROOM
+    while count < limit and room > 0 and (line := _of_one_line(steps[start + count : start + limit])):
         try:
-            frame = frames.of(rules[0].key, rules[0].attrs, names)
+            frame = frames.of(line.first.key, line.first.attrs, names)
         except (UnknownLinkError, OSError):
             break  # the step says so when it is encoded by itself
         fitting = max(room // (len(frame.front) + len(frame.end) + _MATCHED), 1)
-        more = _messages(frame, list(map(_MATCH, map(_KEY, rules[:fitting]))), form)
-        room -= sum(map(len, more))
-        made += more
-    return made
+        matches = line.matches[:fitting]
+        made.append(_messages(frame, matches, form))
+        room -= len(made[-1])
+        count += len(matches)
+    return Run(count, made[0] if len(made) == 1 else b"".join(made))
 
 
-def _of_one_line(steps: Sequence[AnyStep], start: int, limit: int) -> list[Object]:
-    """The flower rules that steps make from ``start`` on, as long as they are of one line and hook."""
-    some = steps[start : start + limit]
+def _of_one_line(some: Sequence[AnyStep]) -> _Line | None:
+    """The flower rules that steps make from the first on, as long as they are of one line and hook."""
     first = _made(some[0]) if some else None
     if first is None or first.cls != "filter" or first.attrs["kind"] != "flower":
-        return []
-    if _is_like(some[-1], first) and set(map(type, some)) == {Step} and set(map(_OP, some)) == {Op.CREATE}:
+        return None
+    if _is_like(some[-1], first) and (matches := _of_them_all(some, first)):
+        return _Line(first, matches)
+    rules = (_AFTER(step) for step in takewhile(lambda step: _is_like(step, first), some))
+    return _Line(first, [_MATCH(rule.key) for rule in rules])
+
+
+def _of_them_all(some: Sequence[AnyStep], first: Object) -> Sequence[flower.Match]:
+    """What the rules match that steps make, if all of them are like the ``first``; nothing if one is not."""
+    try:
         rules = list(map(_AFTER, some))
-        same = len(set(map(id, map(_ATTRS, rules)))) == 1 == len(set(map(_HOOK, map(_KEY, rules))))
-        if same and set(map(_CLS, rules)) == {"filter"}:
-            return rules
-    return [_AFTER(step) for step in takewhile(lambda step: _is_like(step, first), some)]
+    except AttributeError:  # a step about many has none
+        return ()
+    if set(map(_OP, some)) != {Op.CREATE}:
+        return ()
+    # Nothing but a filter has a kind of this name.  What is the same is equal, which takes no comparison.
+    if list(map(_ATTRS, rules)).count(first.attrs) < len(rules):
+        return ()
+    *hook, matches = zip(*map(_KEY, rules), strict=True)
+    return matches if all(column.count(column[0]) == len(rules) for column in hook) else ()
 
 
 def _made(step: AnyStep) -> Object | None:
@@ -65,12 +85,14 @@ def _is_like(step: AnyStep, first: Object) -> bool:
     return rule is not None and rule.attrs is first.attrs and rule.cls == "filter" and rule.key[:4] == first.key[:4]
 
 
-def _messages(frame: Frame, matches: list[flower.Match], form: Form) -> list[bytes]:
+def _messages(frame: Frame, matches: Sequence[flower.Match], form: Form) -> bytes:
     if alike := flower.addressed(matches):
         before, addresses, behind = alike
         front, back = frame.around(len(before) + len(addresses[0]) + len(behind), form)
         front, back = front + before, behind + back
-        return [front + address + back for address in addresses]
+        addresses[0] = front + addresses[0]
+        addresses[-1] += back
+        return (back + front).join(addresses)  # megabytes, which are copied once
     packed = list(map(flower.pack, matches))
     around = {size: frame.around(size, form) for size in set(map(len, packed))}
-    return [around[len(match)][0] + match + around[len(match)][1] for match in packed]
+    return b"".join([around[len(match)][0] + match + around[len(match)][1] for match in packed])

@@ -8,8 +8,9 @@ they have worked out.
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, repeat
 from operator import itemgetter
-from socket import inet_aton, inet_ntoa
+from socket import AF_INET, inet_aton, inet_ntoa, inet_pton
 
 from netgroupd.kernel.message import attr, walk
 from netgroupd.kernel.tc import flower_nests
@@ -22,7 +23,8 @@ ETH_TYPE = 8
 _MEMO = 1 << 16
 _ALL = b"\xff" * 16
 _BE16 = struct.Struct(">H")
-_FIRST, _SECOND = itemgetter(0), itemgetter(1)
+_IPV4 = int(AF_INET)
+_VALUE = itemgetter(1)
 
 _BY_NUMBER: dict[int, tuple[FlowerKey, Wire]] = {
     wire.value: (key, wire) for key in KEYS.values() for wire in key.variants.values()
@@ -77,15 +79,13 @@ class _Packer:
 
     def addressed(self, matches: Sequence[Match]) -> tuple[bytes, list[bytes], bytes] | None:
         """Of matches of one whole IPv4 address each: what is before it in all of them, each of them, what is behind."""
-        if set(map(len, matches)) != {1}:
-            return None
-        pairs = list(map(_FIRST, matches))
-        names = set(map(_FIRST, pairs))
-        around = self._ipv4.get(names.pop()) if len(names) == 1 else None
-        if around is None:
+        pairs = list(chain.from_iterable(matches))
+        names = list(dict(pairs))
+        # No rule has a name twice, so with one name in all of them none has two or nothing.
+        if len(names) != 1 or len(pairs) != len(matches) or not (around := self._ipv4.get(names[0])):
             return None
         try:
-            return around[0], list(map(inet_aton, map(_SECOND, pairs))), around[1]
+            return around[0], list(map(inet_pton, repeat(_IPV4), map(_VALUE, pairs))), around[1]
         except OSError:  # one has a mask, or is of IPv6
             return None
 
