@@ -91,6 +91,16 @@ def test_one_rule_among_many_is_one_message(kernel: Kernels) -> None:
     assert ([(step.op, step.object.key) for step in steps], sent) == ([(Op.CHANGE, rules[77].key)], 1)
 
 
+def _at_egress() -> str:
+    command = ["tc", "filter", "show", "dev", "v0", "egress"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def _rules_at_egress() -> list[str]:
+    """Without the empty table that the kernel keeps of a preference while another has rules."""
+    return sorted(line for line in _at_egress().splitlines() if "ht divisor" not in line and line.strip())
+
+
 @pytest.mark.parametrize("theirs", ["matchall", "u32 match u32 0 0", "flower"])
 def test_rule_of_another_hook_is_left_alone(kernel: Kernels, theirs: str) -> None:
     subprocess.run(["tc", "qdisc", "add", "dev", "v0", "clsact"], check=True)
@@ -98,8 +108,31 @@ def test_rule_of_another_hook_is_left_alone(kernel: Kernels, theirs: str) -> Non
     mine = CLSACT._replace(attrs={"kind": "clsact", "hooks": ("ingress",)})
     _reach(kernel, (mine, _address(1)), ())
     _reach(kernel, (), (mine, _address(1)))
-    shown = subprocess.run(["tc", "filter", "show", "dev", "v0", "egress"], capture_output=True, text=True, check=True)
-    assert theirs.split(maxsplit=1)[0] in shown.stdout
+    assert theirs.split(maxsplit=1)[0] in _at_egress()
+
+
+def test_u32_rules_of_another_hook_are_told_apart_from_ours(kernel: Kernels) -> None:
+    subprocess.run(["tc", "qdisc", "add", "dev", "v0", "clsact"], check=True)
+    theirs = (
+        "handle 7: u32 divisor 1",
+        "u32 ht 7: match ip src 10.0.0.9/32 action pass",
+        "u32 match ip dst 10.0.0.0/8 link 7:",
+        "u32 match ip dst 10.0.0.1/32 action pass",
+    )
+    for one in theirs:
+        subprocess.run(["tc", *f"filter add dev v0 egress pref 10 protocol ip {one}".split()], check=True)
+    before = _rules_at_egress()
+    mine = CLSACT._replace(attrs={"kind": "clsact", "hooks": ("ingress",)})
+    rules = (
+        rule("u32", {"table": 5, "divisor": 1}, protocol="ip"),
+        rule("u32", {"table": 5, "bucket": 0, "match": {"ip src": "10.0.0.2"}}, protocol="ip", actions="drop"),
+        rule("u32", {"match": {"ip dst": "10.0.0.0/8"}, "link": 5}, protocol="ip"),
+        rule("u32", {"match": {"ip dst": "10.0.0.1"}}, protocol="ip", actions="drop"),
+    )
+    _reach(kernel, (mine, *rules), ())
+    _reach(kernel, (mine, rules[3]), (mine, *rules))
+    _reach(kernel, (), (mine, rules[3]))
+    assert _rules_at_egress() == before
 
 
 def test_refused_rule_leaves_none_of_the_others(kernel: Kernels) -> None:

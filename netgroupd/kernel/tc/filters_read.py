@@ -9,13 +9,14 @@ costs more where they are put in: bench/tc.py has the figures.  It is enough whe
 question is whether there are rules at all.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Context, Selection
-from netgroupd.kernel.tc import programs
+from netgroupd.kernel.tc import programs, u32_listed
 from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
@@ -45,7 +46,10 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
         with uncollected():
             told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of filters")
-            found += [rule for payload in told if (rule := decoder.read(memoryview(payload)))]
+            rules = [rule for payload in told if (rule := decoder.read(memoryview(payload)))]
+        for hung in decoder.mixed():
+            rules = u32_listed.without_others(context.socket, place, hung, rules)
+        found += rules
     return found
 
 
@@ -58,6 +62,7 @@ class Decoder:
         self._parent = parent
         self._actions = Remembered()
         self._seen = Seen()
+        self._own_tables: Counter[u32_listed.Hung] = Counter()
 
     def read(self, payload: memoryview) -> Object | None:
         """The rule of a message; None where it tells of what rules hang on."""
@@ -69,9 +74,10 @@ class Decoder:
         if kind not in CLASSIFIERS or not handle or OPTIONS not in found:
             return None
         options = attributes(found[OPTIONS])
-        if kind == "u32" and words.is_own_table(options, handle):
-            return None
         chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
+        if kind == "u32" and words.is_own_table(options, handle):
+            self._own_tables[u32_listed.Hung(chain, info)] += 1
+            return None
         match = CLASSIFIERS[kind].unpack(options, handle)
         protocol = protocol_name(swapped(info & 0xFFFF))
         attrs = {"kind": kind, "protocol": protocol, "handle": handle, **self._attrs(kind, options)}
@@ -81,6 +87,10 @@ class Decoder:
         if kind == "flower":
             self._seen.note(payload, rule)
         return rule
+
+    def mixed(self) -> list[u32_listed.Hung]:
+        """Where the kernel has listed u32 rules of another chain or hook as well."""
+        return [hung for hung, tables in self._own_tables.items() if tables > 1]
 
     def _attrs(self, kind: str, options: Mapping[int, memoryview]) -> dict[str, Value]:
         form = CLASSIFIERS[kind]
