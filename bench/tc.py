@@ -3,13 +3,16 @@
 
 Then what it costs to find that nothing is to be done, and the kernel's memory
 for a rule.  Run it in the lab, on each kernel:
-``python -m netgroupd.lab run --kernel patched -- python -m bench.tc``.
+``python -m netgroupd.lab run --kernel patched -- python -m bench.tc``; with
+``--rules N`` (and ``--runs M``) for that many alone, with ``--insert`` for their insertion alone.
 """
 
+import argparse
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +25,7 @@ from netgroupd.kernel.request import Selection
 from netgroupd.kernel.socket import Socket, noop
 from netgroupd.kernel.tc import filters
 from netgroupd.kernel.tc.tcmsg import DUMP_FLAGS, HEADER, RTM_GETTFILTER, TERSE, Place
+from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.filter import key
 from netgroupd.plan.diff import diff
@@ -99,7 +103,8 @@ def _applied(kernel: Kernel, steps: list[Step]) -> Callable[[], object]:
     """Put rules in, from the steps of a plan on."""
 
     def action() -> None:
-        refused = kernel.apply(steps)
+        with uncollected():  # as the engine has it
+            refused = kernel.apply(steps)
         assert not refused, refused[:2]
 
     return action
@@ -259,15 +264,15 @@ def _paper() -> _Rows:
     }
 
 
-def measure(quick: bool) -> Iterator[Table]:
-    """One table for each number of rules."""
+def measure(quick: bool, counts: Sequence[int] = (), runs: int = 0, *, keep: bool = True) -> Iterator[Table]:
+    """The tables for each number of rules; without ``keep`` that of their insertion alone."""
     subprocess.run(["ip", "link", "add", _LINK, "type", "dummy"], check=True)
-    sizes = {10_000: 3} if quick else {10_000: 5, 100_000: 3, 1_000_000: 1}
-    for count, runs in sizes.items():
-        yield from one_size(count, runs)
+    usual = {10_000: 3} if quick else {10_000: 5, 100_000: 3, 1_000_000: 1}
+    for count in counts or usual:
+        yield from one_size(count, runs or usual.get(count, 1), keep=keep)
 
 
-def one_size(count: int, runs: int) -> Iterator[Table]:
+def one_size(count: int, runs: int, *, keep: bool) -> Iterator[Table]:
     """The tables for so many rules."""
     with (
         Kernel() as kernel,
@@ -282,13 +287,19 @@ def one_size(count: int, runs: int) -> Iterator[Table]:
             {**_inserting(kernel, plain, count, runs, path), **(_paper() if count == 100_000 else {})},
             "≥ 3 × tc -b on stock, ≥ 10 × on patched, ≤ 1.2 × the limit",
         )
-        yield Table(
-            f"tc-{count}-kept",
-            f"{count:,} flower rules that are there",
-            ("cost", "rate", "size"),
-            _keeping(kernel, count, runs),
-        )
+        if keep:
+            yield Table(
+                f"tc-{count}-kept",
+                f"{count:,} flower rules that are there",
+                ("cost", "rate", "size"),
+                _keeping(kernel, count, runs),
+            )
 
 
 if __name__ == "__main__":
-    run(measure)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--rules", type=int, nargs="+", default=())
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--insert", action="store_true")
+    known, rest = parser.parse_known_args()
+    run(partial(measure, counts=known.rules, runs=known.runs, keep=not known.insert), rest)
