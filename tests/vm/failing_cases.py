@@ -5,13 +5,15 @@ Each generator makes what its cases need before it yields them: take a case from
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from socket import AF_BRIDGE, if_nametoindex
 from typing import NamedTuple
 
 from bench.kernel_scale import batch, flower, links
 from tests.vm.kernel_netlink import (
     ADDRESS,
+    AF_SPEC,
     BATCHTFILTER,
     BULK,
     CREATE,
@@ -31,6 +33,7 @@ from tests.vm.kernel_netlink import (
     INFO_DATA,
     INFO_KIND,
     LIGHT,
+    LINK,
     LINKINFO,
     MASTER,
     MTU,
@@ -38,6 +41,7 @@ from tests.vm.kernel_netlink import (
     NEWADDR,
     NEWLINK,
     NEWQDISC,
+    SETLINK,
     Netlink,
     attr,
     nest,
@@ -46,6 +50,7 @@ from tests.vm.kernel_netlink import (
 NEWROUTE, DELROUTE, GETROUTE, NEWRULE = 24, 25, 26, 32
 _RTA_DST, _RTA_OIF, _RTA_TABLE = 1, 4, 15
 _FRA_PRIORITY = 6
+_GETVLAN, _BRIDGE_VLAN_INFO, _BRIDGE_VLAN_FILTERING = 114, 2, 7
 _MEMBERS = 2  # one that is done when the other one fails
 _LIGHT = {"light": 0b10011, "layer 2": 0b11111, "no sysfs": 0b111111}
 
@@ -153,10 +158,8 @@ def link_cases(nl: Netlink) -> Iterator[Case]:
         lambda nl: len(nl.links()),
         add_members,
     )
-    # No bridges: one that cannot be registered leaks its entry of the forwarding database, br_fdb_hash_fini() not
-    # freeing any, and that is none of the patches'.
     for name, flags in _LIGHT.items():
-        for kind in ("dummy", "ifb"):
+        for kind in ("dummy", "ifb", "bridge"):
             body = head() + attr(IFNAME, "new") + nest(LINKINFO, attr(INFO_KIND, kind)) + attr(LIGHT, flags)
             yield Case(
                 f"make a {kind}: {name}",
@@ -183,6 +186,44 @@ def port_cases(nl: Netlink) -> Iterator[Case]:
                 partial(master_of, port),
                 partial(ask, (NEWLINK, 0, head(port) + attr(MASTER, 0))),
             )
+
+
+def ports_enslaved(ports: Sequence[int], nl: Netlink) -> tuple[int, list[bool]]:
+    """How many links there are, and which of these have a master."""
+    return len(nl.links()), [MASTER in nl.get(port) for port in ports]
+
+
+def bridge_vlans(port: int, nl: Netlink) -> list[bytes]:
+    """The VLANs of a port."""
+    fixed = struct.pack("BxxxI", AF_BRIDGE, port)
+    return [one.body for one in nl.ask(_GETVLAN, DUMP, fixed).messages]
+
+
+def vlan_cases(nl: Netlink) -> Iterator[Case]:
+    """A VLAN of a link, one of the port of a bridge, and the end of that bridge with all its ports."""
+    ports = [nl.add_link(f"vp{number}", "dummy") for number in range(2)]
+    info = nest(LINKINFO, attr(INFO_KIND, "vlan"), nest(INFO_DATA, attr(1, struct.pack("H", 7))))
+    yield Case(
+        "make a VLAN",
+        (NEWLINK, CREATE | EXCL, head() + attr(IFNAME, "new") + attr(LINK, ports[0]) + info),
+        lambda nl: len(nl.links()),
+        lambda nl: delete(nl, "new"),
+    )
+
+    def make_bridge(nl: Netlink) -> None:
+        if not any(one[IFNAME] == b"vbr\0" for one in nl.links().values()):
+            nl.add_link("vbr", "bridge", data=attr(_BRIDGE_VLAN_FILTERING, b"\1"))
+        for port in ports:
+            if MASTER not in nl.get(port):
+                nl.link(NEWLINK, attr(MASTER, if_nametoindex("vbr")), index=port)
+
+    make_bridge(nl)
+    change = struct.pack("BxHiII", AF_BRIDGE, 0, ports[0], 0, 0)
+    change += nest(AF_SPEC, attr(_BRIDGE_VLAN_INFO, struct.pack("HH", 0, 7)))
+    back = partial(ask, (DELLINK, 0, change))
+    yield Case("a VLAN of a port", (SETLINK, 0, change), partial(bridge_vlans, ports[0]), back)
+    gone = (DELLINK, 0, head() + attr(IFNAME, "vbr"))
+    yield Case("a bridge is deleted", gone, partial(ports_enslaved, ports), make_bridge)
 
 
 def lower_case(nl: Netlink) -> Case:
@@ -305,5 +346,6 @@ def all_cases(nl: Netlink) -> Iterator[Case]:
     yield from up_cases(nl)
     yield from route_cases(nl)
     yield from port_cases(nl)
+    yield from vlan_cases(nl)
     yield lower_case(nl)
     yield filter_case(nl)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens to the routes of links that are closed, moved and deleted together: the same as one by one."""
+"""Routes of links that are closed, moved and deleted together, and routes of many links to one destination."""
 
+import re
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +11,53 @@ import pytest
 
 from tests.vm.kernel_netlink import ADDRESS, DELLINK, GROUP, MASTER, NEWLINK, Netlink, attr
 
-pytestmark = pytest.mark.vm("patched")
 _GROUP = 5
 _FAMILIES = ("-4", "-6")
+_TO = "2001:db8::/32"
+_PATIENCE_S = 60
+# What is done, and the routes to _TO that there are then: through which gateway and link, and their metric.  They are
+# ordered by that, then by age, and one like another is not added.
+_ORDER = {
+    """
+route add 2001:db8::/32 dev d0 metric 100
+route append 2001:db8::/32 dev d1 metric 100
+route append 2001:db8::/32 dev d2 metric 50
+route append 2001:db8::/32 dev d3 metric 200
+addr add 2001:db8::1/32 dev d3 nodad
+addr add 2001:db8::2/32 dev d2 nodad
+addr add 2001:db8::3/32 dev d2 nodad
+""": "d2 50, d0 100, d1 100, d3 200, d3 256, d2 256",
+    """
+addr add 2001:db8::4/32 dev d1 nodad metric 150
+addr add 2001:db8::5/32 dev d0 nodad metric 300
+""": "d2 50, d0 100, d1 100, d1 150, d3 200, d3 256, d2 256, d0 300",
+    """
+route del 2001:db8::/32 dev d2 metric 50
+route del 2001:db8::/32 dev d3 metric 200
+addr del 2001:db8::5/32 dev d0
+""": "d1 100, d1 150, d3 256, d2 256, d0 300",
+    """
+route append 2001:db8::/32 dev d1 metric 256
+addr add 2001:db8::6/32 dev d0 nodad
+""": "d1 100, d1 150, d3 256, d2 256, d1 256, d0 256, d0 300",
+    """
+route append 2001:db8::/32 via fe80::1 dev d0 metric 256
+route append 2001:db8::/32 via fe80::2 dev d1 metric 256
+addr add 2001:db8::7/32 dev d1 nodad
+""": "d1 100, d1 150, d3 256, d2 256, d1 256, d0 256, 256 fe80::1 d0 fe80::2 d1, d0 300",
+    """
+route replace 2001:db8::/32 via fe80::3 dev d2 metric 256
+route replace 2001:db8::/32 dev d3 metric 100
+addr del 2001:db8::2/32 dev d2
+""": "d3 100, d1 150, d3 256, d2 256, d1 256, d0 256, fe80::3 d2 256, d0 300",
+    """
+addr del 2001:db8::3/32 dev d2
+addr add 2001:db8::8/32 dev d2 nodad valid_lft 1000 preferred_lft 1000
+addr add 2001:db8::9/32 dev d2 nodad
+""": "d3 100, d1 150, d3 256, d1 256, d0 256, fe80::3 d2 256, d2 256, d0 300",
+    "link set d1 down\n": "d3 100, d3 256, d0 256, fe80::3 d2 256, d2 256, d0 300",
+    "link del d2\n": "d3 100, d3 256, d0 256, d0 300",
+}
 _SETUP = """
 addr add 10.0.{k}.1/24 dev d{k}
 addr add 10.0.{k}.2/24 dev d{k}
@@ -81,6 +127,7 @@ def course(nl: Netlink, *, together: bool) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.vm("patched")
 def test_routes_fare_with_a_group_as_with_its_members() -> None:
     Path("/proc/sys/net/ipv6/conf/all/keep_addr_on_down").write_text("1", encoding="ascii")
     with Netlink() as nl:
@@ -95,3 +142,37 @@ def test_routes_fare_with_a_group_as_with_its_members() -> None:
     assert any(row.startswith("10.0.1.0/24 dev d1") for row in through["without the VRF"])
     assert any("10.9.0.0/24 dev d3" in row for row in got["deleted"])
     assert any(row.startswith("blackhole 10.6.0.0/16") for row in got["deleted"])
+
+
+def routes_to(destination: str, table: str = "main") -> tuple[str, ...]:
+    """Routes to one destination, in the kernel's order."""
+    shown = subprocess.check_output(("ip", "-6", "route", "show", destination, "table", table), text=True)
+    rows = shown.replace("\n\t", " ").splitlines()
+    return tuple(" ".join(re.findall(r"(?:via|dev|metric) (\S+)", row)) for row in rows)
+
+
+def add_plain_links(count: int) -> None:
+    """Links that are up, without addresses of their own."""
+    ip("".join(f"link add d{k} type dummy\nlink set d{k} addrgenmode none\nlink set d{k} up\n" for k in range(count)))
+
+
+def test_routes_to_one_destination_keep_their_order() -> None:
+    add_plain_links(4)
+    for batch, want in _ORDER.items():
+        ip(batch)
+        assert ", ".join(routes_to(_TO)) == want, batch
+
+
+def test_route_that_was_deleted_comes_back_with_its_address() -> None:
+    address = "2001:db8::1/128"
+    add_plain_links(2)
+    Path("/proc/sys/net/ipv6/conf/d1/router_solicitation_delay").write_text("0", encoding="ascii")
+    ip(f"addr add {address} dev d0 nodad\naddr add {address} dev d1 nodad\n")
+    assert routes_to(address, "local") == ("d0 0", "d1 0")
+    ip(f"route del local {address} dev d1 table local\naddr del {address} dev d0\nlink set d1 arp on\n")
+    deadline = time.monotonic() + _PATIENCE_S
+    while not routes_to(address, "local"):
+        assert time.monotonic() < deadline, "the route has not come back"
+    assert routes_to(address, "local") == ("d1 0",)
+    ip(f"addr del {address} dev d1\n")
+    assert routes_to(address, "local") == ()
