@@ -19,21 +19,26 @@ def options_of(arguments: Namespace) -> Options:
     }
 
 
-def report(answer: Answer, terminal: Terminal) -> None:
-    """Print how a change ended."""
+LEFT_OUT = 3
+
+
+def report(answer: Answer, terminal: Terminal) -> int:
+    """Print how a change ended; return the exit status that says it."""
     terminal.end_progress()
+    status = LEFT_OUT if answer["refused"] else 0
     if terminal.as_json:
         terminal.answer(answer)
-        return
+        return status
     for warning in answer["warnings"]:
         terminal.note(f"{terminal.paint('!', 'yellow')} {warning}")
     if not answer["generation"]:
         terminal.say("nothing to do")
-        return
+        return status
     terminal.say(f"{answer['summary']} in {answer['took_s']:.2f} s, generation {answer['generation']}")
     if answer["pending"]:
         left = answer["pending"]["seconds_left"]
         terminal.say(f"it is put back in {left:.0f} s unless you run: netgroupctl confirm")
+    return status
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
@@ -41,5 +46,4 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     target = changer(arguments)
     watch_deadline(target, arguments)
     answer = target.apply(options_of(arguments), terminal.progress)
-    report(answer, terminal)
-    return 0
+    return report(answer, terminal)

@@ -20,6 +20,7 @@ COMMON = (
 )
 
 _DIFFERS = ((2, "There are differences."),)
+_LEFT_OUT = ((3, "It is done, but for optional rules that the kernel refused."),)
 _CONFIRM = Option(
     "--confirm",
     "Put everything back after this many seconds, unless `netgroupctl confirm` is run before.",
@@ -58,13 +59,14 @@ COMMANDS = (
     Command(
         "apply",
         "make the kernel what the configuration says",
-        "Applies all of it or nothing: when the kernel refuses a step, everything done so far is put back. The plan is "
-        "refused beforehand if it would cut the way to you.",
+        "Applies all of it or nothing: when the kernel refuses a step, everything done so far is put back; only rules "
+        "that are `optional` are then left out. The plan is refused beforehand if it would cut the way to you.",
         options=(_CONFIRM, _ALLOW),
         examples=(
             Example("apply", "Apply now."),
             Example("apply --confirm 60", "Apply, and go back by itself in a minute unless confirmed."),
         ),
+        exits=_LEFT_OUT,
     ),
     Command(
         "confirm",
@@ -83,6 +85,7 @@ COMMANDS = (
             _ALLOW,
         ),
         examples=(Example("rollback 12", "Apply generation 12 again."),),
+        exits=_LEFT_OUT,
     ),
     Command(
         "history",

@@ -15,4 +15,4 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if is_local(arguments):
         raise UsageError("reload is for the daemon; without it, use apply")
     report(Remote().reload(), terminal)
-    return 0
+    return 0  # or systemd would call it failed, though it is done

@@ -14,5 +14,4 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     target = changer(arguments)
     watch_deadline(target, arguments)
     answer = target.rollback({**options_of(arguments), "generation": arguments.generation}, terminal.progress)
-    report(answer, terminal)
-    return 0
+    return report(answer, terminal)

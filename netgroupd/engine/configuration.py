@@ -15,6 +15,7 @@ from netgroupd.engine.generations import Content, Files
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.model.state import State
+from netgroupd.plan.optional import without
 
 
 class _Expansions:
@@ -83,6 +84,15 @@ def content_of(desired: Desired, plan: str) -> Content:
     classes = tuple(cls for cls, objects in state.classes.items() if objects)
     hooks, away = tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
     return Content(files_of(desired), tuple(sorted(known)), plan, groups, classes, hooks, away)
+
+
+def in_effect(content: Content) -> State:
+    """What a generation stands for: all that it asks for, but for what the kernel refused of it.
+
+    Raises:
+        ConfigError: This version of netgroupd does not understand it any more.
+    """
+    return without(bring_back(content).state, content.refused)
 
 
 def bring_back(content: Content) -> Desired:

@@ -38,9 +38,10 @@ from netgroupd.kernel.netns import is_there
 from netgroupd.kernel.request import Selection
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
-from netgroupd.model.state import State
+from netgroupd.model.state import Key, State
 from netgroupd.plan import present
 from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.optional import keys_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
 
@@ -52,6 +53,7 @@ class _Request(NamedTuple):
     confirm_s: float | None = None
     allow: frozenset[str] = frozenset()
     progress: Progress | None = None
+    refused: tuple[Key, ...] = ()  # rules that are left out already
 
 
 class Engine(Files):
@@ -156,12 +158,15 @@ class Engine(Files):
         self._journal.write(entry)
         mine = mine.joined(content)
         try:
-            converge(kernel, plan, goal, mine, request.progress)
+            left_out = converge(kernel, plan, goal, mine, request.progress)
+            if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
+                self._generations.note_refused(number, content._replace(refused=refused))
         except (NetgroupError, OSError, KeyboardInterrupt) as error:
             self._undo(kernel, entry, mine, error)
             raise
         pending = self._commit(entry, content, clock.since_boot() - started, request.confirm_s)
-        return Result(plan, number, clock.since_boot() - started, pending)
+        refusals = tuple(each.refusal for each in left_out)
+        return Result(plan, number, clock.since_boot() - started, pending, refusals)
 
     def _add_lost_settings(self, kernel: Connection, plan: Plan, actual: State, mine: Mine) -> None:
         """Read what was set on links that the plan deletes: files that do not name the links say nothing of it."""
@@ -302,7 +307,7 @@ class Engine(Files):
 
     def _is_done(self, kernel: Connection, number: int, mine: Mine) -> bool:
         try:
-            goal = configuration.bring_back(self._generations.content(number)).state
+            goal = configuration.in_effect(self._generations.content(number))
             return not plan_left(kernel, goal, mine).steps
         except NetgroupError:
             return False
@@ -315,9 +320,11 @@ class Engine(Files):
         """
         with self._changing(), self._kernel() as kernel:
             mine = self._mine()
-            desired = configuration.bring_back(self._generations.content(self._generations.current))
-            goal = only(desired.state, look(kernel, desired.state, mine), links)
-            return self._change(kernel, desired._replace(state=goal), mine, None, _Request())
+            content = self._generations.content(self._generations.current)
+            applied = configuration.in_effect(content)
+            goal = only(applied, look(kernel, applied, mine), links)
+            desired = configuration.bring_back(content)._replace(state=goal)
+            return self._change(kernel, desired, mine, None, _Request(refused=content.refused))
 
     def watch(self, classes: Iterable[str], *, own: bool = False) -> Monitor:
         """Listen for changes to objects of ``classes``; the caller closes it.

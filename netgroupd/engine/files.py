@@ -98,8 +98,8 @@ class Files:
             return self._read(kernel, self._mine())[0].state
 
     def applied(self) -> State:
-        """Everything that the last applied configuration asks for; empty where there was none."""
-        return configuration.bring_back(self._generations.content(self._generations.current)).state
+        """What the last applied configuration stands for; empty where there was none."""
+        return configuration.in_effect(self._generations.content(self._generations.current))
 
     def history(self) -> tuple[Generation, ...]:
         """The generations that are kept, the newest first."""

@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeAlias
 from netgroupd.engine.disk import read_json, remove, write_json
 from netgroupd.engine.report import Generation
 from netgroupd.errors import UsageError
-from netgroupd.plan.serialise import Json
+from netgroupd.model.state import Key
+from netgroupd.plan.serialise import Json, key_from
 
 _MOST = 100
 _MOST_BYTES = 64 << 20
@@ -21,7 +22,10 @@ Files: TypeAlias = tuple[tuple[str, str, str], ...]
 
 
 class Content(NamedTuple):
-    """What brings a generation back: rendered files as (path, name, text), and names that they rely on."""
+    """What brings a generation back: rendered files as (path, name, text), and names that they rely on.
+
+    ``refused`` are the rules that the kernel refused and that were optional.
+    """
 
     files: Files = ()
     known: tuple[str, ...] = ()
@@ -30,6 +34,7 @@ class Content(NamedTuple):
     classes: tuple[str, ...] = ()
     hooks: tuple[tuple[str, str], ...] = ()
     away: tuple[tuple[str, str], ...] = ()
+    refused: tuple[Key, ...] = ()
 
 
 NOTHING = Content()
@@ -80,8 +85,10 @@ class Generations:
         files = tuple((str(path), str(name), str(text)) for path, name, text in plain["files"])
         hooks = tuple((where, parent) for where, parent in plain["hooks"])
         classes = tuple(plain["classes"])
-        away = tuple((netns, link) for netns, link in plain.get("away", ()))  # of an older version there are none
-        return Content(files, tuple(plain["known"]), plain["plan"], plain["groups"], classes, hooks, away)
+        # Of an older version there are none.
+        away = tuple((netns, link) for netns, link in plain.get("away", ()))
+        refused = tuple(map(key_from, plain.get("refused", ())))
+        return Content(files, tuple(plain["known"]), plain["plan"], plain["groups"], classes, hooks, away, refused)
 
     def open(self, summary: str, content: Content, time: float) -> int:
         """Keep ``content`` as the next generation, which is about to be applied; return its number."""
@@ -93,6 +100,10 @@ class Generations:
         self._drop(index)
         write_json(self._index, index)
         return number
+
+    def note_refused(self, number: int, content: Content) -> None:
+        """Keep which rules were left out of generation ``number``."""
+        write_json(self._path(number), content._asdict(), packed=True)
 
     def finish(self, number: int, result: str, took_s: float | None = None, *, current: int) -> None:
         """Note how it went, and which generation is in effect from here on."""

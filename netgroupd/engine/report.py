@@ -3,6 +3,7 @@
 
 from typing import NamedTuple
 
+from netgroupd.errors import Refusal
 from netgroupd.plan.step import Plan
 
 
@@ -39,13 +40,14 @@ class Pending(NamedTuple):
 class Result(NamedTuple):
     """What an apply or a rollback did; ``pending`` if it waits to be confirmed.
 
-    ``generation`` is 0 where nothing had to change.
+    ``generation`` is 0 where nothing had to change; ``refused`` is of optional rules, which were left out.
     """
 
     plan: Plan
     generation: int = 0
     took_s: float = 0.0
     pending: Pending | None = None
+    refused: tuple[Refusal, ...] = ()
 
 
 class Status(NamedTuple):

@@ -13,13 +13,14 @@ from typing import TypeAlias
 from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.errors import KernelError, VerifyError
-from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.batch import Refused, ends
 from netgroupd.model.state import Key, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
-from netgroupd.plan.lacking import without
+from netgroupd.plan.lacking import without as without_lacking
+from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan
 
@@ -42,7 +43,7 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine) -> Plan
     Raises:
         ConfigError: There is none.
     """
-    attainable, warnings = without(goal, kernel.features.lacking)
+    attainable, warnings = without_lacking(goal, kernel.features.lacking)
     abilities = abilities_of(kernel)
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
@@ -60,8 +61,10 @@ def plan_left(kernel: Connection, goal: State, mine: Mine) -> Plan:
     return plan_for(kernel, goal, look(kernel, goal, mine), mine) if plan.steps else plan
 
 
-def converge(kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: Progress | None = None) -> None:
-    """Run ``plan`` and see that ``goal`` is reached.
+def converge(
+    kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: Progress | None = None
+) -> tuple[Refused, ...]:
+    """Run ``plan`` and see that ``goal`` is reached, but for optional rules that were refused, which it returns.
 
     What others do meanwhile, and what follows from the steps themselves (a bridge
     without a MAC of its own takes one of its ports'), takes another round.
@@ -70,13 +73,18 @@ def converge(kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: 
         KernelError: A step was refused.
         VerifyError: All steps were accepted, and what they were to bring about is not there.
     """
+    left_out: tuple[Refused, ...] = ()
     for _ in range(_ROUNDS):
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
-        if serious := [each.refusal for each in refused if not _may_have_vanished(each)]:
+        needed = [each for each in refused if not is_optional(each.step)]
+        if serious := [each.refusal for each in needed if not _may_have_vanished(each)]:
             raise KernelError(serious[:_SHOWN])
+        unwanted = tuple(each for each in refused if is_optional(each.step))
+        left_out += unwanted
+        goal = without(goal, keys_of((each.step for each in unwanted), goal))
         before, plan = plan, plan_left(kernel, goal, mine)
         if not plan.steps:
-            return
+            return left_out
         if plan.steps == before.steps or (not refused and _says_again(plan, before)):
             break
     if not refused:
@@ -102,12 +110,14 @@ def _run(kernel: Connection, steps: Sequence[AnyStep], progress: Callable[[int],
     Behind a refusal the rest of a batch still runs: a link that did not leave its
     group must not be in the same batch as the end of that group.
     """
-    start = 0
+    start, refused = 0, tuple[Refused, ...]()
     for position in [number for number, step in enumerate(steps) if _ends_group(step)] + [len(steps)]:
-        if position > start and (refused := kernel.apply(steps[start:position], progress)):
-            return refused
+        if position > start:
+            refused += kernel.apply(steps[start:position], progress)
+        if ends(refused):
+            break
         start = position
-    return ()
+    return refused
 
 
 def _ends_group(step: AnyStep) -> bool:

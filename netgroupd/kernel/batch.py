@@ -4,7 +4,8 @@
 The kernel handles the messages of one send in order and answers only those that
 it refuses; a message that does nothing closes the batch and is acknowledged.  A
 refusal does not stop the messages behind it in the same batch, nor those that
-are on their way side by side with it, but no further batch is sent.
+are on their way side by side with it, but no further batch is sent, unless the
+step is one that the rest can do without.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from netgroupd.kernel.compound import MOST, MOST_BYTES, entry, kind_of
 from netgroupd.kernel.delivery import Denied, Lanes, Packet, deliver
 from netgroupd.kernel.request import Call, Form, Request
 from netgroupd.kernel.socket import Answer, Socket
+from netgroupd.plan.optional import is_optional
 from netgroupd.plan.step import AnyStep
 
 _MESSAGES = 256
@@ -28,6 +30,11 @@ class Refused(NamedTuple):
 
     step: AnyStep
     refusal: Refusal
+
+
+def ends(refused: Iterable[Refused | Denied]) -> bool:
+    """Whether nothing more is to be sent after these refusals."""
+    return not all(is_optional(each.step) for each in refused)
 
 
 class Batch:
@@ -49,6 +56,8 @@ class Batch:
         self._counted = 0
         self._next = _FIRST
         self.denied: list[Denied] = []
+        self.ended = False
+        """Whether something was refused without which the rest is not wanted."""
 
     @property
     def run(self) -> tuple[int, Form]:
@@ -76,20 +85,24 @@ class Batch:
         """Take a message each of ``steps``, made as ``run`` says; what was refused is known at the flush."""
         if self._steps:
             self.flush()
-        if not self.denied:
+        if not self.ended:
             self._lanes.send(Packet(steps, messages, self._compounds))
             self._next = min(2 * self._next, MOST)
             self._done += len(steps)
             self._report()
-            self.denied += self._lanes.refused()
+            self._note(self._lanes.refused())
 
     def deny(self, step: AnyStep, errno: int, sentence: str) -> None:
         """Note a refusal that did not come by message."""
-        self.denied.append(Denied(step, Answer(0, errno, sentence), b""))
+        self._note([Denied(step, Answer(0, errno, sentence), b"")])
+
+    def _note(self, denied: list[Denied]) -> None:
+        self.denied += denied
+        self.ended |= ends(denied)
 
     def _call(self, step: AnyStep, call: Call) -> None:
         self.flush()
-        if self.denied:
+        if self.ended:
             return
         try:
             call.run()
@@ -107,10 +120,10 @@ class Batch:
         self._counted = self._done
 
     def _flush_gathered(self) -> None:
-        self.denied += self._lanes.arrived()
-        if self._steps and not self.denied:
+        self._note(self._lanes.arrived())
+        if self._steps and not self.ended:
             messages = map(entry, self._messages) if self._kind else self._messages
-            self.denied += deliver(self._socket, Packet(self._steps, b"".join(messages), bool(self._kind)))
+            self._note(deliver(self._socket, Packet(self._steps, b"".join(messages), bool(self._kind))))
         self._steps, self._messages, self._bytes = [], [], 0
 
 

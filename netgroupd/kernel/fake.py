@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
@@ -21,6 +21,7 @@ from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on
+from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
@@ -115,20 +116,21 @@ class FakeKernel:
             return obj.key[0] in selection.settings
         if obj.cls in _MARKED:
             return selection.everything or (obj.cls, obj.key) not in self._unmarked
+        if obj.cls in ON_QDISCS:
+            return selection.everything or any(obj.name == where for where, _ in selection.hooks)
         return selection.everything or obj.name in selection.links
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
-        """Do ``steps`` in batches; behind a batch with a refusal nothing more is done."""
+        """Do ``steps`` in batches; behind a batch with a refusal nothing more is done, unless of what is optional."""
         waiting = iter(steps)
-        while batch := tuple(islice(waiting, _BATCH)):
+        refused: list[Refused] = []
+        while not ends(refused) and (batch := tuple(islice(waiting, _BATCH))):
             self.between()
-            refused = tuple(filter(None, map(self._try, batch)))
+            refused += filter(None, map(self._try, batch))
             if progress:
                 progress(len(batch))
-            if refused:
-                return refused
         self.between()
-        return ()
+        return tuple(refused)
 
     def _try(self, step: AnyStep) -> Refused | None:
         self.messages += 1

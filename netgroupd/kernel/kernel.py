@@ -8,7 +8,7 @@ from typing import Self
 
 from netgroupd.errors import Refusal
 from netgroupd.kernel import grace, links
-from netgroupd.kernel.batch import Batch, Refused
+from netgroupd.kernel.batch import Batch, Refused, ends
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.generic import Generic
@@ -115,20 +115,21 @@ class Kernel:
         """Do the steps in order; what the kernel refused, with its reasons.
 
         After a refusal the rest of the same batch has still run, and nothing
-        behind it.  ``progress`` hears how many steps each batch was.
+        behind it unless the step is optional.  ``progress`` hears how many steps each batch was.
         """
         start = grace.taken_up(steps)
         if not 0 < start < len(steps):
             return self._run(steps, progress)
-        if refused := self._run(steps[:start], progress):
+        refused = self._run(steps[:start], progress)
+        if ends(refused):
             return refused
         grace.passed()
-        return self._run(steps[start:], progress)
+        return refused + self._run(steps[start:], progress)
 
     def _run(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> tuple[Refused, ...]:
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
         place = alone = 0
-        while place < len(steps) and not batch.denied:
+        while place < len(steps) and not batch.ended:
             step = steps[place]
             form = codec(cls_of(step))
             if form.run and place >= alone:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from netgroupd.errors import AccessError
-from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.beyond import lower_of, number_of
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.kernel import Kernel, cls_of
@@ -132,12 +132,14 @@ class Kernels(Kernel):
         """Do the steps in order, each where its link is; what the kernel refused, with its reasons."""
         if not self._some_away:
             return super().apply(steps, progress)
+        refused: list[Refused] = []
         for netns, part in _runs(self._placed(steps)):
             kernel = self._at(netns)
-            refused = super().apply(part, progress) if kernel is self else kernel.apply(part, progress)
-            if serious := tuple(each for each in refused if not _went_along(each)):
-                return serious
-        return ()
+            found = super().apply(part, progress) if kernel is self else kernel.apply(part, progress)
+            refused += (each for each in found if not _went_along(each))
+            if ends(refused):
+                break
+        return tuple(refused)
 
     def _placed(self, steps: Sequence[AnyStep]) -> Iterator[tuple[str, AnyStep]]:
         """The steps, cut where that takes it, each with the namespace that is to be told."""

@@ -72,6 +72,13 @@ def placed(desired: State, actual: State) -> State:
     return found
 
 
+def said_as(key: Key) -> Key:
+    """The key that the configuration has for a rule of one of the two chains beside an atomic one."""
+    chain = key[2]
+    assert isinstance(chain, int)
+    return (*key[:2], (chain - SPARE) // 2, *key[3:]) if chain >= SPARE else key
+
+
 def _sizes(actual: State) -> Mapping[_Chain, int]:
     sizes: dict[_Chain, int] = {}
     for key in actual.of("filter"):

@@ -16,6 +16,7 @@ from netgroupd.service.details import Answer, Options, Progress
 from netgroupd.service.file_answers import FileAnswers
 
 FORMATS = ("json", "text")
+_SHOWN = 20
 
 
 def plan_answer(plan: Plan, form: str) -> Answer:
@@ -28,10 +29,14 @@ def plan_answer(plan: Plan, form: str) -> Answer:
 
 def _result_answer(result: Result) -> Answer:
     pending = result.pending._asdict() if result.pending else None
+    more = len(result.refused) - _SHOWN
+    told = [f"{refusal}; left out, being optional" for refusal in result.refused[:_SHOWN]]
+    told += [f"{more:,} more optional rules were refused"] if more > 0 else []
     return {
         "generation": result.generation,
         "summary": present.summary(result.plan),
-        "warnings": list(result.plan.warnings),
+        "warnings": [*result.plan.warnings, *told],
+        "refused": len(result.refused),
         "took_s": round(result.took_s, 3),
         "pending": pending,
     }

@@ -17,6 +17,8 @@ from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Object
 from netgroupd.plan import present
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import AnyStep, Op, Step
 from tests.engine.universe import UNIVERSE
 
 
@@ -104,6 +106,41 @@ def test_settings_of_a_link_that_was_deleted_come_back_with_it(desk: Desk) -> No
     desk.engine.apply()
     desk.engine.rollback()
     assert desk.kernel.state.of("sysctl") == settings
+
+
+def _refuses_rules(step: AnyStep) -> int:
+    return errno.ENOSPC if isinstance(step, Step) and step.object.cls == "filter" and step.op is Op.CREATE else 0
+
+
+def test_optional_rule_that_was_refused_is_no_drift_and_is_tried_again(desk: Desk) -> None:
+    desk.wants("""
+links: {v0: {kind: dummy, up: true}}
+tc: {v0: {ingress: [{pref: 10, protocol: ip, flower: {dst_ip: 10.0.0.1}, action: drop, optional: true}]}}
+""")
+    desk.kernel.refuse = _refuses_rules
+    assert [refusal.errno for refusal in desk.engine.apply().refused] == [errno.ENOSPC]
+    assert desk.kernel.state.link("v0") is not None
+    del desk.kernel.state.classes["link"][("v0",)]
+    desk.engine.repair(frozenset({"v0"}))
+    assert (desk.engine.drift().steps, desk.engine.status().differences) == ((), "")
+    assert [step.object.cls for step in singles(desk.engine.diff().steps)] == ["filter"]
+    desk.kernel.refuse = lambda _step: 0
+    assert desk.engine.apply().refused == ()
+    assert desk.kernel.state.of("filter")
+    del desk.kernel.state.classes["filter"]
+    assert [step.object.cls for step in singles(desk.engine.drift().steps)] == ["filter"]
+
+
+def test_optional_rule_comes_back_with_its_generation(desk: Desk) -> None:
+    rule = "{pref: 10, protocol: ip, flower: {dst_ip: 10.0.0.1}, action: drop, optional: true}"
+    desk.wants(f"links: {{v0: {{kind: dummy}}}}\ntc: {{v0: {{ingress: [{rule}]}}}}")
+    desk.kernel.refuse = _refuses_rules
+    desk.engine.apply()
+    desk.wants("links: {v0: {kind: dummy}}")
+    desk.engine.apply()
+    desk.kernel.refuse = lambda _step: 0
+    desk.engine.rollback()
+    assert desk.kernel.state.of("filter")
 
 
 def test_plan_that_was_shown_is_refused_when_the_host_has_changed(desk: Desk) -> None:

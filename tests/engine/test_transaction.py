@@ -2,6 +2,7 @@
 """From every configuration of a small universe to every other one, and back when something refuses."""
 
 import errno
+from collections.abc import Callable
 from itertools import permutations
 
 import pytest
@@ -14,7 +15,7 @@ from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import AnyStep
+from netgroupd.plan.step import AnyStep, Step
 from tests.engine.universe import UNIVERSE, state_of
 
 PAIRS = [*permutations(UNIVERSE, 2)]
@@ -94,6 +95,57 @@ def test_range_of_vlans_refused_half_way_leaves_the_kernel_as_it_was() -> None:
             converge(kernel, plan, goal, EVERYTHING)
         put_back(kernel, snapshot, EVERYTHING)
         assert there(kernel) == before
+
+
+_RULES = """
+links: {v0: {kind: dummy, up: true}}
+tc:
+  v0:
+    ingress:
+      - {pref: 10, protocol: ip, flower: {dst_ip: "10.0.0.[1-20]"}, action: %s%s}
+"""
+
+
+def _address(rule: Object) -> str:
+    return str(dict(rule.key[4])["dst_ip"])  # type: ignore[arg-type]  # pairs, as filter.key makes
+
+
+def _refused_rules(*addresses: str) -> Callable[[AnyStep], int]:
+    """Refuse to make or change rules for these addresses, and nothing else."""
+
+    def refuse(step: AnyStep) -> int:
+        about = isinstance(step, Step) and step.after and step.after.cls == "filter" and _address(step.after)
+        return errno.ENOSPC if about in addresses else 0
+
+    return refuse
+
+
+@pytest.mark.parametrize("had", [False, True], ids=["new", "changed"])
+def test_optional_rules_that_are_refused_are_left_out(had: bool) -> None:
+    kernel, mine = FakeKernel(), Mine(classes=frozenset({"filter", "qdisc"}))
+    if had:
+        before = state_of(_RULES % ("pass", ""))
+        converge(kernel, plan_for(kernel, before, look(kernel, before, mine), mine), before, mine)
+    goal = state_of(_RULES % ("drop", ", optional: true"))
+    kernel.refuse = _refused_rules("10.0.0.3", "10.0.0.20")
+    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine)
+    kept = set(map(_address, kernel.state.of("filter").values()))
+    assert kept == {f"10.0.0.{number}" for number in range(1, 20) if number != 3}
+    steps = (each.step for each in left_out)
+    assert {_address(step.object) for step in steps if isinstance(step, Step)} == {"10.0.0.3", "10.0.0.20"}
+
+
+def test_rule_that_is_not_optional_is_no_less_needed_for_those_that_are() -> None:
+    kernel, mine = FakeKernel(), Mine(classes=frozenset({"filter", "qdisc"}))
+    text = (
+        _RULES % ("drop", ", optional: true")
+        + "      - {pref: 20, protocol: ip, flower: {dst_ip: 10.9.9.9}, action: drop}"
+    )
+    goal = state_of(text)
+    kernel.refuse = _refused_rules("10.0.0.3", "10.9.9.9")
+    with pytest.raises(KernelError) as caught:
+        converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine)
+    assert [refusal.errno for refusal in caught.value.refusals] == [errno.ENOSPC]
 
 
 def test_what_is_not_owned_is_neither_touched_nor_shown() -> None:

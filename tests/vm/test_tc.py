@@ -135,11 +135,25 @@ def test_u32_rules_of_another_hook_are_told_apart_from_ours(kernel: Kernels) -> 
     assert _rules_at_egress() == before
 
 
+def _among_others(**said: bool) -> tuple[State, Mine]:
+    """Many rules, and among them one that no link here has the hardware for."""
+    rules = [_address(number) for number in range(200)]
+    rules[77] = rules[77]._replace(attrs={**rules[77].attrs, "skip_sw": True, **said}, origin=Origin("rules.yaml", 7))
+    goal = State((CLSACT, *rules))
+    return goal, Mine(hooks=hooks_of(goal), classes=_TC)
+
+
+def test_refused_rule_that_is_optional_is_left_out_alone(kernel: Kernels) -> None:
+    goal, mine = _among_others(optional=True)
+    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine)
+    assert [(each.refusal.origin, each.step.op) for each in left_out] == [("rules.yaml:7", Op.CREATE)]
+    assert left_out[0].refusal.sentence
+    wants = goal.of("filter").keys() - {_address(77).key}
+    assert kernel.dump(Selection(classes=_TC, everything=True)).of("filter").keys() == wants
+
+
 def test_refused_rule_leaves_none_of_the_others(kernel: Kernels) -> None:
-    hopeless = _address(77)  # no link here has hardware for it
-    hopeless = hopeless._replace(attrs={**hopeless.attrs, "skip_sw": True}, origin=Origin("rules.yaml", 7))
-    goal = State((CLSACT, *(_address(number) for number in range(200) if number != 77), hopeless))
-    mine = Mine(hooks=hooks_of(goal), classes=_TC)
+    goal, mine = _among_others()
     before = look(kernel, goal, mine)
     plan = plan_for(kernel, goal, before, mine)
     with pytest.raises(KernelError) as caught:

@@ -116,6 +116,7 @@ CLASS = Class(
             Attr("skip_hw", FLAG, "Not in hardware."),
             Attr("skip_sw", FLAG, "Only in hardware."),
             Attr("handle", U32, "Its handle, which the kernel gives.", silent=True),
+            Attr("optional", FLAG, "Whether the others stay when the kernel refuses it.", silent=True),
             Attr("direct_action", FLAG, "A BPF program says itself what is to happen."),
             Attr(CURRENT, FLAG, "Whether a BPF program is the one that is pinned now."),
         )
