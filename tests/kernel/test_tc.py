@@ -22,6 +22,7 @@ from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.rates import settled, size_of, ticks
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import Op, Step
 from tests.vm.tc_cases import CASES, Case
@@ -175,22 +176,30 @@ def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
     assert filters_run.run([first, first, ends[last], first], 0, names, 100, entry).taken == 2
 
 
-def _addressed(names: Names, *addresses: str) -> tuple[bytes, bytes]:
-    """The messages of rules of one line that match these addresses: made at once, and one by one."""
-    case = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
-    rules = [case._replace(key=(*case.key[:4], (("dst_ip", one),))) for one in addresses]
+_MATCHES = {
+    "whole_addresses": [{"dst_ip": f"10.0.0.{n}"} for n in range(3)],
+    "one": [{"dst_ip": "10.0.0.1"}],
+    "nothing": [{}, {}],
+    "the_same": [{"dst_ip": "10.0.0.1"}, {"dst_ip": "10.0.0.1"}],
+    "one_masked": [{"dst_ip": "10.0.0.1"}, {"dst_ip": "10.1.0.0/16"}],
+    "of_another_family": [{"dst_ip": "10.0.0.1"}, {"dst_ip": "2001:db8::1"}],
+    "two_addresses": [{"dst_ip": f"10.0.{n}.1", "src_ip": f"10.1.0.{n}"} for n in range(3)],
+    "ports": [{"dst_ip": f"10.0.0.{n}", "ip_proto": "tcp", "dst_port": 80 + n % 2} for n in range(4)],
+    "ports_of_others": [{"ip_proto": proto, "dst_port": 80} for proto in ("tcp", "udp", "tcp")],
+    "ports_and_spans": [{"ip_proto": "tcp", "dst_port": port} for port in (80, "90-99", 81)],
+    "macs": [{"dst_mac": f"02:00:00:00:00:{n:02x}"} for n in range(3)],
+    "more_and_less": [{"dst_ip": "10.0.0.1"}, {"dst_ip": "10.0.0.2", "src_ip": "10.0.0.3"}, {}],
+    "other_names": [{"dst_ip": "10.0.0.1"}, {"src_ip": "10.0.0.1"}],
+}
+
+
+@pytest.mark.parametrize("matches", _MATCHES.values(), ids=_MATCHES)
+def test_rules_made_at_once_are_what_they_are_one_by_one(names: Names, matches: list[dict[str, Value]]) -> None:
+    like = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    rules = [like._replace(key=(*like.key[:4], tuple(sorted(match.items())))) for match in matches]
     steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in rules]
-    return filters_run.run(steps, 0, names, 100, bytes).messages, b"".join(filters._write(one, names) for one in steps)
-
-
-@pytest.mark.parametrize(
-    "addresses",
-    [("10.0.0.1", "10.0.0.2", "10.0.0.3"), ("10.0.0.1",), ("10.0.0.1", "10.1.0.0/16"), ("10.0.0.1", "2001:db8::1")],
-    ids=["whole", "one", "masked", "of_another_family"],
-)
-def test_rules_made_at_once_are_what_they_are_one_by_one(names: Names, addresses: tuple[str, ...]) -> None:
-    at_once, one_by_one = _addressed(names, *addresses)
-    assert at_once == one_by_one
+    one_by_one = b"".join(filters._write(step, names) for step in steps)
+    assert filters_run.run(steps, 0, names, 100, bytes) == (len(steps), one_by_one)
 
 
 @pytest.mark.parametrize("place", range(4), ids=["where", "parent", "chain", "pref"])

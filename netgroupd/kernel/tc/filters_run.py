@@ -86,13 +86,13 @@ def _is_like(step: AnyStep, first: Object) -> bool:
 
 
 def _messages(frame: Frame, matches: Sequence[flower.Match], form: Form) -> bytes:
-    if alike := flower.addressed(matches):
-        before, addresses, behind = alike
-        front, back = frame.around(len(before) + len(addresses[0]) + len(behind), form)
+    if alike := flower.alike(matches):
+        before, differing, behind = alike
+        front, back = frame.around(len(before) + len(differing[0]) + len(behind), form)
         front, back = front + before, behind + back
-        addresses[0] = front + addresses[0]
-        addresses[-1] += back
-        return (back + front).join(addresses)  # megabytes, which are copied once
+        differing[0] = front + differing[0]
+        differing[-1] += back
+        return (back + front).join(differing)  # megabytes, which are copied once
     packed = list(map(flower.pack, matches))
     around = {size: frame.around(size, form) for size in set(map(len, packed))}
     return b"".join([around[len(match)][0] + match + around[len(match)][1] for match in packed])

@@ -7,6 +7,7 @@ they have worked out.
 
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, repeat
 from operator import itemgetter
@@ -32,6 +33,10 @@ _BY_NUMBER: dict[int, tuple[FlowerKey, Wire]] = {
 _SPANS = {numbers[0]: (name, numbers[1]) for name, numbers in SPAN_NUMBERS.items()}
 
 Match = tuple[tuple[str, Value], ...]
+Alike = tuple[bytes, list[bytes], bytes]
+"""Of many matches what is the same at the beginning of all of them, what each has then, and what is behind that."""
+_Piece = bytes | list[bytes]
+_NONE: Sequence[Value] = (None,)
 Read = Callable[[bytes], Value]
 
 
@@ -60,6 +65,21 @@ def _pack_value(key: FlowerKey, value: Value, transport: int) -> bytes:
     return attr(wire.value, value_half) + attr(wire.mask, mask_half)
 
 
+def _is_same(values: Sequence[Value]) -> bool:
+    return values[0] == values[-1] and values.count(values[0]) == len(values)
+
+
+def _merged(pieces: Sequence[_Piece], count: int) -> Alike:
+    """Put together what is the same in all, and what differs with what is between."""
+    places = [place for place, piece in enumerate(pieces) if isinstance(piece, list)]
+    first, last = (places[0], places[-1] + 1) if places else (len(pieces), len(pieces))
+    middle = [piece if isinstance(piece, list) else repeat(piece) for piece in pieces[first:last]]
+    before, behind = (b"".join(some) for some in (pieces[:first], pieces[last:]))  # type: ignore[arg-type]  # no lists
+    if len(middle) == 1:
+        return before, list(middle[0]), behind
+    return before, list(map(b"".join, zip(*middle, strict=False))) if middle else [b""] * count, behind
+
+
 class _Packer:
     """Remembers values that come again; whole IPv4 addresses seldom do, and have a shorter way."""
 
@@ -77,17 +97,32 @@ class _Packer:
         transport = _transport(match)
         return b"".join([self._one(name, value, transport) for name, value in match])
 
-    def addressed(self, matches: Sequence[Match]) -> tuple[bytes, list[bytes], bytes] | None:
-        """Of matches of one whole IPv4 address each: what is before it in all of them, each of them, what is behind."""
-        pairs = list(chain.from_iterable(matches))
-        names = list(dict(pairs))
-        # No rule has a name twice, so with one name in all of them none has two or nothing.
-        if len(names) != 1 or len(pairs) != len(matches) or not (around := self._ipv4.get(names[0])):
+    def alike(self, matches: Sequence[Match]) -> Alike | None:
+        """Matches of the same names and lengths, looked at by columns; None where they are not."""
+        width, pairs = len(matches[0]), list(chain.from_iterable(matches))
+        columns = [pairs[place::width] for place in range(width)]
+        # No match has a name twice, so with one name in each column none is longer or shorter than the first.
+        if len(pairs) != width * len(matches) or any(len(dict(column)) > 1 for column in columns):
             return None
-        try:
-            return around[0], list(map(inet_pton, repeat(_IPV4), map(_VALUE, pairs))), around[1]
-        except OSError:  # one has a mask, or is of IPv6
+        said = {column[0][0]: list(map(_VALUE, column)) for column in columns}
+        if not _is_same(said.get("ip_proto", _NONE)):
+            return None  # it decides what ports are
+        transport = _transport(matches[0])
+        pieces: list[_Piece] = []
+        for name, values in said.items():
+            pieces += self._column(name, values, transport)
+        differing = [piece for piece in pieces if isinstance(piece, list)]
+        if any(len(set(map(len, piece))) > 1 for piece in differing):
             return None
+        return _merged(pieces, len(matches))
+
+    def _column(self, name: str, values: list[Value], transport: int) -> list["_Piece"]:
+        if _is_same(values):
+            return [self._one(name, values[0], transport)]
+        if around := self._ipv4.get(name):
+            with suppress(OSError):  # one has a mask, or is of IPv6
+                return [around[0], list(map(inet_pton, repeat(_IPV4), values)), around[1]]  # type: ignore[arg-type]
+        return [[self._one(name, value, transport) for value in values]]
 
     def _one(self, name: str, value: Value, transport: int) -> bytes:
         if around := self._ipv4.get(name):
@@ -105,7 +140,7 @@ class _Packer:
 
 
 _packer = _Packer()
-pack, addressed = _packer.pack, _packer.addressed
+pack, alike = _packer.pack, _packer.alike
 
 
 def unpack(found: Mapping[int, memoryview]) -> dict[str, Value]:
