@@ -75,6 +75,8 @@ class Watched(Kernels):
 
 def cut(text: str, vlans: int) -> str:
     """The stack with fewer VLANs and, in proportion, fewer VXLANs."""
+    if vlans == _WHOLE:
+        return text
     shorter = re.sub(r"4094", str(vlans), text)
     return shorter.replace("1884", str(vlans * 1884 // _WHOLE + 2)).replace("895", str(vlans * 895 // _WHOLE + 1))
 
