@@ -5,6 +5,7 @@ Errors for what the kernel would refuse, or what cannot be meant; what it takes
 and is doubtful is looked for in ``doubtful``.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 from netgroupd.config.checked import Checked, named
@@ -20,6 +21,7 @@ from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value, split_prefix
 
 _WAYS = frozenset({"via", "dev", "nexthops", "nhid"})
+_MOST_PORTS = 1023  # of a bridge: Linux has ten bits for their numbers, and none is 0
 _NO_GATEWAY = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 
 
@@ -76,6 +78,14 @@ def _masters(checked: Checked) -> None:
             hint = "ports have bridges, bonds, teams and VRFs"
             place = links.place(name, "master")
             checked.report.once(place, f"{master!r} cannot be the master of {name!r}: it is a {kind.name}", hint)
+
+
+def _ports(checked: Checked) -> None:
+    links = checked.links
+    for master, ports in Counter(attrs.get("master") for attrs in links.attrs.values()).items():
+        if ports > _MOST_PORTS and master and links.attrs.get(str(master), {}).get("kind") == "bridge":
+            hint = f"Linux numbers the ports of a bridge from 1 to {_MOST_PORTS}"
+            checked.report.once(links.place(str(master), "ports"), f"{master!r} would have {ports} ports", hint)
 
 
 def _loops(checked: Checked) -> None:
@@ -257,6 +267,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     _complete,
     _identified,
     _masters,
+    _ports,
     _loops,
     _macs,
     _names,

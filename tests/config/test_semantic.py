@@ -57,6 +57,11 @@ MISTAKES = [
         id="unknown_master",
     ),
     pytest.param(
+        "links:\n  d[1-1024]: {kind: dummy}\n  br0: {kind: bridge, ports: 'd[1-1024]'}\n",
+        "3:23: 'br0' would have 1024 ports; Linux numbers the ports of a bridge from 1 to 1023",
+        id="ports_of_a_bridge",
+    ),
+    pytest.param(
         "links:\n  x: {kind: macvlan, link: swp9}\n",
         "2:22: there is no link 'swp9' (lower link of 'x'); name it under `links`, or is it misspelt?",
         id="unknown_lower_link",
