@@ -41,7 +41,6 @@ _SHARES = {"address": 0.1, "route": 0.05, "neighbour": 0.05}
 _OTHER_SHARE = 0.033
 
 _MANY = 1000
-_PORTS = 1023
 
 
 def estimated(desired: State, samples: Mapping[str, Sample] = MappingProxyType({}), kernel: str = "") -> Estimate:
@@ -124,7 +123,3 @@ def _about_bridges(desired: State, kinds: Counter[str]) -> Iterator[str]:
             f"{len(bridges)} bridges with {count} VLAN devices as ports: one bridge with `vlan_filtering: true` and "
             f"`vlans` on its ports does the same with about {saved} MiB less"
         )
-    masters = Counter(str(link.attrs.get("master")) for link in desired.of("link").values())
-    for name, count in masters.items():
-        if count > _PORTS and kind_of(desired.link(name)) == "bridge":
-            yield f"{name} would have {count} ports, and a bridge takes {_PORTS}: split it, or use VLANs on fewer ports"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(desired, actual) -> plan: compare, order, coalesce."""
 
-from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -10,13 +9,10 @@ from netgroupd.model.state import State
 from netgroupd.plan.absent import without_absent
 from netgroupd.plan.atomic import placed
 from netgroupd.plan.coalesce import Abilities, coalesce
-from netgroupd.plan.compare import kind_of
 from netgroupd.plan.diff import diff
 from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
 from netgroupd.plan.step import Plan
-
-_BRIDGE_PORTS = 1023
 
 
 def assemble(
@@ -38,14 +34,4 @@ def assemble(
         raise ConfigError(changes.problems)
     steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
-    return Plan(steps, waiting + changes.warnings + _crowded(desired), names)
-
-
-def _crowded(desired: State) -> tuple[str, ...]:
-    """Say which bridges are asked to have more ports than a bridge can."""
-    ports = Counter([port.attrs.get("master") for port in desired.of("link").values()])
-    return tuple(
-        f"{name} is to have {count} ports, and a bridge takes {_BRIDGE_PORTS}"
-        for name, count in ports.items()
-        if count > _BRIDGE_PORTS and name and kind_of(desired.link(str(name))) == "bridge"
-    )
+    return Plan(steps, waiting + changes.warnings, names)

@@ -25,11 +25,6 @@ def test_cost_is_per_device_and_entry_and_hardware_costs_nothing() -> None:
         pytest.param("links: {'v[a=1-20]': {kind: vxlan, id: '{a}', remote: 192.0.2.1}}", "external", id="tunnels"),
         pytest.param("links: {'d[1-1200]': {kind: dummy}}", "lightweight", id="heavy_devices"),
         pytest.param("links: {lo: {addresses: ['10.[0-39].[0-255].1/32']}}", "type: local", id="aliases"),
-        pytest.param(
-            "links: {b: {kind: bridge, ports: 'd[1-1100]'}, 'd[1-1100]': {kind: dummy}}",
-            "a bridge takes 1023",
-            id="ports",
-        ),
     ],
 )
 def test_advice_is_given_where_something_else_costs_less(text: str, advice: str) -> None:
