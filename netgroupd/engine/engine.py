@@ -3,7 +3,7 @@
 
 The one place where what is decided (``config``, ``plan``) meets what is touched
 (``kernel``, the journal, the generations).  An engine is bound to one network
-namespace and keeps nothing in memory between two calls.
+namespace; of what it keeps in memory between two calls nothing depends but how long the next takes.
 """
 
 import os
@@ -24,13 +24,13 @@ from netgroupd.engine.guard import around, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
 from netgroupd.engine.namespaces import refuse_missing
-from netgroupd.engine.observe import Connection, Mine, look
+from netgroupd.engine.observe import Connection, Links, Mine, look
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.repair import only
 from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import Progress, converge, plan_for, plan_left, put_back
+from netgroupd.engine.transaction import Progress, converge, plan_now, put_back
 from netgroupd.errors import BusyError, ConfigError, JournalError, NetgroupError, UsageError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
@@ -87,13 +87,13 @@ class Engine(Files):
             mine = self._mine()
             desired, links = self._read(kernel, mine)
             refuse_missing(desired.state)
-            return plan_for(kernel, desired.state, look(kernel, desired.state, mine, links), mine)
+            return plan_now(kernel, desired.state, mine, links)[0]
 
     def drift(self) -> Plan:
         """The steps from what the kernel has to what was applied last, whatever the files say now."""
         with self._kernel() as kernel:
             mine = self._mine()
-            return plan_left(kernel, self.applied(), mine)
+            return plan_now(kernel, self.applied(), mine)[0]
 
     def apply(
         self,
@@ -133,15 +133,14 @@ class Engine(Files):
         kernel: Connection,
         desired: Desired,
         mine: Mine,
-        links: State | None,
+        links: Links | None,
         request: _Request,
     ) -> Result:
         """snapshot → guard → journal → run → verify → commit, or put the snapshot back."""
         started = clock.since_boot()
         goal = desired.state
         refuse_missing(goal)
-        actual = look(kernel, goal, mine, links)
-        plan = plan_for(kernel, goal, actual, mine)
+        plan, actual = plan_now(kernel, goal, mine, links)
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         current = self._generations.current
@@ -308,7 +307,7 @@ class Engine(Files):
     def _is_done(self, kernel: Connection, number: int, mine: Mine) -> bool:
         try:
             goal = configuration.in_effect(self._generations.content(number))
-            return not plan_left(kernel, goal, mine).steps
+            return not plan_now(kernel, goal, mine)[0].steps
         except NetgroupError:
             return False
 
@@ -342,9 +341,7 @@ class Engine(Files):
         entry = self._journal.read()
         with self._kernel() as kernel:
             mine = self._mine()
-            applied = self.applied()
-            actual = look(kernel, applied, mine)
-            drift = plan_for(kernel, applied, actual, mine)
+            drift, actual = plan_now(kernel, self.applied(), mine)
             features = tuple(name for name, there in kernel.features._asdict().items() if there)
         owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
         owned["link"] = sum(map(mine.owned.has, actual.of("link").values()))

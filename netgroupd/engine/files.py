@@ -13,11 +13,12 @@ from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import configuration
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.journal import Journal
-from netgroupd.engine.observe import Connection, Mine, known_links, look, look_at_links
+from netgroupd.engine.observe import Connection, Links, Mine, known_links, look, look_at_links, rows_for
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.report import Generation, Line
 from netgroupd.errors import Problem
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.seen import Seen
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import State
 
@@ -39,10 +40,13 @@ class Files:
         self._connect = connect
         self._journal = Journal(self.paths.state)
         self._generations = Generations(self.paths.state)
+        self._seen = Seen()
+        self._rows: frozenset[str] | None = None  # of links that the last desired state has made matter
 
     @contextmanager
     def _kernel(self) -> Iterator[Connection]:
         kernel = self._connect(self.netns)
+        kernel.remember(self._seen)
         try:
             with uncollected():
                 yield kernel
@@ -58,15 +62,16 @@ class Files:
             mine = mine.joined(self._generations.content(number))
         return mine
 
-    def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, State]:
+    def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, Links]:
         """The desired state, and the links that were looked at for it."""
-        links = look_at_links(kernel, mine)
-        desired = configuration.read(self.paths.config, known_links(kernel, links, mine), self._trust)
+        links = look_at_links(kernel, mine, self._rows)
+        desired = configuration.read(self.paths.config, known_links(kernel, links.state, mine), self._trust)
         if not desired.rendered and (self._generations.current or self._owns_anything(kernel, mine, links)):
             configuration.refuse_nothing(self.paths.config)
+        self._rows = rows_for(desired.state)
         return desired, links
 
-    def _owns_anything(self, kernel: Connection, mine: Mine, links: State) -> bool:
+    def _owns_anything(self, kernel: Connection, mine: Mine, links: Links) -> bool:
         """Whether wanting nothing would delete something; what was applied may be forgotten, its marks are not."""
         from netgroupd.engine.transaction import plan_for  # noqa: PLC0415  # loads the planner, for an empty directory
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The network namespaces that links are to live in must be there: netgroupd makes links, not namespaces."""
 
+from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.kernel.netns import is_there
 from netgroupd.model.state import Object, State
@@ -13,9 +14,8 @@ def refuse_missing(wanted: State) -> None:
         ConfigError: The others, each with the first link that is to live there.
     """
     first: dict[str, Object] = {}
-    for link in wanted.of("link").values():
-        if netns := link.attrs.get("netns"):
-            first.setdefault(str(netns), link)
+    for netns, name in sorted(spoken_of(wanted).away):
+        first.setdefault(netns, wanted.of("link")[name,])
     if missing := [_problem(netns, link) for netns, link in first.items() if not is_there(netns)]:
         raise ConfigError(missing)
 

@@ -8,6 +8,8 @@ unless they are or were configured.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from netgroupd.config.known import Known
@@ -17,6 +19,7 @@ from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
+from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
@@ -28,6 +31,7 @@ from netgroupd.plan.link import Owned
 from netgroupd.plan.step import AnyStep
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
+_NAME = itemgetter(0)  # of a key
 _LISTS = frozenset({"fdb", "bridge_vlan", "vni"})
 # Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
 _STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", "vlan_default_pvid"})
@@ -38,6 +42,9 @@ class Connection(Protocol):
 
     features: Features
     names: Names
+
+    def remember(self, seen: Seen) -> None:
+        """Read no link again that is as ``seen`` knows it, and let that know for the next time."""
 
     def dump(self, selection: Selection) -> State:
         """What there is of the selected objects."""
@@ -95,11 +102,28 @@ class Mine(NamedTuple):
         )
 
 
-def look_at_links(kernel: Connection, mine: Mine, rows: frozenset[str] | None = None) -> State:
-    """The owned links, of each only ``rows`` if there are any; on a kernel that cannot filter, all of them."""
+class Links(NamedTuple):
+    """Links that were looked at, and which of their attributes: None is all of them."""
+
+    state: State
+    rows: frozenset[str] | None
+
+    def tell(self, rows: frozenset[str] | None) -> bool:
+        """Whether these are enough for who needs ``rows``."""
+        return self.rows is None or (rows is not None and rows <= self.rows)
+
+
+def look_at_links(kernel: Connection, mine: Mine, rows: frozenset[str] | None) -> Links:
+    """The owned links; on a kernel that cannot filter, all of them."""
     if not kernel.features.dump_group:
-        return kernel.dump(Selection(rows=rows, everything=True))
-    return kernel.dump(Selection(groups=mine.groups | {GROUP_BASE}, group_mask=GROUP_MASK, rows=rows))
+        return Links(kernel.dump(Selection(rows=rows, everything=True)), rows)
+    owned = Selection(groups=mine.groups | {GROUP_BASE}, group_mask=GROUP_MASK, rows=rows)
+    return Links(kernel.dump(owned), rows)
+
+
+def rows_for(wanted: State) -> frozenset[str]:
+    """The attributes of links that show whether anything is to be done for ``wanted``."""
+    return spoken_of(wanted).rows | _STRUCTURE
 
 
 class _There:
@@ -114,20 +138,22 @@ class _There:
 
 def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
     """The links that are there and are not made by netgroupd: looked for when they are spoken of."""
-    found = links.of("link").values()
-    ours = {group for group in {link.attrs.get("group") for link in found} if mine.owned.covers(group)}
-    made = {link.name for link in found if link.attrs.get("kind") and link.attrs.get("group") in ours}
+    is_ours = cache(mine.owned.covers)
+    found = links.of("link").items()
+    made = {str(key[0]) for key, link in found if link.attrs.get("kind") and is_ours(link.attrs.get("group"))}
     return Known(_There(kernel), ours=made)
 
 
-def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = None, *, briefly: bool = False) -> State:
+def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = None, *, briefly: bool = False) -> State:
     """Everything that matters for bringing about ``wanted``; ``links`` if they were read just now.
 
     ``briefly``: no more of the links than it takes to see whether anything is to be done at all.
     """
     spoken = spoken_of(wanted)
-    rows = spoken.rows | _STRUCTURE if briefly else None
-    actual = links or look_at_links(kernel, mine, rows)
+    rows = rows_for(wanted) if briefly else None
+    if links is None or not links.tell(rows):
+        links = look_at_links(kernel, mine, rows)
+    actual = links.state
     if kernel.features.dump_group:
         _add_named(kernel, wanted, actual)
     present = {cls for cls in wanted.classes if wanted.classes[cls]}
@@ -154,7 +180,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: State | None = No
 
 def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
     """Bring the links that are spoken of and are in no group of ours."""
-    if missing := spoken_of(wanted).links - {name for (name, *_) in actual.of("link")}:
+    if missing := spoken_of(wanted).links.difference(map(_NAME, actual.of("link"))):
         found = kernel.dump(Selection(links=missing))
         actual.classes["link"] = {**actual.of("link"), **found.of("link")}
 

@@ -10,8 +10,9 @@ import errno
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from netgroupd.engine.observe import Connection, Mine, look
+from netgroupd.engine.observe import Connection, Links, Mine, look
 from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import KernelError, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.model.state import Key, State
@@ -37,28 +38,36 @@ def abilities_of(kernel: Connection) -> Abilities:
     return Abilities(can.new_group, can.group_mask, can.group_mac, can.group_addr)
 
 
-def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine) -> Plan:
-    """The plan from ``actual`` to ``goal``.
+def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, in_order: bool = True) -> Plan:
+    """The plan from ``actual`` to ``goal``; unless ``in_order`` only for telling whether it has steps.
 
     Raises:
         ConfigError: There is none.
     """
-    attainable, warnings = without_lacking(goal, kernel.features.lacking)
+    attainable, warnings = without_lacking(goal, kernel.features.lacking & spoken_of(goal).rows)
     abilities = abilities_of(kernel)
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
-    plan = assemble(attainable, actual, mine.owned, abilities, indices)
+    plan = assemble(attainable, actual, mine.owned, abilities, indices, in_order=in_order)
     return plan._replace(warnings=plan.warnings + warnings)
 
 
-def plan_left(kernel: Connection, goal: State, mine: Mine) -> Plan:
-    """The plan from what there is to ``goal``; that there is nothing to do takes less memory to find.
+def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = None) -> tuple[Plan, State]:
+    """The plan from what there is to ``goal``, and what there is; that there is nothing to do takes less to find.
+
+    ``links`` were looked at just now.
 
     Raises:
         ConfigError: There is none.
     """
-    plan = plan_for(kernel, goal, look(kernel, goal, mine, briefly=True), mine)
-    return plan_for(kernel, goal, look(kernel, goal, mine), mine) if plan.steps else plan
+    if not links or not links.tell(None):
+        actual = look(kernel, goal, mine, links, briefly=True)
+        plan = plan_for(kernel, goal, actual, mine, in_order=False)
+        if not plan.steps:
+            return plan, actual
+        links = None
+    actual = look(kernel, goal, mine, links)
+    return plan_for(kernel, goal, actual, mine), actual
 
 
 def converge(
@@ -82,7 +91,7 @@ def converge(
         unwanted = tuple(each for each in refused if is_optional(each.step))
         left_out += unwanted
         goal = without(goal, keys_of((each.step for each in unwanted), goal))
-        before, plan = plan, plan_left(kernel, goal, mine)
+        before, (plan, _) = plan, plan_now(kernel, goal, mine)
         if not plan.steps:
             return left_out
         if plan.steps == before.steps or (not refused and _says_again(plan, before)):

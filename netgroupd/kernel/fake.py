@@ -15,6 +15,7 @@ from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
+from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -63,6 +64,9 @@ class FakeKernel:
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def remember(self, seen: Seen) -> None:
+        """Nothing here takes long to read."""
 
     def has_link(self, name: str) -> bool:
         """Whether there is a link of that name."""

@@ -15,6 +15,7 @@ from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Counters, Socket
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
@@ -58,6 +59,10 @@ class Kernel:
         self._lanes.close()
         self._socket.close()
         self._generic.close()
+
+    def remember(self, seen: Seen) -> None:
+        """Read no link again that is as ``seen`` knows it, and let that know for the next time."""
+        self._context = self._context._replace(seen=seen)
 
     @property
     def counters(self) -> Counters:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator
 
 from netgroupd.kernel.features import NAME_ONLY
+from netgroupd.kernel.links_again import Again
 from netgroupd.kernel.links_other import complete
 from netgroupd.kernel.links_read import Reader
 from netgroupd.kernel.links_write import IFLA_GROUP, IFLA_GROUP_MASK, encode, header
@@ -11,6 +12,7 @@ from netgroupd.kernel.message import NLM_F_DUMP, request, text, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.nests import DATA, ELSEWHERE, PORT
 from netgroupd.kernel.request import Codec, Context, Selection
+from netgroupd.kernel.seen import Notes, Reading
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.collector import uncollected
 from netgroupd.model.link import COMMON
@@ -21,6 +23,7 @@ RTM_GETLINK = 18
 IFLA_IFNAME = 3
 IFLA_EXT_MASK = 29
 _EXACT = 0xFFFFFFFF
+_WHAT = "read the links"
 FEW = 64
 """So many links cost less asked for one by one than a dump of all."""
 
@@ -36,41 +39,73 @@ def dump(context: Context, selection: Selection) -> Iterable[Object]:
         found = _by_group(context, selection) if by_group else None
         if found is None:
             found = _all(context, selection)
-    if not ELSEWHERE.isdisjoint({str(link.attrs["kind"]) for link in found}):
+    if not ELSEWHERE.isdisjoint({link.attrs["kind"] for link in found}):
         found = complete(found, context, selection)
     return found
 
 
 def _all(context: Context, selection: Selection) -> list[Object]:
-    reader = Reader(context.names, None if selection.everything else selection.has_link, selection.rows)
-    skip = u32(IFLA_EXT_MASK, context.features.skip)
-    # They come in the order of their numbers, each as it is: when others make and
-    # remove links all the time, those that stay are all there nevertheless.
-    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), skip)
-    found = context.socket.dump(asked, reader.read, "read the links", enough=True)
-    reader.finish(whole=True)
-    return found
+    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, context.features.skip))
+    if selection.everything:
+        return _in_bulk(context, (asked,), selection.rows, whole=True)
+    return _read(context, (asked,), Reader(context.names, selection.has_link, selection.rows), whole=True)
 
 
 def _by_group(context: Context, selection: Selection) -> list[Object] | None:
     """The links of the groups and what else is wanted by name; None if that is so much that all are cheaper."""
-    reader = Reader(context.names, rows=selection.rows)
     skip = u32(IFLA_EXT_MASK, context.features.skip)
-    found: list[Object] = []
-    for selector in _selectors(selection):
-        asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), skip, selector)
-        found += context.socket.dump(asked, reader.read, "read the links of a group", enough=True)
+    asked = tuple(request(RTM_GETLINK, NLM_F_DUMP, header(0), skip, each) for each in _selectors(selection))
+    found = _in_bulk(context, asked, selection.rows, whole=False)
     missing = selection.links - {link.name for link in found}
     if len(missing) > FEW:
         read_names(context)
         missing = frozenset(filter(context.names.knows, missing))
     if len(missing) > FEW:
         return None
+    reader = Reader(context.names, rows=selection.rows)
     for name in sorted(missing):
-        asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), skip)
-        found += context.socket.ask(asked, reader.read)[1]
+        one = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), skip)
+        found += context.socket.ask(one, reader.read)[1]
     reader.finish()
     return found
+
+
+def _in_bulk(context: Context, asked: tuple[bytes, ...], rows: frozenset[str] | None, *, whole: bool) -> list[Object]:
+    """The links that some dumps bring; those that are as they were last time are not read again."""
+    seen = context.seen
+    if seen is None or rows is None:
+        return _read(context, asked, Reader(context.names, rows=rows), whole=whole)
+    last = seen.last
+    if last and (last.asked, last.rows) == (asked, rows) and (reading := _read_again(context, last, whole=whole)):
+        seen.last = reading
+        return list(reading.links)
+    seen.last = None  # while the next comes into being the memory is for that
+    notes = Notes.empty()
+    reader = Reader(context.names, rows=rows, notes=notes)
+    found = _read(context, asked, reader, whole=whole)
+    if len(found) == len(notes.marks):  # or else others changed something meanwhile, and it was repeated
+        seen.last = Reading(asked, rows, tuple(found), notes, reader.by_index, reader.beyond)
+    return found
+
+
+def _read(context: Context, asked: tuple[bytes, ...], reader: Reader, *, whole: bool) -> list[Object]:
+    """The links that some dumps bring.
+
+    They come in the order of their numbers, each as it is: when others make and
+    remove links all the time, those that stay are all there nevertheless.
+    """
+    found: list[Object] = []
+    for one in asked:
+        found += context.socket.dump(one, reader.read, _WHAT, enough=True)
+    reader.finish(whole=whole)
+    return found
+
+
+def _read_again(context: Context, last: Reading, *, whole: bool) -> Reading | None:
+    again = Again(last)
+    for one in last.asked:
+        context.socket.dump(one, again.take, _WHAT, enough=True, skim=again.skim)
+    return again.reading(context.names, whole=whole)
 
 
 def _selectors(selection: Selection) -> Iterator[bytes]:

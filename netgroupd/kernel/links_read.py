@@ -12,11 +12,13 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from netgroupd.kernel.message import walk
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.nests import DATA, LINK, PORT
+from netgroupd.kernel.seen import Notes
 from netgroupd.kernel.wire import Wire, Wires
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Object
@@ -80,6 +82,7 @@ class _Layout(NamedTuple):
     rows: tuple[tuple[str, Mapping[Any, Value], Callable[[bytes], Value] | None], ...]
     # Each with what its values mean, or with what reads them, where hardly two links have the same.
     known: dict[int, dict[str, Value]]
+    form: struct.Struct  # for what is noted of a message
 
     @property
     def signature(self) -> tuple[int, int, str]:
@@ -109,6 +112,16 @@ def _cut(places: list[tuple[int, int]], codes: Mapping[int, str]) -> struct.Stru
     return struct.Struct(layout)
 
 
+def _form(size: int, restless: list[tuple[int, int]]) -> struct.Struct:
+    """What takes out of a message of ``size`` bytes, with its header, its length and all that is not ``restless``."""
+    edges = [0, *(edge for span in sorted(restless) for edge in span), size]
+    pieces = (
+        f"{stop - start}s{after - stop}x"
+        for start, stop, after in zip(edges[::2], edges[1::2], [*edges[2::2], size], strict=True)
+    )
+    return struct.Struct(f"=I12x{''.join(pieces)}")
+
+
 _COMMON = {number: wire._replace(own=wire.names[0] in _OWN) for number, wire in LINK.by_number.items()}
 
 
@@ -121,6 +134,7 @@ class _Shape:
         self.shared: dict[str, Value] = {}
         self.own: list[_Own] = []
         self.name = (0, 0)
+        self._restless: list[tuple[int, int]] = []
         self._here = True
         self._read()
 
@@ -151,8 +165,8 @@ class _Shape:
                 parents = (begin, stop)
             elif number == IFLA_PROP_LIST:
                 self.own.append(_Own(begin, stop, "altnames", _ALTNAMES))
-            elif wire := _COMMON.get(number):
-                self._value(wire, begin, stop)
+            else:
+                self._attribute(_COMMON.get(number), begin, stop, restless=number in LINK.restless)
         if linkinfo:
             self._linkinfo(*linkinfo)
         parent = self._text(parents) if parents else ""
@@ -179,10 +193,12 @@ class _Shape:
             return
         self.shared |= {prefix + name: value for name, value in wires.absent.items()}
         for number, begin, stop in self._attributes(*where) if where else ():
-            if wire := wires.by_number.get(number):
-                self._value(wire, begin, stop, prefix)
+            self._attribute(wires.by_number.get(number), begin, stop, prefix, restless=number in wires.restless)
 
-    def _value(self, wire: Wire, begin: int, stop: int, prefix: str = "") -> None:
+    def _attribute(self, wire: Wire | None, begin: int, stop: int, prefix: str = "", *, restless: bool) -> None:
+        if wire is None:
+            self._restless += [(begin, stop)] if restless else []
+            return
         if wire.own:
             self.own.append(_Own(begin, stop, prefix + wire.names[0], wire))
             return
@@ -216,6 +232,7 @@ class _Shape:
             _cut(places, {4: "i", **references}),
             tuple((each.row, *_meaning(each, names)) for each in own),
             {},
+            _form(len(self._message), self._restless),
         )
 
 
@@ -251,18 +268,30 @@ class Reader:
     """Makes link objects of messages.
 
     ``wants`` decides by name and group whether a link is read at all, and ``rows``
-    are what is read of it, if not all.  ``finish`` hands over the names of all that came.
+    are what is read of it, if not all.  ``notes`` are taken of each message, and ``known``
+    are the names of links by index that need not come.  ``finish`` hands over the
+    names of all.
     """
 
     def __init__(
-        self, names: Names, wants: Callable[[str, int], bool] | None = None, rows: frozenset[str] | None = None
+        self,
+        names: Names,
+        wants: Callable[[str, int], bool] | None = None,
+        rows: frozenset[str] | None = None,
+        *,
+        notes: Notes | None = None,
+        known: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         self._names = names
         self._wants = wants
         self._rows = rows
+        self._notes = notes
+        self.by_index = dict(known)
+        """The names of the links, by index."""
+        self.beyond: dict[int, str] = {}
+        """Those of links that these refer to, and that are not among them; "" where there is none."""
         self._layouts: dict[int, list[_Layout]] = {}
         self._count = 0
-        self._by_index: dict[int, str] = {}
         self._unnamed: list[tuple[dict[str, Value], str]] = []
 
     def read(self, _kind: int, message: memoryview) -> Object | None:
@@ -274,7 +303,9 @@ class Reader:
             layout, shared = self._learn(message)
         index, padded, *values = layout.own.unpack_from(message)
         name = padded.rstrip(b"\0").decode("utf-8", "surrogateescape")
-        self._by_index[index] = name
+        self.by_index[index] = name
+        if self._notes is not None:
+            self._notes.add(layout.form, message)
         # A message that has the name alone has no group.
         if self._wants and not self._wants(name, shared.get("group", 0)):  # type: ignore[arg-type]
             return None
@@ -294,7 +325,7 @@ class Reader:
         shape = _Shape(message)
         if self._rows is not None:
             shape.leave(self._rows)
-        layout = shape.layout(self._by_index)
+        layout = shape.layout(self.by_index)
         self._count += 1
         if self._count > _MEMO:
             self._layouts.clear()
@@ -315,13 +346,14 @@ class Reader:
         """Name the links that were referred to before they came themselves; ``whole``: there are no others."""
         if whole:
             self._names.clear()
-        self._names.note_all(self._by_index)
+        self._names.note_all(self.by_index)
         self._names.whole |= whole
-        self._by_index.clear()  # which the layouts refer to
         for attrs, row in self._unnamed:
             index = attrs.pop(row)
             assert isinstance(index, int)
             if index:
                 with suppress(LookupError):
                     attrs[row] = self._names.name(index)
+                if index not in self.by_index:
+                    self.beyond[index] = str(attrs.get(row, ""))
         self._unnamed.clear()

@@ -61,6 +61,11 @@ _SPECIAL: Mapping[str, tuple[Wire, ...]] = {
     "hsr": (supervision("supervision"),),
 }
 
+# Timers, sequence numbers and what is learned; of all links statistics, and what IP has to say of them.
+_RESTLESS = {"bridge": frozenset({16, 17, 18, 19, 47, 48}), "hsr": frozenset({5})}
+_RESTLESS_OF_PORTS = {"bridge": frozenset({21, 22, 23})}
+_RESTLESS_OF_ALL = frozenset({7, 23, 26})
+
 WHOLE = frozenset(
     ("gre", "gretap", "erspan", "ip6gre", "ip6gretap", "ip6erspan", "ipip", "sit", "ip6tnl", "vti", "vti6", "xfrm")
 )
@@ -76,18 +81,23 @@ _LIGHT = bits_of(100, "=I", {"lightweight": 0x20 | 0x11 | 0x02, "l2only": 0x04 |
 LINK = Wires(
     (*plain(COMMON.values()), _LIGHT),
     {"altnames": (), "group_inherit": False, "lightweight": False, "l2only": False},
+    _RESTLESS_OF_ALL,
 )
 """What is not in a nest."""
 
 DATA = {
-    name: Wires((*plain(kind.attrs.values()), *_SPECIAL.get(name, ())), absent(kind.attrs.values()))
+    name: Wires(
+        (*plain(kind.attrs.values()), *_SPECIAL.get(name, ())),
+        absent(kind.attrs.values()),
+        _RESTLESS.get(name, frozenset()),
+    )
     for name, kind in KINDS.items()
     if name not in ELSEWHERE
 }
 """IFLA_INFO_DATA by kind."""
 
 PORT = {
-    name: Wires(plain(kind.port.values()), absent(kind.port.values()))
+    name: Wires(plain(kind.port.values()), absent(kind.port.values()), _RESTLESS_OF_PORTS.get(name, frozenset()))
     for name, kind in KINDS.items()
     if kind.port and name not in ELSEWHERE
 }

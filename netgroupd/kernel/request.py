@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names
+from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Object
@@ -26,6 +27,7 @@ class Context(NamedTuple):
     netns: str | None
     generic: Generic
     proto: int = PROTO
+    seen: Seen | None = None
 
 
 class Selection(NamedTuple):

@@ -61,6 +61,7 @@ _PROGRAM = struct.Struct("@HP")  # struct sock_fprog
 
 T = TypeVar("T")
 Decode = Callable[[int, memoryview], T | None]
+Skim = Callable[[memoryview], int]
 Message = tuple[int, int, int, memoryview]  # type, flags, sequence number, payload
 
 
@@ -252,7 +253,14 @@ class Socket:
         return answer, found
 
     def dump(
-        self, message: bytes, decode: Decode[T], what: str = "dump", *, enough: bool = False, mark: bytes = b""
+        self,
+        message: bytes,
+        decode: Decode[T],
+        what: str = "dump",
+        *,
+        enough: bool = False,
+        mark: bytes = b"",
+        skim: Skim = lambda _packet: 0,
     ) -> list[T]:
         """All that a dump request brings, decoded; ``decode`` may return None to leave one out.
 
@@ -261,7 +269,8 @@ class Socket:
         or brings what the one before has brought: what changes then is something else,
         as the link-local addresses that 10,000 links get one by one after they came up.
         ``enough``: when others never stop changing things, the last reading will do.
-        Packets without ``mark`` anywhere in them are not decoded.
+        Packets without ``mark`` anywhere in them are not decoded, nor so many bytes of
+        each as ``skim`` has seen enough of.
 
         Raises:
             KernelError: The kernel refused it, or it never came whole.
@@ -269,7 +278,7 @@ class Socket:
         before: list[T] | None = None
         for turn in range(_TRIES):
             try:
-                found, whole = self._dump_once(message, decode, what, mark)
+                found, whole = self._dump_once(message, decode, what, mark, skim)
             except OSError as error:
                 if error.errno != errno.ENOBUFS:
                     raise
@@ -280,7 +289,7 @@ class Socket:
             time.sleep(min(_PAUSE_S * 2**turn, _LONGEST_PAUSE_S))
         raise KernelError([Refusal(what, errno.EINTR, f"it changed during each of {_TRIES} readings")])
 
-    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes) -> tuple[list[T], bool]:
+    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim) -> tuple[list[T], bool]:
         """What came, and whether it did not change meanwhile."""
         sequence = self.next_sequence()
         packet = bytearray(message)
@@ -293,7 +302,7 @@ class Socket:
             received = self.receive()
             worthless = bool(mark) and mark not in received.tobytes()
             # As `split` does it, without its tuples: this loop sees every link there is.
-            start, end = 0, len(received)
+            start, end = skim(received), len(received)
             while start + HEADER_LEN <= end:
                 size, kind, flags, got, _ = unpack(received, start)
                 first, last = start + HEADER_LEN, start + size

@@ -131,11 +131,13 @@ class Wires:
     attributes, as a key takes a flag that says there is one.
     """
 
-    def __init__(self, wires: Iterable[Wire], absent: Attrs = NOTHING) -> None:
+    def __init__(self, wires: Iterable[Wire], absent: Attrs = NOTHING, restless: frozenset[int] = frozenset()) -> None:
         self.by_number = {wire.number: wire for wire in wires}
         self.by_name: dict[str, tuple[Wire, ...]] = {}
         self.absent = absent
         """What rows are when the kernel does not report them."""
+        self.restless = restless
+        """The attributes that no row is in and that change all the time."""
         for wire in self.by_number.values():
             for name in wire.names if wire.written else ():
                 self.by_name[name] = (*self.by_name.get(name, ()), wire)

@@ -12,7 +12,7 @@ from netgroupd.plan.coalesce import Abilities, coalesce
 from netgroupd.plan.diff import diff
 from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
-from netgroupd.plan.step import Plan
+from netgroupd.plan.step import AnyStep, Plan
 
 
 def assemble(
@@ -21,8 +21,12 @@ def assemble(
     owned: Owned,
     abilities: Abilities = Abilities(),  # noqa: B008  # frozen
     indices: Mapping[str, int] = MappingProxyType({}),
+    *,
+    in_order: bool = True,
 ) -> Plan:
     """Plan what turns ``actual`` into ``desired``; ``indices`` are those of the links there are.
+
+    Unless ``in_order`` the steps are as they were found, for who asks whether there are any.
 
     Raises:
         ConfigError: No step could, as for hardware with the name of a link to be made.
@@ -32,6 +36,8 @@ def assemble(
     changes = diff(desired, actual, owned)
     if changes.problems:
         raise ConfigError(changes.problems)
-    steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
+    steps: tuple[AnyStep, ...] = changes.steps
+    if steps and in_order:
+        steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
     return Plan(steps, waiting + changes.warnings, names)

@@ -9,6 +9,8 @@ def without(desired: State, rows: frozenset[str]) -> tuple[State, tuple[str, ...
 
     The kernel would ignore them without a word, and the difference would never end.
     """
+    if not rows:
+        return desired, ()
     asking = {key: link for key, link in desired.of("link").items() if not rows.isdisjoint(link.attrs)}
     if not asking:
         return desired, ()

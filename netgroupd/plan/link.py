@@ -72,9 +72,15 @@ class _Comparison:
             have = haves.get(key)
             if have is None:
                 self._create(want)
-            elif want.attrs.items() <= have.attrs.items() and "master" in want.attrs and "netns" not in have.attrs:
+                continue
+            wanted, actual = want.attrs, have.attrs
+            if (
+                wanted.items() <= actual.items()
+                and "netns" not in actual
+                and ("master" in wanted or not actual.get("master"))
+            ):
                 continue  # most links of a host, at C speed
-            elif attrs := self._differing(want, have):
+            if attrs := self._differing(want, have):
                 self._change(want, have, attrs)
         if unwanted := self.have.keys() - self.want.keys():
             for key, have in self.have.items():

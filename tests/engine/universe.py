@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A small universe of configurations; tests go from each of them to each other one."""
 
+from collections.abc import Iterable
+
 from netgroupd.config import desired_from
 from netgroupd.config.known import Known
 from netgroupd.config.linemap import LineMap
@@ -117,7 +119,7 @@ rules:
 }
 
 
-def state_of(text: str) -> State:
-    """What a configuration asks for."""
+def state_of(text: str, there: Iterable[str] = ()) -> State:
+    """What a configuration asks for; the links ``there`` need no description."""
     source = Source("/etc/netgroup/test.yaml", "test.yaml", text)
-    return desired_from((Rendered(source, text, LineMap((source,))),), Known()).state
+    return desired_from((Rendered(source, text, LineMap((source,))),), Known(frozenset(there))).state

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel.socket import Decode, Socket, T
+from netgroupd.kernel.socket import Decode, Skim, Socket, T
 
 
 class Restless(Socket):
@@ -19,8 +19,8 @@ class Restless(Socket):
         self.readings = readings
         self.turns = 0
 
-    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes) -> tuple[list[T], bool]:
-        del message, what, mark
+    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim) -> tuple[list[T], bool]:
+        del message, what, mark, skim
         self.turns += 1
         found = (decode(number, memoryview(b"")) for number in next(self.readings))
         return [item for item in found if item is not None], False

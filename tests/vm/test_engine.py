@@ -8,13 +8,14 @@ import pytest
 
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
 from netgroupd.errors import KernelError, Refusal
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.seen import Seen
 from netgroupd.model.state import State
 from netgroupd.plan import present
-from netgroupd.plan.step import AnyStep
+from netgroupd.plan.step import AnyStep, Plan
 from tests.engine.universe import UNIVERSE, state_of
 
 MINE = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
@@ -54,6 +55,7 @@ def kernel() -> Iterator[Stumbling]:
     subprocess.run(["ip", "netns", "add", "engine"], check=True)
     try:
         with Stumbling("engine") as kernel:
+            kernel.remember(Seen())
             yield kernel
     finally:
         subprocess.run(["ip", "netns", "del", "engine"], check=True)
@@ -65,6 +67,17 @@ def become(kernel: Stumbling, goal: State) -> None:
     before = kernel.done
     converge(kernel, plan, goal, MINE)
     assert kernel.done - before == len(plan.steps), "it took more than one run"
+
+
+def ip(command: str) -> None:
+    subprocess.run(["ip", *([] if command.startswith("netns") else ["-n", "engine"]), *command.split()], check=True)
+
+
+def left(seen: Seen, goal: State) -> Plan:
+    """What there is to do, as the next call of an engine sees it first."""
+    with Kernels("engine") as kernel:
+        kernel.remember(seen)
+        return plan_for(kernel, goal, look(kernel, goal, MINE, briefly=True), MINE)
 
 
 def there(kernel: Kernels, goal: State) -> dict[tuple[str, object], object]:
@@ -114,3 +127,60 @@ def refused_half_way(kernel: Stumbling, old: str, others: Iterable[str]) -> None
             converge(kernel, plan, goal, MINE)
         put_back(kernel, snapshot, MINE)
         assert there(kernel, goal) == before, f"{old} after half of {new}"
+
+
+LAYERS = """
+groups: {mine: {mtu: 1500}}
+links:
+  low: {kind: dummy, up: true, alias: lower, group: mine, addresses: [10.0.0.1/24], sysctl: {ipv4.forwarding: 0}}
+  low.5: {up: true, reorder_hdr: true, group: mine}
+  card.7: {up: true}
+  br: {kind: bridge, ports: [low.5], stp_state: false}
+"""
+DONE_BY_OTHERS = (
+    "link set low down",
+    "link set low mtu 1400",
+    "link set low alias other",
+    "link set low.5 nomaster",
+    "link set low.5 type vlan reorder_hdr off",
+    "link set low group 9",
+    "link set dev br type bridge stp_state 1",
+    "link set low.5 name gone",
+    "link del gone",
+    "link del dev br",
+    "addr del 10.0.0.1/24 dev low",
+    "netns exec engine sysctl -qw net.ipv4.conf.low.forwarding=1",
+)
+
+
+def test_what_others_change_is_seen_whatever_is_remembered(kernel: Stumbling) -> None:
+    ip("link add card up type dummy")
+    goal = state_of(LAYERS, ("card",))
+    become(kernel, goal)
+    seen = Seen()
+    before = left(seen, goal)
+    assert not before.steps
+    for change in DONE_BY_OTHERS:
+        ip(change)
+        after = left(seen, goal)
+        assert after.steps != before.steps, change
+        before = after
+    converge(kernel, plan_now(kernel, goal, MINE)[0], goal, MINE)
+    assert not left(seen, goal).steps
+
+
+def test_what_is_remembered_is_not_read_again(kernel: Stumbling) -> None:
+    goal = state_of("links: {'d[1-3]': {kind: dummy, mtu: 1400}}")
+    become(kernel, goal)
+    seen = Seen()
+    assert not left(seen, goal).steps
+    before = seen.last
+    assert before
+    assert not left(seen, goal).steps
+    assert seen.last is before
+    ip("link set d2 alias other")
+    assert not left(seen, goal).steps
+    assert seen.last
+    read = [new.name for new, old in zip(seen.last.links, before.links, strict=True) if new is not old]
+    assert "d2" in read
+    assert "d1" not in read

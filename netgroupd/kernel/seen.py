@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was read of links last, so that a link whose message says what it said is not read again.
+
+Whether it does is seen by a number of 64 bits, made of all bytes of the message but
+those of counters and timers, which move all the time and are never read.  The
+number is Python's hash of these bytes, with a key that each process chooses anew:
+one change in 2**64 goes unseen, and nobody outside can choose which.
+"""
+
+import struct
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from netgroupd.model.state import Object
+
+_HEADER = struct.Struct("=I12x")
+
+
+class Notes(NamedTuple):
+    """Of each message, with its header, what takes out of it that which counts, and the number of that."""
+
+    forms: list[struct.Struct]
+    marks: "array[int]"
+
+    @classmethod
+    def empty(cls) -> "Notes":
+        """Before anything is read."""
+        return cls([], array("q"))
+
+    def add(self, form: struct.Struct, message: memoryview) -> None:
+        """Note the body of the next message."""
+        self.forms.append(form)
+        self.marks.append(hash(form.unpack(_HEADER.pack(_HEADER.size + len(message)) + message)))
+
+
+class Reading(NamedTuple):
+    """The links that some dumps brought, in their order, each with the note of its message.
+
+    ``names`` are those of all of them by index, and ``beyond`` those of other links
+    that they refer to, "" where there is none.
+    """
+
+    asked: tuple[bytes, ...]
+    rows: frozenset[str]
+    links: Sequence[Object]
+    notes: Notes
+    names: Mapping[int, str]
+    beyond: Mapping[int, str]
+
+
+class Seen:
+    """The last reading of the links of one network namespace, if there was one."""
+
+    def __init__(self) -> None:
+        self.last: Reading | None = None
