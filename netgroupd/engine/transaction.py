@@ -83,14 +83,17 @@ def converge(
         VerifyError: All steps were accepted, and what they were to bring about is not there.
     """
     left_out: tuple[Refused, ...] = ()
-    for _ in range(_ROUNDS):
+    rounds = 0
+    while rounds < _ROUNDS:
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
         needed = [each for each in refused if not is_optional(each.step)]
         if serious := [each.refusal for each in needed if not _may_have_vanished(each)]:
             raise KernelError(serious[:_SHOWN])
         unwanted = tuple(each for each in refused if is_optional(each.step))
         left_out += unwanted
-        goal = without(goal, keys_of((each.step for each in unwanted), goal))
+        whole, goal = goal, without(goal, keys_of((each.step for each in unwanted), goal))
+        # Of very many refusals the kernel tells some, and the others when it is asked for those rules again.
+        rounds += len(goal) == len(whole)
         before, (plan, _) = plan, plan_now(kernel, goal, mine)
         if not plan.steps:
             return left_out

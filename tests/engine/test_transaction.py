@@ -2,7 +2,7 @@
 """From every configuration of a small universe to every other one, and back when something refuses."""
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 
 import pytest
@@ -11,6 +11,7 @@ from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, put_back
 from netgroupd.errors import KernelError, VerifyError
+from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
@@ -133,6 +134,22 @@ def test_optional_rules_that_are_refused_are_left_out(had: bool) -> None:
     assert kept == {f"10.0.0.{number}" for number in range(1, 20) if number != 3}
     steps = (each.step for each in left_out)
     assert {_address(step.object) for step in steps if isinstance(step, Step)} == {"10.0.0.3", "10.0.0.20"}
+
+
+class _Terse(FakeKernel):
+    """Tells of each run only the first refusals, as the kernel does where an answer is too small for all."""
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        return super().apply(steps, progress)[:3]
+
+
+def test_optional_rules_are_left_out_however_few_refusals_are_told_at_once() -> None:
+    kernel, mine = _Terse(), Mine(classes=frozenset({"filter", "qdisc"}))
+    goal = state_of(_RULES % ("drop", ", optional: true"))
+    kernel.refuse = _refused_rules(*(f"10.0.0.{number}" for number in range(2, 21)))
+    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine)
+    assert len(left_out) == 19
+    assert [*map(_address, kernel.state.of("filter").values())] == ["10.0.0.1"]
 
 
 def test_rule_that_is_not_optional_is_no_less_needed_for_those_that_are() -> None:
