@@ -9,8 +9,9 @@ common lock they are worked off on several CPUs.
 
 import os
 import struct
+import sys
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -45,12 +46,15 @@ class Packet(NamedTuple):
     messages: bytes
     together: bool = False
 
-    def denied(self, place: int, answer: Answer) -> Denied:
-        """The refusal of one of them."""
-        start = 0
-        for _ in range(place):
-            start += _stride(self.messages, start)
-        return Denied(self.steps[place], answer, self.messages[start : start + _stride(self.messages, start)])
+    def denied(self, refused: Sequence[tuple[int, Answer]]) -> list[Denied]:
+        """The refusals of those at some places."""
+        if not refused:
+            return []
+        starts = [*_starts(self.messages), len(self.messages)]
+        return [
+            Denied(self.steps[place], answer, self.messages[starts[place] : starts[place + 1]])
+            for place, answer in refused
+        ]
 
 
 def deliver(socket: Socket, packet: Packet) -> list[Denied]:
@@ -65,49 +69,50 @@ def _deliver(socket: Socket, packet: Packet) -> list[Denied]:
     whole = bytearray(packet.messages)
     _number(whole, count, first)
     socket.send(whole, noop(last), count=count)
-    return [
-        packet.denied(answer.sequence - first, answer)
-        for answer in socket.answers(last)
-        if first <= answer.sequence < last
-    ]
+    answers = (answer for answer in socket.answers(last) if first <= answer.sequence < last)
+    return packet.denied([(answer.sequence - first, answer) for answer in answers])
 
 
-def _stride(messages: bytes | bytearray, start: int) -> int:
-    """How far the message behind that at ``start`` is: each begins with its length."""
-    (size,) = _LENGTH.unpack_from(messages, start)
-    return int(size + 3) & ~3
+def _starts(messages: bytes | bytearray) -> Iterator[int]:
+    """Where each message begins, which it does with its length."""
+    start = 0
+    while start < len(messages):
+        yield start
+        (size,) = _LENGTH.unpack_from(messages, start)
+        start += (size + 3) & ~3
 
 
 def _number(whole: bytearray, count: int, first: int) -> None:
     """Give each message its sequence number."""
-    size = _stride(whole, 0)
-    if count > 1 and len(whole) == size * count and _are_all(size, whole):
+    size = len(whole) // count
+    if count > 1 and _are_all(size, count, whole):
         numbers = array("I", range(first, first + count)).tobytes()
         for place in range(4):  # all first bytes at once, and so on
             whole[_SEQUENCE + place :: size] = numbers[place::4]
         return
-    start = 0
-    for sequence in range(first, first + count):
+    for sequence, start in enumerate(_starts(whole), first):
         SEQUENCE.pack_into(whole, start + _SEQUENCE, sequence)
-        start += _stride(whole, start)
 
 
-def _are_all(size: int, whole: bytearray) -> bool:
-    """Whether every message is as long as the first."""
-    lengths = [whole[place::size] for place in range(_LENGTH.size)]
-    return all(column.count(column[0]) == len(column) for column in lengths)
+def _are_all(size: int, count: int, whole: bytearray) -> bool:
+    """Whether so many messages are all of one size."""
+    if size * count != len(whole) or size % 4:
+        return False
+    (length,) = _LENGTH.unpack_from(whole)
+    columns = (whole[place::size] == length.to_bytes(4, sys.byteorder)[place : place + 1] * count for place in range(4))
+    return (length + 3) & ~3 == size and all(columns)
 
 
 def _deliver_compound(socket: Socket, packet: Packet) -> list[Denied]:
     first = socket.next_sequence(2)
     socket.send(*compound(packet.messages, first), noop(first + 1))
-    denied = []
+    refused: list[tuple[int, Answer]] = []
     for answer in socket.answers(first + 1):
         if answer.sequence != first:
             continue
         for place, number, sentence in list(failures(answer.entries)) or [(0, answer.errno, answer.sentence)]:
-            denied.append(packet.denied(place, Answer(first, number, sentence or os.strerror(number))))
-    return denied
+            refused.append((place, Answer(first, number, sentence or os.strerror(number))))
+    return packet.denied(refused)
 
 
 class Lanes:
