@@ -197,6 +197,14 @@ def test_time_that_lost_a_hundredth_in_the_kernels_ticks_is_no_difference(there:
     assert len(planned(text, link("br0", "bridge", forward_delay=there)).steps) == steps
 
 
+@pytest.mark.parametrize(("there", "steps"), [(4998, 0), (5003, 0), (4990, 1), (5010, 1)])
+def test_lifetime_told_by_a_busy_host_is_no_difference(there: int, steps: int) -> None:
+    text = "links: {lo: {addresses: [{address: 192.0.2.1/24, valid_lft: 5000}]}}"
+    address = Object("address", ("lo", "192.0.2.1/24", None), {"valid_lft": there})
+    assert len(planned(text, link("lo"), address).steps) == steps
+
+
+
 def test_link_that_moves_to_another_namespace_arrives_down_and_bare() -> None:
     text = """
 links:
