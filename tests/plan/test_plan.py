@@ -204,7 +204,6 @@ def test_lifetime_told_by_a_busy_host_is_no_difference(there: int, steps: int) -
     assert len(planned(text, link("lo"), address).steps) == steps
 
 
-
 def test_link_that_moves_to_another_namespace_arrives_down_and_bare() -> None:
     text = """
 links:
