@@ -38,12 +38,14 @@ class PrivateBus:
 
     def start(self) -> None:
         self._socket.unlink(missing_ok=True)
-        self._process = subprocess.Popen(["dbus-daemon", f"--config-file={self._config}", "--nofork", "--nopidfile"])
-        eventually(self._socket.exists)
+        argv = ("dbus-daemon", f"--config-file={self._config}", "--nofork", "--nopidfile", "--print-address")
+        self._process = subprocess.Popen(argv, stdout=subprocess.PIPE)
+        assert self._process.stdout
+        self._process.stdout.readline()  # it listens by then; its socket is there a moment before
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait()
+        self._process.communicate()
 
     def connect(self) -> Gio.DBusConnection:
         flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
