@@ -2,6 +2,7 @@
 """Links: which dump brings those that are wanted with the least."""
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from netgroupd.kernel.features import NAME_ONLY
 from netgroupd.kernel.links_again import Again
@@ -24,6 +25,7 @@ IFLA_IFNAME = 3
 IFLA_EXT_MASK = 29
 _EXACT = 0xFFFFFFFF
 _WHAT = "read the links"
+_NAME = attrgetter("name")
 FEW = 64
 """So many links cost less asked for one by one than a dump of all."""
 
@@ -56,7 +58,7 @@ def _by_group(context: Context, selection: Selection) -> list[Object] | None:
     skip = u32(IFLA_EXT_MASK, context.features.skip)
     asked = tuple(request(RTM_GETLINK, NLM_F_DUMP, header(0), skip, each) for each in _selectors(selection))
     found = _in_bulk(context, asked, selection.rows, whole=False)
-    missing = selection.links - {link.name for link in found}
+    missing = selection.links and selection.links.difference(map(_NAME, found))
     if len(missing) > FEW:
         read_names(context)
         missing = frozenset(filter(context.names.knows, missing))

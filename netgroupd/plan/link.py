@@ -6,12 +6,16 @@ what goes takes the links above it along, and what is wanted of those is made
 again.
 """
 
+from collections.abc import Iterable
+from itertools import compress
+from operator import is_not
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from netgroupd.errors import Problem
 from netgroupd.model.attr import Change
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, Fate, carried_down, evicted, followers, peer_of
@@ -45,15 +49,35 @@ class LinkChanges(NamedTuple):
     warnings: list[str]
 
 
+_agreed: WeakKeyDictionary[State, list[Object]] = WeakKeyDictionary()
+"""The actual links that were what a desired state asks for, when there was nothing to do."""
+
+
 def diff_links(desired: State, actual: State, owned: Owned) -> LinkChanges:
-    """Find what turns the actual links into the desired ones."""
-    return _Comparison(desired, actual, owned).result()
+    """Find what turns the actual links into the desired ones, which from here on stay as they are."""
+    found = _Comparison(desired, actual, owned).result()
+    if not (found.steps or found.problems or found.warnings):
+        _agreed[desired] = [*actual.of("link").values()]
+    return found
+
+
+def _doubtful(desired: State, actual: State) -> Iterable[tuple[Key, Object]]:
+    """The desired links, but for those whose actual ones are the very objects that agreed with them."""
+    wants, haves = desired.of("link"), [*actual.of("link").values()]
+    agreed = _agreed.get(desired)
+    if agreed is None or len(agreed) != len(haves):
+        return wants.items()
+    changed = {have.key for have in compress(haves, map(is_not, haves, agreed))}
+    if changed != {have.key for have in compress(agreed, map(is_not, agreed, haves))}:
+        return wants.items()
+    return [(key, want) for key, want in wants.items() if key in changed] if changed else ()
 
 
 class _Comparison:
     """One run over all links; the lists fill as it goes."""
 
     def __init__(self, desired: State, actual: State, owned: Owned) -> None:
+        self.doubtful = _doubtful(desired, actual)
         self.want = desired.of("link")
         self.have = actual.of("link")
         self.owned = owned
@@ -68,7 +92,7 @@ class _Comparison:
 
     def result(self) -> LinkChanges:
         haves = self.have
-        for key, want in self.want.items():
+        for key, want in self.doubtful:
             have = haves.get(key)
             if have is None:
                 self._create(want)
@@ -82,9 +106,9 @@ class _Comparison:
                 continue  # most links of a host, at C speed
             if attrs := self._differing(want, have):
                 self._change(want, have, attrs)
-        if unwanted := self.have.keys() - self.want.keys():
-            for key, have in self.have.items():
-                if key in unwanted and self.owned.has(have):
+        if len(haves) != len(self.want) - len(self.created):
+            for key, have in haves.items():
+                if key not in self.want and self.owned.has(have):
                     self._drop(have)
         self._take_along()
         self._reattach()
