@@ -38,8 +38,8 @@ def abilities_of(kernel: Connection) -> Abilities:
     return Abilities(can.new_group, can.group_mask, can.group_mac, can.group_addr)
 
 
-def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, in_order: bool = True) -> Plan:
-    """The plan from ``actual`` to ``goal``; unless ``in_order`` only for telling whether it has steps.
+def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, whole: bool = True) -> Plan:
+    """The plan from ``actual`` to ``goal``; unless ``whole`` only for telling whether it has steps.
 
     Raises:
         ConfigError: There is none.
@@ -48,7 +48,7 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, in_o
     abilities = abilities_of(kernel)
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
-    plan = assemble(attainable, actual, mine.owned, abilities, indices, in_order=in_order)
+    plan = assemble(attainable, actual, mine.owned, abilities, indices, whole=whole)
     return plan._replace(warnings=plan.warnings + warnings)
 
 
@@ -62,7 +62,7 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     """
     if not links or not links.tell(None):
         actual = look(kernel, goal, mine, links, briefly=True)
-        plan = plan_for(kernel, goal, actual, mine, in_order=False)
+        plan = plan_for(kernel, goal, actual, mine, whole=False)
         if not plan.steps:
             return plan, actual
         links = None

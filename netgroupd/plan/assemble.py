@@ -22,22 +22,22 @@ def assemble(
     abilities: Abilities = Abilities(),  # noqa: B008  # frozen
     indices: Mapping[str, int] = MappingProxyType({}),
     *,
-    in_order: bool = True,
+    whole: bool = True,
 ) -> Plan:
     """Plan what turns ``actual`` into ``desired``; ``indices`` are those of the links there are.
 
-    Unless ``in_order`` the steps are as they were found, for who asks whether there are any.
+    Unless ``whole`` there are no more steps than show that there are some, in no order.
 
     Raises:
         ConfigError: No step could, as for hardware with the name of a link to be made.
     """
     desired, waiting = without_absent(desired, actual)
     desired = placed(desired, actual)
-    changes = diff(desired, actual, owned)
-    if changes.problems:
+    changes = diff(desired, actual, owned, whole=whole)
+    if changes.problems and (whole or not changes.steps):
         raise ConfigError(changes.problems)
     steps: tuple[AnyStep, ...] = changes.steps
-    if steps and in_order:
+    if steps and whole:
         steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
     return Plan(steps, waiting + changes.warnings, names)

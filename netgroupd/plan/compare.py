@@ -6,6 +6,7 @@ the mentioned fields count.  Linear, and at C speed where nothing differs.
 """
 
 from collections.abc import Mapping
+from functools import cache
 
 from netgroupd.model import CLASSES
 from netgroupd.model.address import LIFETIME
@@ -33,7 +34,7 @@ UNOWNED = "unowned"
 
 
 def kind_of(link: Object | None) -> str:
-    """The kind of a link; "" for hardware and for what is not there."""
+    """The kind of a link or queue; "" for hardware, for what has none and for what is not there."""
     return str(link.attrs.get("kind") or "") if link else ""
 
 
@@ -45,18 +46,22 @@ def group_of(link: Object) -> int:
 
 def row_of(obj: Object, name: str) -> Attr | None:
     """The row that describes an attribute of ``obj``; None for what only the kernel module knows."""
-    if obj.cls in ("qdisc", "tclass"):
-        queue = QDISCS.get(str(obj.attrs.get("kind")))
-        own_rows = (queue.options if obj.cls == "qdisc" else queue.classes) if queue else {}
-        return own_rows.get(name) or CLASSES[obj.cls].attrs.get(name)
-    if obj.cls != "link":
-        described = CLASSES.get(obj.cls)
+    return _row(obj.cls, kind_of(obj), name)
+
+
+@cache
+def _row(cls: str, kind: str, name: str) -> Attr | None:
+    if cls in ("qdisc", "tclass"):
+        queue = QDISCS.get(kind)
+        own_rows = (queue.options if cls == "qdisc" else queue.classes) if queue else {}
+        return own_rows.get(name) or CLASSES[cls].attrs.get(name)
+    if cls != "link":
+        described = CLASSES.get(cls)
         return described.attrs.get(name) if described else None
     if name.startswith(_PORT):
-        return next((kind.port[name[5:]] for kind in KINDS.values() if name[5:] in kind.port), None)
-    kind = KINDS.get(kind_of(obj))
-    own = kind.attrs.get(name) if kind else None
-    return own or COMMON.get(name)
+        return next((each.port[name[5:]] for each in KINDS.values() if name[5:] in each.port), None)
+    of_kind = KINDS.get(kind)
+    return (of_kind.attrs.get(name) if of_kind else None) or COMMON.get(name)
 
 
 def same(name: str, want: Value, have: Value) -> bool:
@@ -98,30 +103,35 @@ _compared = _Compared()
 
 
 class _Alike:
-    """The attributes that were last found to be there, and the values that were: the next of a range has the same."""
+    """The last attributes that were not as wanted, the values that there were, and what of that is a difference.
+
+    The next of a range has the same.
+    """
 
     def __init__(self) -> None:
         self.wanted: Attrs = NOTHING
         self.values: tuple[Value, ...] = ()
+        self.found: Attrs = NOTHING
 
 
 _alike = _Alike()
 
 
-def differing(want: Object, have: Object) -> dict[str, Value]:
-    """What ``have`` must be told to become ``want``."""
+def differing(want: Object, have: Object) -> Attrs:
+    """What ``have`` must be told to become ``want``: one mapping for those in a row that are told the same."""
     wanted, actual = want.attrs, have.attrs
     if wanted is _alike.wanted and tuple(map(actual.get, wanted)) == _alike.values:
-        return {}
+        return _alike.found
     if wanted.items() <= actual.items():
-        return {}
-    found = {
+        return NOTHING
+    found: Attrs = {
         name: value
         for name, value in wanted.items()
         if (had := actual.get(name)) != value and not _compared.same(name, value, had) and not _silent(want, name)
     }
-    if not found:
-        _alike.wanted, _alike.values = wanted, tuple(map(actual.get, wanted))
+    if found == _alike.found:
+        found = _alike.found
+    _alike.wanted, _alike.values, _alike.found = wanted, tuple(map(actual.get, wanted)), found
     return found
 
 
@@ -133,8 +143,9 @@ def _silent(obj: Object, name: str) -> bool:
 def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, str]:
     """What it takes to change ``attrs`` of ``obj`` from ``have``, and the attribute that takes it."""
     needed, because = Change.IN_PLACE, ""
+    cls, kind = obj.cls, kind_of(obj)
     for name, value in attrs.items():
-        row = row_of(obj, name)
+        row = _row(cls, kind, name)
         if row is None or needed is Change.RECREATE:
             continue
         change = row.change

@@ -36,9 +36,11 @@ class Changes(NamedTuple):
     fate: Fate = Fate({}, {}, {})
 
 
-def diff(desired: State, actual: State, owned: Owned) -> Changes:
-    """Find what turns ``actual`` into ``desired``."""
-    links = diff_links(desired, actual, owned)
+def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> Changes:
+    """Find what turns ``actual`` into ``desired``; unless ``whole`` the first of it will do."""
+    links = diff_links(desired, actual, owned, whole=whole)
+    if links.steps and not whole:
+        return Changes(tuple(links.steps))
     losses = Losses(links.fate, actual)
     run = _Run(desired, actual, owned, losses)
     steps = links.steps

@@ -15,13 +15,14 @@ from weakref import WeakKeyDictionary
 from netgroupd.errors import Problem
 from netgroupd.model.attr import Change
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, Fate, carried_down, evicted, followers, peer_of
 from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
+_SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 _TAKES_DOWN = frozenset({"bond", "team"})  # the ports that they let go
 
 
@@ -53,9 +54,12 @@ _agreed: WeakKeyDictionary[State, list[Object]] = WeakKeyDictionary()
 """The actual links that were what a desired state asks for, when there was nothing to do."""
 
 
-def diff_links(desired: State, actual: State, owned: Owned) -> LinkChanges:
-    """Find what turns the actual links into the desired ones, which from here on stay as they are."""
-    found = _Comparison(desired, actual, owned).result()
+def diff_links(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> LinkChanges:
+    """Find what turns the actual links into the desired ones, which from here on stay as they are.
+
+    Unless ``whole`` the first that differs will do.
+    """
+    found = _Comparison(desired, actual, owned).result(whole=whole)
     if not (found.steps or found.problems or found.warnings):
         _agreed[desired] = [*actual.of("link").values()]
     return found
@@ -82,7 +86,7 @@ class _Comparison:
         self.have = actual.of("link")
         self.owned = owned
         self.created: list[Step] = []
-        self.changed: dict[str, dict[str, Value]] = {}
+        self.changed: dict[str, Attrs] = {}
         self.let_go: list[Step] = []
         self.fate = Fate({}, {}, {})
         self.replaced: dict[str, str] = {}
@@ -90,36 +94,42 @@ class _Comparison:
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
 
-    def result(self) -> LinkChanges:
-        haves = self.have
-        for key, want in self.doubtful:
-            have = haves.get(key)
-            if have is None:
-                self._create(want)
-                continue
-            wanted, actual = want.attrs, have.attrs
-            if (
-                wanted.items() <= actual.items()
-                and "netns" not in actual
-                and ("master" in wanted or not actual.get("master"))
-            ):
-                continue  # most links of a host, at C speed
-            if attrs := self._differing(want, have):
-                self._change(want, have, attrs)
-        if len(haves) != len(self.want) - len(self.created):
-            for key, have in haves.items():
+    def result(self, *, whole: bool) -> LinkChanges:
+        """All changes, or the first and what goes with it."""
+        self._compare(whole=whole)
+        if len(self.have) != len(self.want) - len(self.created):
+            for key, have in self.have.items():
                 if key not in self.want and self.owned.has(have):
                     self._drop(have)
         self._take_along()
         self._reattach()
         self._release()
-        for name, attrs in self.changed.items():
+        for name, attrs in [*self.changed.items()]:
             self._note_fate(name, attrs)
         for upper, lower in carried_down(list(self.fate.cycled), self.have) if self.fate.cycled else ():
             self.fate.cycled.setdefault(upper, self.fate.cycled[lower])
         return LinkChanges(self._steps(), self.fate, frozenset(self.down), self.problems, self.warnings)
 
-    def _differing(self, want: Object, have: Object) -> dict[str, Value]:
+    def _compare(self, *, whole: bool) -> None:
+        haves = self.have
+        for key, want in self.doubtful:
+            have = haves.get(key)
+            if have is None:
+                self._create(want)
+            else:
+                wanted, actual = want.attrs, have.attrs
+                if (
+                    wanted.items() <= actual.items()
+                    and "netns" not in actual
+                    and ("master" in wanted or not actual.get("master"))
+                ):
+                    continue  # most links of a host, at C speed
+                if attrs := self._differing(want, have):
+                    self._change(want, have, attrs)
+            if not whole and (self.created or self.changed):
+                break
+
+    def _differing(self, want: Object, have: Object) -> Attrs:
         """What differs; a port that its master's description does not name any more is none.
 
         And a link of which no namespace is named lives here.
@@ -136,7 +146,7 @@ class _Comparison:
         assert kind_of(want), f"{want.name} is hardware that is not there"
         self.created.append(Step(Op.CREATE, None, want, want.attrs))
 
-    def _change(self, want: Object, have: Object, attrs: dict[str, Value]) -> None:
+    def _change(self, want: Object, have: Object, attrs: Attrs) -> None:
         change, name = hardest(want if "kind" in want.attrs else have, attrs, have.attrs)
         if "netns" in attrs and kind_of(have) not in MOVABLE:
             change, name = Change.RECREATE, "netns"
@@ -198,7 +208,7 @@ class _Comparison:
                 continue
             want = self.want.get((name,))
             if want and want.attrs.get("master") == master:
-                self.changed.setdefault(str(name), {})["master"] = master
+                self._tell(str(name), {"master": master})
             elif want is None:
                 self.warnings.append(f"{name}, which no file mentions, loses its master {master}")
 
@@ -222,18 +232,26 @@ class _Comparison:
     def _raise_again(self, name: str) -> None:
         want = self.want.get((name,))
         if want and want.attrs.get("up", True):
-            self.changed.setdefault(name, {}).setdefault("up", True)
+            self._tell(name, {"up": True, **self.changed.get(name, NOTHING)})
 
-    def _note_fate(self, name: str, attrs: dict[str, Value]) -> None:
+    def _tell(self, name: str, attrs: Attrs) -> None:
+        """Tell a link something more; it may share what is said so far with others."""
+        self.changed[name] = {**self.changed.get(name, NOTHING), **attrs}
+
+    def _note_fate(self, name: str, attrs: Attrs) -> None:
+        if _SHAKING.isdisjoint(attrs):
+            return
         have, want = self.have[name,], self.want[name,]
         if attrs.get("up") is False:
             self.fate.cycled[name] = f"{name} goes down"
         if "netns" in attrs:
             self._move(want, have, attrs)
+            attrs = self.changed[name]
         if "master" not in attrs:
             return
         old, new = have.attrs.get("master"), attrs["master"]
-        attrs.update({key: value for key, value in want.attrs.items() if key.startswith("port.")})
+        if port := {key: value for key, value in want.attrs.items() if key.startswith("port.")}:
+            self._tell(name, port)
         leaves, enters = self._kind(old), self._kind(new)
         if "vrf" in (leaves, enters):
             self.fate.cycled[name] = f"{name} enters {new}" if enters == "vrf" else f"{name} leaves {old}"
@@ -244,12 +262,12 @@ class _Comparison:
                 name, self.fate.cycled.get(name, f"{name} goes down to {'enter' if new else 'leave'} {new or old}")
             )
 
-    def _move(self, want: Object, have: Object, attrs: dict[str, Value]) -> None:
+    def _move(self, want: Object, have: Object, attrs: Attrs) -> None:
         """Note that a link arrives in another namespace down, without a master and with nothing on it."""
         why = f"{want.name} moves to {attrs['netns'] or 'this network namespace'}"
         self.fate.gone[want.name] = why
         if want.attrs.get("master"):
-            attrs["master"] = want.attrs["master"]
+            self._tell(want.name, {"master": want.attrs["master"]})
         if have.attrs.get("up"):
             self._cycle(want.name, why)
 

@@ -7,11 +7,11 @@ down.  Linear but for sorting by depth, which is at most a handful.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.atomic import Order
 from netgroupd.plan.compare import kind_of
@@ -84,11 +84,13 @@ class Stage(NamedTuple):
 def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     """Bring ``changes`` into the order in which they must run."""
     cut = _Cut(changes, desired, actual)
-    filters = Order(changes.steps, desired)
+    filters: Order | None = None
     for step in changes.steps:
-        if step.object.cls == "link":
+        cls = step.object.cls
+        if cls == "link":
             cut.link(step)
-        elif step.object.cls == "filter":
+        elif cls == "filter":
+            filters = filters or Order(changes.steps, desired)
             cut.add(filters.phase(step), step)
         else:
             cut.add(_phase(step, cut.come), step)
@@ -156,6 +158,7 @@ class _Cut:
         self.along = peers_made_along(links)
         self.unsettled: set[str] = set()
         self.raised: set[str] = set()
+        self._pieces: dict[tuple[int, bool, bool], tuple[tuple[str, Attrs], ...]] = {}
 
     def add(self, phase: str, step: Step) -> None:
         """Put ``step`` behind the others of its phase."""
@@ -195,27 +198,18 @@ class _Cut:
         self.add("bring links up", Step(Op.CHANGE, before, want, _UP))
 
     def _change(self, step: Step) -> None:
-        have, want, left = step.before, step.object, dict(step.attrs)
+        have, want, attrs = step.before, step.object, step.attrs
         assert have is not None
-        pieces = {attr: left.pop(attr) for attr in ("group", "up", "master") if attr in left}
-        if "group" in pieces:
-            self.add("regroup links", step._replace(attrs={"group": pieces["group"]}))
-        port = {attr: left.pop(attr) for attr in list(left) if "master" in pieces and attr.startswith("port.")}
         cycled = want.name in self.cycled
-        if pieces.get("up") is False or cycled:
-            self.add("take links down", step._replace(attrs=_DOWN))
-        if "mtu" in left and _shrinks(left["mtu"], have):
-            self.add("shrink links", step._replace(attrs={"mtu": left.pop("mtu")}))
-        if "netns" in left:
-            self.add("move links", step._replace(attrs={"netns": left.pop("netns")}))
-        if left:
-            self.add("change links", step._replace(attrs=left))
-        if "master" in pieces:
-            self.add("enslave links", step._replace(attrs={"master": pieces["master"]}))
-            self._watch_bridge(str(pieces["master"]), want.attrs.get("mtu", have.attrs.get("mtu")))
-        if port:
-            self.add("settle links", step._replace(attrs=port))
-        if pieces.get("up") or (cycled and want.attrs.get("up", have.attrs.get("up"))):
+        shrinks = "mtu" in attrs and _shrinks(attrs["mtu"], have)
+        told = (id(attrs), cycled, shrinks)  # links that are told the same share the mapping that says it
+        if (pieces := self._pieces.get(told)) is None:
+            pieces = self._pieces[told] = tuple(_pieces(attrs, cycled=cycled, shrinks=shrinks))
+        for phase, said in pieces:
+            self.add(phase, Step(step.op, have, step.after, said, step.why))
+        if "master" in attrs:
+            self._watch_bridge(str(attrs["master"]), want.attrs.get("mtu", have.attrs.get("mtu")))
+        if attrs.get("up") or (cycled and want.attrs.get("up", have.attrs.get("up"))):
             self._raise(have, want)
 
     def _watch_bridge(self, master: str, mtu: Value) -> None:
@@ -248,6 +242,27 @@ class _Cut:
 def _port_attrs(names: tuple[str, ...]) -> tuple[str, ...]:
     """Which of ``names`` are attributes of a port; links of one range have the same names."""
     return tuple(name for name in names if name.startswith("port."))
+
+
+def _pieces(attrs: Attrs, *, cycled: bool, shrinks: bool) -> Iterator[tuple[str, Attrs]]:
+    """What the phases say of a change, but for bringing up again."""
+    left = dict(attrs)
+    said = {name: left.pop(name) for name in ("group", "up", "master") if name in left}
+    port = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
+    if "group" in said:
+        yield "regroup links", {"group": said["group"]}
+    if said.get("up") is False or cycled:
+        yield "take links down", _DOWN
+    if shrinks:
+        yield "shrink links", {"mtu": left.pop("mtu")}
+    if "netns" in left:
+        yield "move links", {"netns": left.pop("netns")}
+    if left:
+        yield "change links", left
+    if "master" in said:
+        yield "enslave links", {"master": said["master"]}
+    if port:
+        yield "settle links", port
 
 
 _UP: Mapping[str, Value] = {"up": True}

@@ -45,6 +45,10 @@ def nets(plan: Plan) -> Iterator[Net]:
 
 
 def _net(steps: list[Step]) -> Net:
+    first = steps[0]
+    if len(steps) == 1 and first.op is Op.CHANGE and first.before and first.before is not first.after:
+        have = first.before.attrs
+        return Net("~", first.object, {name: have.get(name) for name in first.attrs}, first.attrs, first.why)
     created = deleted = None
     why = ""
     for step in steps:  # one loop, for it is run for every object there is
@@ -59,13 +63,13 @@ def _net(steps: list[Step]) -> Net:
         return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
     if deleted:
         return Net("-", deleted.object, deleted.object.attrs, {}, why)
-    if steps[0].before is steps[0].after:  # a veth end that comes with its peer
-        return Net("+", steps[0].object, {}, steps[0].object.attrs, "")
+    if first.before is first.after:  # a veth end that comes with its peer
+        return Net("+", first.object, {}, first.object.attrs, "")
     why = next((step.why for step in steps if step.why), "")
     attrs: dict[str, Value] = {}
     for step in steps:
         attrs.update(step.attrs)
-    have = steps[0].before.attrs if steps[0].before else {}
+    have = first.before.attrs if first.before else {}
     before = {name: have.get(name) for name in attrs}
     return Net("~", steps[-1].object, before, attrs, why)
 
@@ -173,8 +177,11 @@ def text(plan: Plan) -> str:
 
 def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
     groups: dict[tuple[str, str, str], list[tuple[str, ...]]] = {}
+    told: Net | None = None
     for net in found:
-        details = _details(net, names)
+        # Most changes are the one before again, of another link.
+        if net.sign != "~" or told is None or net.after is not told.after or net.before != told.before:
+            details, told = _details(net, names), net if net.sign == "~" else None
         if net.sign == "~" and not details and not net.why:
             continue
         row = (*title(net.object), details)
