@@ -123,6 +123,24 @@ def vrf(desk: Desk, links: int) -> tuple[Cell, ...]:
     return ours, Cell(), theirs, ratio(theirs, ours)
 
 
+def vrf_made(desk: Desk, links: int, directory: Path) -> tuple[Cell, ...]:
+    """A VRF with links, from nothing: beside making the links, bringing them up and then enslaving them."""
+    made = f"links: {{'d[1-{links}]': {{kind: dummy, up: true, group: all}}}}\ngroups: {{all: {{id: {GROUP}}}}}\n"
+    text = f"{made}vrfs: {{red: {{table: 7, up: true, links: 'd[1-{links}]'}}}}\n"
+    desk.becomes("{}")
+    ours = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants(text))
+    desk.becomes("{}")
+    names = [f"d{number}" for number in range(1, links + 1)]
+    lines = [f"link add red group {GROUP} type vrf table 7", "link set red up"]
+    for form in (f"link add {{}} group {GROUP} type dummy", "link set {} up", "link set {} master red"):
+        lines += map(form.format, names)
+    file = directory / "batch"
+    file.write_text("\n".join(lines) + "\n", encoding="ascii")
+    theirs = seconds(lambda: ip_batch(file), runs=1)
+    remove()
+    return ours, theirs, Cell(), ratio(theirs, ours)
+
+
 def delete(desk: Desk, links: int) -> tuple[Cell, ...]:
     """Many links away: beside one message for each, of which a tenth is measured."""
     text = f"links: {{'d[1-{links}]': {{kind: dummy}}}}\n"
@@ -157,10 +175,11 @@ def measure(quick: bool) -> Iterator[Table]:
         few = 16 if quick else 1
         deeds = {
             f"MTU of {2048 // few} links of a group": mtu(desk, 2048 // few),
+            f"{4000 // few} links in a VRF, from nothing": vrf_made(desk, 4000 // few, directory),
             f"{4000 // few} links that are up into a VRF": vrf(desk, 4000 // few),
             f"{10000 // few} links deleted": delete(desk, 10000 // few),
         }
-        named = ("netgroupd, files to verified", "`ip link set group`", "one each", "times as fast")
+        named = ("netgroupd, files to verified", "`ip`, by group or batch", "one each", "times as fast")
         yield Table("apply-deeds", "What groups and order are for", named, deeds, "65×, 5×, 10×")
 
 

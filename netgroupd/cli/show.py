@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CLASSES = {
     "link": ("link",),
     "group": ("link",),
-    "vrf": ("link", "address", "route"),
+    "vrf": ("link", "address", "route", "neighbour"),
     "address": ("address",),
     "route": ("route",),
     "rule": ("rule",),
@@ -89,6 +89,7 @@ def _of_vrf(name: str | None, state: State) -> list[Object]:
         *(link for link in links if link.name in inside),
         *(address for address in state.of("address").values() if address.name in inside),
         *(route for route in state.of("route").values() if route.key[1] == vrf.attrs.get("table")),
+        *(neighbour for neighbour in state.of("neighbour").values() if neighbour.name in inside),
     ]
 
 

@@ -84,6 +84,37 @@ def test_show_without_a_word_is_everything_that_is_asked_for(place: Path) -> Non
     assert {obj["class"] for obj in json.loads(netgroupctl(*argv, "--json").stdout)} == {"link", "sysctl", "rule"}
 
 
+IN_VRFS = """\
+links:
+  d[1-3]: {kind: dummy, addresses: ["10.0.{1}.1/24"]}
+vrfs:
+  red: {table: 7, links: "d[1-2]"}
+  blue: {table: 8, links: d3}
+routes:
+- {to: 10.9.0.0/16, via: 10.0.1.2, vrf: red}
+- {to: 10.9.0.0/16, via: 10.0.3.2, vrf: blue}
+neighbours:
+- {dev: d2, ip: 10.0.2.2, lladdr: "02:00:00:00:00:02"}
+- {dev: d3, ip: 10.0.3.2, lladdr: "02:00:00:00:00:03"}
+"""
+
+
+def test_show_vrf_is_all_that_is_in_it_and_nothing_else(place: Path) -> None:
+    (place / "30-vrfs.yaml").write_text(IN_VRFS)
+    argv = ("show", "--desired", "--config", place / "30-vrfs.yaml", "vrf")
+    assert netgroupctl(*argv, "red").stdout.splitlines() == [
+        "dummy d[1-2]  master red (2)",
+        "vrf red  table 7",
+        "address d[1-2]  10.0.1.1…10.0.2.1/24 (2)",
+        "route 10.9.0.0/16  table 7  via 10.0.1.2",
+        "neighbour d2  10.0.2.2  lladdr 02:00:00:00:00:02",
+    ]
+    assert [line.split() for line in netgroupctl(*argv).stdout.splitlines()[1:]] == [
+        ["red", "2", "d[1-2]"],
+        ["blue", "1", "d3"],
+    ]
+
+
 def test_check_loads_only_what_it_needs(place: Path) -> None:
     code = (
         "import sys, netgroupd.cli.main as m; m.main(sys.argv[1:]); "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """kill -9 at every boundary of a change: what the next start makes of it is all old or all new."""
 
+import errno
 import os
 import pickle
 import signal
@@ -11,11 +12,15 @@ import pytest
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
+from netgroupd.errors import KernelError
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.features import Features
 from netgroupd.model.state import Object
+from netgroupd.plan.step import GroupStep
 from tests.engine.universe import UNIVERSE
 
 # Fewer and other links, a VRF that takes links in, and everything deleted.
+EVERYTHING = Features(*[True] * len(Features._fields))
 CHANGES = [("vlans", "ports_moved"), ("vrf_gone", "vrf"), ("layer_3", "nothing"), ("nothing", "bond")]
 
 
@@ -27,6 +32,7 @@ class Host:
         self.config.mkdir()
         self.objects = directory / "objects"
         self.paths = Paths((self.config,), directory / "state", directory / "group")
+        self.features = Features()
         self.keep(FakeKernel())
 
     def keep(self, kernel: FakeKernel) -> None:
@@ -37,7 +43,7 @@ class Host:
 
     def kernel(self, between: Callable[[], None] = lambda: None) -> FakeKernel:
         """The kernel as it is; ``between`` hears of every batch."""
-        kernel = FakeKernel(pickle.loads(self.objects.read_bytes()))
+        kernel = FakeKernel(pickle.loads(self.objects.read_bytes()), features=self.features)
 
         def kept() -> None:
             self.keep(kernel)
@@ -175,3 +181,35 @@ def test_links_that_vanish_between_plan_and_apply_do_not_stop_it(host: Host) -> 
     kernel.between = vanish
     engine.apply()
     assert not list(kernel.state.of("link"))
+
+
+def test_generation_begun_on_a_kernel_with_more_features_is_resolved_on_one_without(host: Host) -> None:
+    host.features = EVERYTHING
+    host.wants("vlans")
+    host.engine().apply()
+    before = host.there()
+    host.wants("vlans_larger")
+    boundary = 0
+    while killed_at(boundary, host, lambda engine: engine.apply(confirm_s=0.0)):
+        boundary += 1
+        host.features = Features()
+        host.engine().recover()
+        assert host.there() == before
+        assert not host.engine().drift().steps
+        host.features = EVERYTHING
+    assert boundary > 10
+
+
+@pytest.mark.parametrize("new", ["vlans_larger", "vlans_in_another_group", "nothing"])
+def test_group_message_that_the_kernel_does_not_know_after_all_leaves_it_as_it_was(host: Host, new: str) -> None:
+    host.features = EVERYTHING
+    host.wants("vlans")
+    host.engine().apply()
+    before = host.there()
+    host.wants(new)
+    kernel = host.kernel()
+    kernel.refuse = lambda step: errno.EOPNOTSUPP if isinstance(step, GroupStep) else 0
+    with pytest.raises(KernelError, match="Operation not supported"):
+        Engine(host.paths, connect=lambda _netns: kernel).apply()
+    assert host.there() == before
+    assert not host.paths.state.joinpath("journal").exists()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Dumps during which something changes: read again until it can be believed, and not for ever."""
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
@@ -8,6 +10,7 @@ from itertools import count
 import pytest
 
 from netgroupd.errors import KernelError
+from netgroupd.kernel.message import NLM_F_DUMP, request
 from netgroupd.kernel.socket import Decode, Skim, Socket, T
 
 
@@ -26,6 +29,20 @@ class Restless(Socket):
         return [item for item in found if item is not None], False
 
 
+class Overrun(Socket):
+    """So many dumps lose messages before one comes whole."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.left = times
+
+    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim) -> tuple[list[T], bool]:
+        self.left -= 1
+        if self.left >= 0:
+            raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
+        return super()._dump_once(message, decode, what, mark, skim)
+
+
 def number(kind: int, _payload: memoryview) -> int:
     return kind
 
@@ -42,3 +59,14 @@ def test_reading_that_never_is_the_same_twice_is_given_up() -> None:
         pytest.raises(KernelError, match="it changed during each of"),
     ):
         socket.dump(b"", number)
+
+
+def test_dump_that_was_overrun_is_asked_for_again() -> None:
+    with closing(Overrun(2)) as socket:
+        assert 16 in socket.dump(request(18, NLM_F_DUMP, bytes(16)), number)
+        assert socket.left == -1
+
+
+def test_dump_that_always_is_overrun_is_given_up() -> None:
+    with closing(Overrun(100)) as socket, pytest.raises(KernelError, match="it changed during each of"):
+        socket.dump(request(18, NLM_F_DUMP, bytes(16)), number)

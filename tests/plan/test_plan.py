@@ -161,6 +161,15 @@ def test_link_of_somebody_else_is_never_recreated() -> None:
         planned("links: {br0: {kind: dummy}}", foreign)
 
 
+def test_all_problems_are_told_whatever_differs_before_them() -> None:
+    desired = state_of("links: {d0: {kind: dummy, mtu: 1400}, br0: {kind: dummy}, br1: {kind: dummy}}")
+    foreign = [link(name, "bridge", group=0) for name in ("br0", "br1")]
+    assert assemble(desired, State([link("d0", "dummy"), *foreign]), Owned(), whole=False).steps
+    with pytest.raises(ConfigError) as caught:
+        assemble(desired, State([link("d0", "dummy", mtu=1400), *foreign]), Owned(), whole=False)
+    assert len(caught.value.problems) == 2
+
+
 def test_macs_of_stacked_links_are_exchanged_by_way_of_another() -> None:
     one, two = "02:00:00:00:00:01", "02:00:00:00:00:02"
     plan = planned(

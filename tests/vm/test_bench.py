@@ -39,6 +39,7 @@ def test_deeds_of_groups_and_order(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for deed in (apply.mtu, apply.vrf, l3mdev.enslaving):
         assert all(cell.runs or not cell.note for cell in deed(desk, 2)), deed
+    assert all(cell.runs or not cell.note for cell in apply.vrf_made(desk, 2, tmp_path))
 
 
 def test_a_peer_takes_a_stack_up_and_down() -> None:

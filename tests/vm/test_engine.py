@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The universe of the fake kernel on the real one: every pair of configurations, there and back after a refusal."""
 
+import struct
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pytest
@@ -12,7 +14,9 @@ from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
 from netgroupd.errors import KernelError, Refusal
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text
 from netgroupd.kernel.seen import Seen
+from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep, Plan
@@ -167,6 +171,34 @@ def test_what_others_change_is_seen_whatever_is_remembered(kernel: Stumbling) ->
         before = after
     converge(kernel, plan_now(kernel, goal, MINE)[0], goal, MINE)
     assert not left(seen, goal).steps
+
+
+def flicker(stop: threading.Event, turns: list[int]) -> None:
+    """Make a link, rename it and remove it, over and over, as another program might."""
+    index, kind = 4711, nest(18, text(1, "dummy"))
+    of_index = struct.pack("=BxHiII", 0, 0, index, 0, 0)
+    with Socket("engine") as socket:
+        while not stop.is_set():
+            made = socket.ask(request(16, NLM_F_CREATE | NLM_F_EXCL, of_index, text(3, "theirs"), kind))[0]
+            renamed = socket.ask(request(16, 0, of_index, text(3, f"theirs{len(turns) % 9}")))[0]
+            removed = socket.ask(request(17, 0, of_index))[0]
+            turns.append(made.errno or renamed.errno or removed.errno)
+
+
+def test_others_who_make_rename_and_remove_links_all_the_time_are_in_nobodys_way(kernel: Stumbling) -> None:
+    stop, turns = threading.Event(), list[int]()
+    other = threading.Thread(target=flicker, args=(stop, turns))
+    other.start()
+    try:
+        for name in ("vlans", "ports_moved", "vrf", "names_swapped", "nothing"):
+            goal, before = state_of(UNIVERSE[name]), len(turns)
+            converge(kernel, plan_now(kernel, goal, MINE)[0], goal, MINE)
+            assert not plan_now(kernel, goal, MINE)[0].steps, name
+            assert len(turns) > before
+    finally:
+        stop.set()
+        other.join()
+    assert set(turns) == {0}
 
 
 def test_what_is_remembered_is_not_read_again(kernel: Stumbling) -> None:
