@@ -2,6 +2,7 @@
 """What a plan touches, as it was before: the goal of putting it back."""
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from typing import NamedTuple
 
 from netgroupd.engine.lent import Lent
@@ -13,7 +14,7 @@ from netgroupd.plan.compare import UNOWNED, kind_of, row_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, swept
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
-from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
 
 # Reported of every link, and refused where the link's driver has no say in them.
@@ -24,6 +25,7 @@ _CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac
 _MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
+_OBJECT = attrgetter("object")
 
 
 class Snapshot(NamedTuple):
@@ -35,8 +37,9 @@ class Snapshot(NamedTuple):
     @classmethod
     def of(cls, plan: Plan, actual: State) -> "Snapshot":
         """What ``actual`` has of everything that ``plan`` touches, or that goes with what it touches."""
-        touched = dict.fromkeys((step.object.cls, step.object.key) for step in singles(plan.steps))
-        touched.update(dict.fromkeys(_taken_along(plan, actual)))
+        steps = [*singles(plan.steps)]
+        touched = dict.fromkeys([obj[:2] for obj in map(_OBJECT, steps)])
+        touched.update(dict.fromkeys(_taken_along(steps, actual)))
         found, absent = [], []
         for name, key in touched:
             obj = actual.of(name).get(key)
@@ -45,7 +48,7 @@ class Snapshot(NamedTuple):
             else:
                 found.append(obj)
         # A MAC that the plan itself gives does not go back to the ports' by itself.
-        given = {step.object.name for step in singles(plan.steps) if step.object.cls == "link" and "mac" in step.attrs}
+        given = {step.object.name for step in steps if "mac" in step.attrs and step.object.cls == "link"}
         lent = Lent(found, actual)
         kept = (obj if obj.cls != "link" or obj.name in given else lent.without(obj, _MAC) for obj in found)
         return cls(tuple(kept), tuple(absent))
@@ -107,22 +110,24 @@ class Snapshot(NamedTuple):
         return cls(objects_from(plain["objects"]), absent)
 
 
-def _taken_along(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
+def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     """What may be lost with links that are deleted, go down or change their master."""
-    links = [step for step in singles(plan.steps) if step.object.cls == "link"]
+    links = [step for step in steps if step.object.cls == "link"]
     deleted = {step.object.name for step in links if step.op is Op.DELETE}
-    shaken = {step.object.name for step in links if step.attrs.get("up") is False or step.attrs.keys() & _SHAKING}
+    shaken = {
+        step.object.name for step in links if step.attrs.get("up") is False or not _SHAKING.isdisjoint(step.attrs)
+    }
     shaken |= deleted
     ports = [link for link in actual.of("link").values() if link.attrs.get("master") in deleted] if deleted else []
     shaken.update(link.name for link in ports)
     shaken.update(name for name, _ in carried_down(list(shaken), actual.of("link")) if shaken)
     yield from ((link.cls, link.key) for link in ports)
     # The MTU of a link is the most that those above it can have, and they do not grow again with it.
-    resized = {step.object.name for step in links if step.op is Op.CHANGE and "mtu" in step.attrs}
+    resized = {step.object.name for step in links if "mtu" in step.attrs and step.op is Op.CHANGE}
     if resized:
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
-    yield from _taken_with_qdiscs(plan, actual)
-    doomed = (step.object for step in singles(plan.steps) if step.op is Op.DELETE)
+    doomed = [step.object for step in steps if step.op is Op.DELETE]
+    yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
     if not shaken:
         return
@@ -131,9 +136,9 @@ def _taken_along(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
             yield obj.cls, obj.key
 
 
-def _taken_with_qdiscs(plan: Plan, actual: State) -> Iterator[tuple[str, Key]]:
+def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[str, Key]]:
     """What hangs on qdiscs that are deleted."""
-    deleted = [step.object for step in singles(plan.steps) if step.op is Op.DELETE and step.object.cls == "qdisc"]
+    deleted = [obj for obj in doomed if obj.cls == "qdisc"]
     if not deleted:
         return
     parents = swept(deleted, actual)

@@ -21,6 +21,10 @@ class Depths:
         known = self._known
         if name in known:
             return known[name]
+        below = self._below(name)
+        if all(map(known.__contains__, below)):  # as it is when what is below was asked about before
+            known[name] = max(map(known.__getitem__, below)) + 1 if below else 0
+            return known[name]
         path = [name]
         known[name] = 0
         while path:

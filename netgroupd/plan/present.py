@@ -136,12 +136,11 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
     if net.sign == "~":
         changed = (_changed(name, net, names) for name in net.after)
         return "  ".join(filter(None, changed))
-    implied, is_link = _implied(obj), obj.cls == "link"
-    shown = [
-        _attr_text(name, value, names)
-        for name, value in net.after.items()
-        if value is not None and (is_link or value is not False) and (name not in implied or implied[name] != value)
-    ]
+    implied = _implied(obj)
+    told = [(name, value) for name, value in net.after.items() if value is not None and implied.get(name) != value]
+    if obj.cls == "link":
+        return "  ".join([_attr_text(name, value, names) for name, value in told])
+    shown = [_attr_text(name, value, names) for name, value in told if value is not False]
     said = title(obj) if shown else ()
     return "  ".join([text for text in shown if text not in said])
 

@@ -136,13 +136,14 @@ def refused_half_way(kernel: Stumbling, old: str, others: Iterable[str]) -> None
 LAYERS = """
 groups: {mine: {mtu: 1500}}
 links:
-  low: {kind: dummy, up: true, alias: lower, group: mine, addresses: [10.0.0.1/24], sysctl: {ipv4.forwarding: 0}}
+  low: {kind: dummy, up: true, arp: true, alias: low, group: mine, sysctl: {ipv4.forwarding: 0}, addresses: 10.0.0.1/24}
   low.5: {up: true, reorder_hdr: true, group: mine}
   card.7: {up: true}
   br: {kind: bridge, ports: [low.5], stp_state: false}
 """
 DONE_BY_OTHERS = (
     "link set low down",
+    "link set low arp off",
     "link set low mtu 1400",
     "link set low alias other",
     "link set low.5 nomaster",
