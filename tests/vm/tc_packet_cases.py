@@ -19,6 +19,7 @@ from tests.vm.tc_wire import (
     other,
     pppoe,
     sctp,
+    summed,
     tag,
     tagged,
     tcp,
@@ -159,6 +160,9 @@ _BEHIND: list[tuple[str, _Match, _Match | None, _Match | None]] = [
         {**_THERE, "erspan_opts": "2:0:17"},
     ),
 ]
+# The beginning of a TCP connection, and never UDP: the kernel takes connections of UDP into a flow table, which it
+# frees after the counters of a namespace that ends, so that counting there overwrites what is in their place by then.
+_TRACKABLE = summed(ip4(tcp(), 6))
 _TRACKED: list[tuple[str, _Match, _Match]] = [
     ("ct_state", {"ct_state": "+trk+new"}, {"ct_state": "+trk+est"}),
     ("ct_zone", {"ct_state": "+trk", "ct_zone": 3}, {"ct_state": "+trk", "ct_zone": 4}),
@@ -177,9 +181,9 @@ def _behind_another() -> Iterator[Row]:
             yield Row(f"{name}{'' if out else ' of another'}", (first, sees), (PLAIN,), _exactly(*out))
     tracks = rule("matchall", {}, pref=1, actions=[{"ct": _COMMIT}, "continue"])
     for name, fitting, other_ in _TRACKED:
-        for match, out in ((fitting, [PLAIN]), (other_, [])):
+        for match, out in ((fitting, [_TRACKABLE]), (other_, [])):
             sees = rule("flower", match, protocol="ip", pref=2, actions=OUT)
-            yield Row(f"{name}{'' if out else ' of another'}", (tracks, sees), (PLAIN,), _exactly(*out))
+            yield Row(f"{name}{'' if out else ' of another'}", (tracks, sees), (_TRACKABLE,), _exactly(*out))
     unset = rule("matchall", {}, pref=2, actions=[{"tunnel_key": {"do": "unset", "control": "continue"}}])
     first = rule("matchall", {}, pref=1, actions=[{"tunnel_key": {**_THERE, "control": "continue"}}])
     sees = rule("flower", {"enc_key_id": 5}, protocol="ip", pref=3, actions=OUT)
@@ -234,7 +238,6 @@ def _classifiers() -> Iterator[Row]:
 
 def _seen() -> Iterator[Row]:
     """What an action does to packets of one protocol, and the rule that sees it."""
-    udp_fits, tcp_fits = PLAIN, ip4(tcp(), 6)
     for name, proto, done, sees in (
         ("skbedit-mark", "tcp", {"skbedit": {"mark": 7, "control": "continue"}}, rule("fw", {"mark": "0x7"}, pref=2)),
         (
@@ -244,8 +247,8 @@ def _seen() -> Iterator[Row]:
             rule("basic", {"match": "meta(priority eq 5) and meta(pkt_len gt 40)"}, pref=2),
         ),
         (
-            "connmark",  # connection tracking wants a checksum of TCP
-            "udp",
+            "connmark",
+            "tcp",
             [{"ct": {"commit": True, "mark": "0x9"}}, {"connmark": {"control": "continue"}}],
             rule("fw", {"mark": "0x9"}, pref=2),
         ),
@@ -253,8 +256,7 @@ def _seen() -> Iterator[Row]:
     ):
         first = rule("flower", {"ip_proto": proto} if proto else {}, protocol="ip", pref=1, actions=done)
         second = sees._replace(attrs={**sees.attrs, "actions": (ACTION.parse(OUT),)})
-        fits, does_not = (udp_fits, tcp_fits) if proto == "udp" else (tcp_fits, udp_fits)
-        yield Row(name, (first, second), (does_not, fits), _exactly(fits))
+        yield Row(name, (first, second), (PLAIN, _TRACKABLE), _exactly(_TRACKABLE))
     for name, edit, sees_, frame in (
         ("skbedit-ptype", {"ptype": "host"}, "meta(pkt_type eq 0)", other(udp(), dst=_AWAY)),
         ("skbedit-inheritdsfield", {"inheritdsfield": True}, "meta(priority eq 4)", ip4(udp(), tos=0x10)),
@@ -317,13 +319,13 @@ _ACTIONS: list[tuple[str, object, bytes, Callable[[bytes], bool]]] = [
     (
         "ct-nat",
         {"ct": {"commit": True, "zone": 9, "nat_src": "192.0.2.9 port 5000-5000"}},
-        ip4(udp(7)),
+        summed(ip4(tcp(7), 6)),
         lambda out: out[26:30].hex() == "c0000209" and out[34:36] == struct.pack(">H", 5000),
     ),
     (
         "ct-nat-dst",
         {"ct": {"commit": True, "zone": 10, "nat_dst": "192.0.2.9"}},
-        ip4(udp(8)),
+        summed(ip4(tcp(8), 6)),
         lambda out: out[30:34].hex() == "c0000209",
     ),
     ("mpls", {"mpls": {"do": "push", "label": 100, "ttl": 9}}, PLAIN, lambda out: out[12:18].hex() == "884700064109"),

@@ -97,6 +97,13 @@ def tcp(dport: int = 80, flags: int = 2) -> bytes:
     return struct.pack(">HHIIBBHHH", 1000, dport, 0, 0, 0x50, flags, 1000, 0, 0) + MARK
 
 
+def summed(frame: bytes) -> bytes:
+    """A frame of TCP over IPv4, with the checksum that connection tracking wants."""
+    segment = frame[34:]
+    whole = frame[26:34] + struct.pack(">HH", 6, len(segment)) + segment + bytes(len(segment) % 2)
+    return frame[:50] + struct.pack(">H", checksum(whole)) + frame[52:]
+
+
 def icmp(kind: int, code: int = 0) -> bytes:
     """An ICMP message that bears the mark."""
     return struct.pack(">BBHI", kind, code, 0, 0) + MARK
