@@ -153,7 +153,7 @@ def address_row(nl: Netlink, kind: str, info_kind: str, count: int) -> dict[str,
         while routes_in_use() - before < added.done:
             time.sleep(_POLL_S)
         added = added._replace(seconds=added.seconds + time.perf_counter() - start)
-    last = messages[max(added.done - _LOOKUPS, 1) : added.done]
+    last = messages[max(added.done - _LOOKUPS, added.done // 2) : added.done]
     gone = send(nl, ((DELADDR, 0, body) for _, _, body in last), len(last))
     left = added.done - gone.done
     start = time.perf_counter()
