@@ -7,7 +7,8 @@ Each generator makes what its cases need before it yields them: take a case from
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from socket import AF_BRIDGE, if_nametoindex
+from pathlib import Path
+from socket import AF_BRIDGE, AF_INET6, if_nametoindex
 from typing import NamedTuple
 
 from bench.kernel_scale import batch, flower, links
@@ -50,6 +51,7 @@ from tests.vm.kernel_netlink import (
 NEWROUTE, DELROUTE, GETROUTE, NEWRULE = 24, 25, 26, 32
 _RTA_DST, _RTA_OIF, _RTA_TABLE = 1, 4, 15
 _FRA_PRIORITY = 6
+_IFA_FLAGS, _NODAD = 8, 2
 _GETVLAN, _BRIDGE_VLAN_INFO, _BRIDGE_VLAN_FILTERING = 114, 2, 7
 _MEMBERS = 2  # one that is done when the other one fails
 _LIGHT = {"light": 0b10011, "layer 2": 0b11111, "no sysfs": 0b111111}
@@ -119,6 +121,27 @@ def address_cases(nl: Netlink) -> Iterator[Case]:
         for name, request, back in (("add", add, remove), ("delete", remove, add)):
             yield Case(f"{name} addresses, family {family}", request, partial(count_of, family), partial(ask, back))
         nl.ask(*remove)
+
+
+def listed_addresses(_: Netlink) -> int:
+    """How many IPv6 addresses are in the kernel's hash."""
+    return len(Path("/proc/net/if_inet6").read_text(encoding="ascii").splitlines())
+
+
+def crowded_case(nl: Netlink) -> Case:
+    """An IPv6 address on a link with neighbours, when there are as many as the hash has lists: it grows first."""
+    index = nl.add_link("crowd", "veth")
+    for name in ("crowd", "veth0"):
+        nl.link(NEWLINK, index=if_nametoindex(name), up=True)
+
+    def request(kind: int, number: int) -> tuple[int, int, bytes]:
+        address = attr(IFA_LOCAL, b"\xfd\x01" + bytes(12) + number.to_bytes(2)) + attr(_IFA_FLAGS, _NODAD)
+        return kind, 0, struct.pack("BBBBI", AF_INET6, 64, 0, 0, index) + address
+
+    have = listed_addresses(nl)
+    for number in range(max(256, 1 << (have - 1).bit_length()) - have):
+        assert nl.ask(*request(NEWADDR, number + 2)).error == 0
+    return Case("an IPv6 address among many", request(NEWADDR, 1), listed_addresses, partial(ask, request(DELADDR, 1)))
 
 
 def link_cases(nl: Netlink) -> Iterator[Case]:
@@ -349,3 +372,4 @@ def all_cases(nl: Netlink) -> Iterator[Case]:
     yield from vlan_cases(nl)
     yield lower_case(nl)
     yield filter_case(nl)
+    yield crowded_case(nl)
