@@ -19,8 +19,8 @@ from netgroupd.model.state import Object
 from netgroupd.plan.step import GroupStep
 from tests.engine.universe import UNIVERSE
 
-# Fewer and other links, a VRF that takes links in, and everything deleted.
 EVERYTHING = Features(*[True] * len(Features._fields))
+# Fewer and other links, a VRF that takes links in, and everything deleted.
 CHANGES = [("vlans", "ports_moved"), ("vrf_gone", "vrf"), ("layer_3", "nothing"), ("nothing", "bond")]
 
 
@@ -59,6 +59,12 @@ class Host:
     def wants(self, name: str) -> None:
         """Put a configuration into the directory."""
         (self.config / "all.yaml").write_text(UNIVERSE[name])
+
+    def becomes(self, name: str) -> dict[tuple[str, object], object]:
+        """Apply a configuration, and return all that the kernel then has."""
+        self.wants(name)
+        self.engine().apply()
+        return self.there()
 
     def there(self) -> dict[tuple[str, object], object]:
         """All that the kernel has."""
@@ -142,9 +148,7 @@ def test_a_kill_at_any_boundary_resolves_to_old_or_new(host: Host, old: str, new
 
 
 def test_a_kill_while_putting_back_is_put_back_by_the_next_start(host: Host) -> None:
-    host.wants("vlans")
-    host.engine().apply()
-    before = host.there()
+    before = host.becomes("vlans")
     host.wants("vrf")
     boundary = 0
     while killed_at(boundary, host, lambda engine: engine.apply(confirm_s=0.0)):
@@ -156,9 +160,7 @@ def test_a_kill_while_putting_back_is_put_back_by_the_next_start(host: Host) -> 
 
 
 def test_what_is_not_confirmed_is_undone_whoever_died(host: Host) -> None:
-    host.wants("vlans")
-    host.engine().apply()
-    before = host.there()
+    before = host.becomes("vlans")
     host.wants("vrf")
     host.engine().apply(confirm_s=0.0)
     assert host.there() != before
@@ -167,8 +169,7 @@ def test_what_is_not_confirmed_is_undone_whoever_died(host: Host) -> None:
 
 
 def test_links_that_vanish_between_plan_and_apply_do_not_stop_it(host: Host) -> None:
-    host.wants("vlans")
-    host.engine().apply()
+    host.becomes("vlans")
     host.wants("nothing")
     kernel = host.kernel()
     gone = [Object("link", (f"swp{port}.{vid}",), {}) for port in (1, 2) for vid in (10, 11)]
@@ -185,9 +186,7 @@ def test_links_that_vanish_between_plan_and_apply_do_not_stop_it(host: Host) -> 
 
 def test_generation_begun_on_a_kernel_with_more_features_is_resolved_on_one_without(host: Host) -> None:
     host.features = EVERYTHING
-    host.wants("vlans")
-    host.engine().apply()
-    before = host.there()
+    before = host.becomes("vlans")
     host.wants("vlans_larger")
     boundary = 0
     while killed_at(boundary, host, lambda engine: engine.apply(confirm_s=0.0)):
@@ -203,9 +202,7 @@ def test_generation_begun_on_a_kernel_with_more_features_is_resolved_on_one_with
 @pytest.mark.parametrize("new", ["vlans_larger", "vlans_in_another_group", "nothing"])
 def test_group_message_that_the_kernel_does_not_know_after_all_leaves_it_as_it_was(host: Host, new: str) -> None:
     host.features = EVERYTHING
-    host.wants("vlans")
-    host.engine().apply()
-    before = host.there()
+    before = host.becomes("vlans")
     host.wants(new)
     kernel = host.kernel()
     kernel.refuse = lambda step: errno.EOPNOTSUPP if isinstance(step, GroupStep) else 0
