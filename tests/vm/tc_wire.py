@@ -66,6 +66,13 @@ def checksum(header: bytes) -> int:
     return ~(total + (total >> 16)) & 0xFFFF
 
 
+def payload_checksum(frame: bytes) -> int:
+    """The checksum that covers what a frame of IPv4 carries, and its ends; 0 where that has the right one."""
+    carried = frame[34:]
+    whole = frame[26:34] + struct.pack(">HH", frame[23], len(carried)) + carried
+    return checksum(whole + bytes(len(whole) % 2))
+
+
 def eth(payload: bytes, kind: int, *, dst: bytes = _DST, src: bytes = _SRC) -> bytes:
     """An Ethernet frame."""
     return dst + src + struct.pack(">H", kind) + payload
@@ -99,9 +106,7 @@ def tcp(dport: int = 80, flags: int = 2) -> bytes:
 
 def summed(frame: bytes) -> bytes:
     """A frame of TCP over IPv4, with the checksum that connection tracking wants."""
-    segment = frame[34:]
-    whole = frame[26:34] + struct.pack(">HH", 6, len(segment)) + segment + bytes(len(segment) % 2)
-    return frame[:50] + struct.pack(">H", checksum(whole)) + frame[52:]
+    return frame[:50] + struct.pack(">H", payload_checksum(frame)) + frame[52:]
 
 
 def icmp(kind: int, code: int = 0) -> bytes:
