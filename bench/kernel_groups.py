@@ -5,27 +5,18 @@ Run it in the lab: ``python -m netgroupd.lab run --kernel patched --memory 6G --
 """
 
 import itertools
+import math
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bench.harness import Cell, Table, run, seconds
-from bench.kernel_scale import Message, links
+from bench.kernel_scale import links, send
 from tests.vm.kernel_netlink import DELLINK, DUMP, EXT_MASK, GETLINK, GROUP, MTU, NEWLINK, Netlink, attr
 
 _MEMBERS = 10
-_PACK = 64
 _LEAN = 1 << 31 | 1 << 30 | 1 << 29 | 1 << 3
 _mtus = itertools.cycle(range(1400, 1500))
-
-
-def per_message(nl: Netlink, messages: Sequence[Message]) -> float:
-    """Send, many to a system call, and return the microseconds that each took."""
-    start = time.perf_counter()
-    for at in range(0, len(messages), _PACK):
-        reply = nl.send_many(messages[at : at + _PACK])
-        assert reply.error == 0, reply
-    return (time.perf_counter() - start) / len(messages) * 1e6
 
 
 def small_group_row(nl: Netlink, others: int) -> tuple[Cell, ...]:
@@ -50,9 +41,9 @@ def small_group_table(sizes: tuple[int, ...]) -> Table:
     rows = {}
     made = 0
     with Netlink() as nl:
-        per_message(nl, links(_MEMBERS, "g", attr(GROUP, 5)))
+        send(nl, links(_MEMBERS, "g", attr(GROUP, 5)), _MEMBERS)
         for others in sizes:
-            per_message(nl, links(others - made, f"o{made}-", attr(GROUP, 6)))
+            send(nl, links(others - made, f"o{made}-", attr(GROUP, 6)), others - made, limit_s=math.inf)
             made = others
             rows[f"{others:,} others"] = small_group_row(nl, others)
         for group in (5, 6):
@@ -65,11 +56,11 @@ def delete_table(count: int) -> Table:
     """Links deleted by a message each, and by one for all."""
     rows: dict[str, tuple[Cell, ...]] = {}
     with Netlink() as nl:
-        per_message(nl, links(count, "d", attr(GROUP, 5)))
+        send(nl, links(count, "d", attr(GROUP, 5)), count, limit_s=math.inf)
         indexes = sorted(nl.links())[-count:]
         single = [(DELLINK, 0, struct.pack("BxHiII", 0, 0, index, 0, 0)) for index in indexes]
-        rows["a message each"] = (Cell((per_message(nl, single),), "µs"),)
-        per_message(nl, links(count, "d", attr(GROUP, 5)))
+        rows["a message each"] = (send(nl, single, count, limit_s=math.inf).cell(),)
+        send(nl, links(count, "d", attr(GROUP, 5)), count, limit_s=math.inf)
         start = time.perf_counter()
         assert nl.link(DELLINK, attr(GROUP, 5)).error == 0
         rows["the group"] = (Cell(((time.perf_counter() - start) / count * 1e6,), "µs"),)

@@ -38,6 +38,7 @@ from tests.vm.kernel_netlink import (
     NEWLINK,
     NEWQDISC,
     NEWTFILTER,
+    NODAD,
     Netlink,
     attr,
     nest,
@@ -60,8 +61,6 @@ _ADDRESSES = {
 # A dummy has no neighbours, and enters no multicast group for an address.
 _ADDRESSED = {kind: (kind, "dummy") for kind in _ADDRESSES} | {"IPv6 /64 of a veth": ("IPv6 /64", "veth")}
 _PEER = "veth0"
-_IFA_FLAGS = 8
-_NODAD = attr(_IFA_FLAGS, 2)
 _LIGHT = {
     "full": 0,
     "light": 0b10011,
@@ -131,7 +130,7 @@ def addresses(kind: str, count: int, index: int) -> Iterator[Message]:
     head = struct.pack("BBBBI", family, plen, 0, 0, index)
     start = int.from_bytes(first[-4:])
     for k in range(start, start + count):
-        yield NEWADDR, CREATE, head + attr(IFA_LOCAL, first[:-4] + k.to_bytes(4)) + _NODAD
+        yield NEWADDR, CREATE, head + attr(IFA_LOCAL, first[:-4] + k.to_bytes(4)) + NODAD
 
 
 def routes_in_use() -> int:

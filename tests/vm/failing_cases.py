@@ -42,6 +42,7 @@ from tests.vm.kernel_netlink import (
     NEWADDR,
     NEWLINK,
     NEWQDISC,
+    NODAD,
     SETLINK,
     Netlink,
     attr,
@@ -51,7 +52,6 @@ from tests.vm.kernel_netlink import (
 NEWROUTE, DELROUTE, GETROUTE, NEWRULE = 24, 25, 26, 32
 _RTA_DST, _RTA_OIF, _RTA_TABLE = 1, 4, 15
 _FRA_PRIORITY = 6
-_IFA_FLAGS, _NODAD = 8, 2
 _GETVLAN, _BRIDGE_VLAN_INFO, _BRIDGE_VLAN_FILTERING = 114, 2, 7
 _MEMBERS = 2  # one that is done when the other one fails
 _LIGHT = {"light": 0b10011, "layer 2": 0b11111, "no sysfs": 0b111111}
@@ -135,7 +135,7 @@ def crowded_case(nl: Netlink) -> Case:
         nl.link(NEWLINK, index=if_nametoindex(name), up=True)
 
     def request(kind: int, number: int) -> tuple[int, int, bytes]:
-        address = attr(IFA_LOCAL, b"\xfd\x01" + bytes(12) + number.to_bytes(2)) + attr(_IFA_FLAGS, _NODAD)
+        address = attr(IFA_LOCAL, b"\xfd\x01" + bytes(12) + number.to_bytes(2)) + NODAD
         return kind, 0, struct.pack("BBBBI", AF_INET6, 64, 0, 0, index) + address
 
     have = listed_addresses(nl)

@@ -26,7 +26,7 @@ STATS, STATS64, AF_SPEC, GROUP, EXT_MASK = 7, 23, 26, 27, 29
 GROUP_MASK, NEW_GROUP, GROUP_ADDRESS, GROUP_INHERIT, LIGHT = 96, 97, 98, 99, 100
 INFO_KIND, INFO_DATA = 1, 2
 # IFA_*
-IFA_ADDRESS, IFA_LOCAL = 1, 2
+IFA_ADDRESS, IFA_LOCAL, IFA_FLAGS = 1, 2, 8
 IFA_GROUP, IFA_GROUP_MASK, IFA_INCR, IFA_MASTER = 32, 33, 34, 35
 NESTED = 0x8000
 IFF_UP = 1
@@ -40,6 +40,9 @@ def attr(kind: int, value: bytes | int | str) -> bytes:
         value = value.encode() + b"\0"
     size = 4 + len(value)
     return struct.pack("HH", size, kind) + value + bytes(-size % 4)
+
+
+NODAD = attr(IFA_FLAGS, 2)
 
 
 def nest(kind: int, *attrs: bytes) -> bytes:

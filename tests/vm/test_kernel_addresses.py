@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.kernel_netlink import CREATE, DELADDR, DELLINK, EXCL, IFA_LOCAL, NEWADDR, NEWLINK, Netlink, attr
+from tests.vm.kernel_netlink import CREATE, DELADDR, DELLINK, EXCL, IFA_LOCAL, NEWADDR, NEWLINK, NODAD, Netlink, attr
 
 # The kernel begins with 256 lists of addresses, and doubles them when there are as many addresses.
 _MANY = 1_100
 _LINKS = 3
-_FLAGS, _NODAD = 8, 2
 _PATIENCE_S, _POLL_S = 60, 0.02
 _FIRST = int(ipaddress.IPv6Address("2001:db8::1"))
 
@@ -29,7 +28,7 @@ def packed(number: int) -> bytes:
 def message(kind: int, index: int, number: int, flags: int = 0, plen: int = 64) -> tuple[int, int, bytes]:
     """A request about the n-th address on a link."""
     head = bytes((socket.AF_INET6, plen, 0, 0)) + index.to_bytes(4, "little")
-    return kind, flags, head + attr(IFA_LOCAL, packed(number)) + attr(_FLAGS, _NODAD)
+    return kind, flags, head + attr(IFA_LOCAL, packed(number)) + NODAD
 
 
 def listed() -> Counter[tuple[int, bytes]]:

@@ -17,6 +17,7 @@ from tests.vm.kernel_netlink import (
     GETADDR,
     GROUP,
     IFA_ADDRESS,
+    IFA_FLAGS,
     IFA_GROUP,
     IFA_GROUP_MASK,
     IFA_INCR,
@@ -24,6 +25,7 @@ from tests.vm.kernel_netlink import (
     LIGHT,
     LINK,
     NEWADDR,
+    NODAD,
     REPLACE,
     Netlink,
     Reply,
@@ -31,9 +33,8 @@ from tests.vm.kernel_netlink import (
 )
 
 pytestmark = pytest.mark.vm("patched")
-IFA_LABEL, IFA_BROADCAST, IFA_CACHEINFO, IFA_FLAGS = 3, 4, 6, 8
+IFA_LABEL, IFA_BROADCAST, IFA_CACHEINFO = 3, 4, 6
 IFA_F_PERMANENT, IFA_F_MANAGETEMPADDR = 0x80, 0x100
-NODAD = attr(IFA_FLAGS, 2)
 V4, V6 = socket.AF_INET, socket.AF_INET6
 
 
