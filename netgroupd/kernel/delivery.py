@@ -146,8 +146,9 @@ class Lanes:
     def arrived(self) -> list[Denied]:
         """Wait for all packets; what was refused and not told yet."""
         if self._pending:
-            self._note(wait(self._pending)[0])
-            self._pending = set()
+            wait(self._pending)
+            done, self._pending = self._pending, set()
+            self._note(done)
             for socket in self._sockets:
                 self._counters.take(socket.counters)
         return self.refused()

@@ -133,6 +133,14 @@ class Kernel:
 
     def _run(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> tuple[Refused, ...]:
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
+        try:
+            self._fill(batch, steps)
+            batch.flush()
+        finally:
+            self._lanes.arrived()  # after an interrupt, too, nothing is on its way any more
+        return tuple(map(self._refused, batch.denied))
+
+    def _fill(self, batch: Batch, steps: Sequence[AnyStep]) -> None:
         place = alone = 0
         while place < len(steps) and not batch.ended:
             step = steps[place]
@@ -156,8 +164,6 @@ class Kernel:
             except OSError as error:  # of a file that the message refers to
                 batch.flush()
                 batch.deny(step, error.errno or 0, f"{error.strerror}: {error.filename}")
-        batch.flush()
-        return tuple(map(self._refused, batch.denied))
 
     def _refused(self, denied: Denied) -> Refused:
         step = self._first_undone(denied.step) if isinstance(denied.step, RangeStep) else denied.step

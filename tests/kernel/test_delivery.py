@@ -86,3 +86,14 @@ def test_packets_go_side_by_side_and_all_refusals_come_back(lanes: Lanes) -> Non
     assert {id(one.step) for one in denied} == {id(packet.steps[1]) for packet in packets}
     assert len(denied) == len(packets)
     assert lanes.arrived() == []
+
+
+def test_failure_of_a_packet_is_told_once(lanes: Lanes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_parts: bytes, count: int = 1) -> None:
+        raise OSError(count, "no buffer space")
+
+    monkeypatch.setattr(Told, "send", staticmethod(fail))
+    lanes.send(Packet(_steps(4), b"".join(MESSAGES)))
+    with pytest.raises(OSError, match="no buffer"):
+        lanes.arrived()
+    assert lanes.arrived() == []

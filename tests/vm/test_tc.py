@@ -91,6 +91,20 @@ def test_one_rule_among_many_is_one_message(kernel: Kernels) -> None:
     assert ([(step.op, step.object.key) for step in steps], sent) == ([(Op.CHANGE, rules[77].key)], 1)
 
 
+def test_nothing_is_on_its_way_behind_an_interrupt(kernel: Kernels) -> None:
+    _reach(kernel, (CLSACT,), ())
+    steps = _pending(kernel, (CLSACT, *map(_address, range(4000))), (CLSACT,))
+
+    def interrupted(_done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kernel.apply(steps, interrupted)
+    hooks = hooks_of(State((CLSACT,)))
+    found = [len(kernel.dump(Selection(classes=frozenset({"filter"}), hooks=hooks))) for _ in range(2)]
+    assert found[0] == found[1] > 0
+
+
 def _at_egress() -> str:
     command = ["tc", "filter", "show", "dev", "v0", "egress"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
