@@ -48,6 +48,7 @@ FLAVOURS = {
         Flavour("stock", patched=False, fragments=("config",)),
         Flavour("patched", patched=True, fragments=("config",)),
         Flavour("debug", patched=True, fragments=("config", "config.debug")),
+        Flavour("kcsan", patched=True, fragments=("config", "config.kcsan")),
         Flavour("bare", patched=False, fragments=("config", "config.bare")),
     )
 }

@@ -115,8 +115,8 @@ def test_route_loses_the_preferred_source_that_goes() -> None:
         "link add d0 type dummy\nlink set d0 up\naddr add 2001:db8:1::1/64 dev d0 nodad\n"
         "addr add 2001:db8:1::2/64 dev d0 nodad\n"
     )
-    for number in (1, 2):
-        ip(f"route add 2001:db8:{number}0::/48 dev d0 src 2001:db8:1::{number}\n")
+    ip("route add 2001:db8:10::/48 dev d0 src 2001:db8:1::1\nroute add 2001:db8:20::/48 dev d0\n")
+    ip("route replace 2001:db8:20::/48 dev d0 src 2001:db8:1::2\n")
     sources = []
     for number in (2, 1):
         ip(f"addr del 2001:db8:1::{number}/64 dev d0\n")
