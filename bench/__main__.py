@@ -151,13 +151,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: minutes instead of hours")
     parser.add_argument("--counted", action="store_true", help="a clock that counts instructions, for a busy machine")
+    parser.add_argument("--into", type=Path, metavar="DIR", help="an earlier day's results, to go on with")
     names = [bench.name for bench in BENCHES]
     parser.add_argument("names", nargs="*", choices=[[], *names], metavar="NAME", help=", ".join(names))
     options = parser.parse_args()
-    results = (
-        RESULTS
-        / f"{time.strftime('%Y-%m-%d')}-{recipe('stock').version.partition('-')[0]}{'-counted' * options.counted}"
-    )
+    today = f"{time.strftime('%Y-%m-%d')}-{recipe('stock').version.partition('-')[0]}{'-counted' * options.counted}"
+    results = options.into or RESULTS / today
     ask = Ask(options.quick, options.counted)
     chosen = [bench for bench in BENCHES if not options.names or bench.name in options.names]
     failed = [failure for bench in chosen for failure in run_one(bench, ask, results)]
