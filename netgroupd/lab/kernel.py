@@ -106,6 +106,7 @@ def find_image(name: str, checkout: Path = CHECKOUT) -> Path:
             if not image.exists():
                 with _ending_properly():
                     _build(wanted, checkout)
+    image.touch()
     return image
 
 
@@ -164,6 +165,7 @@ def _build(wanted: Recipe, checkout: Path) -> None:
     base = recipe("stock", checkout)
     if not _image(base).exists() or not stock.configured_as(base.config):
         _make(base, stock)
+    _image(base).touch()
     if wanted.key == base.key:
         return
     own = tree.Tree(trees / f"{wanted.flavour.name}-{wanted.version}")
@@ -193,7 +195,7 @@ def _make(wanted: Recipe, source: tree.Tree) -> None:
 
 
 def _forget_old_images(directory: Path) -> None:
-    """Keep the newest; every state of the patches that was ever tried has left one."""
+    """Keep those that were used last; every state of the patches that was ever tried has left one."""
     images = sorted(directory.glob("*/vmlinux"), key=lambda image: image.stat().st_mtime, reverse=True)
     for image in images[_IMAGES_KEPT:]:
         shutil.rmtree(image.parent)

@@ -104,6 +104,14 @@ def test_other_configuration_is_another_image(checkout: Path) -> None:
     assert (second.parent / "config").read_text() == "CONFIG_B=y\n"
 
 
+def test_unpatched_image_outlives_those_that_start_from_it(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "_IMAGES_KEPT", 2)
+    for name in "bcd":
+        _add_patch(checkout, PATCH.replace("int b", f"int {name}"))
+        kernel.find_image("patched", checkout)
+    assert _builds(checkout) == 1 + 3
+
+
 def test_option_that_cannot_be_had_is_named(checkout: Path) -> None:
     (checkout / "kernel-patches/config").write_text("CONFIG_A=y\nCONFIG_IMPOSSIBLE=y\n")
     with pytest.raises(LabError, match=r"cannot be had as asked: CONFIG_IMPOSSIBLE$"):
