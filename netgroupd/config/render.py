@@ -137,7 +137,7 @@ class _Run:
         if "broken" in header:
             raise WorkerError(_clean(header["broken"]))
         worker.allow(left_s)
-        self._ready_at = time.monotonic()
+        self._ready_at = header["ready"]  # when its clock began: what that ends has taken all the time there was
         return worker
 
     def _converse(self, source: Source) -> Rendered | list[Problem]:

@@ -6,6 +6,7 @@ import operator  # noqa: F401  # for templates: nothing can be imported later
 import os
 import signal
 import string  # noqa: F401
+import time
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any
@@ -121,6 +122,7 @@ def main() -> None:
     setup, _ = renderer.receive()
     signal.signal(signal.SIGXCPU, _expire)
     signal.signal(signal.SIGALRM, _expire)
+    started = time.monotonic()
     signal.setitimer(signal.ITIMER_REAL, setup["wall_s"])
     try:
         confine(Bounds(setup["cpu_s"], setup["memory"]), (_INPUT, _OUTPUT))
@@ -129,7 +131,7 @@ def main() -> None:
         return
     manners.teach()
     job = _Job(renderer, setup)
-    renderer.send({"ready": True})
+    renderer.send({"ready": started})
     while True:
         header, payload = renderer.receive()
         job.run(Fetched(header["file"], header["path"], header["name"], payload.decode()))
