@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Links: which dump brings those that are wanted with the least."""
 
+from array import array
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
@@ -85,8 +86,9 @@ def _in_bulk(context: Context, asked: tuple[bytes, ...], rows: frozenset[str] | 
     notes = Notes.empty()
     reader = Reader(context.names, rows=rows, notes=notes)
     found = _read(context, asked, reader, whole=whole)
-    if len(found) == len(notes.marks):  # or else others changed something meanwhile, and it was repeated
-        seen.last = Reading(asked, rows, tuple(found), notes, reader.by_index, reader.beyond)
+    # Or else others changed something meanwhile: it was repeated, or a link came in two of the dumps.
+    if len(found) == len(notes.marks) == len(reader.by_index):
+        seen.last = Reading(asked, rows, tuple(found), array("i", reader.by_index), notes, reader.beyond)
     return found
 
 

@@ -44,9 +44,10 @@ class Again:
         if self._place != len(last.links):
             return None
         notes = Notes.empty()
-        reader = Reader(names, rows=last.rows, notes=notes, known=last.names)
+        known = last.names()
+        reader = Reader(names, rows=last.rows, notes=notes, known=known)
         found = [(place, reader.read(0, memoryview(message))) for place, message in self._changed]
-        if reader.by_index != last.names:
+        if reader.by_index != known:
             return None
         reader.finish(whole=whole)
         if any(_name(names, index) != name for index, name in last.beyond.items()):

@@ -283,6 +283,7 @@ class Reader:
         known: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         self._names = names
+        self._before = names.by_index
         self._wants = wants
         self._rows = rows
         self._notes = notes
@@ -303,6 +304,8 @@ class Reader:
             layout, shared = self._learn(message)
         index, padded, *values = layout.own.unpack_from(message)
         name = padded.rstrip(b"\0").decode("utf-8", "surrogateescape")
+        if (before := self._before.get(index)) == name:
+            name = before  # of the same link: one string for all that is held of it
         self.by_index[index] = name
         if self._notes is not None:
             self._notes.add(layout.form, message)

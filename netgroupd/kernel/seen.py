@@ -10,10 +10,12 @@ one change in 2**64 goes unseen, and nobody outside can choose which.
 import struct
 from array import array
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from netgroupd.model.state import Object
 
+_NAME = attrgetter("name")
 _HEADER = struct.Struct("=I12x")
 
 
@@ -35,18 +37,21 @@ class Notes(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The links that some dumps brought, in their order, each with the note of its message.
+    """The links that some dumps brought, in their order, each with its index and the note of its message.
 
-    ``names`` are those of all of them by index, and ``beyond`` those of other links
-    that they refer to, "" where there is none.
+    ``beyond`` are the names of other links that they refer to, by index, "" where there is none.
     """
 
     asked: tuple[bytes, ...]
     rows: frozenset[str]
     links: Sequence[Object]
+    indices: "array[int]"
     notes: Notes
-    names: Mapping[int, str]
     beyond: Mapping[int, str]
+
+    def names(self) -> dict[int, str]:
+        """The names of the links, by index."""
+        return dict(zip(self.indices, map(_NAME, self.links), strict=True))
 
 
 class Seen:

@@ -40,8 +40,8 @@ def nets(plan: Plan) -> Iterator[Net]:
     for step in singles(plan.steps):
         obj = step.object
         found.setdefault((obj.cls, obj.key), []).append(step)
-    for steps in found.values():
-        yield _net(steps)
+    for touched in [*found]:
+        yield _net(found.pop(touched))  # of half a million objects it is not all there at once
 
 
 def _net(steps: list[Step]) -> Net:
@@ -59,12 +59,12 @@ def _net(steps: list[Step]) -> Net:
             else:
                 deleted = deleted or step
     if created:
-        before = deleted.object.attrs if deleted else {}
+        before = deleted.object.attrs if deleted else NOTHING
         return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
     if deleted:
-        return Net("-", deleted.object, deleted.object.attrs, {}, why)
+        return Net("-", deleted.object, deleted.object.attrs, NOTHING, why)
     if first.before is first.after:  # a veth end that comes with its peer
-        return Net("+", first.object, {}, first.object.attrs, "")
+        return Net("+", first.object, NOTHING, first.object.attrs, "")
     why = next((step.why for step in steps if step.why), "")
     attrs: dict[str, Value] = {}
     for step in steps:
@@ -168,10 +168,16 @@ def _implied(obj: Object) -> Mapping[str, Value]:
 
 def text(plan: Plan) -> str:
     """The plan as lines, with the count line last; no line ends in blanks."""
-    found = list(nets(plan))
-    lines = [*_lines(found, plan.group_names)]
+    signs: Counter[str] = Counter()
+    lines = [*_lines(_counting(nets(plan), signs), plan.group_names)]
     lines += [f"! {warning}" for warning in plan.warnings]
-    return "\n".join([*lines, _counted(found, len(plan.steps))])
+    return "\n".join([*lines, _counted(signs, len(plan.steps))])
+
+
+def _counting(found: Iterable[Net], signs: Counter[str]) -> Iterator[Net]:
+    for net in found:
+        signs[net.sign] += 1
+        yield net
 
 
 def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
@@ -198,14 +204,13 @@ def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
 
 def summary(plan: Plan) -> str:
     """The count line: what changes, and in how many messages."""
-    return _counted(nets(plan), len(plan.steps))
+    return _counted(Counter(net.sign for net in nets(plan)), len(plan.steps))
 
 
-def _counted(found: Iterable[Net], messages: int) -> str:
-    counts = Counter(net.sign for net in found)
-    if not counts:
+def _counted(signs: Counter[str], messages: int) -> str:
+    if not signs:
         return "no differences"
-    told = ", ".join(f"{counts[sign]} to {verb}" for sign, verb in _VERBS.items() if counts[sign])
+    told = ", ".join(f"{signs[sign]} to {verb}" for sign, verb in _VERBS.items() if signs[sign])
     return f"{told}; {messages} message{'' if messages == 1 else 's'}"
 
 
@@ -216,5 +221,5 @@ def as_json(plan: Plan) -> list[Json]:
 
 def objects_text(objects: Iterable[Object], names: Mapping[int, str]) -> str:
     """Objects as they are, folded: what ``show`` prints."""
-    lines = _lines((Net("", obj, {}, obj.attrs, "") for obj in objects), names)
+    lines = _lines((Net("", obj, NOTHING, obj.attrs, "") for obj in objects), names)
     return "\n".join(line.strip() for line in lines)

@@ -2,6 +2,7 @@
 """Links that were read before: what says what it said is not read again, and what says something else is."""
 
 import struct
+from array import array
 from collections.abc import Sequence
 
 import pytest
@@ -38,7 +39,8 @@ def reading(messages: Sequence[bytes], names: dict[int, str] = NAMES) -> Reading
     reader = Reader(known(names), rows=_ROWS, notes=notes)
     links = [reader.read(16, memoryview(message)[HEADER_LEN:]) for message in messages]
     reader.finish()
-    return Reading((), _ROWS, [link for link in links if link], notes, reader.by_index, reader.beyond)
+    indices = array("i", reader.by_index)
+    return Reading((), _ROWS, [link for link in links if link], indices, notes, reader.beyond)
 
 
 def known(names: dict[int, str]) -> Names:
