@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.harness import Cell, Table, count, ratio, run, seconds
-from bench.links import PORTS, bare, batch_file, encoded, ip_batch, remove, send_blind
+from bench.links import PORTS, bare, batch_file, encoded, ip_batch, remove, send_blind, stack
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.kernel.kernel import Kernel
@@ -53,7 +53,7 @@ def whole_way(desk: Desk, vlans: int, directory: Path, runs: int) -> Iterator[tu
     text = STACK.format(last=PORTS - 1, vlans=vlans)
     batch_file(vlans, directory / "batch")
     theirs = seconds(lambda: ip_batch(directory / "batch"), runs=runs, prepare=remove)
-    packets = encoded(vlans)
+    packets = encoded(stack(vlans))
     blind = seconds(lambda: send_blind(packets), runs=runs, prepare=remove)
     remove()
 

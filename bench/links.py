@@ -6,7 +6,7 @@ Run it in the lab: ``python -m netgroupd.lab run --memory 6G -- python -m bench.
 
 import subprocess
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -72,11 +72,10 @@ def remove() -> None:
         socket.ask(request(_RTM_DELLINK, 0, bytes(16), u32(IFLA_GROUP, GROUP)))
 
 
-def encoded(vlans: int) -> list[bytes]:
-    """The messages of the stack, packed and ready to send."""
+def encoded(steps: Iterable[AnyStep], names: Names | None = None) -> list[bytes]:
+    """The messages of steps about links, packed and ready to send; ``names`` are those of the links there are."""
     with Socket() as socket:
-        context = Context(socket, Names(), Features(), None, Generic(None, Counters()))
-        steps = stack(vlans)
+        context = Context(socket, Names() if names is None else names, Features(), None, Generic(None, Counters()))
         messages = [part for step in steps for part in links_write.encode(step, context) if isinstance(part, bytes)]
     return [b"".join(messages[start : start + _PACKED]) for start in range(0, len(messages), _PACKED)]
 
@@ -108,7 +107,7 @@ def creation(vlans: int, runs: int) -> Iterator[tuple[str, Cell]]:
         path = Path(directory) / "batch"
         batch_file(vlans, path)
         theirs = seconds(lambda: ip_batch(path), runs=runs, prepare=remove)
-    packets = encoded(vlans)
+    packets = encoded(stack(vlans))
     blind = seconds(lambda: send_blind(packets), runs=runs, prepare=remove)
     ours = seconds(lambda: make(vlans), runs=runs, prepare=remove)
     remove()
