@@ -166,6 +166,8 @@ def link_cases(nl: Netlink) -> Iterator[Case]:
         lambda nl: values(nl, GROUP),
         lambda nl: nl.link(NEWLINK, attr(GROUP, 6), attr(NEW_GROUP, 5)),
     )
+    made = head() + attr(IFNAME, "new") + nest(LINKINFO, attr(INFO_KIND, "vrf"), nest(INFO_DATA, attr(1, 8)))
+    yield Case("make a VRF", (NEWLINK, CREATE | EXCL, made), lambda nl: len(nl.links()), lambda nl: delete(nl, "new"))
     count_up = nest(GROUP_ADDRESS, attr(1, bytes.fromhex("020000000001")))
     count_back = nest(GROUP_ADDRESS, attr(1, bytes.fromhex("020000000101")))
     yield Case(
