@@ -3,15 +3,21 @@
 
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import pytest
 
+from netgroupd.kernel.features import Features
+from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.links import dump
 from netgroupd.kernel.links_again import Again
 from netgroupd.kernel.links_read import Reader
 from netgroupd.kernel.message import HEADER_LEN, NLM_F_MULTI, attr, nest, request, text, u32
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.seen import Notes, Reading
+from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.seen import Notes, Reading, Seen
+from netgroupd.kernel.socket import Socket
 
 _ROWS = frozenset({"kind", "group", "link", "mtu"})
 _IFINFO = struct.Struct("=BxHiII")
@@ -104,3 +110,24 @@ def test_an_attribute_more_is_something_else() -> None:
     now = again(reading(PACKET), more)
     assert now
     assert now.notes.marks == reading(more).notes.marks != reading(PACKET).notes.marks
+
+
+class Dumps:
+    """A socket whose every dump brings the same links."""
+
+    def dump(
+        self, _asked: bytes, read: Callable[[int, memoryview], object], _what: str, *, enough: bool
+    ) -> list[object]:
+        """Hand over the messages."""
+        assert enough
+        return [read(16, memoryview(message)[HEADER_LEN:]) for message in PACKET]
+
+
+def test_link_that_came_in_two_dumps_is_not_remembered() -> None:
+    for groups, remembered in (({7}, True), ({7, 8}, False)):
+        context = Context(
+            cast(Socket, Dumps()), known(NAMES), Features(dump_group=True), None, cast(Generic, None), seen=Seen()
+        )
+        dump(context, Selection(frozenset({"link"}), groups=frozenset(groups), rows=_ROWS))
+        assert context.seen
+        assert bool(context.seen.last) == remembered

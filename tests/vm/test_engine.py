@@ -3,8 +3,8 @@
 
 import struct
 import subprocess
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import pytest
 
@@ -21,6 +21,7 @@ from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep, Plan
 from tests.engine.universe import UNIVERSE, state_of
+from tests.vm.meanwhile import repeatedly
 
 MINE = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
 # What a driver reports of its carrier depends on how long ago it came up.
@@ -174,31 +175,24 @@ def test_what_others_change_is_seen_whatever_is_remembered(kernel: Stumbling) ->
     assert not left(seen, goal).steps
 
 
-def flicker(stop: threading.Event, turns: list[int]) -> None:
-    """Make a link, rename it and remove it, over and over, as another program might."""
+def flicker(socket: Socket, turns: list[int]) -> None:
+    """Make a link, rename it and remove it, as another program might."""
     index, kind = 4711, nest(18, text(1, "dummy"))
     of_index = struct.pack("=BxHiII", 0, 0, index, 0, 0)
-    with Socket("engine") as socket:
-        while not stop.is_set():
-            made = socket.ask(request(16, NLM_F_CREATE | NLM_F_EXCL, of_index, text(3, "theirs"), kind))[0]
-            renamed = socket.ask(request(16, 0, of_index, text(3, f"theirs{len(turns) % 9}")))[0]
-            removed = socket.ask(request(17, 0, of_index))[0]
-            turns.append(made.errno or renamed.errno or removed.errno)
+    made = socket.ask(request(16, NLM_F_CREATE | NLM_F_EXCL, of_index, text(3, "theirs"), kind))[0]
+    renamed = socket.ask(request(16, 0, of_index, text(3, f"theirs{len(turns) % 9}")))[0]
+    removed = socket.ask(request(17, 0, of_index))[0]
+    turns.append(made.errno or renamed.errno or removed.errno)
 
 
 def test_others_who_make_rename_and_remove_links_all_the_time_are_in_nobodys_way(kernel: Stumbling) -> None:
-    stop, turns = threading.Event(), list[int]()
-    other = threading.Thread(target=flicker, args=(stop, turns))
-    other.start()
-    try:
+    turns: list[int] = []
+    with Socket("engine") as socket, repeatedly(partial(flicker, socket, turns)):
         for name in ("vlans", "ports_moved", "vrf", "names_swapped", "nothing"):
             goal, before = state_of(UNIVERSE[name]), len(turns)
             converge(kernel, plan_now(kernel, goal, MINE)[0], goal, MINE)
             assert not plan_now(kernel, goal, MINE)[0].steps, name
             assert len(turns) > before
-    finally:
-        stop.set()
-        other.join()
     assert set(turns) == {0}
 
 

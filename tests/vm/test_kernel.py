@@ -2,7 +2,6 @@
 """Batches, refusals and dumps on a real kernel, with others changing the same links."""
 
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from netgroupd.kernel.socket import Answer, Socket
 from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Object
 from netgroupd.plan.step import GroupStep, Op, Step
+from tests.vm.meanwhile import repeatedly
 
 GROUP = 77
 
@@ -99,21 +99,14 @@ def test_answer_to_a_later_request_is_not_taken_for_an_earlier_one() -> None:
 
 def test_dumps_are_whole_while_another_program_makes_and_removes_links(kernel: Kernel) -> None:
     kernel.apply([make(f"d{number}") for number in range(300)])
-    stop = threading.Event()
+    with Kernel() as other:
 
-    def disturb() -> None:
-        with Kernel() as other:
-            while not stop.is_set():
-                other.apply([make("flicker", group=1)])
-                other.apply([GroupStep(Op.DELETE, 1, {}, ())])
+        def disturb() -> None:
+            other.apply([make("flicker", group=1)])
+            other.apply([GroupStep(Op.DELETE, 1, {}, ())])
 
-    disturber = threading.Thread(target=disturb)
-    disturber.start()
-    try:
-        seen = [names(kernel) for _ in range(3)]
-    finally:
-        stop.set()
-        disturber.join()
+        with repeatedly(disturb):
+            seen = [names(kernel) for _ in range(3)]
     assert seen == [{f"d{number}" for number in range(300)}] * 3
 
 

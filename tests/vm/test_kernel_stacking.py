@@ -4,7 +4,6 @@
 import errno
 import socket
 import struct
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -30,6 +29,7 @@ from tests.vm.kernel_netlink import (
     attr,
     nest,
 )
+from tests.vm.meanwhile import repeatedly
 
 _LEVELS = 8
 _LOOSE = struct.pack("II", 4, 4)
@@ -110,23 +110,16 @@ def test_links_are_stacked_as_high_as_what_is_above_and_below_allows() -> None:
 
 @contextmanager
 def packets(nl: Netlink, names: Sequence[str]) -> Iterator[None]:
-    """Send from these links as fast as one thread can, until one is gone."""
-    over = threading.Event()
+    """Send from these links as fast as one thread can; one that is gone no longer does."""
     frames = {name: _TO_ALL + nl.get(socket.if_nametoindex(name))[ADDRESS] + _REST for name in names}
 
     def send() -> None:
-        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender, suppress(OSError):
-            while not over.is_set():
-                for name, frame in frames.items():
-                    sender.sendto(frame, (name, 0))
+        with suppress(OSError):
+            for name, frame in frames.items():
+                sender.sendto(frame, (name, 0))
 
-    thread = threading.Thread(target=send)
-    thread.start()
-    try:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender, repeatedly(send):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def learned(nl: Netlink, bridge: int) -> set[int]:

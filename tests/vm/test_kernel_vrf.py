@@ -2,20 +2,18 @@
 """VRFs that are deleted together while somebody sends through them."""
 
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.vm.kernel_netlink import DELLINK, GROUP, MASTER, NEWLINK, NODAD, Netlink, attr
+from tests.vm.kernel_netlink import DELLINK, GROUP, IFA_LOCAL, MASTER, NEWADDR, NEWLINK, NODAD, Netlink, attr
+from tests.vm.meanwhile import repeatedly
 
 pytestmark = pytest.mark.vm()
 _VRFS = 20
 _GROUP = 5
 _ROUNDS = 5
-_LOCAL = 2  # the attribute of an address
-_NEWADDR = 20
 _TABLE = 1  # the attribute of a VRF
 _TO = {socket.AF_INET: ("10.0.{k}.9", 9), socket.AF_INET6: ("fd00::{k:x}:9", 9)}
 
@@ -27,7 +25,7 @@ def make(nl: Netlink) -> None:
         port = nl.add_link(f"d{k}", "dummy", attr(GROUP, _GROUP), attr(MASTER, vrf))
         ipv6 = b"\xfd" + bytes(12) + bytes((k, 0, 1))
         for family, plen, address in ((socket.AF_INET, 24, bytes((10, 0, k, 1))), (socket.AF_INET6, 112, ipv6)):
-            assert nl.address(_NEWADDR, family, plen, attr(_LOCAL, address), NODAD, index=port).error == 0
+            assert nl.address(NEWADDR, family, plen, attr(IFA_LOCAL, address), NODAD, index=port).error == 0
     assert nl.link(NEWLINK, attr(GROUP, _GROUP), up=True).error == 0
 
 
@@ -42,21 +40,16 @@ def senders() -> Iterator[None]:
             sockets.append((bound, (host.format(k=k), port)))
     for bound, target in sockets:
         bound.sendto(b"x", target)  # there is a way
-    ended = threading.Event()
 
     def send() -> None:
-        while not ended.is_set():
-            for bound, target in sockets:
-                with suppress(OSError):  # it is gone by now
-                    bound.sendto(b"x", target)
+        for bound, target in sockets:
+            with suppress(OSError):  # it is gone by now
+                bound.sendto(b"x", target)
 
-    thread = threading.Thread(target=send)
-    thread.start()
     try:
-        yield
+        with repeatedly(send):
+            yield
     finally:
-        ended.set()
-        thread.join()
         for bound, _ in sockets:
             bound.close()
 
