@@ -42,6 +42,9 @@ assert len(_PORT) == sum(len(wires.by_name) for wires in PORT.values()), "port a
 
 _NONE = Wires(())
 _MADE_OTHERWISE = frozenset({"tun", "netdevsim"})
+_QUEUED = frozenset({"bond", "team"})
+_ONE_QUEUE: Attrs = {"numtxqueues": 1, "numrxqueues": 1}
+"""What a lightweight link of those kinds has unless it says more: they have 16, of which none holds a packet."""
 _AFTER = frozenset({"alias", "carrier", "protodown"})
 """What creating a link ignores without a word."""
 
@@ -143,6 +146,8 @@ def _create(step: Step, context: Context) -> Iterator[Request]:
     if kind in _MADE_OTHERWISE:
         yield from _create_otherwise(kind, obj.name, attrs, context)
         return
+    if attrs.get("lightweight") and kind in _QUEUED:
+        attrs = {**_ONE_QUEUE, **attrs}
     parts = parts_of(kind, True, attrs)
     body = [wire.pack(attrs, attrs, names) for wire in parts.common]
     data = [wire.pack(attrs, attrs, names) for wire in parts.data]

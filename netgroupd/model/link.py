@@ -56,7 +56,7 @@ COMMON = table(
         Attr(
             "lightweight",
             FLAG,
-            "Nothing in sysfs, no uevents and no sysctl tree (patched kernel).",
+            "No sysfs, uevents and sysctls; one queue for a bond or team if it says no more (patched kernel).",
             change=Change.RECREATE,
         ),
         Attr("l2only", FLAG, "No IPv4 and IPv6 at all (patched kernel).", change=Change.RECREATE),

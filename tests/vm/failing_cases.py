@@ -184,7 +184,7 @@ def link_cases(nl: Netlink) -> Iterator[Case]:
         add_members,
     )
     for name, flags in _LIGHT.items():
-        for kind in ("dummy", "ifb", "bridge"):
+        for kind in ("dummy", "ifb", "bridge", "bond"):
             body = head() + attr(IFNAME, "new") + nest(LINKINFO, attr(INFO_KIND, kind)) + attr(LIGHT, flags)
             yield Case(
                 f"make a {kind}: {name}",

@@ -117,3 +117,13 @@ def test_attribute_of_any_link_is_set_and_changed(kernel: Kernel, case: Case) ->
 @pytest.mark.parametrize("case", list(of_all_links(patched=True)), ids=str)
 def test_attribute_of_the_patched_kernel_is_set_and_changed(kernel: Kernel, case: Case) -> None:
     _try(kernel, case, "it", case.attrs)
+
+
+@pytest.mark.vm("patched")
+@pytest.mark.parametrize("kind", ["bond", "team"])
+def test_light_link_has_the_queues_it_asks_for_or_one(kernel: Kernel, kind: str) -> None:
+    light = {"kind": kind, "lightweight": True}
+    _reach(kernel, link("one", **light), link("more", **light, numtxqueues=4), link("whole", kind=kind))
+    found = kernel.dump(EVERYTHING).of("link").values()
+    queues = {made.name: (made.attrs["numtxqueues"], made.attrs["numrxqueues"]) for made in found}
+    assert (queues["one"], queues["more"], queues["whole"]) == ((1, 1), (4, 1), (16, 16))
