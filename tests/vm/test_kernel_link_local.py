@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""VLANs of a link all have its link-local address: each answers for itself."""
+
+import json
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.vm()
+_VLANS = (5, 6)
+_PATIENCE_S = 20
+
+
+def ip(*words: str) -> str:
+    """Run ip."""
+    return subprocess.run(["ip", *words], check=True, capture_output=True, text=True).stdout
+
+
+def link_local(link: str) -> str:
+    """The link-local address of a link."""
+    [found] = json.loads(ip("-json", "-6", "address", "show", "dev", link, "scope", "link"))
+    return str(found["addr_info"][0]["local"])
+
+
+def answer(link: str, address: str) -> str:
+    """What becomes of looking for an address on a link."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"x", (address, 9, 0, socket.if_nametoindex(link)))
+    end = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < end:
+        for entry in json.loads(ip("-json", "-6", "neighbour", "show", "dev", link)):
+            if entry["dst"] == address and entry["state"] in (["REACHABLE"], ["FAILED"]):
+                return str(entry["state"][0])
+        time.sleep(0.05)
+    return "nothing"
+
+
+def test_each_vlan_answers_for_its_own_address() -> None:
+    Path("/proc/sys/net/ipv6/conf/default/accept_dad").write_text("0", encoding="ascii")
+    ip("link", "add", "name", "va", "up", "type", "veth", "peer", "name", "vb")
+    ip("link", "set", "vb", "up")
+    for end in ("va", "vb"):
+        for vlan in _VLANS:
+            ip("link", "add", "name", f"{end}.{vlan}", "up", "link", end, "type", "vlan", "id", str(vlan))
+    address = link_local("vb.5")
+    assert address == link_local("vb.6") == link_local("vb")
+    assert [answer(f"va.{vlan}", address) for vlan in _VLANS] == ["REACHABLE", "REACHABLE"]
+    ip("address", "add", "2001:db8::1/64", "dev", "vb.5")
+    ip("address", "delete", f"{address}/64", "dev", "vb.5")
+    for vlan in _VLANS:
+        ip("neighbour", "flush", "dev", f"va.{vlan}")
+    assert [answer(f"va.{vlan}", address) for vlan in _VLANS] == ["FAILED", "REACHABLE"]
+    ip("address", "add", f"{address}/64", "dev", "vb.5")
+    ip("neighbour", "flush", "dev", "va.5")
+    assert answer("va.5", address) == "REACHABLE"
