@@ -87,14 +87,14 @@ def measure(quick: bool) -> Iterator[Table]:
     costs: dict[tuple[str, str], Cost] = {}
     with Kernel() as kernel:
         kernel.dump(Selection(links=frozenset({"lo"})))
-        lows = [Object("link", (f"low{k}",), {"kind": "dummy"}) for k in range(2)]
+        lows = [Object("link", (f"low{k}",), {"kind": "dummy"}) for k in range(2)]  # each takes 4000
         kernel.apply([Step(Op.CREATE, None, low, low.attrs) for low in lows])
         weights = WEIGHTS if kernel.features.light else {"whole": WEIGHTS["whole"]}
         # The first time fills caches that stay.  All stay until the end: nothing is made in what others left.
-        spans = [range(start, start + devices) for start in range(0, (len(weights) + 1) * devices, devices)]
-        cost(kernel, "dummy", {}, spans[-1])
+        first, *spans = (range(k * devices, (k + 1) * devices) for k in range(len(weights) + 1))
+        cost(kernel, "dummy", {}, first)
         for kind in KINDS:
-            for (name, weight), numbers in zip(weights.items(), spans, strict=False):
+            for (name, weight), numbers in zip(weights.items(), spans, strict=True):
                 costs[kind, name] = cost(kernel, kind, weight, numbers)
         kernel.apply([GroupStep(Op.DELETE, GROUP, {}, ())])
     absent = Cell(note="needs the patched kernel")
