@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.harness import Cell, Table, count, ratio, run, seconds
+from bench.peer_files import Size
 from netgroupd.kernel import links_write
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.generic import Generic
@@ -25,8 +26,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 GROUP = 42
-PORTS = 6
-VLANS = (100, 1_000)
+SIZES = (Size(100, 6), Size(1_000, 6))
 READ = (1_000, 10_000)
 _RUNS = 5
 _RTM_GETLINK, _RTM_DELLINK = 18, 17
@@ -41,26 +41,26 @@ def create(name: str, **attrs: Value) -> Step:
     return Step(Op.CREATE, None, link, link.attrs)
 
 
-def stack(vlans: int) -> Iterator[AnyStep]:
+def stack(size: Size) -> Iterator[AnyStep]:
     """Ports, bridges, and the VLANs of the ports in the bridges: made down, then brought up as one group."""
-    for port in range(PORTS):
+    for port in range(size.ports):
         yield create(f"p{port}", kind="dummy")
-    for vlan in range(1, vlans + 1):
+    for vlan in range(1, size.vlans + 1):
         yield create(f"br{vlan}", kind="bridge", stp_state=True)
-    for port in range(PORTS):
-        for vlan in range(1, vlans + 1):
+    for port in range(size.ports):
+        for vlan in range(1, size.vlans + 1):
             yield create(f"p{port}.{vlan}", kind="vlan", link=f"p{port}", id=vlan, master=f"br{vlan}")
     yield _ALL_UP
 
 
-def batch_file(vlans: int, path: Path) -> None:
+def batch_file(size: Size, path: Path) -> None:
     """The same for ``ip -batch``."""
-    lines = [f"link add p{port} group {GROUP} type dummy" for port in range(PORTS)]
-    lines += [f"link add br{vlan} group {GROUP} type bridge stp_state 1" for vlan in range(1, vlans + 1)]
+    lines = [f"link add p{port} group {GROUP} type dummy" for port in range(size.ports)]
+    lines += [f"link add br{vlan} group {GROUP} type bridge stp_state 1" for vlan in range(1, size.vlans + 1)]
     lines += [
         f"link add link p{port} name p{port}.{vlan} group {GROUP} master br{vlan} type vlan id {vlan}"
-        for port in range(PORTS)
-        for vlan in range(1, vlans + 1)
+        for port in range(size.ports)
+        for vlan in range(1, size.vlans + 1)
     ]
     lines.append(f"link set group {GROUP} up")
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
@@ -88,10 +88,10 @@ def send_blind(packets: Sequence[bytes]) -> None:
         assert not list(socket.answers(socket.barrier()))
 
 
-def make(vlans: int) -> Counters:
+def make(size: Size) -> Counters:
     """Make the stack by netgroupd: what that took."""
     with Kernel() as kernel:
-        refused = kernel.apply(tuple(stack(vlans)))
+        refused = kernel.apply(tuple(stack(size)))
         assert not refused, refused[:3]
         return kernel.counters
 
@@ -101,19 +101,19 @@ def ip_batch(path: Path) -> None:
     subprocess.run(("ip", "-batch", str(path)), check=True)
 
 
-def creation(vlans: int, runs: int) -> Iterator[tuple[str, Cell]]:
+def creation(size: Size, runs: int) -> Iterator[tuple[str, Cell]]:
     """Each way to make the stack of one size."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "batch"
-        batch_file(vlans, path)
+        batch_file(size, path)
         theirs = seconds(lambda: ip_batch(path), runs=runs, prepare=remove)
-    packets = encoded(stack(vlans))
+    packets = encoded(stack(size))
     blind = seconds(lambda: send_blind(packets), runs=runs, prepare=remove)
-    ours = seconds(lambda: make(vlans), runs=runs, prepare=remove)
+    ours = seconds(lambda: make(size), runs=runs, prepare=remove)
     remove()
-    counters = make(vlans)
+    counters = make(size)
     remove()
-    yield "links", count(PORTS + vlans + PORTS * vlans)
+    yield "links", count(size.ports + size.links)
     yield "`ip -batch`", theirs
     yield "encoded beforehand, sent blind", blind
     yield "netgroupd", ours
@@ -152,7 +152,7 @@ def memory() -> float:
 def reading(links: int, runs: int) -> Iterator[tuple[str, Cell]]:
     """Read a host with so many links, mostly VLANs."""
     with Kernel() as kernel:
-        refused = kernel.apply(tuple(stack(links // (PORTS + 1))))
+        refused = kernel.apply(tuple(stack(Size(links // 7, 6))))
         assert not refused, refused[:3]
     theirs, ours = seconds(bare, runs=runs), seconds(read, runs=runs)
     yield "a bare socket", theirs
@@ -171,7 +171,7 @@ def table(name: str, title: str, figures: dict[str, dict[str, Cell]], goal: str)
 def measure(quick: bool) -> Iterator[Table]:
     """Two tables: making and reading."""
     runs = 1 if quick else _RUNS
-    made = {f"{PORTS} × {vlans} VLANs": dict(creation(vlans, runs)) for vlans in (VLANS[:1] if quick else VLANS)}
+    made = {str(size): dict(creation(size, runs)) for size in (SIZES[:1] if quick else SIZES)}
     yield table("links_made", "Ports × VLANs in bridges, from nothing", made, "≤ 1.0 × `ip -batch`, ≤ 1.2 × blind")
     seen = {f"{links} links": dict(reading(links, runs)) for links in (READ[:1] if quick else READ)}
     yield table("links_read", "Reading all links", seen, "≤ 3 × a bare socket at 10,000 links; ≤ 2 KiB a link")

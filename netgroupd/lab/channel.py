@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-PORT_NAME = "org.netgroup.lab"
 _HEADER = struct.Struct("!IBI")
 
 

@@ -62,6 +62,7 @@ def mount_what_systemd_would() -> None:
     if "\tsysfs\n" in Path("/proc/filesystems").read_text():
         mount("sysfs", "/sys", "sysfs", restricted)
     else:
+        mount("tmpfs", "/sys", "tmpfs", restricted)  # what the host has there says nothing of this kernel
         for directory in ("fs/cgroup", "kernel/debug"):
             Path("/sys", directory).mkdir(parents=True, exist_ok=True)
     mount("cgroup2", "/sys/fs/cgroup", "cgroup2", restricted)

@@ -11,8 +11,6 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from netgroupd.lab.channel import PORT_NAME
-
 QEMU = "qemu-system-x86_64"
 
 # A processor moves many bytes at a time where a string instruction says one ("erms": the kernel
@@ -73,5 +71,5 @@ def command_line(guest: Guest, *, kvm: bool, console: Path) -> tuple[str, ...]:
         *("-device", "virtio-rng-pci"),
         *("-chardev", f"file,id=console,path={console}", "-serial", "chardev:console"),
         *("-chardev", "stdio,id=agent,signal=off", "-device", "virtio-serial-pci"),
-        *("-device", f"virtserialport,chardev=agent,name={PORT_NAME}"),
+        *("-device", "virtserialport,chardev=agent"),
     )

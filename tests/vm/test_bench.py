@@ -30,8 +30,8 @@ def test_memory_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_links_are_made_and_read_in_every_way() -> None:
-    made = dict(links.creation(1, 1))
-    assert made["links"].median == 2 * links.PORTS + 1
+    made = dict(links.creation(Size(1, 2), 1))
+    assert made["links"].median == 2 * 2 + 1
     assert dict(links.reading(7, 1))["netgroupd"].runs
 
 
