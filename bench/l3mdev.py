@@ -31,9 +31,15 @@ _PORT = "4711"
 _ADDRESSES = {"IPv4": "10.7.{}.1", "IPv6": "fd00:7:{}::1"}
 
 
-def ip(*arguments: str) -> None:
+def inside(name: str, *argv: str | Path) -> tuple[str | Path, ...]:
+    """A command in a namespace; ``ip netns exec`` would mount a /sys there, which one of the kernels has not."""
+    return ("nsenter", f"--net=/run/netns/{name}", *argv)
+
+
+def ip(*arguments: str, netns: str = "") -> None:
     """Run one ``ip``."""
-    subprocess.run(("ip", *arguments), check=True)
+    argv = ("ip", *arguments)
+    subprocess.run(inside(netns, *argv) if netns else argv, check=True)
 
 
 def has_vrf() -> bool:
@@ -49,22 +55,22 @@ def connect(wire: str, number: int, vrf: str) -> None:
     ip("link", "add", wire, "netns", _SERVER, "type", "veth", "peer", "name", wire, "netns", _CLIENT)
     for name, host in ((_SERVER, 1), (_CLIENT, 2)):
         if vrf:
-            ip("-n", name, "link", "add", vrf, "up", "type", "vrf", "table", "10")
-            ip("-n", name, "link", "set", wire, "master", vrf)
-        ip("-n", name, "address", "add", f"10.7.{number}.{host}/24", "dev", wire)
-        ip("-n", name, "address", "add", f"fd00:7:{number}::{host}/64", "dev", wire, "nodad")
-        ip("-n", name, "link", "set", wire, "up")
+            ip("link", "add", vrf, "up", "type", "vrf", "table", "10", netns=name)
+            ip("link", "set", wire, "master", vrf, netns=name)
+        ip("address", "add", f"10.7.{number}.{host}/24", "dev", wire, netns=name)
+        ip("address", "add", f"fd00:7:{number}::{host}/64", "dev", wire, "nodad", netns=name)
+        ip("link", "set", wire, "up", netns=name)
 
 
 def transactions(program: Path, address: str, duration_s: float, vrf: str) -> float:
     """How many a second, once."""
     device = (vrf,) * bool(vrf)
-    server = subprocess.Popen(("ip", "netns", "exec", _SERVER, program, "server", _PORT, *device))
+    server = subprocess.Popen(inside(_SERVER, program, "server", _PORT, *device))
     try:
         # The client waits for an answer for seconds, but its first packet needs a socket to come to.
         while f":{int(_PORT):04X} " not in Path(f"/proc/{server.pid}/net/udp6").read_text():
             time.sleep(0.05)
-        client = ("ip", "netns", "exec", _CLIENT, str(program), "client", _PORT, address, str(duration_s), *device)
+        client = inside(_CLIENT, program, "client", _PORT, address, str(duration_s), *device)
         return float(subprocess.check_output(client, text=True))
     finally:
         server.kill()
@@ -77,7 +83,7 @@ def packets(quick: bool) -> Table:
     ways = {"without a VRF": ""} | ({"in a VRF": _VRF} if has_vrf() else {})
     for name in (_SERVER, _CLIENT):
         ip("netns", "add", name)
-        ip("-n", name, "link", "set", "lo", "up")
+        ip("link", "set", "lo", "up", netns=name)
     rows: dict[str, tuple[Cell, ...]] = {}
     with TemporaryDirectory() as directory:
         program = Path(directory) / "udp_rr"

@@ -26,7 +26,8 @@ def test_groups_change_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_memory_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_SETTLE_S", 0)
     with Kernel() as kernel:
-        assert memory.cost(kernel, "dummy", memory.WEIGHTS["L2 only"], range(2)).seconds > 0
+        assert isinstance(memory.size(kernel, "dummy", {}, range(2)), float)
+        assert memory.creation(kernel, "dummy", memory.WEIGHTS["L2 only"], 2) > 0
 
 
 def test_links_are_made_and_read_in_every_way() -> None:
