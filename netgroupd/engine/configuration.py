@@ -74,8 +74,8 @@ def files_of(desired: Desired) -> Files:
     return tuple((one.source.path, one.source.name, one.text) for one in desired.rendered)
 
 
-def content_of(desired: Desired, plan: str) -> Content:
-    """What brings this configuration back later."""
+def content_of(desired: Desired) -> Content:
+    """What brings this configuration back later; its plan is not told yet."""
     state = desired.state
     described = {link.name for link in state.of("link").values() if link.attrs.get("kind")}
     spoken = spoken_of(state)
@@ -83,7 +83,7 @@ def content_of(desired: Desired, plan: str) -> Content:
     groups = {group.name: group.id for group in state.groups.values()}
     classes = tuple(cls for cls, objects in state.classes.items() if objects)
     hooks, away = tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
-    return Content(files_of(desired), tuple(sorted(known)), plan, groups, classes, hooks, away)
+    return Content(files_of(desired), tuple(sorted(known)), "", groups, classes, hooks, away)
 
 
 def in_effect(content: Content) -> State:

@@ -8,6 +8,7 @@ namespace; of what it keeps in memory between two calls nothing depends but how 
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -146,26 +147,34 @@ class Engine(Files):
         current = self._generations.current
         if not plan.steps and self._generations.content(current).files == configuration.files_of(desired):
             return Result(plan)
-        told = present.text(plan)
-        content = configuration.content_of(desired, told)
+        content = configuration.content_of(desired)
         ways = ways_of(kernel, self.session)
         detours = Detours(goal, lambda address: way.link if (way := kernel.way_to(address)) else "")
         refuse_cuts(plan, ways, around(kernel, ways, actual), detours, request.allow)
         self._add_lost_settings(kernel, plan, actual, mine)
-        number = self._generations.open(told.rpartition("\n")[2], content, clock.now())
+        number = self._generations.open(content, clock.now())
         entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry)
         mine = mine.joined(content)
         try:
-            left_out = converge(kernel, plan, goal, mine, request.progress)
+            with ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
+                telling = aside.submit(self._tell, number, content, plan)
+                left_out = converge(kernel, plan, goal, mine, request.progress)
+                content = telling.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
-                self._generations.note_refused(number, content._replace(refused=refused))
+                self._generations.amend(number, content._replace(refused=refused))
         except (NetgroupError, OSError, KeyboardInterrupt) as error:
             self._undo(kernel, entry, mine, error)
             raise
         pending = self._commit(entry, content, clock.since_boot() - started, request.confirm_s)
         refusals = tuple(each.refusal for each in left_out)
         return Result(plan, number, clock.since_boot() - started, pending, refusals)
+
+    def _tell(self, number: int, content: Content, plan: Plan) -> Content:
+        """Keep the plan of a generation in words."""
+        told = content._replace(plan=present.text(plan))
+        self._generations.amend(number, told)
+        return told
 
     def _add_lost_settings(self, kernel: Connection, plan: Plan, actual: State, mine: Mine) -> None:
         """Read what was set on links that the plan deletes: files that do not name the links say nothing of it."""

@@ -90,19 +90,19 @@ class Generations:
         refused = tuple(map(key_from, plain.get("refused", ())))
         return Content(files, tuple(plain["known"]), plain["plan"], plain["groups"], classes, hooks, away, refused)
 
-    def open(self, summary: str, content: Content, time: float) -> int:
+    def open(self, content: Content, time: float) -> int:
         """Keep ``content`` as the next generation, which is about to be applied; return its number."""
         index = self._read()
         number = int(index["last"]) + 1
         size = write_json(self._path(number), content._asdict(), packed=True)
         index["last"] = number
-        index["generations"].append(Generation(number, time, "running", summary, 0.0, size))
+        index["generations"].append(Generation(number, time, "running", "", 0.0, size))
         self._drop(index)
         write_json(self._index, index)
         return number
 
-    def note_refused(self, number: int, content: Content) -> None:
-        """Keep which rules were left out of generation ``number``."""
+    def amend(self, number: int, content: Content) -> None:
+        """Keep what is known by now of generation ``number``: its plan, the rules that were left out of it."""
         write_json(self._path(number), content._asdict(), packed=True)
 
     def finish(self, number: int, result: str, took_s: float | None = None, *, current: int) -> None:
@@ -113,7 +113,8 @@ class Generations:
             generation = Generation(*plain)
             if generation.number == number:
                 took = generation.took_s if took_s is None else took_s
-                index["generations"][place] = generation._replace(result=result, took_s=took)
+                summary = generation.summary or self.content(number).plan.rpartition("\n")[2]
+                index["generations"][place] = generation._replace(result=result, summary=summary, took_s=took)
         write_json(self._index, index)
 
     def _drop(self, index: Json) -> None:

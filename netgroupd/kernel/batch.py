@@ -2,7 +2,8 @@
 """Many messages to one system call, one acknowledgement, each refusal matched to its step.
 
 The kernel handles the messages of one send in order and answers only those that
-it refuses; a message that does nothing closes the batch and is acknowledged.  A
+it refuses; a message that does nothing closes the batch and is acknowledged.  The
+next batch is laid out while the kernel works, and sent when it has answered.  A
 refusal does not stop the messages behind it in the same batch, nor those that
 are on their way side by side with it, but no further batch is sent, unless the
 step is one that the rest can do without.
@@ -55,6 +56,7 @@ class Batch:
         self._done = 0
         self._counted = 0
         self._next = _FIRST
+        self._ahead = False  # whether a packet is on its way that what follows must not overtake
         self.denied: list[Denied] = []
         self.ended = False
         """Whether something was refused without which the rest is not wanted."""
@@ -79,12 +81,13 @@ class Batch:
         self._done += 1
         most, most_bytes = (MOST, MOST_BYTES) if self._kind else (_MESSAGES, _BYTES)
         if len(self._steps) >= most or self._bytes >= most_bytes:
-            self.flush()
+            self._send_gathered()
+            self._report()
 
     def abreast(self, steps: list[AnyStep], messages: bytes) -> None:
         """Take a message each of ``steps``, made as ``run`` says; what was refused is known at the flush."""
-        if self._steps:
-            self.flush()
+        if self._steps or self._ahead:
+            self._flush_gathered()
         if not self.ended:
             self._lanes.send(Packet(steps, messages, self._compounds))
             self._next = min(2 * self._next, MOST)
@@ -122,8 +125,23 @@ class Batch:
     def _flush_gathered(self) -> None:
         self._note(self._lanes.arrived())
         if self._steps and not self.ended:
-            messages = map(entry, self._messages) if self._kind else self._messages
-            self._note(deliver(self._socket, Packet(self._steps, b"".join(messages), bool(self._kind))))
+            self._note(deliver(self._socket, self._gathered()))
+        self._forget()
+        self._ahead = False
+
+    def _send_gathered(self) -> None:
+        """Bring what has gathered on its way when the kernel is done with what was sent before."""
+        self._note(self._lanes.arrived())
+        if not self.ended:
+            self._lanes.send(self._gathered())
+        self._forget()
+        self._ahead = True
+
+    def _gathered(self) -> Packet:
+        messages = map(entry, self._messages) if self._kind else self._messages
+        return Packet(self._steps, b"".join(messages), bool(self._kind))
+
+    def _forget(self) -> None:
         self._steps, self._messages, self._bytes = [], [], 0
 
 

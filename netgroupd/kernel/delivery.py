@@ -2,9 +2,9 @@
 """Packets of messages to the kernel, one after the other or side by side, and what it refused of each.
 
 A packet takes one system call and one acknowledgement.  The kernel works while
-that call lasts, so packets whose order does not matter go out by a thread and
-socket each: the next one is laid out meanwhile, and where the kernel needs no
-common lock they are worked off on several CPUs.
+that call lasts, so packets go out by threads with a socket each: the next one is
+laid out meanwhile.  Those whose order does not matter go side by side, and where
+the kernel needs no common lock they are worked off on several CPUs.
 """
 
 import os
@@ -143,14 +143,18 @@ class Lanes:
             self._note(done)
         self._pending.add(self._opened().submit(self._run, packet))
 
-    def arrived(self) -> list[Denied]:
-        """Wait for all packets; what was refused and not told yet."""
+    def settle(self) -> None:
+        """Wait for all packets."""
         if self._pending:
             wait(self._pending)
             done, self._pending = self._pending, set()
             self._note(done)
             for socket in self._sockets:
                 self._counters.take(socket.counters)
+
+    def arrived(self) -> list[Denied]:
+        """Wait for all packets; what was refused and not told yet."""
+        self.settle()
         return self.refused()
 
     def refused(self) -> list[Denied]:

@@ -46,7 +46,7 @@ class Kernel:
         self._lanes = Lanes(netns, self._socket.counters, 1 if self.features.tc_batch else _LANES)
         self._context = Context(self._socket, self.names, self.features, netns, self._generic, proto)
         self._asked = 0  # about single names
-        self.names.find = lambda wanted: links.find(self._socket, wanted)
+        self.names.find = self._find
 
     def __enter__(self) -> Self:
         return self
@@ -59,6 +59,11 @@ class Kernel:
         self._lanes.close()
         self._socket.close()
         self._generic.close()
+
+    def _find(self, wanted: str | int) -> tuple[str, int] | None:
+        """Look for a link, which what is on its way may bring."""
+        self._lanes.settle()
+        return links.find(self._socket, wanted)
 
     def remember(self, seen: Seen) -> None:
         """Read no link again that is as ``seen`` knows it, and let that know for the next time."""

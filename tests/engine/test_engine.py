@@ -3,14 +3,12 @@
 
 import errno
 import shutil
-from pathlib import Path
 
 import pytest
 
 from netgroupd.engine import clock
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.lock import locked
-from netgroupd.engine.paths import Paths
 from netgroupd.engine.session import Session
 from netgroupd.errors import BusyError, ConfigError, GuardError, JournalError, KernelError, UsageError
 from netgroupd.kernel.fake import FakeKernel
@@ -19,32 +17,7 @@ from netgroupd.model.state import Object
 from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, Step
-from tests.engine.universe import UNIVERSE
-
-
-class Desk:
-    """An engine with its files and its kernel at hand."""
-
-    def __init__(self, directory: Path) -> None:
-        self.kernel = FakeKernel()
-        self.config = directory / "config"
-        self.config.mkdir()
-        self.paths = Paths((self.config,), directory / "state", directory / "group")
-
-    @property
-    def engine(self) -> Engine:
-        return Engine(self.paths, connect=lambda _netns: self.kernel)
-
-    def wants(self, text: str) -> None:
-        (self.config / "all.yaml").write_text(UNIVERSE.get(text, text))
-
-    def there(self) -> dict[tuple[str, object], object]:
-        return {(obj.cls, obj.key): dict(obj.attrs) for obj in self.kernel.state}
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+from tests.engine.desk import Desk
 
 
 def test_second_apply_does_nothing(desk: Desk) -> None:
@@ -325,15 +298,6 @@ def test_cut_that_is_allowed_by_name_is_made(desk: Desk) -> None:
     desk.engine.apply(allow=frozenset({"eth0", "eth0.5"}))
     assert desk.kernel.state.link("eth0.5") is None
     assert desk.kernel.state.link("eth0") is not None
-
-
-def test_history_has_a_bound(desk: Desk) -> None:
-    for number in range(105):
-        desk.wants(f"links: {{d0: {{kind: dummy, alias: number {number}}}}}")
-        desk.engine.apply()
-    kept = desk.engine.history()
-    assert (len(kept), kept[0].number) == (100, 105)
-    assert len(list((desk.paths.state / "generations").iterdir())) == 101
 
 
 KEPT = """

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The generations: what is kept of each, and how many."""
+
+import errno
+
+import pytest
+
+from netgroupd.engine.generations import Generations
+from netgroupd.errors import KernelError
+from tests.engine.desk import Desk
+
+
+def test_plan_of_each_generation_is_kept_in_words_however_it_ends(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.engine.apply()
+    desk.kernel.refuse = lambda _step: errno.EBUSY
+    desk.wants("nothing")
+    with pytest.raises(KernelError):
+        desk.engine.apply()
+    counts = [each.summary for each in desk.engine.history()]
+    assert counts[0].startswith("11 to delete; ")
+    assert counts[1].startswith("17 to create; ")
+    kept = Generations(desk.paths.state)
+    assert [kept.content(number).plan.splitlines()[-1] for number in (2, 1)] == counts
+
+
+def test_history_has_a_bound(desk: Desk) -> None:
+    for number in range(105):
+        desk.wants(f"links: {{d0: {{kind: dummy, alias: number {number}}}}}")
+        desk.engine.apply()
+    kept = desk.engine.history()
+    assert (len(kept), kept[0].number) == (100, 105)
+    assert len(list((desk.paths.state / "generations").iterdir())) == 101
