@@ -53,7 +53,7 @@ BENCHES = (
     Bench("apply", memory_mib=8192, limit_s=7200),
     Bench("aliases", memory_mib=6144, programs=("iperf3",)),
     Bench("tc", memory_mib=12288, limit_s=7200),
-    Bench("l3mdev", ("bare", "stock", "patched")),
+    Bench("l3mdev", ("flat", "stock", "patched")),
     Bench("kernel_groups", memory_mib=6144),
     Bench("kernel_scale", memory_mib=6144),
     Bench("packets"),

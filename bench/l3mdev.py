@@ -2,10 +2,10 @@
 """The paper on layer 3 master devices: what a packet pays for them, and what links pay for entering one.
 
 Transactions of one byte between two namespaces, as netperf's UDP_RR: with no
-VRF, and with the links of both in one.  The kernel called bare has no master
+VRF, and with the links of both in one.  The kernel called flat has no master
 devices at all.  The two ways take turns, so that what else the machine does
 falls on both.  Run it in the lab, on each kernel:
-``python -m netgroupd.lab run --kernel bare -- python -m bench.l3mdev``.
+``python -m netgroupd.lab run --kernel flat -- python -m bench.l3mdev``.
 """
 
 import subprocess
@@ -32,7 +32,7 @@ _ADDRESSES = {"IPv4": "10.7.{}.1", "IPv6": "fd00:7:{}::1"}
 
 
 def inside(name: str, *argv: str | Path) -> tuple[str | Path, ...]:
-    """A command in a namespace; ``ip netns exec`` would mount a /sys there, which one of the kernels has not."""
+    """A command in a namespace."""
     return ("nsenter", f"--net=/run/netns/{name}", *argv)
 
 

@@ -50,6 +50,7 @@ FLAVOURS = {
         Flavour("debug", patched=True, fragments=("config", "config.debug")),
         Flavour("kcsan", patched=True, fragments=("config", "config.kcsan")),
         Flavour("bare", patched=False, fragments=("config", "config.bare")),
+        Flavour("flat", patched=False, fragments=("config", "config.flat")),
     )
 }
 
