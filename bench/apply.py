@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.harness import Cell, Table, count, ratio, run, seconds
-from bench.links import SIZES, bare, batch_file, encoded, ip_batch, remove, send_blind, stack
+from bench.harness import Cell, Table, Way, by_rounds, count, in_turn, ratio, run, seconds
+from bench.links import BLIND, IP, SIZES, bare, batch_file, encoded, ip_batch, remove, send_blind, stack
 from bench.peer_files import Size
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
@@ -25,6 +25,7 @@ from netgroupd.plan.step import Op, Step
 RUNS = 5
 LARGEST = Size(1_150, 60)  # once, and where nothing grows with the square: stock would not be done in a day
 GROUP = 42
+_OURS = "netgroupd, files to verified"
 STACK = """\
 groups: {{all: {{id: 42, up: true}}}}
 links:
@@ -55,27 +56,28 @@ def whole_way(desk: Desk, size: Size, directory: Path, runs: int) -> Iterator[tu
     """One stack from nothing, each way, and what it takes to find that nothing has to be done."""
     text = STACK.format(last=size.ports - 1, vlans=size.vlans)
     batch_file(size, directory / "batch")
-    theirs = seconds(lambda: ip_batch(directory / "batch"), runs=runs, prepare=remove)
     packets = encoded(stack(size))
-    blind = seconds(lambda: send_blind(packets), runs=runs, prepare=remove)
-    remove()
 
     def prepared() -> None:
+        remove()
         desk.becomes("{}")
         desk.wants(text)
 
-    ours = seconds(desk.engine.apply, runs=runs, prepare=prepared)
+    ways = {
+        IP: Way(lambda: ip_batch(directory / "batch"), remove),
+        BLIND: Way(lambda: send_blind(packets), remove),
+        _OURS: Way(desk.engine.apply, prepared),
+    }
+    found = in_turn(ways, runs)
     nothing = seconds(desk.engine.diff, runs=runs)
     edits = itertools.count()
     anew = seconds(desk.engine.diff, runs=runs, prepare=lambda: desk.wants(f"{text}# {next(edits)}\n"))
     read = seconds(bare, runs=runs)
     gone = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants("{}"))
     yield "links", count(size.ports + size.links)
-    yield "`ip -batch`", theirs
-    yield "encoded beforehand, sent blind", blind
-    yield "netgroupd, files to verified", ours
-    yield "netgroupd ÷ `ip -batch`", ratio(ours, theirs)
-    yield "netgroupd ÷ blind", ratio(ours, blind)
+    yield from found.items()
+    yield "netgroupd ÷ `ip -batch`", by_rounds(found[_OURS], found[IP])
+    yield "netgroupd ÷ blind", by_rounds(found[_OURS], found[BLIND])
     yield "nothing to do", nothing
     yield "nothing to do, the file edited", anew
     yield "a bare socket reading the links", read
@@ -181,7 +183,7 @@ def measure(quick: bool) -> Iterator[Table]:
             f"{4000 // few} links that are up into a VRF": vrf(desk, 4000 // few),
             f"{10000 // few} links deleted": delete(desk, 10000 // few),
         }
-        named = ("netgroupd, files to verified", "`ip`, by group or batch", "one each", "times as fast")
+        named = (_OURS, "`ip`, by group or batch", "one each", "times as fast")
         yield Table("apply-deeds", "What groups and order are for", named, deeds, "65×, 5×, 10×")
 
 

@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -71,6 +71,27 @@ def seconds(action: Callable[[], object], *, runs: int, prepare: Callable[[], ob
         action()
         times.append(time.perf_counter() - start)
     return Cell(tuple(times))
+
+
+class Way(NamedTuple):
+    """One way to do a thing, each time after what is not timed."""
+
+    action: Callable[[], object]
+    prepare: Callable[[], object]
+
+
+def in_turn(ways: Mapping[str, Way], runs: int) -> dict[str, Cell]:
+    """Time all ways in turn, so that whatever else the machine does befalls each."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(runs):
+        for name, way in ways.items():
+            times[name] += seconds(way.action, runs=1, prepare=way.prepare).runs
+    return {name: Cell(tuple(found)) for name, found in times.items()}
+
+
+def by_rounds(ours: Cell, theirs: Cell) -> Cell:
+    """How many times as long ours took, round by round of those that took turns."""
+    return Cell(tuple(one / other for one, other in zip(ours.runs, theirs.runs, strict=True)), "×")
 
 
 def ratio(ours: Cell, theirs: Cell) -> Cell:

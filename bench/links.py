@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.harness import Cell, Table, count, ratio, run, seconds
+from bench.harness import Cell, Table, Way, by_rounds, count, in_turn, ratio, run, seconds
 from bench.peer_files import Size
 from netgroupd.kernel import links_write
 from netgroupd.kernel.features import Features, features
@@ -26,6 +26,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 GROUP = 42
+IP, BLIND = "`ip -batch`", "encoded beforehand, sent blind"
 SIZES = (Size(100, 6), Size(1_000, 6))
 READ = (1_000, 10_000)
 _RUNS = 5
@@ -103,22 +104,23 @@ def ip_batch(path: Path) -> None:
 
 def creation(size: Size, runs: int) -> Iterator[tuple[str, Cell]]:
     """Each way to make the stack of one size."""
+    packets = encoded(stack(size))
     with TemporaryDirectory() as directory:
         path = Path(directory) / "batch"
         batch_file(size, path)
-        theirs = seconds(lambda: ip_batch(path), runs=runs, prepare=remove)
-    packets = encoded(stack(size))
-    blind = seconds(lambda: send_blind(packets), runs=runs, prepare=remove)
-    ours = seconds(lambda: make(size), runs=runs, prepare=remove)
+        ways = {
+            IP: Way(lambda: ip_batch(path), remove),
+            BLIND: Way(lambda: send_blind(packets), remove),
+            "netgroupd": Way(lambda: make(size), remove),
+        }
+        found = in_turn(ways, runs)
     remove()
     counters = make(size)
     remove()
     yield "links", count(size.ports + size.links)
-    yield "`ip -batch`", theirs
-    yield "encoded beforehand, sent blind", blind
-    yield "netgroupd", ours
-    yield "netgroupd ÷ `ip -batch`", ratio(ours, theirs)
-    yield "netgroupd ÷ blind", ratio(ours, blind)
+    yield from found.items()
+    yield "netgroupd ÷ `ip -batch`", by_rounds(found["netgroupd"], found[IP])
+    yield "netgroupd ÷ blind", by_rounds(found["netgroupd"], found[BLIND])
     yield "messages", count(counters.messages)
     yield "system calls", count(counters.syscalls)
 

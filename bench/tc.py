@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.harness import Cell, Table, run, seconds
+from bench.harness import Cell, Table, Way, by_rounds, in_turn, run, seconds
 from netgroupd.kernel.compound import MOST, RTM_BATCHTFILTER, compound, entry
 from netgroupd.kernel.features import features
 from netgroupd.kernel.kernel import Kernel
@@ -192,15 +192,6 @@ def _one_cpu() -> Iterator[None]:
             path.write_text("1", encoding="ascii")
 
 
-def _in_turn(ways: dict[str, Callable[[], object]], runs: int) -> dict[str, Cell]:
-    """Time all of them in turn, so that whatever else the machine does befalls each."""
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(runs):
-        for name, action in ways.items():
-            times[name] += seconds(action, runs=1, prepare=_empty).runs
-    return {name: Cell(tuple(found)) for name, found in times.items()}
-
-
 _TC, _LIMIT = "`tc -b`", "the limit: the bytes laid out beforehand"
 _Rows = dict[str, tuple[Cell, ...]]
 
@@ -215,9 +206,10 @@ def _inserting(kernel: Kernel, plain: Kernel, count: int, runs: int, path: str) 
     }
     if kernel.features.tc_batch:
         ways["netgroupd, one message a rule"] = _applied(plain, steps)
-    found = _in_turn(ways, runs)
+    turns = {name: Way(action, _empty) for name, action in ways.items()}
+    found = in_turn(turns, runs)
     with _one_cpu():
-        alone = _in_turn({name: ways[name] for name in (_TC, _LIMIT, "netgroupd")}, runs)
+        alone = in_turn({name: turns[name] for name in (_TC, _LIMIT, "netgroupd")}, runs)
     rows = _against(found, count)
     return rows | {f"{name}, on one CPU": row for name, row in _against(alone, count).items()}
 
@@ -228,16 +220,11 @@ def _against(found: dict[str, Cell], count: int) -> _Rows:
         name: (
             cell,
             Cell(tuple(count / one for one in cell.runs), "rules/s"),
-            _each(found[_TC], cell),
-            _each(cell, found[_LIMIT]),
+            by_rounds(found[_TC], cell),
+            by_rounds(cell, found[_LIMIT]),
         )
         for name, cell in found.items()
     }
-
-
-def _each(ours: Cell, theirs: Cell) -> Cell:
-    """The ratios round by round."""
-    return Cell(tuple(one / other for one, other in zip(ours.runs, theirs.runs, strict=True)), "×")
 
 
 def _keeping(kernel: Kernel, count: int, runs: int) -> _Rows:

@@ -36,6 +36,11 @@ def test_links_are_made_and_read_in_every_way() -> None:
     assert dict(links.reading(7, 1))["netgroupd"].runs
 
 
+def test_whole_way_goes_beside_others(tmp_path: Path) -> None:
+    went = dict(apply.whole_way(Desk(tmp_path), Size(1, 2), tmp_path, 2))
+    assert all(len(went[row].runs) == 2 for row in ("`ip -batch`", "netgroupd ÷ `ip -batch`", "netgroupd ÷ blind"))
+
+
 def test_deeds_of_groups_and_order(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for deed in (apply.mtu, apply.vrf, l3mdev.enslaving):
