@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The paper on layer 3 master devices: what a packet pays for them, and what links pay for entering one.
 
-Transactions of one byte between two namespaces, as netperf's UDP_RR: with no
-VRF, and with the links of both in one.  The kernel called flat has no master
-devices at all.  The two ways take turns, so that what else the machine does
-falls on both.  Run it in the lab, on each kernel:
+Transactions of one byte between two namespaces, as netperf's UDP_RR: with no VRF
+in them, with one that the links have nothing to do with (its rule makes the kernel
+ask all rules for each route), and with the links in one.  The kernel called flat has
+no master devices at all.  The ways take turns, so that what else the machine does
+falls on each.  Run it in the lab, on each kernel:
 ``python -m netgroupd.lab run --kernel flat -- python -m bench.l3mdev``.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from bench.apply import Desk
 from bench.harness import Cell, Table, ratio, run, seconds
@@ -25,9 +27,11 @@ from netgroupd.plan.step import Op, Step
 LINKS = (100, 1_000, 10_000)
 _MOST_WHILE_UP = 2_000  # quadratic on a kernel without our patches
 _RUNS = 3
-_SERVER, _CLIENT = "rr-server", "rr-client"
+_SERVER, _CLIENT = "server", "client"
 _VRF = "vrf1"
+_NONE = "this kernel has none"
 _PORT = "4711"
+_SECONDS = 3.0
 _ADDRESSES = {"IPv4": "10.7.{}.1", "IPv6": "fd00:7:{}::1"}
 
 
@@ -50,57 +54,79 @@ def has_vrf() -> bool:
     return False
 
 
-def connect(wire: str, number: int, vrf: str) -> None:
-    """Join the namespaces by one more wire, on both ends in the VRF if there is to be one."""
-    ip("link", "add", wire, "netns", _SERVER, "type", "veth", "peer", "name", wire, "netns", _CLIENT)
-    for name, host in ((_SERVER, 1), (_CLIENT, 2)):
-        if vrf:
-            ip("link", "add", vrf, "up", "type", "vrf", "table", "10", netns=name)
-            ip("link", "set", wire, "master", vrf, netns=name)
-        ip("address", "add", f"10.7.{number}.{host}/24", "dev", wire, netns=name)
-        ip("address", "add", f"fd00:7:{number}::{host}/64", "dev", wire, "nodad", netns=name)
-        ip("link", "set", wire, "up", netns=name)
+class Wire(NamedTuple):
+    """A wire between two namespaces of a pair, in the VRF that is there or beside it."""
+
+    pair: str
+    number: int
+    vrf: str = ""
+
+    def end(self, which: str) -> str:
+        """The namespace at one end."""
+        return f"{self.pair}-{which}"
+
+    def connect(self) -> None:
+        """Lay the wire."""
+        wire = f"wire{self.number}"
+        ends = {end: self.end(end) for end in (_SERVER, _CLIENT)}
+        ip("link", "add", wire, "netns", ends[_SERVER], "type", "veth", "peer", "name", wire, "netns", ends[_CLIENT])
+        for host, name in enumerate(ends.values(), 1):
+            if self.vrf:
+                ip("link", "set", wire, "master", self.vrf, netns=name)
+            ip("address", "add", f"10.7.{self.number}.{host}/24", "dev", wire, netns=name)
+            ip("address", "add", f"fd00:7:{self.number}::{host}/64", "dev", wire, "nodad", netns=name)
+            ip("link", "set", wire, "up", netns=name)
+
+    def transactions(self, program: Path, address: str) -> float:
+        """How many a second, once."""
+        device = (self.vrf,) * bool(self.vrf)
+        server = subprocess.Popen(inside(self.end(_SERVER), program, "server", _PORT, *device))
+        try:
+            # The client waits for an answer for seconds, but its first packet needs a socket to come to.
+            while f":{int(_PORT):04X} " not in Path(f"/proc/{server.pid}/net/udp6").read_text():
+                time.sleep(0.05)
+            told = (_PORT, address.format(self.number), str(_SECONDS), *device)
+            return float(subprocess.check_output(inside(self.end(_CLIENT), program, "client", *told), text=True))
+        finally:
+            server.kill()
+            server.wait()
 
 
-def transactions(program: Path, address: str, duration_s: float, vrf: str) -> float:
-    """How many a second, once."""
-    device = (vrf,) * bool(vrf)
-    server = subprocess.Popen(inside(_SERVER, program, "server", _PORT, *device))
-    try:
-        # The client waits for an answer for seconds, but its first packet needs a socket to come to.
-        while f":{int(_PORT):04X} " not in Path(f"/proc/{server.pid}/net/udp6").read_text():
-            time.sleep(0.05)
-        client = inside(_CLIENT, program, "client", _PORT, address, str(duration_s), *device)
-        return float(subprocess.check_output(client, text=True))
-    finally:
-        server.kill()
-        server.wait()
+_WIRES = {"no VRF there": Wire("plain", 0), "beside a VRF": Wire("vrf", 1), "in it": Wire("vrf", 2, _VRF)}
+
+
+def wires() -> dict[str, Wire]:
+    """Lay the wires that this kernel can have."""
+    found = _WIRES if has_vrf() else dict(list(_WIRES.items())[:1])
+    for pair in {wire.pair for wire in found.values()}:
+        for end in (_SERVER, _CLIENT):
+            name = f"{pair}-{end}"
+            ip("netns", "add", name)
+            ip("link", "set", "lo", "up", netns=name)
+            if pair == "vrf":
+                ip("link", "add", _VRF, "up", "type", "vrf", "table", "10", netns=name)
+    for wire in found.values():
+        wire.connect()
+    return found
 
 
 def packets(quick: bool) -> Table:
     """Both address families, with and without a VRF."""
-    runs, duration_s = (1, 2.0) if quick else (_RUNS, 10.0)
-    ways = {"without a VRF": ""} | ({"in a VRF": _VRF} if has_vrf() else {})
-    for name in (_SERVER, _CLIENT):
-        ip("netns", "add", name)
-        ip("link", "set", "lo", "up", netns=name)
+    runs = 1 if quick else _RUNS
+    found = wires()
     rows: dict[str, tuple[Cell, ...]] = {}
     with TemporaryDirectory() as directory:
         program = Path(directory) / "udp_rr"
         subprocess.run(("gcc", "-O1", "-o", program, Path(__file__).with_name("udp_rr.c")), check=True)
-        for number, vrf in enumerate(ways.values()):
-            connect(f"wire{number}", number, vrf)
         for family, address in _ADDRESSES.items():
-            found: dict[str, list[float]] = {way: [] for way in ways}
+            figures: dict[str, list[float]] = {way: [] for way in found}
             for _ in range(runs):
-                for number, (way, vrf) in enumerate(ways.items()):
-                    found[way].append(transactions(program, address.format(number), duration_s, vrf))
-            cells = [Cell(tuple(figures), "/s") for figures in found.values()]
-            absent = [Cell(note="this kernel has none")] * (2 - len(cells))
-            rows[family] = (*cells, *absent, ratio(cells[1], cells[0]) if len(cells) > 1 else Cell())
-    columns = ("without a VRF", "in a VRF", "in a VRF ÷ without")
+                for way, wire in found.items():
+                    figures[way].append(wire.transactions(program, address))
+            cells = [Cell(tuple(figures[way]), "/s") if way in found else Cell(note=_NONE) for way in _WIRES]
+            rows[family] = tuple(cells)
     goal = "the paper: 3.6 % fewer for IPv4 and 3.2 % more for IPv6 than without master devices in the kernel"
-    return Table("l3mdev-packets", "L3 master devices: UDP transactions of one byte", columns, rows, goal)
+    return Table("l3mdev-packets", "L3 master devices: UDP transactions of one byte", tuple(_WIRES), rows, goal)
 
 
 def enslaving(desk: Desk, links: int) -> tuple[Cell, ...]:

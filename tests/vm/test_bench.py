@@ -48,6 +48,12 @@ def test_deeds_of_groups_and_order(tmp_path: Path) -> None:
     assert all(cell.runs or not cell.note for cell in apply.vrf_made(desk, 2, tmp_path))
 
 
+def test_packets_go_past_a_vrf_and_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(l3mdev, "_SECONDS", 0.2)
+    table = l3mdev.packets(quick=True)
+    assert all(len(cell.runs) == 1 for cells in table.rows.values() for cell in cells)
+
+
 def test_a_peer_takes_a_stack_up_and_down() -> None:
     tool = next(tool for tool in TOOLS if "ip -batch" in tool.name)
     found = peers.results(tool, Size(1, 2), 60.0, traced=True)
