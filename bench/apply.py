@@ -164,7 +164,7 @@ def stack_of(desk: Desk, size: Size, directory: Path, runs: int) -> Table:
     """The stack of one size."""
     rows: dict[str, tuple[Cell, ...]] = {row: (cell,) for row, cell in whole_way(desk, size, directory, runs)}
     goal = "files to verified ≤ 1.0× `ip -batch`; nothing to do ≤ 3× a bare socket"
-    return Table(f"apply-{size.links}", f"Bridges over the VLANs of ports: {size}", ("",), rows, goal)
+    return Table(f"apply-{size.links}", f"Bridges over the VLANs of ports: {size}", ("cost",), rows, goal)
 
 
 def measure(quick: bool) -> Iterator[Table]:

@@ -123,26 +123,26 @@ class Batch:
         self._counted = self._done
 
     def _flush_gathered(self) -> None:
+        packet = self._taken()
         self._note(self._lanes.arrived())
-        if self._steps and not self.ended:
-            self._note(deliver(self._socket, self._gathered()))
-        self._forget()
+        if packet.steps and not self.ended:
+            self._note(deliver(self._socket, packet))
         self._ahead = False
 
     def _send_gathered(self) -> None:
         """Bring what has gathered on its way when the kernel is done with what was sent before."""
+        packet = self._taken()
         self._note(self._lanes.arrived())
         if not self.ended:
-            self._lanes.send(self._gathered())
-        self._forget()
+            self._lanes.send(packet)
         self._ahead = True
 
-    def _gathered(self) -> Packet:
+    def _taken(self) -> Packet:
+        """What has gathered, laid out; from here on the next gathers."""
         messages = map(entry, self._messages) if self._kind else self._messages
-        return Packet(self._steps, b"".join(messages), bool(self._kind))
-
-    def _forget(self) -> None:
+        packet = Packet(self._steps, b"".join(messages), bool(self._kind))
         self._steps, self._messages, self._bytes = [], [], 0
+        return packet
 
 
 def _as_it_is(message: bytes) -> bytes:

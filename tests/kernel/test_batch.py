@@ -6,10 +6,13 @@ from threading import Event
 
 import pytest
 
-from netgroupd.kernel import delivery
+from netgroupd.kernel import delivery, links
 from netgroupd.kernel.batch import Batch
 from netgroupd.kernel.delivery import Denied, Lanes
+from netgroupd.kernel.features import Features
+from netgroupd.kernel.kernel import Kernel as Conversation
 from netgroupd.kernel.message import request
+from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Call
 from netgroupd.kernel.socket import Answer, Counters
 from netgroupd.model.state import Object
@@ -108,3 +111,12 @@ def test_nothing_overtakes_a_batch_that_is_on_its_way(monkeypatch: pytest.Monkey
     assert len(waited) == before + 1
     batch.flush()
     lanes.close()
+
+
+def test_link_is_looked_for_when_what_may_bring_it_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(Lanes, "settle", lambda _lanes: seen.append("arrived"))
+    monkeypatch.setattr(links, "find", lambda _socket, wanted: seen.append(wanted))
+    with Conversation(assume=Features()) as asked, pytest.raises(UnknownLinkError):
+        asked.names.index("d0")
+    assert seen[:2] == ["arrived", "d0"]
