@@ -8,6 +8,7 @@ Run it in the lab: ``python -m netgroupd.lab run --memory 6G -- python -m bench.
 """
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,7 @@ _BASE = 10 << 24 | 1 << 16  # 10.1.0.0
 _PORT = 5201
 _SECONDS = 3
 _LONG = 3_600  # as long as it takes until the last flow is there
+_POLL_S = 0.05
 _NOWHERE = subprocess.DEVNULL
 _ESTABLISHED, _LISTEN = "01", "0A"
 
@@ -116,12 +118,18 @@ def throughput(numbers: Sequence[int]) -> Cell:
 
         servers = [started(SERVER, "-s", "-1", "-B", alias(number)) for number in numbers]
         while sockets(servers[0], _LISTEN, 1) < len(numbers):
-            time.sleep(0.1)
-        clients = [started(CLIENT, "-t", str(_LONG), "-c", alias(number)) for number in numbers]
-        while sockets(clients[0], _ESTABLISHED, 2) < 2 * len(numbers):  # one for the talk, one for the flow
-            time.sleep(0.1)
-            if any(client.poll() is not None for client in clients):
-                return Cell(note="a flow ended before all were there")
+            time.sleep(_POLL_S)
+        clients = []
+        for number in numbers:
+            clients.append(started(CLIENT, "-t", str(_LONG), "-c", alias(number)))
+            while sockets(clients[0], _ESTABLISHED, 2) < 2 * len(clients):  # one for the talk, one for the flow
+                if clients[-1].poll() is not None:
+                    return Cell(note="a flow ended before all were there")
+                time.sleep(_POLL_S)
+            clients[-1].send_signal(signal.SIGSTOP)  # or the next would share the processors with all before it
+        for client in clients:
+            client.send_signal(signal.SIGCONT)
+        time.sleep(_POLL_S)
         before, start = received(), time.perf_counter()
         time.sleep(_SECONDS)
         return Cell(((received() - before) * 8 / (time.perf_counter() - start) / 1e6,), "Mbit/s")
