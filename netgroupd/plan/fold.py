@@ -84,11 +84,12 @@ def _name_tokens(text: str) -> tuple[_Skeleton, _Point]:
     """The skeleton of a name (texts and widths in turn) and its numbers."""
     parts = _NUMBER.split(text)
     numbers = parts[1::2]
-    if any(number[0] == "0" and number != "0" for number in numbers):
-        widths = [str(len(number)) if number[0] == "0" and number != "0" else "" for number in numbers]
-    else:
+    values = tuple(map(int, numbers))
+    if [*map(str, values)] == numbers:
         widths = _NO_WIDTHS[: len(numbers)]
-    return (*parts[::2], *widths), tuple(map(int, numbers))
+    else:
+        widths = [str(len(number)) if number[0] == "0" and number != "0" else "" for number in numbers]
+    return (*parts[::2], *widths), values
 
 
 _NO_WIDTHS = [""] * 64  # more numbers than a name has characters

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.state import NOTHING, Attrs, Object
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.serialise import Json, singles, step_to
@@ -21,7 +21,14 @@ _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
 _MAIN_TABLE = 254
 _NUMBERED = {"bridge_vlan": "vid", "vni": "vni"}
-_QUIET_KEYS: Mapping[str, Mapping[str, Value]] = {"route": {"type": "unicast", "scope": "global"}}
+_USUAL: Mapping[str, Mapping[str, Value]] = {
+    "link": {"group": GROUP_BASE},
+    "route": {"type": "unicast", "scope": "global"},
+}
+_SAID_BY_A_NAME = frozenset({"kind", "link", "id"})
+_SAID_BY_A_NOUN = frozenset({"kind"})
+_SAID_BY_A_HANDLE = frozenset({"hooks"})
+_SAID_BY_NOTHING = frozenset[str]()
 
 
 class Net(NamedTuple):
@@ -36,22 +43,32 @@ class Net(NamedTuple):
 
 def nets(plan: Plan) -> Iterator[Net]:
     """The change of each object, in the order in which the plan first touches it."""
-    found: dict[tuple[str, object], list[Step]] = {}
+    found: dict[tuple[str, Key], tuple[Step, ...]] = {}
     for step in singles(plan.steps):
         obj = step.object
-        found.setdefault((obj.cls, obj.key), []).append(step)
+        touched = obj.cls, obj.key
+        found[touched] = (*found[touched], step) if touched in found else (step,)
     for touched in [*found]:
-        yield _net(found.pop(touched))  # of half a million objects it is not all there at once
+        steps = found.pop(touched)  # of half a million objects it is not all there at once
+        yield (_net_alone(steps[0]) if len(steps) == 1 else None) or _net(steps)
 
 
-def _net(steps: list[Step]) -> Net:
+def _net_alone(step: Step) -> Net | None:
+    """The change of an object that one step touches in the usual way, which is nearly every one."""
+    op, before, after, attrs, why = step
+    if op is Op.CREATE and after:
+        return Net("+", after, NOTHING, after.attrs, why)
+    if op is Op.CHANGE and before and before is not after:
+        have = before.attrs
+        return Net("~", step.object, {name: have.get(name) for name in attrs}, attrs, why)
+    return None
+
+
+def _net(steps: tuple[Step, ...]) -> Net:
     first = steps[0]
-    if len(steps) == 1 and first.op is Op.CHANGE and first.before and first.before is not first.after:
-        have = first.before.attrs
-        return Net("~", first.object, {name: have.get(name) for name in first.attrs}, first.attrs, first.why)
     created = deleted = None
     why = ""
-    for step in steps:  # one loop, for it is run for every object there is
+    for step in steps:
         if step.op is not Op.CHANGE:
             why = why or step.why
             if step.op is Op.CREATE:
@@ -59,19 +76,18 @@ def _net(steps: list[Step]) -> Net:
             else:
                 deleted = deleted or step
     if created:
-        before = deleted.object.attrs if deleted else NOTHING
-        return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
+        before_it = deleted.object.attrs if deleted else NOTHING
+        return Net("-/+" if deleted else "+", created.object, before_it, created.object.attrs, why)
     if deleted:
         return Net("-", deleted.object, deleted.object.attrs, NOTHING, why)
     if first.before is first.after:  # a veth end that comes with its peer
         return Net("+", first.object, NOTHING, first.object.attrs, "")
     why = next((step.why for step in steps if step.why), "")
-    attrs: dict[str, Value] = {}
+    changes: dict[str, Value] = {}
     for step in steps:
-        attrs.update(step.attrs)
-    have = first.before.attrs if first.before else {}
-    before = {name: have.get(name) for name in attrs}
-    return Net("~", steps[-1].object, before, attrs, why)
+        changes.update(step.attrs)
+    had = first.before.attrs if first.before else {}
+    return Net("~", steps[-1].object, {name: had.get(name) for name in changes}, changes, why)
 
 
 def noun(obj: Object) -> str:
@@ -110,6 +126,8 @@ def _pair(name: Value, value: Value) -> str:
 
 def value_text(value: Value) -> str:
     """A value as one would write it."""
+    if isinstance(value, str):  # first, as it is what most are
+        return value
     if value is None or value == ():
         return "none"
     if isinstance(value, bool):
@@ -136,8 +154,12 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
     if net.sign == "~":
         changed = (_changed(name, net, names) for name in net.after)
         return "  ".join(filter(None, changed))
-    implied = _implied(obj)
-    told = [(name, value) for name, value in net.after.items() if value is not None and implied.get(name) != value]
+    said_already, usual = _said_already(obj), _USUAL.get(obj.cls, NOTHING)
+    told = [
+        (name, value)
+        for name, value in net.after.items()
+        if value is not None and name not in said_already and usual.get(name) != value
+    ]
     if obj.cls == "link":
         return "  ".join([_attr_text(name, value, names) for name, value in told])
     shown = [_attr_text(name, value, names) for name, value in told if value is not False]
@@ -153,17 +175,14 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
     return f"{old} -> {new.removeprefix(name + ' ')}"
 
 
-def _implied(obj: Object) -> Mapping[str, Value]:
-    """The values of attributes that say nothing that the name and the kind have not said."""
-    attrs = obj.attrs
-    if obj.cls == "qdisc":
-        return {"hooks": attrs.get("hooks")}
-    if obj.cls != "link":
-        return _QUIET_KEYS.get(obj.cls, NOTHING)
-    kind = attrs.get("kind")
-    if kind == "vlan" and obj.name == f"{attrs.get('link')}.{attrs.get('id')}":
-        return {"kind": kind, "group": GROUP_BASE, "link": attrs.get("link"), "id": attrs.get("id")}
-    return {"kind": kind, "group": GROUP_BASE}
+def _said_already(obj: Object) -> frozenset[str]:
+    """The attributes that say nothing that the name and the kind have not said."""
+    if obj.cls == "link":
+        attrs = obj.attrs
+        if attrs.get("kind") == "vlan" and obj.name == f"{attrs.get('link')}.{attrs.get('id')}":
+            return _SAID_BY_A_NAME
+        return _SAID_BY_A_NOUN
+    return _SAID_BY_A_HANDLE if obj.cls == "qdisc" else _SAID_BY_NOTHING
 
 
 def text(plan: Plan) -> str:
