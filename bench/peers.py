@@ -7,7 +7,8 @@ the configuration says, whatever the tool's exit code; its cell says so where th
 is not reached in time.  The second table has the counts that no noise disturbs,
 from a run of its own under strace.  Run it in the lab:
 ``python -m netgroupd.lab run --kernel stock --memory 8G --timeout 14400 -- python -m bench.peers``;
-with ``--vlans N`` for so many VLANs on six ports alone, without the counts.
+with ``--vlans N`` for so many VLANs on six ports alone, without the counts, and
+with ``--limit S`` for phases that are ended after so many seconds.
 """
 
 import argparse
@@ -198,23 +199,25 @@ def tables(size: Size, limit_s: float, slow: set[str], *, counted: bool) -> Iter
         yield Table(f"{name}-counts", f"What that took, counted by strace: {size}", columns, counted_rows)
 
 
-def measure(quick: bool, vlans: int = 0) -> Iterator[Table]:
+def measure(quick: bool, vlans: int = 0, limit_s: float = 0) -> Iterator[Table]:
     """Grow the stack tenfold each time; count at the first size.  With ``vlans`` the times of that many alone."""
     slow: set[str] = set()
+    limit_s = limit_s or (_QUICK_LIMIT_S if quick else _LIMIT_S)
     if vlans:
-        yield from tables(Size(vlans, 6), _LIMIT_S, slow, counted=False)
+        yield from tables(Size(vlans, 6), limit_s, slow, counted=False)
         return
     sizes = _QUICK if quick else _SIZES
     for size in sizes:
-        yield from tables(size, _QUICK_LIMIT_S if quick else _LIMIT_S, slow, counted=size == sizes[0])
+        yield from tables(size, limit_s, slow, counted=size == sizes[0])
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--child", nargs=5)
     parser.add_argument("--vlans", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=0)
     known, rest = parser.parse_known_args()
     if known.child:
         child(known.child)
     else:
-        run(partial(measure, vlans=known.vlans), rest)
+        run(partial(measure, vlans=known.vlans, limit_s=known.limit), rest)
