@@ -8,20 +8,22 @@ from the first two single steps: an address and the distance to the next.
 
 import struct
 import time
-from collections.abc import Iterator
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, u8, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, paths_of, single
+from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single
 from netgroupd.model.address import CLASS, FOREVER, SCOPES
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
-from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
+from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 RTM_NEWADDR, RTM_DELADDR, RTM_GETADDR = 20, 21, 22
 _HEADER = struct.Struct("=BBBBI")  # family, prefix length, flags, scope, ifindex
+# The same with both addresses as attributes, by how long they are: each is made for 100,000 of them.
+_IDENTITIES = {size: struct.Struct(f"=BBBBI HH{size}s HH{size}s") for size in (4, 16)}
+_MARKS = struct.Struct("=HHB3x HHI")  # protocol and flags
 _CACHE = struct.Struct("=IIII")  # preferred, valid, created, updated
 _FAMILIES = {4: 2, 16: 10}
 
@@ -81,8 +83,9 @@ def dump(context: Context, selection: Selection) -> list[Object]:
 
 def _parts(key: Key) -> tuple[bytes, int, bytes]:
     """The address, its prefix length, and the peer, which is the address itself where there is none."""
-    local, length = split_prefix(str(key[1]))
-    return local, length, ip_bytes(str(key[2])) if key[2] else local
+    address, _, length = str(key[1]).partition("/")
+    local = ip_bytes(address)
+    return local, int(length), ip_bytes(str(key[2])) if key[2] else local
 
 
 def _lifetimes(attrs: Attrs) -> bytes:
@@ -94,23 +97,23 @@ def _lifetimes(attrs: Attrs) -> bytes:
     return attr(_CACHEINFO, _CACHE.pack(min(preferred, valid), valid, 0, 0))
 
 
-def _body(key: Key, attrs: Attrs, index: int, context: Context) -> bytes:
-    """Everything that the message about one new or changed address says."""
-    local, length, other = _parts(key)
+def _said(attrs: Attrs, names: Names) -> tuple[int, int, bytes]:
+    """The scope, the flags, and whatever else an address has that has more than the usual."""
     scope = attrs.get("scope", "global")
     number = SCOPES[scope] if isinstance(scope, str) else scope
+    assert isinstance(number, int)
     flags = sum(bit for name, bit in _BITS.items() if attrs.get(name))
-    return b"".join(
-        (
-            _HEADER.pack(_FAMILIES[len(local)], length, 0, number, index),
-            attr(_LOCAL, local),
-            attr(_ADDRESS, other),
-            u8(_PROTO, context.proto),
-            u32(_FLAGS, flags),
-            _lifetimes(attrs) if "valid_lft" in attrs or "preferred_lft" in attrs else b"",
-            *(pack_row(row, attrs[row.name], context.names) for row in _PLAIN if row.name in attrs),
-        )
-    )
+    lifetimes = _lifetimes(attrs) if "valid_lft" in attrs or "preferred_lft" in attrs else b""
+    return number, flags, lifetimes + pack_rows(_PLAIN, attrs, names)
+
+
+_USUAL = (SCOPES["global"], 0, b"")
+
+
+def _body(key: Key, attrs: Attrs, index: int, context: Context) -> bytes:
+    """Everything that the message about one new or changed address says."""
+    scope, flags, more = _said(attrs, context.names) if attrs else _USUAL
+    return _identity(key, index, scope) + _MARKS.pack(5, _PROTO, context.proto, 8, _FLAGS, flags) + more
 
 
 def _encode_one(step: Step, context: Context) -> bytes:
@@ -122,9 +125,13 @@ def _encode_one(step: Step, context: Context) -> bytes:
     return message.request(RTM_NEWADDR, how, _body(key, goal(step), index, context))
 
 
-def _identity(key: Key, index: int) -> bytes:
+def _identity(key: Key, index: int, scope: int = 0) -> bytes:
     local, length, other = _parts(key)
-    return _HEADER.pack(_FAMILIES[len(local)], length, 0, 0, index) + attr(_LOCAL, local) + attr(_ADDRESS, other)
+    size = len(local)
+    attr_size = size + 4
+    return _IDENTITIES[size].pack(
+        _FAMILIES[size], length, 0, scope, index, attr_size, _LOCAL, local, attr_size, _ADDRESS, other
+    )
 
 
 def _distance(step: GroupStep) -> bytes:
@@ -147,12 +154,9 @@ def _encode_group(step: GroupStep, context: Context) -> bytes:
     return message.request(kind, how, body, selector)
 
 
-def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+def encode(step: AnyStep, context: Context) -> tuple[Request]:
     """The one message that a step takes."""
-    if isinstance(step, GroupStep):
-        yield _encode_group(step, context)
-    else:
-        yield _encode_one(single(step), context)
+    return (_encode_group(step, context) if isinstance(step, GroupStep) else _encode_one(single(step), context),)
 
 
 CODEC = Codec(

@@ -77,10 +77,12 @@ def dump_objects(
     return objects
 
 
-def goal(step: Step) -> dict[str, Value]:
+def goal(step: Step) -> Attrs:
     """What the object shall hold after ``step``: what was said, over what it had; None is left out."""
     before = step.before.attrs if step.before and step.op is Op.CHANGE else NOTHING
     after = step.after.attrs if step.after else NOTHING
+    if step.attrs is after and before is NOTHING and None not in after.values():
+        return after  # as it is with nearly all that are made
     return {name: value for name, value in {**before, **after, **step.attrs}.items() if value is not None}
 
 
