@@ -11,8 +11,7 @@ import json
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -108,31 +107,40 @@ def throughput(numbers: Sequence[int]) -> Cell:
     Each program would tell of its own seconds, and where it takes long to start so
     many, few of those have all the others in them.
     """
-    with ExitStack() as stack:
+    processes: list[subprocess.Popen[bytes]] = []
 
-        def started(namespace: str, *options: str) -> subprocess.Popen[bytes]:
-            argv = ("ip", "netns", "exec", namespace, *iperf3(), *options, "-p", str(_PORT))
-            process = stack.enter_context(subprocess.Popen(argv, stdout=_NOWHERE, stderr=_NOWHERE))
-            stack.callback(process.kill)
-            return process
+    def started(namespace: str, *options: str) -> subprocess.Popen[bytes]:
+        argv = ("ip", "netns", "exec", namespace, *iperf3(), *options, "-p", str(_PORT))
+        processes.append(subprocess.Popen(argv, stdout=_NOWHERE, stderr=_NOWHERE))
+        return processes[-1]
 
-        servers = [started(SERVER, "-s", "-1", "-B", alias(number)) for number in numbers]
-        while sockets(servers[0], _LISTEN, 1) < len(numbers):
-            time.sleep(_POLL_S)
-        clients = []
-        for number in numbers:
-            clients.append(started(CLIENT, "-t", str(_LONG), "-c", alias(number)))
-            while sockets(clients[0], _ESTABLISHED, 2) < 2 * len(clients):  # one for the talk, one for the flow
-                if clients[-1].poll() is not None:
-                    return Cell(note="a flow ended before all were there")
-                time.sleep(_POLL_S)
-            clients[-1].send_signal(signal.SIGSTOP)  # or the next would share the processors with all before it
-        for client in clients:
-            client.send_signal(signal.SIGCONT)
+    try:
+        return _through_the_wire(numbers, started)
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:  # not before all are told: those that still send would leave it no time to end
+            process.wait()
+
+
+def _through_the_wire(numbers: Sequence[int], started: Callable[..., subprocess.Popen[bytes]]) -> Cell:
+    servers = [started(SERVER, "-s", "-1", "-B", alias(number)) for number in numbers]
+    while sockets(servers[0], _LISTEN, 1) < len(numbers):
         time.sleep(_POLL_S)
-        before, start = received(), time.perf_counter()
-        time.sleep(_SECONDS)
-        return Cell(((received() - before) * 8 / (time.perf_counter() - start) / 1e6,), "Mbit/s")
+    clients = []
+    for number in numbers:
+        clients.append(started(CLIENT, "-t", str(_LONG), "-c", alias(number)))
+        while sockets(clients[0], _ESTABLISHED, 2) < 2 * len(clients):  # one for the talk, one for the flow
+            if clients[-1].poll() is not None:
+                return Cell(note="a flow ended before all were there")
+            time.sleep(_POLL_S)
+        clients[-1].send_signal(signal.SIGSTOP)  # or the next would share the processors with all before it
+    for client in clients:
+        client.send_signal(signal.SIGCONT)
+    time.sleep(_POLL_S)
+    before, start = received(), time.perf_counter()
+    time.sleep(_SECONDS)
+    return Cell(((received() - before) * 8 / (time.perf_counter() - start) / 1e6,), "Mbit/s")
 
 
 def post(flows: Sequence[int]) -> Table:
