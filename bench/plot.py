@@ -9,11 +9,13 @@ from xml.sax.saxutils import escape
 
 from bench.harness import significant
 
-_WIDTH, _HEIGHT = 860, 460
+_ACROSS, _HEIGHT = 480, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 300, 50, 50
 _PLOT, _BAR = 380, 17
 _LETTER, _TITLE_LETTER, _MARGIN = 6.8, 8.8, 30  # no letter of the font is wider on average
 _COLOURS = ("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66", "#c2255c", "#1864ab")
+_LEAPS = (1, 2, 5)
+_ALIKE = 20  # values that differ by less need marks between the powers of ten
 _SIZE = re.compile(r"^([\d,]+)\b")
 
 Point = tuple[float, float]
@@ -67,20 +69,29 @@ class Scale(NamedTuple):
 
     @classmethod
     def over(cls, values: Sequence[float], start: float, end: float) -> "Scale":
-        """An axis of whole decades that shows all ``values``."""
-        low = 10 ** math.floor(math.log10(min(values)))
-        high = 10 ** math.ceil(math.log10(max(values)))
-        return cls(low, max(high, low * 10), start, end)
+        """An axis that shows all ``values``: whole decades, or from one of 1, 2, 5 to another where they are alike."""
+        low, high = min(values), max(values)
+        leaps = _LEAPS if high < _ALIKE * low else (1,)
+        bottom = max(leap * 10.0**power for power in _powers(low) for leap in leaps if leap * 10.0**power <= low)
+        top = min(leap * 10.0**power for power in _powers(high) for leap in leaps if leap * 10.0**power >= high)
+        return cls(bottom, top if top > bottom else bottom * 10, start, end)
 
     def place(self, value: float) -> float:
         """Where ``value`` is."""
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return round(self.start + share * (self.end - self.start), 1)
 
-    def decades(self) -> list[float]:
-        """The values to mark."""
-        first, last = round(math.log10(self.low)), round(math.log10(self.high))
-        return [10.0**power for power in range(first, last + 1)]
+    def marks(self) -> list[float]:
+        """The values to mark: powers of ten, and 2 and 5 times those where there would be too few."""
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        leaps = _LEAPS if self.high <= _ALIKE * self.low else (1,)
+        marks = [leap * 10.0**power for power in range(first, last + 1) for leap in leaps]
+        return [mark for mark in marks if self.low <= mark <= self.high]
+
+
+def _powers(value: float) -> range:
+    """The powers of ten around a value."""
+    return range(math.floor(math.log10(value)), math.ceil(math.log10(value)) + 1)
 
 
 def _text(x: float, y: float, words: str, extra: str = "") -> str:
@@ -94,23 +105,30 @@ def _room(texts: Iterable[str]) -> int:
 
 def _grid(across: Scale, up: Scale, unit: str) -> list[str]:
     parts = []
-    for value in across.decades():
+    for value in across.marks():
         x = across.place(value)
         parts.append(f'<path d="M{x} {up.start}V{up.end}" class="grid"/>')
         parts.append(_text(x, up.start + 20, f"{value:,.0f}", 'text-anchor="middle"'))
-    for value in up.decades():
+    for value in up.marks():
         y = up.place(value)
         parts.append(f'<path d="M{across.start} {y}H{across.end}" class="grid"/>')
-        parts.append(_text(across.start - 8, y + 4, f"{significant(value)} {unit}", 'text-anchor="end"'))
+        parts.append(_text(across.start - 8, y + 4, _marked(value, unit), 'text-anchor="end"'))
     return parts
+
+
+def _marked(value: float, unit: str) -> str:
+    return f"{significant(value)} {unit}"
 
 
 def svg(table: Mapping[str, Any]) -> str:
     """The picture; nothing where there are too few figures of one unit for one."""
     title = str(table["title"])
     if lines := series_of(table):
-        width = _WIDTH - _RIGHT + max(_RIGHT, _room(line.name for line in lines) + _MARGIN)
-        return _document(title, _curves(table, lines), width, _HEIGHT)
+        up = Scale.over([y for line in lines for _, y in line.points], _HEIGHT - _BOTTOM, _TOP)
+        left = max(_LEFT, _room(_marked(value, lines[0].unit) for value in up.marks()))
+        across = Scale.over([x for line in lines for x, _ in line.points], left, left + _ACROSS)
+        width = left + _ACROSS + max(_RIGHT, _room(line.name for line in lines) + _MARGIN)
+        return _document(title, _curves(table, lines, across, up), width, _HEIGHT)
     if len(bars := bars_of(table)) > 1:
         names = _room(bar.row for bar in bars)
         width = names + _PLOT + _room(_told(table, bar) for bar in bars)
@@ -146,8 +164,8 @@ def _bars(table: Mapping[str, Any], bars: Sequence[Bar], names: int, width: int)
     bottom = _TOP + _BAR * len(bars)
     across = Scale.over([bar.value for bar in bars], names, names + _PLOT)
     parts = [_text(20, 28, str(table["title"]), 'class="title"')]
-    decades = across.decades()
-    for value in decades[:: 1 + len(decades) // 7]:
+    marks = across.marks()
+    for value in marks[:: 1 + len(marks) // 7]:
         x = across.place(value)
         parts.append(f'<path d="M{x} {_TOP}V{bottom}" class="grid"/>')
         parts.append(_text(x, bottom + 20, f"{significant(value)} {unit}", 'text-anchor="middle"'))
@@ -165,12 +183,9 @@ def _bars(table: Mapping[str, Any], bars: Sequence[Bar], names: int, width: int)
     return parts
 
 
-def _curves(table: Mapping[str, Any], lines: Sequence[Series]) -> list[str]:
+def _curves(table: Mapping[str, Any], lines: Sequence[Series], across: Scale, up: Scale) -> list[str]:
     """Lines over sizes, with a legend beside them, the slowest first."""
-    every = [point for line in lines for point in line.points]
-    across = Scale.over([x for x, _ in every], _LEFT, _WIDTH - _RIGHT)
-    up = Scale.over([y for _, y in every], _HEIGHT - _BOTTOM, _TOP)
-    parts = [_text(_LEFT, 28, str(table["title"]), 'class="title"'), *_grid(across, up, lines[0].unit)]
+    parts = [_text(across.start, 28, str(table["title"]), 'class="title"'), *_grid(across, up, lines[0].unit)]
     for number, line in enumerate(sorted(lines, key=lambda line: -line.points[-1][1])):
         colour = _COLOURS[number % len(_COLOURS)]
         places = [(across.place(x), up.place(y)) for x, y in line.points]
@@ -178,8 +193,8 @@ def _curves(table: Mapping[str, Any], lines: Sequence[Series]) -> list[str]:
         parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in places]
         row = _TOP + 14 + 20 * number
-        parts.append(f'<path d="M{_WIDTH - _RIGHT + 14} {row - 4}h18" stroke="{colour}" stroke-width="3"/>')
-        parts.append(_text(_WIDTH - _RIGHT + 38, row, line.name))
+        parts.append(f'<path d="M{across.end + 14} {row - 4}h18" stroke="{colour}" stroke-width="3"/>')
+        parts.append(_text(across.end + 38, row, line.name))
     return parts
 
 

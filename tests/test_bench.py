@@ -22,6 +22,7 @@ from netgroupd.lab.kernel import FLAVOURS
 
 SCRIPTS = {path.stem for path in Path(runner.__file__).parent.glob("*.py") if "def measure(" in path.read_text()}
 
+SVG = "{http://www.w3.org/2000/svg}"
 SIZES = Table(
     "t",
     "Over sizes",
@@ -56,14 +57,22 @@ def test_a_figure_has_three_digits_and_no_exponent(value: float, text: str) -> N
 @pytest.mark.parametrize(("table", "shape", "marks"), [(SIZES, "circle", 4), (KINDS, "rect", 3)])
 def test_a_table_is_drawn_with_a_mark_for_each_figure(table: Table, shape: str, marks: int) -> None:
     drawn = ElementTree.fromstring(svg(as_json(table)))
-    assert len(drawn.findall(f"{{http://www.w3.org/2000/svg}}{shape}")) == marks
+    assert len(drawn.findall(SVG + shape)) == marks
 
 
 def test_long_names_have_room_beside_their_bars() -> None:
     name = "what a row is called when it must say much " * 2
     drawn = ElementTree.fromstring(svg(as_json(KINDS._replace(rows={name: KINDS.rows["vlan"], **KINDS.rows}))))
-    (label,) = (text for text in drawn.iter("{http://www.w3.org/2000/svg}text") if text.text == name)
+    (label,) = (text for text in drawn.iter(f"{SVG}text") if text.text == name)
     assert float(label.attrib["x"]) > 6 * len(name)
+
+
+def test_figures_that_are_alike_fill_the_picture_and_their_marks_have_room() -> None:
+    rates = {"a": tuple(Cell((rate,), "Mbit/s") for rate in (13_600.0, 15_600.0))}
+    drawn = ElementTree.fromstring(svg(as_json(SIZES._replace(rows=rates))))
+    marks = [text for text in drawn.iter(f"{SVG}text") if text.text and text.text.endswith("Mbit/s")]
+    assert [mark.text for mark in marks] == ["10,000 Mbit/s", "20,000 Mbit/s"]
+    assert all(float(mark.attrib["x"]) > 6 * len(mark.text or "") for mark in marks)
 
 
 def test_strace_is_counted_where_calls_are_cut_in_two() -> None:
