@@ -58,6 +58,29 @@ addr add 2001:db8::9/32 dev d2 nodad
     "link set d1 down\n": "d3 100, d3 256, d0 256, fe80::3 d2 256, d2 256, d0 300",
     "link del d2\n": "d3 100, d3 256, d0 256, d0 300",
 }
+_GATEWAYS = """
+link add v0 type veth peer name v1
+link set v0 addrgenmode none
+link set v1 up
+link set v0 up
+link add d0 type dummy
+link set d0 addrgenmode none
+link set d0 up
+addr add 2001:db8:1::1/64 dev v0 nodad
+addr add 2001:db8:2::1/64 dev d0 nodad
+route add 2001:db8:a::/48 via 2001:db8:1::9
+route add 2001:db8:b::/48 nexthop via 2001:db8:1::9 nexthop via 2001:db8:2::9
+route add 2001:db8:c::/48 via 2001:db8:2::9
+"""
+# What is done, and the links of the routes through one gateway, both and the other then, each with its state.
+_STATES = (
+    ("link set v1 down\n", ("v0 linkdown", "v0 linkdown, d0", "d0")),
+    ("link set v1 up\n", ("v0", "v0, d0", "d0")),
+    ("link set v0 down\n", ("", "v0 dead linkdown, d0", "d0")),
+    ("link set v0 up\n", ("", "v0, d0", "d0")),
+    ("link set d0 down\n", ("", "v0, d0 dead linkdown", "")),
+    ("link set v0 down\n", ("", "", "")),
+)
 _SETUP = """
 addr add 10.0.{k}.1/24 dev d{k}
 addr add 10.0.{k}.2/24 dev d{k}
@@ -176,3 +199,20 @@ def test_route_that_was_deleted_comes_back_with_its_address() -> None:
     assert routes_to(address, "local") == ("d1 0",)
     ip(f"addr del {address} dev d1\n")
     assert routes_to(address, "local") == ()
+
+
+def states(destination: str) -> str:
+    """The links that the routes to a destination leave by, each with its state."""
+    shown = subprocess.check_output(("ip", "-6", "route", "show", destination), text=True)
+    hops = re.findall(r"dev (\S+)(.*)", shown)
+    return ", ".join(" ".join((link, *re.findall("dead|linkdown", rest))) for link, rest in hops)
+
+
+def test_routes_take_the_state_of_their_link() -> None:
+    ip(_GATEWAYS)
+    for batch, want in _STATES:
+        ip(batch)
+        deadline = time.monotonic() + _PATIENCE_S
+        while (got := tuple(states(f"2001:db8:{place}::/48") for place in "abc")) != want:
+            assert time.monotonic() < deadline, f"{got} after {batch}"
+            time.sleep(0.05)
