@@ -21,7 +21,7 @@ from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 RTM_NEWADDR, RTM_DELADDR, RTM_GETADDR = 20, 21, 22
 _HEADER = struct.Struct("=BBBBI")  # family, prefix length, flags, scope, ifindex
-# The same with both addresses as attributes, by how long they are: each is made for 100,000 of them.
+# The same, and both addresses as attributes, by their length: packed at once, for a link may have 100,000 of them.
 _IDENTITIES = {size: struct.Struct(f"=BBBBI HH{size}s HH{size}s") for size in (4, 16)}
 _MARKS = struct.Struct("=HHB3x HHI")  # protocol and flags
 _CACHE = struct.Struct("=IIII")  # preferred, valid, created, updated

@@ -50,7 +50,8 @@ def nets(plan: Plan) -> Iterator[Net]:
         found[touched] = (*found[touched], step) if touched in found else (step,)
     for touched in [*found]:
         steps = found.pop(touched)  # of half a million objects it is not all there at once
-        yield (_net_alone(steps[0]) if len(steps) == 1 else None) or _net(steps)
+        usual = _net_alone(steps[0]) if len(steps) == 1 else None
+        yield usual or _net(steps)
 
 
 def _net_alone(step: Step) -> Net | None:
@@ -76,18 +77,19 @@ def _net(steps: tuple[Step, ...]) -> Net:
             else:
                 deleted = deleted or step
     if created:
-        before_it = deleted.object.attrs if deleted else NOTHING
-        return Net("-/+" if deleted else "+", created.object, before_it, created.object.attrs, why)
+        before = deleted.object.attrs if deleted else NOTHING
+        return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
     if deleted:
         return Net("-", deleted.object, deleted.object.attrs, NOTHING, why)
     if first.before is first.after:  # a veth end that comes with its peer
         return Net("+", first.object, NOTHING, first.object.attrs, "")
     why = next((step.why for step in steps if step.why), "")
-    changes: dict[str, Value] = {}
+    attrs: dict[str, Value] = {}
     for step in steps:
-        changes.update(step.attrs)
-    had = first.before.attrs if first.before else {}
-    return Net("~", steps[-1].object, {name: had.get(name) for name in changes}, changes, why)
+        attrs.update(step.attrs)
+    have = first.before.attrs if first.before else {}
+    before = {name: have.get(name) for name in attrs}
+    return Net("~", steps[-1].object, before, attrs, why)
 
 
 def noun(obj: Object) -> str:
