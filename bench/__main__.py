@@ -13,13 +13,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.fetched import ALL, fetch
 from bench.plot import svg
+from bench.stacks import NAMES
 from netgroupd.errors import LabError
 from netgroupd.lab.accelerator import kvm_works
 from netgroupd.lab.kernel import CHECKOUT, find_image, recipe
@@ -41,6 +42,7 @@ class Bench(NamedTuple):
     memory_mib: int = 4096
     limit_s: float = 3600.0
     programs: tuple[str, ...] = ()
+    parts: tuple[tuple[str, ...], ...] = ((),)  # arguments; each has a guest of its own, and loses its own figures only
 
 
 BENCHES = (
@@ -57,7 +59,7 @@ BENCHES = (
     Bench("kernel_groups", memory_mib=6144),
     Bench("kernel_scale", memory_mib=6144),
     Bench("packets"),
-    Bench("stacks", memory_mib=18432, limit_s=14400),
+    Bench("stacks", memory_mib=18432, limit_s=14400, parts=tuple(("--only", name) for name in NAMES)),
     Bench("peers", ("stock",), 8192, 28800, tuple(program.name for program in ALL if program.name != "iperf3")),
 )
 
@@ -76,12 +78,12 @@ def on_host(bench: Bench, quick: bool, directory: Path) -> None:
     subprocess.run(argv + ["--quick"] * quick, cwd=CHECKOUT, check=True, timeout=limit_s)
 
 
-def in_guest(bench: Bench, kernel: str, ask: Ask, directory: Path) -> None:
-    """Run a bench in a fresh guest and bring its figures back."""
+def in_guest(bench: Bench, kernel: str, ask: Ask, directory: Path, part: Sequence[str] = ()) -> None:
+    """Run a bench, or a part of it, in a fresh guest and bring its figures back."""
     memory_mib = min(bench.memory_mib, _QUICK_MEMORY_MIB) if ask.quick else bench.memory_mib
     guest = Guest(find_image(kernel), CHECKOUT, memory_mib=memory_mib, counted=ask.counted)
     limit_s = _QUICK_LIMIT_S if ask.quick else bench.limit_s
-    argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *["--quick"] * ask.quick]
+    argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *part, *["--quick"] * ask.quick]
     with Machine(guest, kvm=not ask.counted and kvm_works(guest), lifetime_s=limit_s + 2 * _GOING_S) as machine:
         try:
             result = machine.run(argv, timeout_s=limit_s, cwd=CHECKOUT)
@@ -109,14 +111,16 @@ def run_one(bench: Bench, ask: Ask, results: Path) -> Iterator[str]:
         failure = directory / f"{bench.name}.failed"
         failure.unlink(missing_ok=True)
         start = time.monotonic()
-        try:
-            if bench.kernels:
-                in_guest(bench, kernel, ask, directory)
-            else:
-                on_host(bench, ask.quick, directory)
-        except (LabError, subprocess.SubprocessError) as error:
-            failure.write_text(f"{error}\n")
-            yield f"{bench.name} on {kernel}: {error}"
+        for part in ((),) if ask.quick else bench.parts:
+            try:
+                if bench.kernels:
+                    in_guest(bench, kernel, ask, directory, part)
+                else:
+                    on_host(bench, ask.quick, directory)
+            except (LabError, subprocess.SubprocessError) as error:
+                told = ": ".join(filter(None, (" ".join(part), str(error))))
+                failure.write_text(f"{told}\n")
+                yield f"{bench.name} on {kernel}: {told}"
         print(f"bench: {bench.name} on {kernel} took {time.monotonic() - start:.0f} s", flush=True)
 
 

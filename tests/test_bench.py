@@ -113,6 +113,25 @@ def test_a_bench_that_fails_is_on_the_page_and_stops_no_other(monkeypatch: pytes
     assert "**groups did not finish on patched**: the guest ended after 3.0 s" in runner.page(tmp_path)
 
 
+def test_a_part_that_fails_leaves_the_others_theirs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    run = []
+
+    def refuse_first(*asked: Any) -> None:
+        run.append(asked[-1])
+        if run == [("--only", "a")]:
+            raise LabError("the guest ended after 3.0 s")
+
+    monkeypatch.setattr(runner, "in_guest", refuse_first)
+    bench = runner.Bench("stacks", ("patched",), parts=(("--only", "a"), ("--only", "b")))
+    assert list(runner.run_one(bench, runner.Ask(), tmp_path)) == [
+        "stacks on patched: --only a: the guest ended after 3.0 s"
+    ]
+    assert run == [("--only", "a"), ("--only", "b")]
+    run.clear()
+    assert not list(runner.run_one(bench, runner.Ask(quick=True), tmp_path))
+    assert run == [()]
+
+
 @pytest.mark.parametrize("name", stacks.NAMES)
 def test_a_stack_can_be_cut_to_any_size(name: str, tmp_path: Path) -> None:
     text = stacks.cut((stacks.STACKS / f"{name}.yaml").read_text(), 2)
