@@ -46,7 +46,7 @@ _METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All routes that are netgroupd's; of ``everything``, also those that somebody has set."""
     found: dict[Key, Object] = {}
-    for family in FAMILIES.values():
+    for name, family in FAMILIES.items():
         protocol = 0 if selection.everything else PROTO
         asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, _HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
         try:
@@ -56,6 +56,8 @@ def dump(context: Context, selection: Selection) -> list[Object]:
                 continue  # a kernel without this family
             raise
         for route in routes:
+            if route.key[0] != name:
+                continue  # a kernel without routes of a family answers for it with those of all others
             same = found.get(route.key)
             found[route.key] = _joined(same, route) if same else route
     return list(found.values())
@@ -78,7 +80,6 @@ def _hops_of(attrs: Attrs) -> tuple[Value, ...]:
 
 def _decode(payload: memoryview, names: Names) -> Object | None:
     family, length, _, tos, table, protocol, scope, kind, flags = _HEADER.unpack_from(payload)
-    # A kernel without routes of a family answers for it with those of others.
     if protocol not in _MADE_BY_OPERATORS or flags & _CLONED or family not in _FAMILY_NAMES:
         return None
     found = attributes(payload, _HEADER.size)

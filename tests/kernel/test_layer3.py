@@ -3,6 +3,7 @@
 
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,11 @@ from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.message import HEADER_LEN, attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import codec
-from netgroupd.kernel.request import Context
+from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Object
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.l3_cases import CASES, Case
@@ -122,3 +124,19 @@ def test_group_address_carries_the_distance_to_the_next_member(context: Context)
 def test_attribute_the_kernel_points_at_has_its_name(path: tuple[int, ...], want: str) -> None:
     route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {})
     assert codec("route").blame(Step(Op.CREATE, None, route), path) == want
+
+
+def test_a_route_is_there_once_where_the_kernel_lacks_a_family(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attrs: dict[str, Value] = {"type": "unicast", "scope": "global", "via": "192.0.2.9", "dev": "d0", "onlink": False}
+    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), attrs)
+    told = _message(context, Step(Op.CREATE, None, route))[HEADER_LEN:]
+
+    def whatever_is_asked_for(
+        _socket: Socket, _asked: bytes, take: Callable[[int, bytes], bytes], *_: Any, **__: Any
+    ) -> list[bytes]:
+        return [take(24, told)]
+
+    monkeypatch.setattr(Socket, "dump", whatever_is_asked_for)
+    assert [(found.key, found.attrs) for found in routes.dump(context, Selection())] == [(route.key, attrs)]
