@@ -4,6 +4,7 @@
 import os
 from argparse import Namespace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from netgroupd.cli.drawing import draw
 from netgroupd.cli.target import engine_of
@@ -52,22 +53,27 @@ def _write(picture: str, output: str | None, terminal: Terminal) -> None:
     if path.suffix not in (".svg", ".png"):
         raise UsageError(f"{output}: expected a name that ends in .svg or .png")
     try:
-        path.with_suffix(".svg").write_text(picture, encoding="utf-8")
+        if path.suffix == ".svg":
+            _keep(picture, path)
+        else:
+            with NamedTemporaryFile(suffix=".svg") as drawn:
+                _keep(picture, Path(drawn.name))
+                _paint(drawn.name, output)
     except OSError as error:
         raise NetgroupError(f"cannot write {output}: {error.strerror}") from error
-    if path.suffix == ".png":
-        _paint(path)
 
 
-def _paint(path: Path) -> None:
-    drawn = path.with_suffix(".svg")
+def _keep(picture: str, path: Path) -> None:
+    path.write_text(picture, encoding="utf-8", errors="replace")  # the kernel's names may be any bytes
+
+
+def _paint(drawn: str, output: str) -> None:
     try:
-        painter = os.posix_spawnp(_PAINTER, [_PAINTER, "--output", str(path), str(drawn)], os.environ)
+        painter = os.posix_spawnp(_PAINTER, [_PAINTER, "--output", output, drawn], os.environ)
     except FileNotFoundError:
-        raise NetgroupError(f"PNG needs {_PAINTER} of the package librsvg2-bin; {drawn} has the picture") from None
+        raise NetgroupError(f"PNG needs {_PAINTER} of the package librsvg2-bin; SVG needs nothing") from None
     if os.waitpid(painter, 0)[1]:
-        raise NetgroupError(f"{_PAINTER} failed; {drawn} has the picture")
-    drawn.unlink()
+        raise NetgroupError(f"{_PAINTER} failed; the picture is not written")
 
 
 def _plain(topology: Topology) -> dict[str, object]:

@@ -5,9 +5,11 @@ import importlib
 import os
 import sys
 from argparse import Namespace
+from io import TextIOWrapper
+from pathlib import Path
 
 from netgroupd.cli.parser import by_name, parse
-from netgroupd.cli.terminal import Terminal
+from netgroupd.cli.terminal import OutputError, Terminal, writing
 from netgroupd.errors import NetgroupError
 
 _INTERRUPTED = 130
@@ -22,22 +24,52 @@ def _run(arguments: Namespace, terminal: Terminal) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command line and return its exit status."""
-    arguments = parse(sys.argv[1:] if argv is None else argv)
-    terminal = Terminal(sys.stdout, sys.stderr, as_json=arguments.json)
+    _mend_streams()
+    try:
+        with writing():
+            try:
+                arguments = parse(sys.argv[1:] if argv is None else argv)
+            finally:
+                sys.stdout.flush()  # --help ends there
+        return _told(arguments, Terminal(sys.stdout, sys.stderr, as_json=arguments.json))
+    except BrokenPipeError:  # the reader of the result has seen enough
+        _silence()
+        return 1
+    except OutputError as error:
+        _silence()
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def _told(arguments: Namespace, terminal: Terminal) -> int:
     try:
         status = _run(arguments, terminal)
-        sys.stdout.flush()
+        terminal.flush()
+    except OutputError:
+        raise
     except NetgroupError as error:
         terminal.end_progress()
         terminal.error(error)
+        terminal.flush()
         return error.exit_code
     except KeyboardInterrupt:
         terminal.end_progress()
         return _INTERRUPTED
-    except BrokenPipeError:  # the reader of the result has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     return status
+
+
+def _mend_streams() -> None:
+    """Have streams that take everything: closed ones lead nowhere, and the kernel's names may be any bytes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - as long as the process
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _silence() -> None:
+    """Have what is left in the buffer go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from netgroupd.cli.command import Command, Option
 from netgroupd.cli.commands import COMMANDS, COMMON, EXITS, PROGRAM, SUMMARY
 
 _WIDTH = 80
+_BEHIND = " behind the verb"  # apart from what is before it, which argparse would forget
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,7 +36,7 @@ def dest(option: Option) -> str:
     return option.name.lstrip("-").replace("-", "_")
 
 
-def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+def _add(parser: argparse.ArgumentParser, option: Option, suffix: str = "") -> None:
     if option.positional:
         nargs = "+" if option.repeat else None if option.required else "?"
         parser.add_argument(
@@ -55,6 +56,7 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
             metavar=option.metavar,
             type=option.kind,
             choices=_choices(option),
+            dest=dest(option) + suffix * option.repeat,
             action="append" if option.repeat else "store",
             default=argparse.SUPPRESS,
         )
@@ -107,8 +109,10 @@ def build(known: Iterable[Command] = COMMANDS) -> argparse.ArgumentParser:
             epilog=epilog(command),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        for option in (*command.options, *COMMON):
+        for option in command.options:
             _add(sub, option)
+        for option in COMMON:
+            _add(sub, option, _BEHIND)
     return parser
 
 
@@ -117,6 +121,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     # Making the parser of every command takes longer than reading the line.
     named = [command for command in COMMANDS if command.name in arguments]
     given = vars(build(named or COMMANDS).parse_args(arguments))
+    for name in [name for name in given if name.endswith(_BEHIND)]:
+        given.setdefault(name.removesuffix(_BEHIND), []).extend(given.pop(name))
     command = by_name(given["command"])
     missing = {dest(option): _nothing(option) for option in (*command.options, *COMMON)}
     return argparse.Namespace(**(missing | given))

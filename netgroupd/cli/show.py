@@ -10,7 +10,7 @@ from netgroupd.cli.target import engine_of, files_of
 from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import UsageError
 from netgroupd.model import CLASSES
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Group, Object, State
 from netgroupd.plan.compare import group_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import objects_text
@@ -49,26 +49,48 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         state = engine.actual()
     groups = state.groups or files.applied().groups
     names = {group.id: group.name for group in groups.values()}
-    chosen = _choose(what, arguments.name, state, names)
+    holders = _holders(groups.values())
+    chosen = _choose(what, arguments.name, state, holders)
     if terminal.as_json:
         terminal.answer([_plain(obj) for obj in chosen])
         return 0
     if what in ("group", "vrf") and not arguments.name:
-        _overview(what, chosen, names, terminal)
+        _overview(what, chosen, holders, terminal)
         return 0
     wanted = state if arguments.desired else files.applied()
     terminal.write(objects_text((_brief(obj, wanted) for obj in chosen), names))
     return 0
 
 
-def _choose(what: str, name: str | None, state: State, names: Mapping[int, str]) -> list[Object]:
+def _holders(groups: Iterable[Group]) -> dict[int, tuple[str, ...]]:
+    """For the id of each group its name and those of the groups that it is in, directly or not."""
+    known = {group.name: group for group in groups}
+    holders = {}
+    for group in known.values():
+        found = dict.fromkeys((group.name,))
+        for name in (waiting := [group.name]):
+            outer = [each for each in known[name].within if each in known and each not in found]
+            found.update(dict.fromkeys(outer))
+            waiting += outer
+        holders[group.id] = tuple(found)
+    return holders
+
+
+def _groups_of(link: Object, holders: Mapping[int, tuple[str, ...]]) -> tuple[str, ...]:
+    number = group_of(link)
+    return holders.get(number, (str(number),))
+
+
+def _choose(what: str, name: str | None, state: State, holders: Mapping[int, tuple[str, ...]]) -> list[Object]:
     found = [obj for cls in _CLASSES[what] for obj in state.of(cls).values()]
     if what == "vrf":
         return _of_vrf(name, state)
     if name is None:
         return found
     if what == "group":
-        chosen = [obj for obj in found if names.get(group_of(obj)) == name]
+        chosen = [obj for obj in found if name in _groups_of(obj, holders)]
+        if any(name == names[0] for names in holders.values()):
+            return chosen
     else:
         chosen = [obj for obj in found if name in (obj.name, obj.attrs.get("dev"))]
     if not chosen:
@@ -93,12 +115,12 @@ def _of_vrf(name: str | None, state: State) -> list[Object]:
     ]
 
 
-def _overview(what: str, links: Iterable[Object], names: Mapping[int, str], terminal: Terminal) -> None:
-    members: dict[str, list[str]] = {}
+def _overview(what: str, links: Iterable[Object], holders: Mapping[int, tuple[str, ...]], terminal: Terminal) -> None:
+    members: dict[str, list[str]] = {names[0]: [] for names in holders.values()} if what == "group" else {}
     for link in links:
         if what == "group":
-            number = group_of(link)
-            members.setdefault(names.get(number, str(number)), []).append(link.name)
+            for name in _groups_of(link, holders):
+                members.setdefault(name, []).append(link.name)
         elif link.attrs.get("kind") == "vrf":
             members.setdefault(link.name, [])
         else:

@@ -4,9 +4,9 @@
 import time
 from argparse import Namespace
 
-from netgroupd.cli.target import reader
+from netgroupd.cli.target import is_local, reader
 from netgroupd.cli.terminal import Terminal
-from netgroupd.errors import NetgroupError
+from netgroupd.errors import NetgroupError, UsageError
 from netgroupd.service.details import Answer
 
 _POLL_S = 0.5
@@ -58,6 +58,8 @@ def _wait_online(seconds: int) -> None:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print the status, or wait until everything is up."""
     if arguments.wait_online is not None:
+        if is_local(arguments):
+            raise UsageError("--wait-online asks the daemon; it cannot be offline")
         _wait_online(arguments.wait_online)
         return 0
     answer = reader(arguments).status()

@@ -11,6 +11,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from netgroupd.errors import UsageError
 from netgroupd.service.details import Answer, Options, Progress
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Target(FilesTarget, Protocol):
 
 def is_local(arguments: Namespace) -> bool:
     """Whether the command line asks for work without the daemon."""
-    return bool(arguments.offline or arguments.netns or arguments.config)
+    return bool(arguments.offline or arguments.netns is not None or arguments.config)
 
 
 def engine_of(arguments: Namespace) -> "Engine":
@@ -63,6 +64,8 @@ def _paths(arguments: Namespace) -> "Paths":
 
     paths = SYSTEM
     if arguments.config:
+        if "" in arguments.config:
+            raise UsageError("--config has an empty path")
         paths = paths._replace(config=tuple(Path(path) for path in arguments.config))
     if os.geteuid() != 0:  # nothing was applied by this user, and root's records are not theirs to read
         paths = paths._replace(state=Path.home() / ".local/state/netgroup")

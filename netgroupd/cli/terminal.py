@@ -4,7 +4,8 @@
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
 from netgroupd.errors import ConfigError, NetgroupError, Problem
@@ -14,6 +15,25 @@ _COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "9
 _BY_SIGN = {"+": "green", "-": "red", "~": "yellow"}
 _REFRESH_S = 0.1
 _BAR = 30
+
+
+class OutputError(NetgroupError):
+    """The result cannot be written."""
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Tell what keeps the block from writing; that nobody reads any more is for the caller.
+
+    Raises:
+        OutputError: The disk is full, for instance.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write the result: {error.strerror}") from error
 
 
 class Terminal:
@@ -33,16 +53,23 @@ class Terminal:
 
     def say(self, text: str = "") -> None:
         """Print a line of the result."""
-        print(text, file=self._out)
+        self._put(text + "\n")
 
     def write(self, text: str) -> None:
         """Print a result that is a text of its own."""
-        self._out.write(text if text.endswith("\n") or not text else text + "\n")
+        self._put(text if text.endswith("\n") or not text else text + "\n")
 
     def answer(self, answer: object) -> None:
         """Print the result as JSON."""
-        json.dump(answer, self._out, indent=2 if self._out.isatty() else None)
-        self._out.write("\n")
+        self._put(json.dumps(answer, indent=2 if self._out.isatty() else None) + "\n")
+
+    def flush(self) -> None:
+        """Have what was printed leave this process."""
+        self._put("", flush=True)
+
+    def _put(self, text: str, *, flush: bool = False) -> None:
+        with writing():
+            print(text, end="", file=self._out, flush=flush)
 
     def note(self, text: str) -> None:
         """Print something that is not part of the result."""

@@ -2,7 +2,6 @@
 """``netgroupctl watch``: each change and each drift as it happens."""
 
 import json
-import sys
 import time
 from argparse import Namespace
 from typing import Any
@@ -26,7 +25,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             what = path.removeprefix("/org/netgroup1").lstrip("/") or "netgroupd"
             values = "  ".join(f"{name.lower()} {_text(value)}" for name, value in changed.items())
             terminal.say(f"{terminal.paint(now, 'grey')}  {terminal.paint(what, 'bold')}  {values}")
-        sys.stdout.flush()
+        terminal.flush()
 
     Remote().follow(tell)
     return 0

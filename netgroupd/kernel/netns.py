@@ -7,6 +7,7 @@ calling thread moves, and it comes back.
 """
 
 import ctypes
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,8 @@ def open_netns(netns: str) -> int:
     Raises:
         UsageError: There is none of that name.
     """
+    if netns in ("", ".", ".."):
+        raise UsageError(f"{netns!r} is no name of a network namespace")
     try:
         return os.open(path_of(netns), os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -61,7 +64,12 @@ def entered(netns: str | None) -> Iterator[None]:
     target = open_netns(netns)
     home = os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _set(target)
+        try:
+            _set(target)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise UsageError(f"{path_of(netns)} is no network namespace") from error
         try:
             yield
         finally:

@@ -80,6 +80,8 @@ def test_common_options_stand_before_and_behind_the_command() -> None:
     assert parse(["--json", "diff"]).json
     assert parse(["diff", "--json"]).json
     assert parse(["--config", "a", "diff"]).config == ["a"]
+    assert parse(["--config", "a", "--config", "b", "diff", "--config", "c"]).config == ["a", "b", "c"]
+    assert parse(["diff"]).config == []
 
 
 def test_manual_page_is_what_groff_expects() -> None:

@@ -2,6 +2,7 @@
 """`check` and `render` on files, as they are typed."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,81 @@ def test_show_vrf_is_all_that_is_in_it_and_nothing_else(place: Path) -> None:
         ["red", "2", "d[1-2]"],
         ["blue", "1", "d3"],
     ]
+
+
+GROUPS = """\
+groups: {access: {up: true}, empty: {up: true}, edge: {members: [access]}, core: {members: [edge]}}
+links: {"acc[1-3]": {kind: dummy, group: access}, ring: {kind: dummy, group: edge}, other: {kind: dummy, group: 7}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("group", "shown"),
+    [
+        ("access", ["dummy acc[1-3]  group access  up (3)"]),
+        ("edge", ["dummy acc[1-3]  group access  up (3)", "dummy ring      group edge"]),
+        ("core", ["dummy acc[1-3]  group access  up (3)", "dummy ring      group edge"]),
+        ("empty", []),
+        ("7", ["dummy other  group 7"]),
+        ("nosuch", ["error: there is no group 'nosuch'"]),
+    ],
+)
+def test_show_group_is_the_links_of_it_and_of_the_groups_inside(place: Path, group: str, shown: list[str]) -> None:
+    (place / "groups.yaml").write_text(GROUPS)
+    ended = netgroupctl("show", "--desired", "--config", place / "groups.yaml", "group", group)
+    assert (ended.stdout + ended.stderr).splitlines() == shown
+    assert ended.returncode == (group == "nosuch")
+
+
+def test_show_groups_has_all_of_them(place: Path) -> None:
+    (place / "groups.yaml").write_text(GROUPS)
+    shown = netgroupctl("show", "--desired", "--config", place / "groups.yaml", "groups").stdout.splitlines()
+    assert {line.split()[0]: line.split()[1] for line in shown[1:]} == dict(
+        core="4", edge="4", access="3", empty="0", netgroupd="0", **{"7": "1"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["--netns", "", "show", "links"], "error: '' is no name of a network namespace"),
+        (["--netns", "..", "show", "links"], "error: '..' is no name of a network namespace"),
+        (["--netns", "/dev/null", "show", "links"], "error: /dev/null is no network namespace"),
+        (["check", "--config", ""], "error: --config has an empty path"),
+        (["status", "--netns", "", "--wait-online", "1"], "error: --wait-online asks the daemon; it cannot be offline"),
+    ],
+)
+def test_what_a_script_leaves_empty_is_refused(argv: list[str], told: str) -> None:
+    ended = netgroupctl(*argv)
+    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (1, "", told)
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "told"),
+    [
+        ("check {}/20-plain.yaml >&-", 0, ""),
+        ("render {}/20-plain.yaml >/dev/full", 1, "error: cannot write the result: No space left on device\n"),
+        ("--help >/dev/full", 1, "error: cannot write the result: No space left on device\n"),
+        ("--help", "broken pipe", ""),
+        ("check --json {}/bad.yaml", "broken pipe", ""),
+        ("show --desired {}/20-plain.yaml", "ascii", ""),
+    ],
+)
+def test_a_stream_that_does_not_take_it_is_told_in_a_sentence(
+    place: Path, command: str, status: int | str, told: str
+) -> None:
+    (place / "20-plain.yaml").write_text("links: {é: {kind: dummy}}\n")
+    (place / "bad.yaml").write_text("links:\n" + "".join(f"  d{number}: {{kind: dumy}}\n" for number in range(2000)))
+    line = f"{sys.executable} -m netgroupd.cli.main " + command.replace(" {}", f" --config {place}")
+    if status == "broken pipe":
+        line = f"{{ {line}; echo $? >&2; }} | true"
+        told = "1\n"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii" if status == "ascii" else "utf-8"}
+    ended = subprocess.run(line, shell=True, capture_output=True, text=True, check=False, env=environment)
+    assert ended.stderr == told
+    assert ended.returncode == (status if isinstance(status, int) else 0)
+    if status == "ascii":
+        assert ended.stdout == "dummy \\xe9\n"
 
 
 def test_check_loads_only_what_it_needs(place: Path) -> None:
