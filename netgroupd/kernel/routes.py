@@ -5,17 +5,15 @@ Several IPv6 routes of one destination and metric are one object here, as they
 are one route to who wrote them.
 """
 
-import errno
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 
-from netgroupd.errors import KernelError
 from netgroupd.kernel import message
 from netgroupd.kernel.encap import pack_encap, pack_labels, unpack_encap, unpack_labels
 from netgroupd.kernel.message import attr, attributes, nest, u8, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, paths_of, single, unpack_rows
+from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_row, paths_of, single, unpack_rows
 from netgroupd.model.address import SCOPES
 from netgroupd.model.owner import PROTO
 from netgroupd.model.route import CLASS, FAMILIES, METRICS, TYPES
@@ -49,13 +47,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     for name, family in FAMILIES.items():
         protocol = 0 if selection.everything else PROTO
         asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, _HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
-        try:
-            routes = dump_objects(context, asked, _decode, "dump of routes")
-        except KernelError as error:
-            if error.refusals[0].errno in (errno.EOPNOTSUPP, errno.EAFNOSUPPORT):
-                continue  # a kernel without this family
-            raise
-        for route in routes:
+        for route in dump_of_family(context, asked, _decode, "dump of routes"):
             if route.key[0] != name:
                 continue  # a kernel without routes of a family answers for it with those of all others
             same = found.get(route.key)

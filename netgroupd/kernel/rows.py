@@ -5,8 +5,10 @@ Also what these classes share besides: what an object will hold after a step,
 and which row an attribute that the kernel did not like belongs to.
 """
 
+import errno
 from collections.abc import Callable, Iterable, Mapping
 
+from netgroupd.errors import KernelError
 from netgroupd.kernel.message import attr, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Context
@@ -75,6 +77,18 @@ def dump_objects(
         if obj is not None:
             objects.append(obj)
     return objects
+
+
+def dump_of_family(
+    context: Context, asked: bytes, decode: Callable[[memoryview, Names], Object | None], what: str
+) -> list[Object]:
+    """As ``dump_objects``; nothing where the kernel does without this address family."""
+    try:
+        return dump_objects(context, asked, decode, what)
+    except KernelError as error:
+        if error.refusals[0].errno in (errno.EOPNOTSUPP, errno.EAFNOSUPPORT):
+            return []
+        raise
 
 
 def goal(step: Step) -> Attrs:

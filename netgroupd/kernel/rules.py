@@ -8,7 +8,7 @@ from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, attributes, u8, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single, unpack_rows
+from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.owner import PROTO
 from netgroupd.model.rule import ACTIONS, CLASS, FAMILIES, key, mark_text, span_text, split_mark, split_span
 from netgroupd.model.state import Attrs, Object
@@ -42,7 +42,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     found = []
     for family in FAMILIES.values():
         header = _HEADER.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
-        found += dump_objects(
+        found += dump_of_family(
             context, message.request(RTM_GETRULE, message.NLM_F_DUMP, header), decode, "dump of rules"
         )
     return found

@@ -29,6 +29,7 @@ class Guest(NamedTuple):
     # One CPU whose clock counts instructions, a nanosecond each: what is
     # measured in it does not depend on how busy the host is.
     counted: bool = False
+    parameters: tuple[str, ...] = ()  # for the kernel, besides the lab's own
 
 
 def accelerator(guest: Guest, *, kvm: bool) -> tuple[str, ...]:
@@ -51,6 +52,7 @@ def kernel_parameters(guest: Guest) -> str:
         "rcupdate.rcu_cpu_stall_timeout=120",
         # Devices that are there before anybody asked only blur what a test sees.
         "bonding.max_bonds=0 dummy.numdummies=0 ifb.numifbs=0 fb_tunnels=none",
+        *guest.parameters,
         f"init=/usr/bin/python3 PYTHONPATH={guest.python_path} PYTHONDONTWRITEBYTECODE=1",
     )
     # The guest with systemd has a /tmp of its own, and these may be in the host's.
