@@ -80,8 +80,10 @@ def _grouped(name: str, attrs: dict[str, Value], links: Links, groups: Mapping[s
             if key not in OF_MADE or attrs.get("kind"):
                 attrs.setdefault(key, value)
         attrs["group"] = group.id
-    elif wanted.isdecimal() and len(wanted) <= 10:
+    elif wanted.isascii() and wanted.isdecimal() and int(wanted) < 1 << 32:
         attrs["group"] = int(wanted)
     elif any(links.blocks_of(name)):  # a link made for another has that one's group, which is told there
         hint = links.report.nearest(wanted, groups) or "describe it under `groups`"
+        if wanted.isdigit():  # which names none, so none can be meant
+            hint = "a number goes from 0 to 4294967295"
         links.report.once(links.place(name, "group"), f"there is no group {wanted!r}", hint)

@@ -6,13 +6,13 @@ something refers to it.  Ports are noted here and joined to their masters in
 ``ports``; attributes of groups come last, in ``expand``.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from netgroupd.config.entries import Form, Made, compile_entries
 from netgroupd.config.expression import Env
 from netgroupd.config.known import Known
+from netgroupd.config.linkname import objection
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar, kind_of
 from netgroupd.config.node import Mapping as MappingNode
@@ -22,9 +22,6 @@ from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.value import Value
-
-LONGEST_NAME = 15
-_BAD_NAME = re.compile(r"[\s/:\0\[\]{}]|^\.{0,2}$")
 
 # What is written under a link and is an object of another class, or several links' matter.
 NESTED = frozenset({"addresses", "vlans", "vnis", "fdb", "neighbours", "sysctl", "ports", "port", "links"})
@@ -157,8 +154,8 @@ class Links:
         lower = self.lower_of(name)
         if not lower or len(self.attrs) >= LIMIT:
             return False
-        if len(name) > LONGEST_NAME:
-            self.too_long(name, at)
+        if wrong := objection(name):
+            self.report.once(at, *wrong)
             return False
         if lower not in self.attrs and lower not in self.known and not self.make_vlan(lower, asker, at):
             return False
@@ -174,15 +171,12 @@ class Links:
         self.places[name] = at
         return True
 
-    def too_long(self, name: str, at: int) -> None:
-        """Refuse a name, and say which expansion it is."""
-        told = f"the name {name!r} has {len(name)} characters"
-        self.report.once(at, told, f"the kernel takes at most {LONGEST_NAME}")
-
     def make_peer(self, name: str, peer: str, at: int) -> None:
         """Make the other end of a veth, or make of what is there the other end."""
         before = self.attrs.get(peer)
         if before is None:
+            if wrong := objection(peer):
+                self.report.once(at, *wrong)
             of_asker = self.attrs[name]
             self.attrs[peer] = {"kind": "veth", "peer": name}
             self.attrs[peer].update((key, of_asker[key]) for key in ("group", "up") if key in of_asker)
@@ -232,8 +226,8 @@ class _Expansion:
         shaped = block.kind in ("", "vlan") and not {"link", "id"} <= block.entries.keys()
         for text, env in block.pattern.instances():
             name = str(text)
-            if len(name) > LONGEST_NAME or _BAD_NAME.search(name):
-                self._misnamed(name)
+            if wrong := objection(name):
+                links.report.once(block.at, *wrong)
                 continue
             lower = links.lower_of(name) if shaped else ""
             kind = block.kind or ("vlan" if lower and name not in links.attrs else links.kind(name))
@@ -260,14 +254,6 @@ class _Expansion:
         if vid > 4094 and "id" not in attrs:
             self.links.report.once(self.block.at, f"{name!r} would be VLAN {vid}", "VLAN ids go from 0 to 4094")
         return {"link": lower, "id": vid, **attrs}
-
-    def _misnamed(self, name: str) -> None:
-        links = self.links
-        if len(name) > LONGEST_NAME:
-            links.too_long(name, self.block.at)
-        else:
-            hint = "names have no blanks and none of / : [ ] { }"
-            links.report.once(self.block.at, f"{name!r} cannot name a link", hint)
 
 
 def instances(block: Block) -> Iterable[tuple[str, Env]]:

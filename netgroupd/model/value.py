@@ -227,14 +227,15 @@ def prefix(*, network: bool) -> Type:
 
 def names(cls: str, expected: str) -> Type:
     """The name of another object; the kernel wants its number, so ``kernel/`` packs it."""
-    longest = 15 if cls == "link" else 63
+    longest, unit = (15, "bytes") if cls == "link" else (63, "characters")
 
     def parse(raw: object) -> Value:
         if not isinstance(raw, str | int) or isinstance(raw, bool) or not str(raw):
             raise ValueError(f"expected {expected}")
         got = str(raw)
-        if len(got) > longest:
-            raise ValueError(f"expected {expected}: {got!r} has over {longest} characters")
+        size = len(got.encode(errors="replace")) if cls == "link" else len(got)
+        if size > longest:
+            raise ValueError(f"expected {expected}: {got!r} has over {longest} {unit}")
         return got
 
     return Type(expected, parse, {"type": "string"}, ref=cls)

@@ -38,7 +38,7 @@ MISTAKES = [
     ),
     pytest.param(
         "links:\n  a/b: {kind: dummy}\n",
-        "2:3: 'a/b' cannot name a link; names have no blanks and none of / : [ ] { }",
+        "2:3: 'a/b' cannot name a link; names have no blanks and none of / : % [ ] { }",
         id="name_with_a_slash",
     ),
     pytest.param(
@@ -78,7 +78,7 @@ MISTAKES = [
     ),
     pytest.param(
         "links:\n  br/0: {kind: bridge, ports: lo.5}\n",
-        "2:3: 'br/0' cannot name a link; names have no blanks and none of / : [ ] { }",
+        "2:3: 'br/0' cannot name a link; names have no blanks and none of / : % [ ] { }",
         id="port_that_is_made_for_a_master_that_cannot_be",
     ),
     pytest.param(

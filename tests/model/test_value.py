@@ -58,6 +58,7 @@ REFUSED = [
     pytest.param(value.string(9), "a\0b", "at most 9", id="nul_in_text"),
     pytest.param(value.NAME, "a/b", "without blanks", id="slash_in_name"),
     pytest.param(value.LINK, "sixteen-letters-", "over 15", id="link_name_too_long"),
+    pytest.param(value.LINK, "\u00e4" * 8, "over 15 bytes", id="link_name_of_too_many_bytes"),
     pytest.param(value.several(MODE), [1, 0], "from 1 to 4094", id="item_of_list"),
     pytest.param(value.record({"a": MODE}), {"b": 1}, "not 'b'", id="unknown_key_of_record"),
     pytest.param(value.record({"a": MODE}), {"a": 0}, "a: expected", id="value_of_record"),

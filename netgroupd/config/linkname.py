@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What can name a link, by the rules of the kernel.
+
+It takes 15 bytes, and reads each byte as a letter of Latin-1, where 0xa0 is a
+blank.  A ``%d`` in a name is a pattern to it, which it makes a name of its own of.
+"""
+
+import re
+
+LONGEST = 15
+_BLANK = b"\xa0"
+_REFUSED = re.compile(r"[\s/:%\0\[\]{}]|^\.{0,2}$")
+_OF_ALL = frozenset({"all", "default"})
+
+
+def objection(name: str) -> tuple[str, str] | None:
+    """Why nothing can be named so, and what would be right; None when it can."""
+    written = name.encode(errors="replace")
+    if len(written) > LONGEST:
+        unit = "characters" if name.isascii() else "bytes"
+        return f"the name {name!r} has {len(written)} {unit}", f"the kernel takes at most {LONGEST}"
+    if _REFUSED.search(name):
+        return f"{name!r} cannot name a link", "names have no blanks and none of / : % [ ] { }"
+    if name in _OF_ALL:
+        return f"{name!r} cannot name a link", "the kernel has settings of that name for all links"
+    if _BLANK in written:
+        return f"{name!r} cannot name a link", "the kernel takes the byte 0xa0 of it for a blank"
+    return None

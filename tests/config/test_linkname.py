@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Names that the kernel refuses or reads as something else, wherever a configuration names a link that is made."""
+
+import pytest
+
+from netgroupd.config.linkname import objection
+from tests.config.reading import desired, told
+
+REFUSED = [
+    pytest.param("w%d", "none of", id="pattern"),
+    pytest.param("a%b", "none of", id="percent"),
+    pytest.param("a b", "blanks", id="blank"),
+    pytest.param("..", "none of", id="directory_above"),
+    pytest.param("all", "settings", id="settings_of_all_links"),
+    pytest.param("default", "settings", id="settings_of_new_links"),
+    pytest.param("a" * 16, "has 16 characters", id="letters"),
+    pytest.param("ä" * 8, "has 16 bytes", id="bytes"),
+    pytest.param("à", "0xa0", id="byte_that_is_a_blank"),
+]
+
+
+@pytest.mark.parametrize(("name", "want"), REFUSED)
+def test_name_that_the_kernel_does_not_take_is_refused(name: str, want: str) -> None:
+    assert want in " ".join(objection(name) or ())
+    assert any(
+        line.startswith("a.yaml:2:3: ") and want in line for line in told(f"links:\n  {name}: {{kind: dummy}}\n")
+    )
+    assert any(want in line for line in told(f"vrfs:\n  {name}: {{table: 7}}\n"))
+
+
+@pytest.mark.parametrize("name", ["a" * 15, "ä" * 7, "al", "all1", "é-1", "x.y"])
+def test_name_that_the_kernel_takes_is_taken(name: str) -> None:
+    assert objection(name) is None
+    assert (name,) in desired(f"links:\n  {name}: {{kind: dummy}}\n").state.of("link")
+
+
+def test_other_end_that_cannot_be_named_so_is_told_where_it_is_named() -> None:
+    assert told("links:\n  v0: {kind: veth, peer: 'w%d'}\n") == [
+        "a.yaml:2:20: 'w%d' cannot name a link; names have no blanks and none of / : % [ ] { }"
+    ]
+
+
+@pytest.mark.parametrize("number", ["4294967296", "9999999999", '"\u0663"'])
+def test_number_that_no_group_has_is_no_group(number: str) -> None:
+    [problem] = told(f"links:\n  d: {{kind: dummy, group: {number}}}\n")
+    assert problem.startswith("a.yaml:2:20: there is no group")
+    assert problem.endswith("a number goes from 0 to 4294967295")
+
+
+def test_largest_number_of_a_group_is_taken() -> None:
+    found = desired("links:\n  d: {kind: dummy, group: 4294967295}\n").state.of("link")
+    assert found[("d",)].attrs["group"] == 4294967295
