@@ -13,6 +13,7 @@ ${value | yaml}             a value written so that YAML reads the same value ba
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address, ip_interface, ip_network
 from types import SimpleNamespace
@@ -24,6 +25,10 @@ from netgroupd.config import notations
 
 _Loader: type[Any] = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
 MODULES = ("collections", "functools", "ipaddress", "itertools", "json", "math", "operator", "re", "string")
+_OCTETS = re.compile(r"[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}")
+# What JSON leaves as it is, and YAML takes in quotes for the end of a line or not at all.
+_UNREADABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_HALF = re.compile(r"[\ud800-\udfff]")
 
 
 class FailedError(Exception):
@@ -43,10 +48,9 @@ def address(base: str, offset: int) -> str:
 
 def mac(base: str, offset: int) -> str:
     """Add to a MAC address."""
-    octets = base.split(":")
-    if len(octets) != 6:
+    if not _OCTETS.fullmatch(base):
         raise ValueError(f"{base!r} is not a MAC address such as 02:00:00:00:00:01")
-    total = int("".join(f"{int(octet, 16):02x}" for octet in octets), 16) + offset
+    total = int.from_bytes(int(octet, 16) for octet in base.split(":")) + offset
     if not 0 <= total < 1 << 48:
         raise ValueError(f"{base} + {offset} is beyond the last MAC address")
     return ":".join(f"{octet:02x}" for octet in total.to_bytes(6, "big"))
@@ -70,8 +74,11 @@ def fail(sentence: object) -> NoReturn:
 
 
 def to_yaml(value: object) -> str:
-    """Write a value as JSON, which is YAML without its traps."""
-    return json.dumps(value, default=_plain)
+    """Write a value as JSON, which is YAML without its traps; only its escapes in two halves YAML cannot read."""
+    text = json.dumps(value, default=_plain, ensure_ascii=False)
+    if half := _HALF.search(text):
+        raise ValueError(f"{half[0]!r} is half of a character, which cannot be written")
+    return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: object) -> object:
