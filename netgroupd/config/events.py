@@ -6,7 +6,7 @@ nothing, and aliases that multiply are counted before anybody walks them.
 """
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -28,16 +28,25 @@ class _UnreadableError(Exception):
         self.hint = hint
 
 
+class _Done(NamedTuple):
+    """A node, and how much it is with everything that aliases put into it."""
+
+    node: Node
+    size: int
+    depth: int
+
+
 class _Open:
     """A collection whose end has not come yet; ``key`` waits for its value."""
 
-    __slots__ = ("anchor", "key", "node", "size")
+    __slots__ = ("anchor", "depth", "key", "node", "size")
 
     def __init__(self, node: Sequence | Mapping, anchor: str | None) -> None:
         self.node = node
         self.anchor = anchor
         self.key: Scalar | None = None
         self.size = 1
+        self.depth = 1
 
 
 def parse_events(text: str, number: int, report: Report) -> Node | None:
@@ -90,19 +99,19 @@ class _Builder:
         self.root: Node | None = None
         self.documents = 0
         self.stack: list[_Open] = []
-        self.anchors: dict[str, tuple[Node, int]] = {}
+        self.anchors: dict[str, _Done] = {}
 
     def take(self, event: Any) -> None:
         """Use one event."""
         if isinstance(event, yaml.ScalarEvent):
-            self._add(Scalar(event.value, self._at(event), not event.style), 1, event.anchor)
+            self._add(_Done(Scalar(event.value, self._at(event), not event.style), 1, 0), event.anchor)
         elif isinstance(event, yaml.MappingStartEvent):
             self._push(_Open(Mapping({}, self._at(event)), event.anchor))
         elif isinstance(event, yaml.SequenceStartEvent):
             self._push(_Open(Sequence([], self._at(event)), event.anchor))
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             done = self.stack.pop()
-            self._add(_merged(done.node), done.size, done.anchor)
+            self._add(_Done(_merged(done.node), done.size, done.depth), done.anchor)
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
         elif isinstance(event, yaml.DocumentStartEvent):
@@ -124,20 +133,23 @@ class _Builder:
     def _alias(self, event: Any) -> None:
         if event.anchor not in self.anchors:
             raise _UnreadableError(self._at(event), f"there is no anchor &{event.anchor} before this")
-        node, size = self.anchors[event.anchor]
-        self._add(node, size, None, self._at(event))
+        self._add(self.anchors[event.anchor], None, self._at(event))
 
-    def _add(self, node: Node, size: int, anchor: str | None, at: int = 0) -> None:
+    def _add(self, done: _Done, anchor: str | None, at: int = 0) -> None:
+        node = done.node
         at = at or node.at
         if anchor:
-            self.anchors[anchor] = (node, size)
+            self.anchors[anchor] = done
         if not self.stack:
             self.root = node
             return
         opened = self.stack[-1]
-        opened.size += size
+        opened.size += done.size
+        opened.depth = max(opened.depth, 1 + done.depth)
         if opened.size > LIMIT:
             raise _UnreadableError(at, f"the aliases make more than {LIMIT:,} values")
+        if len(self.stack) + done.depth > DEEPEST:
+            raise _UnreadableError(at, f"over {DEEPEST} levels deep")
         if isinstance(opened.node, Sequence):
             opened.node.items.append(node)
         elif opened.key is None:

@@ -139,6 +139,23 @@ def test_aliases_that_multiply_are_stopped() -> None:
     assert any("the aliases make more than 1,000,000 values" in problem for problem in told("\n".join(laughs)))
 
 
+def nested(levels: int) -> str:
+    """An anchor, and an alias of it in a list in the same number of lists, as deep as that."""
+    return f"a: &a {'[' * levels}1{']' * levels}\nb: {'[' * levels}*a{']' * levels}\n"
+
+
+def test_levels_of_an_alias_are_those_of_what_it_stands_for() -> None:
+    assert "a.yaml:2:29: over 50 levels deep" in told(nested(25))
+    assert not any("levels deep" in problem for problem in told(nested(24)))
+
+
+def test_aliases_of_aliases_are_not_walked_without_end() -> None:
+    chain = ["x:"]
+    chain += [f"  a{n}: &a{n} {'[' * 45}{f'*a{n - 1}' if n else 1}{']' * 45}" for n in range(30)]
+    chain += ["links:", "  d1: {kind: dummy, altnames: *a29}"]
+    assert told("\n".join(chain)) == ["a.yaml:3:56: over 50 levels deep"]
+
+
 def test_places_are_those_of_the_text() -> None:
     text = 'a:\n  - b: one\n    c: ["two", three]\n'
     places = [unpack(scalar.at)[1:] for scalar in scalars(parse_node(text, 0, report_on(text)))]
