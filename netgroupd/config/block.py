@@ -9,10 +9,11 @@ collections of one line, comments.  Whatever else a line may hold raises
 import re
 
 from netgroupd.config.flow import FlowParser
-from netgroupd.config.node import COLUMN_BITS, Entry, Mapping, Node, Scalar, Sequence, pack
+from netgroupd.config.node import COLUMN_BITS, LONGEST_LINE, Entry, Mapping, Node, Scalar, Sequence, pack
 from netgroupd.config.report import Report
 
 DEEPEST = 50
+_LONGEST = LONGEST_LINE - 2  # columns are added up here, and what is not there stands behind the line
 _STRANGE = re.compile(r"[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _QUOTED = re.compile(r"\"([^\"\\]*)\"|'((?:[^']|'')*)'")
 _NOT_PLAIN = frozenset("[]{},#&*!|>'\"%@`")
@@ -171,6 +172,8 @@ def _rows(text: str, base: int) -> list[_Row]:
         body = raw.lstrip(" ")
         if not body or body[0] == "#":
             continue
+        if len(raw) > _LONGEST:
+            raise UncommonError
         indent = len(raw) - len(body)
         if not indent and (raw[:3] in ("---", "...") or raw[0] == "%"):
             if raw.rstrip(" ") == "---" and not found:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.merge import Item
-from netgroupd.config.node import Entry, Node, Scalar, kind_of
+from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.ranges import Range, referring
 from netgroupd.config.report import Report
@@ -176,7 +176,7 @@ class _Lifted:
             text, found = referring(node.text, (*self.scope, *self.ranges))
         except BadTextError as bad:
             self.failed = True
-            self.report.error(node.at + (not node.plain) + bad.offset, str(bad))
+            self.report.error(further(node.at, (not node.plain) + bad.offset), str(bad))
             return node
         self.ranges += found
         return node._replace(text=text)

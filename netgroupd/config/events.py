@@ -15,7 +15,9 @@ from netgroupd.config.ranges import LIMIT
 from netgroupd.config.report import Report
 
 DEEPEST = 50
-_STRANGE = re.compile(r"[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# What YAML does not allow, and what only libyaml takes for the end of a line: no line behind it would be found again.
+_STRANGE = re.compile(r"[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
+_BREAKS = frozenset("\r\x85\u2028\u2029")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -55,7 +57,9 @@ def parse_events(text: str, number: int, report: Report) -> Node | None:
     if strange:
         before = text[: strange.start()]
         at = pack(number, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        report.error(at, f"the character {strange[0]!r} is not allowed in YAML")
+        quoted = repr(strange[0])
+        hint = f'some take it for the end of a line; in double quotes write "{quoted[1:-1]}"'
+        report.error(at, f"the character {quoted} is not allowed in YAML", hint if strange[0] in _BREAKS else "")
         return None
     builder = _Builder(number, report)
     try:

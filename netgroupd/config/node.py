@@ -57,6 +57,11 @@ def pack(document: int, line: int, column: int) -> int:
     return ((document << LINE_BITS | line) << COLUMN_BITS) | min(column, LONGEST_LINE)
 
 
+def further(at: int, columns: int) -> int:
+    """A place further right in the same line; beyond the columns that there are numbers for, the last of them."""
+    return at + min(columns, LONGEST_LINE - (at & LONGEST_LINE))
+
+
 def unpack(at: int) -> tuple[int, int, int]:
     """Take a place apart: document, line, column."""
     line = at >> COLUMN_BITS

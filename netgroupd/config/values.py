@@ -12,7 +12,7 @@ from math import prod
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.config.expression import BadTextError, Env
-from netgroupd.config.node import Entry, Node, Scalar, kind_of
+from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.node import Sequence as SequenceNode
 from netgroupd.config.ranges import LIMIT, Pattern, Range, compile_text, has_pattern
@@ -71,7 +71,7 @@ class Values:
         try:
             found = compile_text(text, scope)
         except BadTextError as bad:
-            self.report.error(at + bad.offset, str(bad))
+            self.report.error(further(at, bad.offset), str(bad))
             return None
         if found.ranges and not self.affords(found.size * instances(scope), at, repr(text)):
             return None
@@ -108,7 +108,7 @@ class Values:
 
     def scalar(self, node: Scalar, scope: Scope = ()) -> Pattern | None:
         """Compile a scalar's text."""
-        return self.pattern(node.text, node.at + (not node.plain), scope)
+        return self.pattern(node.text, further(node.at, not node.plain), scope)
 
     def raw(self, node: Node, scope: Scope = ()) -> Raw | None:
         """Compile any node; ranges in a text make a list of it."""

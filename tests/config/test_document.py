@@ -125,12 +125,47 @@ REFUSED = [
         "a.yaml:2:4: the character '\\x07' is not allowed in YAML",
         id="control_character",
     ),
+    pytest.param(
+        'links:\n  d1: {alias: "a\u2028b"}\n  d2: {kind: dummyy}\n',
+        "a.yaml:2:17: the character '\\u2028' is not allowed in YAML; "
+        'some take it for the end of a line; in double quotes write "\\u2028"',
+        id="line_separator",
+    ),
+    pytest.param(
+        "a: 1 # b\rc: d\n",
+        "a.yaml:1:9: the character '\\r' is not allowed in YAML; "
+        'some take it for the end of a line; in double quotes write "\\r"',
+        id="carriage_return_alone",
+    ),
+    pytest.param(
+        f"links:\n  lo: {{alias: {'x' * 1_100_000}, mtuu: 1}}\n",
+        "a.yaml:2:1048575: unknown key 'mtuu'; did you mean 'mtu'?",
+        id="column_beyond_those_that_there_are_numbers_for",
+    ),
+    pytest.param(
+        f"links:\n  lo: {{alias: {'x' * 1_048_560}, mtu: '{{nothing}}'}}\n",
+        "a.yaml:2:1048575: 'nothing' is not the name of a range; "
+        "no range here has a name: write [v=1-6] to give it one",
+        id="place_inside_a_text_at_the_last_column",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "want"), REFUSED)
 def test_wrong_text_is_reported_at_its_place(text: str, want: str) -> None:
     assert want in told(text)
+
+
+@pytest.mark.parametrize("strange", ["\x85", "\u2029", "\r"], ids=ascii)
+def test_line_that_only_libyaml_sees_is_refused(strange: str) -> None:
+    [problem] = told(f"links:\n  d1: {{}} # {strange} \n  d2: {{kind: dummyy}}\n")
+    assert problem.startswith("a.yaml:2:12: the character")
+
+
+def test_lines_may_end_as_on_windows() -> None:
+    assert told("links:\r\n  lo: {alias: &a x}\r\n  d: {kind: dummyy}\r\n") == [
+        "a.yaml:3:13: unknown kind 'dummyy'; did you mean 'dummy'?"
+    ]
 
 
 def test_aliases_that_multiply_are_stopped() -> None:
