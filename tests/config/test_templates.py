@@ -117,6 +117,36 @@ def test_definitions_serve_other_files(written: Path, template: str, want: set[s
     assert names(got) == want
 
 
+@pytest.mark.parametrize("taken", ["bridges", "*", "members , bridges"])
+def test_definitions_can_be_taken_out_of_another_file(written: Path, taken: str) -> None:
+    (written.parent / "lib.mako").write_text(
+        '<%def name="bridges(n)">\\\n  br${n}: {kind: bridge}\n</%def>\\\n<%def name="members()"></%def>\\\n'
+    )
+    written.write_text(f'<%namespace file="lib.mako" import="{taken}"/>\\\nlinks:\n${{bridges(5)}}')
+    assert names(desired(written)) == {"br5"}
+
+
+NOT_TAKEN = [
+    pytest.param("bridges", "brdges", "3:3: unknown name 'brdges'; did you mean 'bridges'?", id="misspelt"),
+    pytest.param("*", "brdges", "3:3: unknown name 'brdges'", id="misspelt_beside_all"),
+    pytest.param("brdges", "brdges", "1:1: the namespace has no member 'brdges' (AttributeError)", id="not_there"),
+]
+
+
+@pytest.mark.parametrize(("taken", "used", "want"), NOT_TAKEN)
+def test_definition_that_was_not_taken_is_told(written: Path, taken: str, used: str, want: str) -> None:
+    (written.parent / "lib.mako").write_text('<%def name="bridges()"></%def>')
+    written.write_text(f'<%namespace file="lib.mako" import="{taken}"/>\nlinks:\n${{{used}()}}')
+    with pytest.raises(ConfigError) as caught:
+        desired(written)
+    assert str(caught.value) == f"{written}:{want}"
+
+
+def test_definition_can_be_buffered(written: Path) -> None:
+    written.write_text('<%def name="f()" buffered="True">\\\n  d0: {kind: dummy}\n</%def>\\\nlinks:\n${f()}\n')
+    assert names(desired(written)) == {"d0"}
+
+
 def test_tenants_never_reach_the_main_table() -> None:
     routes = desired(SHIPPED / "vrf-tenants.mako").state.classes["route"]
     last = [key for key, route in routes.items() if route.attrs.get("type") == "unreachable"]

@@ -70,6 +70,7 @@ _SYNTAX = (
     ),
 )
 _PYTHON = re.compile(r"\((\w+)\) (.*?)(?: \(<unknown>, line \d+\))?(?: \((.*)\))?", re.DOTALL)
+_NAMELESS = re.compile(r"^Namespace '__anon_\w+'")
 _WHERE = re.compile(r" (?:in file '.*' )?at line: \d+ char: \d+$", re.DOTALL)
 
 
@@ -166,7 +167,7 @@ def _syntax(said: str) -> tuple[str, str]:
 
 
 def _unknown(name: str, known: Iterable[str]) -> tuple[str, str]:
-    near = difflib.get_close_matches(name, set(known), 1, 0.7)
+    near = difflib.get_close_matches(name, {*known} - {name}, 1, 0.7)
     return f"unknown name '{name}'", f"did you mean '{near[0]}'?" if near else ""
 
 
@@ -193,4 +194,5 @@ def _sentence(error: BaseException, known: Iterable[str]) -> tuple[str, str]:  #
         case KeyError():
             return f"there is no {error}", ""
     kind = type(error).__name__
-    return f"{error} ({kind})" if str(error) else kind, ""
+    said = _NAMELESS.sub("the namespace", str(error))
+    return f"{said} ({kind})" if said else kind, ""

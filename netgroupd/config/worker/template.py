@@ -135,6 +135,12 @@ def _defined(tree: Any) -> tuple[str, ...]:
     return tuple(assigned | {node.funcname for node in nodes if isinstance(node, parsetree.DefTag)})
 
 
+def _imported(tree: Any) -> frozenset[str]:
+    """Name what a template takes out of others by ``import``, which is there only when it runs; * stands for all."""
+    said = [tag.attributes.get("import") for tag in nodes_of(tree) if isinstance(tag, parsetree.NamespaceTag)]
+    return frozenset(name for names in said if names for name in re.split(r"\s*,\s*", names))
+
+
 def _undefined_in_body(module: ast.Module) -> tuple[str, ...]:
     """Find the names that render_body takes from its context or fails without."""
     bodies = (node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "render_body")
@@ -183,6 +189,7 @@ class Lookup(TemplateCollection):  # type: ignore[misc]  # mako has no types
             uri,
             path,
             default_filters=[],  # each expression is made text below, after its filters: yaml() wants the value
+            buffer_filters=(),
             source_encoding=None,
             generate_magic_comment=False,
             strict_undefined=True,
@@ -191,10 +198,14 @@ class Lookup(TemplateCollection):  # type: ignore[misc]  # mako has no types
         lines = tuple(ModuleInfo.get_module_source_metadata(source, full_line_map=True)["full_line_map"])
         name = f"template {file} {path}"
         parsed = _parse(source, lines, path, text)
-        undefined = _undefined_in_body(parsed)
+        imported = _imported(tree)
+        undefined = (
+            () if "*" in imported else tuple(name for name in _undefined_in_body(parsed) if name not in imported)
+        )
         instrument = _Instrument(file, lines, tree)
         instrumented = ast.fix_missing_locations(instrument.visit(parsed))
-        self.units[name] = Unit(file, path, text, lines, instrument.columns, tree, _defined(tree), undefined)
+        names = (*_defined(tree), *imported)
+        self.units[name] = Unit(file, path, text, lines, instrument.columns, tree, names, undefined)
         module = types.ModuleType(name)
         module.__dict__.update(instrument.pieces, _text=str)
         exec(compile(instrumented, name, "exec"), module.__dict__)
