@@ -88,23 +88,25 @@ class Values:
         return True
 
     def affords(self, count: int, at: int, what: str) -> bool:
-        """Whether so many instances of a text are within the limit; if not, it is reported."""
+        """Whether so many instances of a text are within the limit; if not, it is reported and they do not count."""
         if count > LIMIT:
             self.report.error(at, f"{what} stands for {count:,} instances", f"the limit is {LIMIT:,}")
             return False
-        self._texts += count
-        if self._texts > _MOST_TEXTS:
+        if self._texts + count > _MOST_TEXTS:
             told = f"with {what} all ranges together stand for over {_MOST_TEXTS:,} instances"
             self.report.once(at, told, "describe less in one configuration")
-        return self._texts <= _MOST_TEXTS
+            return False
+        self._texts += count
+        return True
 
     def admits(self, count: int, at: int, what: str) -> bool:
-        """Whether so many objects more are within the limit; if not, it is reported."""
-        self.objects += count
-        if self.objects > LIMIT:
-            told = f"with this {what} the configuration asks for {self.objects:,} objects"
+        """Whether so many objects more are within the limit; if not, it is reported and they do not count."""
+        if self.objects + count > LIMIT:
+            told = f"with this {what} the configuration asks for {self.objects + count:,} objects"
             self.report.once(at, told, f"the limit is {LIMIT:,}")
-        return self.objects <= LIMIT
+            return False
+        self.objects += count
+        return True
 
     def scalar(self, node: Scalar, scope: Scope = ()) -> Pattern | None:
         """Compile a scalar's text."""

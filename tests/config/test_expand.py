@@ -3,7 +3,7 @@
 
 import pytest
 
-from netgroupd.config import Desired, links
+from netgroupd.config import Desired, links, values
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Attrs, Key
@@ -303,6 +303,21 @@ def test_addresses_of_many_links_count_for_each() -> None:
     text = "links:\n  d[1-1000]: {kind: dummy, addresses: ['10.0.[0-3].[0-249]/24']}\n"
     want = "a.yaml:2:40: with this address the configuration asks for 1,001,000 objects; the limit is 1,000,000"
     assert told(text) == [want]
+
+
+def test_line_behind_one_that_is_over_the_limit_is_not_blamed_for_it() -> None:
+    routes = "routes:\n- {to: '10.0.0.[0-255]/32', dev: lo, metric: '[1-5000]'}\n- {to: 10.9.0.0/16, dev: lo}\n"
+    many = "with this route the configuration asks for 1,280,000 objects; the limit is 1,000,000"
+    assert told(routes + "rules:\n- {pref: x}\n") == [
+        f"a.yaml:2:3: {many}",
+        "a.yaml:5:10: pref: expected a whole number from 0 to 4294967295, not the text 'x'",
+    ]
+
+
+def test_text_behind_those_that_stand_for_too_much_is_not_blamed_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "_MOST_TEXTS", 10)
+    [problem] = told("links:\n  a[1-6]: {kind: dummy}\n  b[1-6]: {kind: dummy}\n  c[1-4]: {kind: dummy}\n")
+    assert problem.startswith("a.yaml:3:3: with 'b[1-6]' all ranges together stand for over 10 instances")
 
 
 def test_ranges_of_several_lines_add_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
