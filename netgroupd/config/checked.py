@@ -32,7 +32,7 @@ class Checked(NamedTuple):
         """The VRF that a link's addresses are in, "" for none; a port of a bridge is in the bridge's."""
         for _ in range(_DEEPEST):
             attrs = self.attrs(name)
-            if attrs.get("kind") == "vrf":
+            if attrs.get("kind") == "vrf" or name in self.links.unsound:  # which may be meant to be one
                 return name
             if not attrs.get("master"):
                 return ""

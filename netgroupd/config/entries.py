@@ -17,7 +17,7 @@ from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.ranges import Range, referring
 from netgroupd.config.report import Report
-from netgroupd.config.values import Record, Scope, Values, instances
+from netgroupd.config.values import Record, Scope, Values, fixed, instances
 from netgroupd.model.attr import Attr, Class
 from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.state import Attrs, Key, Object
@@ -144,13 +144,15 @@ def compile_entry(node: Node, form: Form, scope: Scope, values: Values) -> Compi
     missing = sorted(form.required - entries.keys())
     if missing:
         values.report.error(node.at, f"this {form.what} needs {' and '.join(map(repr, missing))}")
-        return None
     lifted = _Lifted(scope, values.report)
     texts = {key: Entry(entry.at, lifted.without_ranges(entry.value)) for key, entry in entries.items()}
     ranges = tuple(lifted.ranges)
-    if lifted.failed or not values.admits(instances((*scope, *ranges)), node.at, form.what):
+    if lifted.failed or not (missing or values.admits(instances((*scope, *ranges)), node.at, form.what)):
+        values.record(fixed(entries), form.rows, ())
         return None
     record = values.record(texts, form.rows, (*scope, *ranges))
+    if missing:
+        return None
     keys = {name: value for name, value in record.shared.items() if name in form.keys}
     attrs = {name: value for name, value in record.shared.items() if name not in form.keys}
     return Compiled(node.at, entries, ranges, record, keys, attrs, form.keys)

@@ -16,8 +16,8 @@ from netgroupd.config.linkname import objection
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar, kind_of
 from netgroupd.config.node import Mapping as MappingNode
-from netgroupd.config.ranges import LIMIT, Pattern
-from netgroupd.config.values import Record, Values
+from netgroupd.config.ranges import LIMIT, Pattern, Range
+from netgroupd.config.values import Record, Values, fixed
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
@@ -25,6 +25,8 @@ from netgroupd.model.value import Value
 
 # What is written under a link and is an object of another class, or several links' matter.
 NESTED = frozenset({"addresses", "vlans", "vnis", "fdb", "neighbours", "sysctl", "ports", "port", "links"})
+
+_NAMELESS = Pattern("", (Range("", (), 0),), lambda env: "", True)  # of a key that cannot be read: no instances
 
 
 class Block(NamedTuple):
@@ -34,6 +36,7 @@ class Block(NamedTuple):
     pattern: Pattern
     entries: Mapping[str, Entry]
     kind: str
+    sound: bool = True  # or what it is could not be read, which is told
 
     def nested(self, name: str) -> Node | None:
         """What is written under one of the keys that are not attributes."""
@@ -56,6 +59,9 @@ class Links:
         self.attrs: dict[str, dict[str, Value]] = {}
         self.places: dict[str, int] = {}
         self.blocks: list[Block] = []
+        self.unsound: set[str] = (
+            set()
+        )  # names of links whose kind could not be read: nothing can be said to follow from it
         self._first: dict[str, Block] = {}
         self._more: dict[str, list[Block]] = {}
 
@@ -102,15 +108,17 @@ class Links:
             node = MappingNode({}, node.at)
         if not isinstance(node, MappingNode):
             self.report.error(node.at, f"{item.key!r} must be a mapping of attributes, not {kind_of(node)}")
-            return None
-        if pattern is None:
-            return None
+            return Block(item.at, pattern, {}, "", False) if pattern else None
         entries: Mapping[str, Entry] = node.entries
         kind = "vrf" if vrfs else self._kind_of(node)
-        if kind is None:  # what follows from a wrong kind is not worth telling; its names are there
-            kind, entries = "", {}
         if vrfs and "kind" in entries:
             self.report.error(entries["kind"].at, "links under 'vrfs' are of the kind vrf", "leave `kind` out")
+        if pattern is None:
+            pattern, entries = _NAMELESS, fixed(entries)
+            if not kind:
+                entries = _of_all_kinds(entries)
+        if kind is None:  # its names are there, and what every link can have
+            return Block(item.at, pattern, _of_all_kinds(entries), "", False)
         return Block(item.at, pattern, entries, kind)
 
     def _kind_of(self, node: MappingNode) -> str | None:
@@ -191,6 +199,10 @@ class Links:
             self.attrs[peer] = {**before, "kind": "veth", "peer": name}
 
 
+def _of_all_kinds(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    return {key: entry for key, entry in entries.items() if key in COMMON or key in NESTED}
+
+
 def rows_of(kind: str) -> Mapping[str, Attr]:
     """What can be written of a link of a kind."""
     if kind not in _ROWS:
@@ -223,7 +235,9 @@ class _Expansion:
     def run(self) -> None:
         """Add every link of the block."""
         links, block, values = self.links, self.block, self.links.values
-        shaped = block.kind in ("", "vlan") and not {"link", "id"} <= block.entries.keys()
+        if not block.pattern.size:
+            self._compile(block.kind)
+        shaped = block.sound and block.kind in ("", "vlan") and not {"link", "id"} <= block.entries.keys()
         for text, env in block.pattern.instances():
             name = str(text)
             if wrong := objection(name):
@@ -231,6 +245,9 @@ class _Expansion:
                 continue
             lower = links.lower_of(name) if shaped else ""
             kind = block.kind or ("vlan" if lower and name not in links.attrs else links.kind(name))
+            if not block.sound:
+                kind = ""
+                links.unsound.add(name)
             record = self.records.get(kind) or self._compile(kind)
             attrs = record.shared
             if record.varying:

@@ -53,7 +53,7 @@ class Ports:
             hint = "ports have bridges, bonds, teams and VRFs"
             self.report.error(block.entries[key].at, f"a {block.kind} has no {key}", hint)
             return
-        if key == "links" and block.kind != "vrf":
+        if key == "links" and block.kind != "vrf" and block.sound:
             self.report.error(block.entries[key].at, "only a VRF has 'links'", "write `ports`")
             return
         scalars = self._scalars(node)
@@ -146,6 +146,8 @@ class Ports:
         """The kind whose ports have attributes; "" where there is none, which is told."""
         if not master:
             self.report.once(node.at, f"{name!r} has no master, so it has no attributes of a port")
+            return ""
+        if master in self.links.unsound:
             return ""
         kind = self.links.kind(str(master))
         if kind in KINDS and KINDS[kind].port:

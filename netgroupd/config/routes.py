@@ -41,6 +41,8 @@ def vrf_table(name: str, links: Links, at: int) -> int | None:
     table = attrs.get("table")
     if attrs.get("kind") == "vrf" and isinstance(table, int):
         return table
+    if name in links.unsound:
+        return None
     vrfs = [other for other, given in links.attrs.items() if given.get("kind") == "vrf"]
     links.report.once(at, f"there is no VRF {name!r}", links.report.nearest(name, vrfs) or "describe it under `vrfs`")
     return None

@@ -21,6 +21,8 @@ def expand_rules(items: Sequence[Item], links: Links, sink: Sink) -> None:
             continue
         if keys.get("vrf"):
             table = vrf_table(str(keys["vrf"]), links, entry.place("vrf"))
+            if table is None:
+                continue
             if attrs.get("lookup", table) != table:
                 links.report.once(entry.place("lookup"), f"VRF {keys['vrf']!r} has table {table}")
             attrs = {**attrs, "lookup": table}  # noqa: PLW2901  # shared by the instances, so a new one

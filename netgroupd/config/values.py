@@ -30,6 +30,18 @@ def instances(scope: Scope) -> int:
     return prod(one.size for one in scope)
 
 
+def fixed(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """What of a mapping says the same for every instance: all that can be looked at where its ranges are wrong."""
+    return {key: entry for key, entry in entries.items() if not _varies(entry.value)}
+
+
+def _varies(node: Node) -> bool:
+    if isinstance(node, Scalar):
+        return has_pattern(node.text)
+    inner = node.items if isinstance(node, SequenceNode) else [entry.value for entry in node.entries.values()]
+    return any(map(_varies, inner))
+
+
 class Raw(NamedTuple):
     """What a file says, before its row reads it: the same for all instances, or made for each."""
 

@@ -21,4 +21,5 @@ def expand_vlans(links: Links, sink: Sink) -> None:
 
 def _bridged(links: Links, name: str) -> bool:
     master = links.attrs[name].get("master") if name in links.attrs else None
-    return any(one in links.known or links.kind(one) == "bridge" for one in (name, str(master)))
+    there = (name, str(master))
+    return any(one in links.known or one in links.unsound or links.kind(one) == "bridge" for one in there)

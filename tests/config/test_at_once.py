@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All that is wrong is told at once, and of what only follows from it nothing."""
+
+import pytest
+
+from tests.config.reading import told
+
+ALL = [
+    pytest.param(
+        "routes:\n- {via: x, bogus: 1, metric: q}\n",
+        ["2:3: this route needs 'to'", "2:9: via", "2:12: unknown key 'bogus'", "2:30: metric"],
+        id="entry_without_what_it_needs",
+    ),
+    pytest.param(
+        'routes:\n- {to: "10.0.[5-1].0/24", bogus: 1, metric: q, dev: "d{1}"}\n',
+        ["2:15: the range runs backwards", "2:27: unknown key 'bogus'", "2:45: metric"],
+        id="entry_with_a_wrong_range",
+    ),
+    pytest.param(
+        "routes:\n- {to: '10.0.0.[0-255]/32', dev: lo, metric: '[1-5000]', bogus: 1}\n",
+        ["2:3: with this route the configuration asks for 1,280,000 objects", "2:58: unknown key 'bogus'"],
+        id="entry_over_the_limit",
+    ),
+    pytest.param(
+        "links:\n  'a[5-1]': {kind: dummy, mtu: x, bogus: 1, alias: '{1}', addresses: bad}\n",
+        ["2:5: the range runs backwards", "2:32: mtu", "2:35: unknown key 'bogus'", "2:70: address"],
+        id="link_with_a_wrong_range",
+    ),
+    pytest.param(
+        "links:\n  'a[5-1].7': {mtu: x, protocol: 802.1ad}\n",
+        ["2:5: the range runs backwards", "2:21: mtu"],
+        id="link_with_a_wrong_range_that_does_not_say_its_kind",
+    ),
+    pytest.param(
+        "links:\n  b: {kind: dumy, mtu: x, addresses: [bad]}\n",
+        ["2:13: unknown kind 'dumy'", "2:24: mtu", "2:39: address"],
+        id="unknown_kind",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), ALL)
+def test_everything_that_is_wrong_is_told(text: str, want: list[str]) -> None:
+    got = told(text)
+    assert [line[: len(f"a.yaml:{start}")] for line, start in zip(got, want, strict=True)] == [
+        f"a.yaml:{start}" for start in want
+    ]
+
+
+ONLY_THE_KIND = [
+    pytest.param("  r: {kind: vrff, table: 7, links: lo}\n", id="links_of_a_vrf"),
+    pytest.param("  r: {kind: brige, stp: on, vlans: [5], vnis: [7]}\n", id="nested"),
+    pytest.param("  r: {kind: brige, ports: lo}\n  lo: {port: {cost: 4}}\n", id="attributes_of_its_ports"),
+    pytest.param("  r: {kind: brige}\n  d: {kind: dummy, master: r, vlans: 5}\n", id="vlans_of_its_ports"),
+    pytest.param("  wg.5: {kind: wiregard}\n", id="name_shaped_as_a_vlan"),
+    pytest.param("  r: {kind: vrff}\nroutes:\n- {to: 10.0.0.0/8, dev: lo, vrf: r}\n", id="route_in_a_vrf"),
+    pytest.param("  r: {kind: vrff}\nrules:\n- {pref: 5, vrf: r, lookup: 9}\n", id="rule_of_a_vrf"),
+    pytest.param(
+        "  r: {kind: vrff}\n  d: {kind: dummy, master: r, addresses: 10.0.0.1/24}\n  lo: {addresses: 10.0.0.1/24}\n",
+        id="address_in_a_vrf",
+    ),
+]
+
+
+@pytest.mark.parametrize("text", ONLY_THE_KIND)
+def test_nothing_is_told_that_follows_from_an_unknown_kind(text: str) -> None:
+    [problem] = told(f"links:\n{text}")
+    assert "unknown kind" in problem
+
+
+def test_link_that_is_no_mapping_is_there_nevertheless() -> None:
+    assert told("links:\n  x: 5\n  d: {kind: macvlan, link: x}\n") == [
+        "a.yaml:2:6: 'x' must be a mapping of attributes, not the text '5'"
+    ]
