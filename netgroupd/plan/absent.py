@@ -7,10 +7,9 @@ all the rest can.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from netgroupd.model.state import Attrs, Key, Object, State
-from netgroupd.model.value import Value
+from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, row_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
@@ -100,6 +99,7 @@ def _drop_unreachable(attainable: State, desired: State) -> None:
     waiting = desired.of("address").keys() - attainable.of("address").keys()
     sources = {str(address).partition("/")[0] for _, address, _ in waiting}
     networks = _networks(waiting) - _networks(attainable.of("address"))
+    sizes = {(bits, length) for bits, length, _ in networks}  # few, however many networks there are
 
     def stays(cls: str, key: Key, obj: Object) -> bool:
         if cls == "nexthop":
@@ -107,16 +107,27 @@ def _drop_unreachable(attainable: State, desired: State) -> None:
         if str(obj.attrs.get("nhid")) in gone or str(obj.attrs.get("src")) in sources:
             return False
         via = None if obj.attrs.get("dev") else obj.attrs.get("via")
-        return via is None or not any(ip_address(str(via)) in network for network in networks)
+        if via is None:
+            return True
+        gateway = ip_bytes(str(via))
+        around = (_network(gateway, length) for bits, length in sizes if bits == len(gateway) * 8)
+        return networks.isdisjoint(around)
 
     for cls in ("nexthop", "route"):
         if cls in attainable.classes:
             attainable.classes[cls] = {key: obj for key, obj in attainable.of(cls).items() if stays(cls, key, obj)}
 
 
-def _networks(addresses: Iterable[Key]) -> set[IPv4Network | IPv6Network]:
+def _networks(addresses: Iterable[Key]) -> set[tuple[int, int, int]]:
     """The networks that links with these addresses are in."""
-    return {
-        ip_network(f"{peer}/{str(address).partition('/')[2]}" if peer else str(address), strict=False)
-        for _, address, peer in addresses
-    }
+    found = set()
+    for _, address, peer in addresses:
+        payload, length = split_prefix(str(address))
+        found.add(_network(ip_bytes(str(peer)) if peer else payload, length))
+    return found
+
+
+def _network(address: bytes, length: int) -> tuple[int, int, int]:
+    """The network of that prefix length which holds an address: the bits of either, and the prefix."""
+    bits = len(address) * 8
+    return bits, length, int.from_bytes(address, "big") >> (bits - length)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is to be done for hardware that is not there, and everything on it: nothing yet."""
 
+import sys
+
 import pytest
 
 from netgroupd.model.state import Object, State
@@ -66,3 +68,37 @@ def test_route_with_several_ways_has_those_that_are_there() -> None:
 def test_plan_says_what_waits() -> None:
     plan = assemble(state_of("links: {'swp[1-3]': {up: true}, 'swp[1-3].5': {}}"), State([hardware("swp2")]), Owned())
     assert plan.warnings == ("not there yet, and configured when it comes: swp[1,3] and 2 objects on it",)
+
+
+def _calls(count: int) -> int:
+    """How many functions find out what waits, with that many subnets on absent hardware and routes by way of them."""
+    numbers = [f"10.{number >> 8}.{number & 0xFF}" for number in range(count)]
+    wanted = State(Object("address", ("swp1", f"{number}.1/24", None), {}) for number in numbers)
+    wanted.add(Object("link", ("swp1",), {}))
+    for number in numbers:
+        wanted.add(Object("route", ("inet", 254, f"{number}.128/25", 0, 0), {"via": f"{number}.9"}))
+    calls = 0
+
+    def count_call(_frame: object, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count_call)
+    try:
+        left, _ = without_absent(wanted, State())
+    finally:
+        sys.setprofile(None)
+    assert not left.of("route")
+    return calls
+
+
+def test_twice_the_subnets_and_gateways_are_twice_the_work() -> None:
+    assert _calls(200) < 2.2 * _calls(100)
+
+
+@pytest.mark.parametrize(("via", "waits"), [("10.0.0.9", True), ("10.0.1.9", False), ("fd00::9", True)])
+def test_gateway_waits_with_the_network_at_the_other_end_of_its_address(via: str, waits: bool) -> None:
+    addresses = [("swp1", "192.0.2.1/24", "10.0.0.1"), ("swp1", "fd00::1/64", None)]
+    route = Object("route", ("", 254, "", 0, 0), {"via": via})
+    wanted = State([Object("link", ("swp1",), {}), *(Object("address", key, {}) for key in addresses), route])
+    assert (not without_absent(wanted, State())[0].of("route")) == waits
