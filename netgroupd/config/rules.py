@@ -7,7 +7,7 @@ from netgroupd.config.entries import Form, Sink, compile_items
 from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.config.routes import VRF, vrf_table
-from netgroupd.model.rule import CLASS, key
+from netgroupd.model.rule import CLASS, key, without_whole
 from netgroupd.model.state import Attrs
 
 FORM = Form.of(CLASS, VRF, leave="selectors", needs=("pref",))
@@ -31,7 +31,7 @@ def expand_rules(items: Sequence[Item], links: Links, sink: Sink) -> None:
             links.report.once(entry.place("family"), "the networks of this rule are of inet6")
         if not any(attrs.get(name) for name in ("lookup", "l3mdev", "goto")) and "action" not in attrs:
             links.report.once(entry.at, "this rule does nothing", "give it lookup, vrf, l3mdev, goto or action")
-        sink.add("rule", key(family, pref, attrs), attrs, entry)
+        sink.add("rule", key(family, pref, attrs), without_whole(attrs), entry)
 
 
 def _family(attrs: Attrs) -> str:

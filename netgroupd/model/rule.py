@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.route import TABLE
-from netgroupd.model.state import Key
+from netgroupd.model.state import Attrs, Key
 from netgroupd.model.value import FLAG, NAME, NETWORK, U8, U32, U64, Type, Value, number, several, string, word
 
 FAMILIES = {"inet": 2, "inet6": 10}
@@ -123,6 +123,7 @@ _SELECTORS = (
     Attr("l3mdev", FLAG, "Use the table of the VRF that the packet belongs to.", 19, Change.RECREATE),
 )
 SELECTORS = frozenset(row.name for row in _SELECTORS)
+_NETWORKS = ("from", "to")
 
 CLASS = Class(
     "rule",
@@ -153,8 +154,14 @@ def key(family: str, pref: int, attrs: Mapping[str, Value]) -> Key:
     return (family, pref, tuple((name, value) for name, value in selected if _selects(name, value)))
 
 
+def without_whole(attrs: Attrs) -> Attrs:
+    """``attrs`` without networks that are everything: the kernel does not tell them, for it selects by nothing."""
+    whole = [name for name in _NETWORKS if name in attrs and not _selects(name, attrs[name])]
+    return {name: value for name, value in attrs.items() if name not in whole} if whole else attrs
+
+
 def _selects(name: str, value: Value) -> bool:
     """Whether a selector narrows anything: the whole network and tos 0 do not."""
-    if name in ("from", "to"):
+    if name in _NETWORKS:
         return value not in (None, "default", "0.0.0.0/0", "::/0")
     return value is not None and value is not False and not (name == "tos" and value == 0)

@@ -191,6 +191,17 @@ routes:
     }
 
 
+@pytest.mark.parametrize(
+    ("whole", "family"),
+    [("default", "inet"), ("0.0.0.0/0", "inet"), ("::/0", "inet6")],
+    ids=["default", "ipv4", "ipv6"],
+)
+@pytest.mark.parametrize("name", ["from", "to"])
+def test_network_of_a_rule_that_is_everything_is_none(name: str, whole: str, family: str) -> None:
+    found = desired(f"rules:\n- {{pref: 100, {name}: '{whole}', lookup: 77}}\n")
+    assert attrs(found, "rule", family, 100, ()) == {"lookup": 77}
+
+
 def test_rules_are_known_by_what_they_select() -> None:
     text = """
 vrfs:

@@ -322,6 +322,9 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
         pytest.param(
             "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, from: 10.0.0.0/8, lookup: 9}", "", id="for_others"
         ),
+        pytest.param(
+            "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, from: default, lookup: 9}", "create rule", id="for_all"
+        ),
         pytest.param("", "", "{pref: 9, to: 198.51.100.9/32, action: prohibit}", "create rule", id="rule_to_nowhere"),
         pytest.param(", addresses: [198.51.100.1/24]", "", "", "create address", id="subnet_of_an_address"),
     ],
