@@ -201,7 +201,7 @@ class FakeKernel:
         if step.op is Op.CHANGE:
             if there is None:
                 raise RefusalError(errno.ENODEV)
-            self._change(obj.name, step.attrs)
+            self._change(obj.name, self._named(step, there))
             return
         if there:
             raise RefusalError(errno.EEXIST)
@@ -214,6 +214,19 @@ class FakeKernel:
             raise
         if attrs["kind"] == "veth" and (peer := str(step.attrs.get("peer") or "")):
             self.state.add(Object("link", (peer,), {**attrs, "peer": obj.name}))
+
+    def _named(self, step: Step, there: Object) -> Attrs:
+        """What a step says; of further names it tells those that come and go, from what it takes the link to have."""
+        if "altnames" not in step.attrs:
+            return step.attrs
+        before = step.before.attrs if step.before else {}
+        had, has, wants = (_names(attrs.get("altnames")) for attrs in (before, there.attrs, step.attrs))
+        taken = frozenset[str]().union(*(_names(link.attrs.get("altnames")) for link in self.state.of("link").values()))
+        if had - wants - has:
+            raise RefusalError(errno.ENOENT)
+        if (wants - had) & taken:
+            raise RefusalError(errno.EEXIST)
+        return {**step.attrs, "altnames": tuple(sorted(has - had | wants))}
 
     def _usual_mtu(self, attrs: Attrs) -> Value:
         lower = self.state.link(str(attrs.get("link")))
@@ -290,6 +303,10 @@ class FakeKernel:
         self._unmarked.discard((obj.cls, obj.key))
         after = {name: value for name, value in {**before, **step.attrs}.items() if value is not None}
         self.state.add(obj._replace(attrs=after, origin=None))
+
+
+def _names(value: Value) -> frozenset[str]:
+    return frozenset(map(str, value)) if isinstance(value, tuple) else frozenset()
 
 
 def _needed(obj: Object) -> Iterator[str]:

@@ -113,10 +113,12 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage
     if steps[0].object.cls != "link":
         return Stage(phase, steps, [0] * len(steps))
     depth = (was if phase == "delete link" else will_be).of
-    if phase == "change links":
-        steps = untangle(steps)
     sign = -1 if phase in UPPER_FIRST else 1
     by_depth: dict[int, list[Step]] = defaultdict(list)
+    if phase == "change links":
+        given, steps = untangle(steps)
+        if given:  # before all others, for a link below may take what one above it gives
+            by_depth[-1] = given
     for step in steps:
         by_depth[sign * depth(step.object.name)].append(step)
     ranks = sorted(by_depth)
@@ -182,8 +184,12 @@ class _Cut:
         if None in riding.values():
             riding = {attr: value for attr, value in riding.items() if value is not None}
         if name in self.along:
-            # It comes into being with its peer; the rest is a change.
+            # It comes into being with its peer; the rest is a change, and its further names are new.
+            names = riding.pop("altnames", None)
             self.add("settle links", Step(Op.CHANGE, want, want, {**riding, **port}, step.why))
+            if names:
+                bare = want._replace(attrs={attr: value for attr, value in attrs.items() if attr != "altnames"})
+                self.add("settle links", Step(Op.CHANGE, bare, want, {"altnames": names}, step.why))
         else:
             self.add("create links", Step(Op.CREATE, None, want, riding, step.why))
             if port:

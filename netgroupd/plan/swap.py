@@ -13,9 +13,10 @@ from netgroupd.plan.step import Step
 _SCRATCH_MAC = 0x02_4E_47_00_00_00
 
 
-def untangle(steps: list[Step]) -> list[Step]:
-    """Put in front what some of ``steps`` must give up before others can take it."""
-    return _given_macs(steps) + _given_names(steps) + steps
+def untangle(steps: list[Step]) -> tuple[list[Step], list[Step]]:
+    """What some of ``steps`` must give up before others can take it, and what is left of them for afterwards."""
+    given, left = _given_names(steps)
+    return _given_macs(steps) + given, left
 
 
 def _given_macs(steps: list[Step]) -> list[Step]:
@@ -29,16 +30,20 @@ def _given_macs(steps: list[Step]) -> list[Step]:
     ]
 
 
-def _given_names(steps: list[Step]) -> list[Step]:
-    given = []
+def _given_names(steps: list[Step]) -> tuple[list[Step], list[Step]]:
+    given, left = [], []
     for step in steps:
-        if "altnames" not in step.attrs:
-            continue
-        had, wants = _names(_before(step).attrs.get("altnames")), _names(step.attrs["altnames"])
+        before = _before(step)
+        had, wants = _names(before.attrs.get("altnames")), _names(step.attrs.get("altnames"))
         kept = tuple(name for name in had if name in wants)
-        if kept != had:
-            given.append(step._replace(attrs={"altnames": kept}))
-    return given
+        if "altnames" not in step.attrs or kept == had:
+            left.append(step)
+            continue
+        given.append(step._replace(attrs={"altnames": kept}))
+        done = {"altnames"} if len(kept) == len(wants) else frozenset[str]()
+        if attrs := {name: value for name, value in step.attrs.items() if name not in done}:
+            left.append(step._replace(before=before._replace(attrs={**before.attrs, "altnames": kept}), attrs=attrs))
+    return given, left
 
 
 def _names(value: Value) -> tuple[Value, ...]:

@@ -118,6 +118,20 @@ rules:
 """,
 }
 
+FURTHER_NAMES = tuple(
+    "links: {{d: {{kind: bridge, ports: a, altnames: [{}]}}, a: {{kind: veth, peer: b, altnames: [{}]}}, "
+    "b: {{kind: veth, peer: a, altnames: [{}]}}}}".format(*names)
+    for names in (
+        ("x, y", "aa", "bb"),
+        ("y", "aa", "bb"),
+        ("y, z", "bb", "aa"),
+        ("aa, y", "", "z"),
+        ("", "y, z", "aa, bb"),
+        ("y", "", ""),
+    )
+)
+"""The same links with one set of further names after the other."""
+
 
 def state_of(text: str, there: Iterable[str] = ()) -> State:
     """What a configuration asks for; the links ``there`` need no description."""

@@ -20,7 +20,7 @@ from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep, Plan
-from tests.engine.universe import UNIVERSE, state_of
+from tests.engine.universe import FURTHER_NAMES, UNIVERSE, state_of
 from tests.vm.meanwhile import repeatedly
 
 _TURNS = 5
@@ -133,6 +133,11 @@ def refused_half_way(kernel: Stumbling, old: str, others: Iterable[str]) -> None
             converge(kernel, plan, goal, MINE)
         put_back(kernel, snapshot, MINE)
         assert there(kernel, goal) == before, f"{old} after half of {new}"
+
+
+def test_further_names_come_and_go_and_change_hands(kernel: Stumbling) -> None:
+    for goal in map(state_of, FURTHER_NAMES):
+        become(kernel, goal)
 
 
 LAYERS = """
