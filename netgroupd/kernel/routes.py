@@ -82,7 +82,8 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
     attrs: dict[str, Value] = {"type": word, "scope": _SCOPE_NAMES.get(scope, scope)}
     attrs |= unpack_rows(_PLAIN, found, names)
     if "nhid" in attrs:
-        pass  # the way is the nexthop's, though the kernel tells it again
+        # The way is the nexthop's, though the kernel tells it again, even that it is a blackhole.
+        attrs["type"] = "unicast" if word == "blackhole" else word
     elif _MULTIPATH in found:
         attrs["nexthops"] = tuple(_read_hops(found[_MULTIPATH], names))
     elif word not in _DEAD_ENDS:  # IPv6 says "dev lo" of routes that lead nowhere
@@ -239,7 +240,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     key = one.object.key
     if one.op is Op.DELETE:
         # The type is part of what IPv4 looks for; next hops and scope are left open.
-        kind = TYPES.get(str(one.object.attrs.get("type", "unicast")), 0)
+        told = one.object.attrs
+        kind = 0 if told.get("nhid") else TYPES.get(str(told.get("type", "unicast")), 0)
         yield message.request(RTM_DELROUTE, 0, _identity(key, _SCOPE_ANY, kind, 0))
         return
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE

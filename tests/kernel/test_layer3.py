@@ -95,6 +95,16 @@ def test_route_is_deleted_whatever_its_next_hop(context: Context) -> None:
     assert set(found) == {1, 15}
 
 
+def test_route_by_way_of_a_nexthop_that_is_a_blackhole_is_none_itself(context: Context) -> None:
+    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "blackhole", "nhid": 1})
+    got = routes._decode(
+        memoryview(_message(context, Step(Op.CREATE, None, route, route.attrs)))[HEADER_LEN:], context.names
+    )
+    assert got is not None
+    assert got.attrs["type"] == "unicast"
+    assert _message(context, Step(Op.DELETE, got, None))[HEADER_LEN + 7] == 0  # of whatever type
+
+
 def test_object_on_an_unknown_link_is_refused_by_name(context: Context) -> None:
     address = Object("address", ("nosuch", "10.0.0.1/24", None), {})
     with pytest.raises(UnknownLinkError, match="nosuch"):
