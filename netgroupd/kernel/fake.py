@@ -18,6 +18,7 @@ from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
+from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import group_of, kind_of
@@ -178,6 +179,9 @@ class FakeKernel:
         if self.state.classes.get(obj.cls, {}).pop(obj.key, None) is None:
             raise RefusalError(_MISSING.get(obj.cls, errno.ENOENT))
         self._unmarked.discard((obj.cls, obj.key))
+        if obj.cls == "nexthop":
+            for route in [each for each in self.state.of("route").values() if each.attrs.get("nhid") == obj.key[0]]:
+                self._delete(route)
         if obj.cls != "link":
             return
         self.state.add(obj)  # its ports still see what they leave
@@ -294,6 +298,8 @@ class FakeKernel:
         there = self.state.of(obj.cls).get(obj.key)
         if step.op is Op.CREATE and there and obj.cls != "sysctl":
             raise RefusalError(errno.EEXIST)
+        if there and obj.cls == "nexthop" and is_another(there.attrs, step.attrs):
+            raise RefusalError(errno.EINVAL)
         for link in map(self.state.link, _needed(obj)):
             if link is None:
                 raise RefusalError(errno.ENODEV)

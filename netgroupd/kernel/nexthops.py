@@ -25,6 +25,7 @@ _ONLINK = 4
 _MADE_BY_OPERATORS = frozenset({PROTO, 0, 3, 4})  # none said, RTPROT_BOOT, RTPROT_STATIC
 _PLAIN = tuple(CLASS.attrs[name] for name in ("via", "dev"))
 _RESILIENT = tuple(CLASS.attrs[name] for name in ("buckets", "idle_timer", "unbalanced_timer"))
+_WAY = frozenset({"group", "via", "dev", "onlink", "blackhole", "encap"})
 _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _GROUP_TYPE_NAMES = {number: name for name, number in GROUP_TYPES.items()}
 
@@ -102,7 +103,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if one.op is Op.DELETE:
         yield message.request(RTM_DELNEXTHOP, 0, bytes(_HEADER.size), u32(_ID, identity))
         return
-    attrs = goal(one)
+    attrs = goal(one, _WAY)
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
     flags = _ONLINK if attrs.get("onlink") else 0
     parts = [_HEADER.pack(_family(attrs), 0, PROTO, 0, flags), u32(_ID, identity)]

@@ -19,7 +19,7 @@ from netgroupd.model.owner import PROTO
 from netgroupd.model.route import CLASS, FAMILIES, METRICS, TYPES
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
-from netgroupd.plan.step import AnyStep, Op, Step
+from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
 _HEADER = struct.Struct("=BBBBBBBBI")  # family, dst and src length, tos, table, protocol, scope, type, flags
@@ -38,6 +38,7 @@ _DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 _PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "pref", "ttl_propagate"))
 _SCOPE_NAMES = {number: name for name, number in SCOPES.items()}
 _TYPE_NAMES = {number: name for name, number in TYPES.items()}
+_WAY = frozenset({"nexthops", "nhid", "via", "dev", "encap", "onlink"})
 _METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
 
 
@@ -224,16 +225,6 @@ def _body(key: Key, attrs: Attrs, names: Names) -> Iterable[bytes]:
     yield _pack_metrics(attrs, names)
 
 
-def _goal(step: Step) -> Attrs:
-    """What the route shall hold; a way that changes is told anew, nothing of the old one stays."""
-    wanted = step.after.attrs if step.after else {}
-    stale = _WAY - wanted.keys() if _WAY & step.attrs.keys() else set()
-    return {name: value for name, value in goal(step).items() if name not in stale}
-
-
-_WAY = {"nexthops", "nhid", "via", "dev", "encap", "onlink"}
-
-
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes."""
     one = single(step)
@@ -245,7 +236,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         yield message.request(RTM_DELROUTE, 0, _identity(key, _SCOPE_ANY, kind, 0))
         return
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
-    yield message.request(RTM_NEWROUTE, message.NLM_F_CREATE | how, *_body(key, _goal(one), context.names))
+    yield message.request(RTM_NEWROUTE, message.NLM_F_CREATE | how, *_body(key, goal(one, _WAY), context.names))
 
 
 CODEC = Codec(

@@ -91,13 +91,19 @@ def dump_of_family(
         raise
 
 
-def goal(step: Step) -> Attrs:
-    """What the object shall hold after ``step``: what was said, over what it had; None is left out."""
+def goal(step: Step, way: frozenset[str] = frozenset()) -> Attrs:
+    """What the object shall hold after ``step``: what was said, over what it had; None is left out.
+
+    The attributes ``way`` say together where it leads: if one of them changes,
+    nothing of what the others were stays.
+    """
     before = step.before.attrs if step.before and step.op is Op.CHANGE else NOTHING
     after = step.after.attrs if step.after else NOTHING
     if step.attrs is after and before is NOTHING and None not in after.values():
         return after  # as it is with nearly all that are made
-    return {name: value for name, value in {**before, **after, **step.attrs}.items() if value is not None}
+    stale = way - after.keys() if way & step.attrs.keys() else frozenset[str]()
+    held = {**before, **after, **step.attrs}
+    return {name: value for name, value in held.items() if value is not None and name not in stale}
 
 
 def single(step: AnyStep) -> Step:

@@ -3,6 +3,7 @@
 
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.encap import ENCAP
+from netgroupd.model.state import Attrs
 from netgroupd.model.value import FLAG, IP, LINK, U32, number, record, several, word
 
 FAMILIES = {"inet": 2, "inet6": 10}
@@ -31,3 +32,10 @@ CLASS = Class(
         )
     ),
 )
+
+
+def is_another(have: Attrs, attrs: Attrs) -> bool:
+    """Whether ``attrs`` make a group of what is none, or the other way round, which the kernel does not."""
+    if not have.get("group"):
+        return bool(attrs.get("group"))
+    return not attrs.get("group", True) or any(attrs.get(name) for name in ("via", "dev", "blackhole"))

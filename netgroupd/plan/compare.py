@@ -8,7 +8,7 @@ the mentioned fields count.  Linear, and at C speed where nothing differs.
 from collections.abc import Mapping
 from functools import cache
 
-from netgroupd.model import CLASSES
+from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
@@ -144,6 +144,8 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
     """What it takes to change ``attrs`` of ``obj`` from ``have``, and the attribute that takes it."""
     needed, because = Change.IN_PLACE, ""
     cls, kind = obj.cls, kind_of(obj)
+    if cls == "nexthop" and nexthop.is_another(have, attrs):
+        return Change.RECREATE, "group"
     for name, value in attrs.items():
         row = _row(cls, kind, name)
         if row is None or needed is Change.RECREATE:

@@ -32,6 +32,7 @@ PHASES = (
     "delete queue",
     "delete rule",
     "delete route",
+    "delete nexthop group",
     "delete nexthop",
     "delete fdb",
     "delete neighbour",
@@ -130,12 +131,13 @@ def _phase(step: Step, come: frozenset[str]) -> str:
     cls = step.object.cls
     if cls in QUEUES:
         return "delete queue" if step.op is Op.DELETE else "add queue"
+    verb = "delete" if step.op is Op.DELETE else "add"
+    if cls == "nexthop" and step.object.attrs.get("group"):
+        return f"{verb} nexthop group"  # which goes by itself with the last of its members
     if step.op is Op.DELETE:
         return f"delete {cls}"
     if cls == "sysctl":
         return "add sysctl of a link" if _concerns_new_link(step.object, come) else "add sysctl"
-    if cls == "nexthop" and step.object.attrs.get("group"):
-        return "add nexthop group"
     if cls == "route" and not any(step.object.attrs.get(name) for name in ("via", "nexthops", "nhid")):
         return "add route to a link"
     return f"add {cls}"

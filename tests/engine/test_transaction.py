@@ -17,7 +17,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Step
-from tests.engine.universe import FURTHER_NAMES, UNIVERSE, state_of
+from tests.engine.universe import FURTHER_NAMES, NEXTHOPS, UNIVERSE, state_of
 
 PAIRS = [*permutations(UNIVERSE, 2)]
 REFUSALS = [errno.EPERM, errno.EBUSY, errno.ENOMEM, errno.EEXIST, errno.ENODEV]
@@ -275,9 +275,16 @@ def test_what_follows_from_the_steps_takes_another_round_and_what_was_in_vain_do
     assert kernel.calls == 2
 
 
-def test_further_names_come_and_go_and_change_hands_in_one_run() -> None:
-    kernel = FakeKernel()
-    for goal in map(state_of, FURTHER_NAMES):
+@pytest.mark.parametrize(
+    ("texts", "hardware"),
+    [
+        pytest.param(FURTHER_NAMES, (), id="further_names_come_and_go_and_change_hands"),
+        pytest.param(NEXTHOPS, (Object("link", ("lo",), {}),), id="nexthop_with_a_route_becomes_something_else"),
+    ],
+)
+def test_what_follows_what_needs_one_run(texts: Sequence[str], hardware: Sequence[Object]) -> None:
+    kernel = FakeKernel(hardware)
+    for goal in map(state_of, texts):
         plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
         kernel.messages = 0
         converge(kernel, plan, goal, EVERYTHING)

@@ -132,6 +132,25 @@ FURTHER_NAMES = tuple(
 )
 """The same links with one set of further names after the other."""
 
+NEXTHOPS = tuple(
+    f"""
+links: {{lo: {{up: true}}, a: {{kind: veth, peer: b, up: true, addresses: [10.0.0.1/24]}}, b: {{up: true}}}}
+nexthops: {{1: {{via: 10.0.0.8, dev: a}}, 2: {{via: 10.0.0.9, dev: a}}, 3: {{{said}}}}}
+routes: [{{to: 10.9.0.0/16, nhid: 3}}]
+"""
+    for said in (
+        "via: 10.0.0.7, dev: a",
+        "blackhole: true",
+        "via: 10.0.0.6, dev: a, onlink: true",
+        "group: [{id: 1}, {id: 2}]",
+        "dev: a",
+        "group: [{id: 2}]",
+        "blackhole: true",
+        "group: [{id: 1, weight: 3}]",
+    )
+)
+"""A route by way of a nexthop object that is one thing after the other."""
+
 
 def state_of(text: str, there: Iterable[str] = ()) -> State:
     """What a configuration asks for; the links ``there`` need no description."""

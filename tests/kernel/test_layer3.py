@@ -3,6 +3,7 @@
 
 import struct
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -103,6 +104,25 @@ def test_route_by_way_of_a_nexthop_that_is_a_blackhole_is_none_itself(context: C
     assert got is not None
     assert got.attrs["type"] == "unicast"
     assert _message(context, Step(Op.DELETE, got, None))[HEADER_LEN + 7] == 0  # of whatever type
+
+
+WAYS: list[dict[str, Value]] = [
+    {"via": "192.0.2.9", "dev": "d0", "onlink": True, "encap": {"type": "mpls", "labels": (100,)}},
+    {"blackhole": True},
+    {"dev": "d1"},
+]
+
+
+@pytest.mark.parametrize(("old", "new"), [*permutations(WAYS, 2)])
+def test_nexthop_that_changes_keeps_nothing_of_its_old_way(
+    context: Context, old: dict[str, Value], new: dict[str, Value]
+) -> None:
+    usual: dict[str, Value] = {"family": "inet", "fdb": False, "blackhole": False, "onlink": False}
+    have, want = Object("nexthop", (3,), {**usual, **old}), Object("nexthop", (3,), new)
+    request = _message(context, Step(Op.CHANGE, have, want, differing(want, have)))
+    got = nexthops._decode(memoryview(request)[HEADER_LEN:], context.names, foreign=False)
+    assert got is not None
+    assert got.attrs == {**usual, **new}
 
 
 def test_object_on_an_unknown_link_is_refused_by_name(context: Context) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import Object, Origin, State
+from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, Abilities
@@ -106,6 +107,47 @@ def test_immutable_attribute_recreates_with_the_reason_and_what_stands_on_it() -
     assert "-/+ vlan a  # vlan id cannot change in place" in text.replace("  id 6", "").replace("  link d0", "")
     assert "-/+ vlan a.7  # it goes with a" in text
     assert "address a.7" in text
+
+
+SINGLE: dict[str, Value] = {
+    "family": "inet",
+    "via": "192.0.2.1",
+    "dev": "lo",
+    "blackhole": False,
+    "onlink": False,
+    "fdb": False,
+}
+GROUP: dict[str, Value] = {"group": ({"id": 1, "weight": 1},), "group_type": "mpath", "fdb": False}
+
+
+ANEW = ["delete nexthop", "create nexthop", "change route"]
+
+
+@pytest.mark.parametrize(
+    ("have", "text", "want"),
+    [
+        pytest.param(SINGLE, "group: [{id: 1}]", ANEW, id="becomes_a_group"),
+        pytest.param(GROUP, "via: 192.0.2.1, dev: lo", ANEW, id="is_no_group_any_more"),
+        pytest.param(GROUP, "group: null, blackhole: true", ANEW, id="is_no_group_any_more_and_says_so"),
+        pytest.param(GROUP, "group: [{id: 2}]", ["change nexthop"], id="other_members"),
+        pytest.param(SINGLE, "blackhole: true", ["change nexthop"], id="becomes_a_blackhole"),
+    ],
+)
+def test_nexthop_is_made_anew_to_be_a_group_or_none_and_its_routes_with_it(
+    have: dict[str, Value], text: str, want: list[str]
+) -> None:
+    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "nhid": 3})
+    plan = planned(
+        f"nexthops: {{3: {{{text}}}}}\nroutes: [{{to: 10.0.0.0/8, nhid: 3}}]",
+        *(link("lo", group=0), Object("nexthop", (3,), have), route),
+    )
+    assert [" ".join(message.split()[:2]) for message in messages(plan)] == want
+
+
+def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
+    have = [Object("nexthop", (number,), GROUP if number == 3 else SINGLE) for number in (1, 2, 3)]
+    plan = planned("nexthops: {3: {blackhole: true}}", *have)
+    assert messages(plan)[:3] == ["delete nexthop 3", "delete nexthop 2", "delete nexthop 1"]
 
 
 def test_mtu_grows_below_first_and_shrinks_above_first() -> None:

@@ -5,6 +5,7 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
@@ -20,7 +21,7 @@ from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep, Plan
-from tests.engine.universe import FURTHER_NAMES, UNIVERSE, state_of
+from tests.engine.universe import FURTHER_NAMES, NEXTHOPS, UNIVERSE, state_of
 from tests.vm.meanwhile import repeatedly
 
 _TURNS = 5
@@ -135,9 +136,20 @@ def refused_half_way(kernel: Stumbling, old: str, others: Iterable[str]) -> None
         assert there(kernel, goal) == before, f"{old} after half of {new}"
 
 
-def test_further_names_come_and_go_and_change_hands(kernel: Stumbling) -> None:
-    for goal in map(state_of, FURTHER_NAMES):
-        become(kernel, goal)
+@pytest.mark.parametrize("texts", [FURTHER_NAMES, NEXTHOPS], ids=["further_names", "nexthop"])
+def test_what_follows_what_needs_one_run_there_and_back(kernel: Stumbling, texts: Sequence[str]) -> None:
+    goals = [*map(state_of, texts)]
+    become(kernel, goals[0])
+    for old, new in pairwise(goals):
+        actual = look(kernel, new, MINE)
+        before = there(kernel, new)
+        plan = plan_for(kernel, new, actual, MINE)
+        become(kernel, new)
+        put_back(kernel, Snapshot.of(plan, actual), MINE)
+        assert not plan_for(kernel, old, look(kernel, old, MINE), MINE).steps
+        assert there(kernel, new) == before
+        become(kernel, new)
+    become(kernel, State())
 
 
 LAYERS = """
