@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a plan adds that packets would then follow instead of the way they take now.
+"""What a plan adds that packets would then follow instead of the way they take now, and what it takes away of that.
 
 A route or an address of a longer prefix or a lower metric outranks the route in
-use, and a rule before it may lead to another table or nowhere.  What selects by
+use, and a rule before it may lead to another table or nowhere.  The route in use
+may go or change, and so may the rule that leads to its table.  What selects by
 marks, users or sockets is taken not to mean these packets.
 """
 
@@ -12,13 +13,17 @@ from typing import NamedTuple
 
 from netgroupd.model.state import NOTHING, Attrs, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import kind_of, same
 from netgroupd.plan.step import Op, Step
 
 _MAIN_RULE = 32766
 _OF_OTHERS = frozenset({"iif", "oif", "fwmark", "uidrange", "tun_id", "l3mdev", "tos"})
 _LEADING = frozenset({"route", "rule", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
+_KERNELS_TABLES = frozenset({253, 254, 255})  # looked in by rules that nobody needs to make
+_REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
+# What a route has that mentions none of it; "dev" and "src" the kernel finds by itself.
+_PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None, "encap": None}
 
 
 class Way(NamedTuple):
@@ -33,6 +38,18 @@ class Way(NamedTuple):
     metric: int = 0
     nexthop: int = 0
 
+    @property
+    def family(self) -> str:
+        """The address family of the packets."""
+        return "inet6" if ":" in self.to else "inet"
+
+
+def leads_away(step: Step) -> bool:
+    """Whether a step takes away a route or nexthop, or changes where it leads; becoming netgroupd's does not."""
+    before = step.before.attrs if step.before else NOTHING
+    changed = (name for name in step.attrs.keys() & _REROUTING if not same(name, step.attrs[name], before.get(name)))
+    return step.op is Op.DELETE or (step.op is Op.CHANGE and any(changed))
+
 
 class Detours:
     """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link an address is reached."""
@@ -42,15 +59,39 @@ class Detours:
         self._leads = leads
 
     def takes(self, step: Step, way: Way) -> bool:
-        """Whether the packets of ``way`` would follow what ``step`` makes."""
-        obj = step.after
-        if obj is None or obj.cls not in _LEADING or not way.to or not way.link:
+        """Whether the packets of ``way`` would follow what ``step`` makes, or lose what they follow by it."""
+        obj = step.object
+        if obj.cls not in _LEADING or not way.to or not way.link:
             return False
         if obj.cls == "route":
-            return obj.key[0] != "mpls" and self._outranks(obj, way) and self._leads_elsewhere(obj, way)
+            return obj.key[0] == way.family and (self._loses(step, way) or self._makes_better(step, way))
+        if step.op is Op.DELETE:
+            return obj.cls == "rule" and self._misses(obj, way)
         if step.op is not Op.CREATE:
             return False
         return self._is_nearer(obj, way) if obj.cls == "address" else self._rules(obj, way)
+
+    def replaced(self, step: Step) -> bool:
+        """Whether ``step`` deletes a route in place of which another to the same destination leads the same way."""
+        gone = step.object
+        if gone.cls != "route" or step.op is not Op.DELETE:
+            return False
+        others = (route for route in self._goal.of("route").values() if route.key[:4] == gone.key[:4])
+        best = min(others, key=lambda route: _number(route.key[4]), default=None)
+        if best is None:
+            return False
+        want, have = {**_PLAIN, **best.attrs}, {**_PLAIN, **gone.attrs}
+        return all(same(name, want[name], have.get(name)) for name in _REROUTING & want.keys())
+
+    def _loses(self, step: Step, way: Way) -> bool:
+        """Whether a step takes away the route in use, or leads it elsewhere."""
+        _, table, destination, tos, metric = step.object.key
+        placed = (table, tos, metric) == (way.table, 0, way.metric) and _length(destination) == way.length
+        return placed and _contains(destination, way.to) and leads_away(step)
+
+    def _makes_better(self, step: Step, way: Way) -> bool:
+        route = step.after
+        return route is not None and self._outranks(route, way) and self._leads_elsewhere(route, way)
 
     def _outranks(self, route: Object, way: Way) -> bool:
         _, table, destination, _, metric = route.key
@@ -87,10 +128,22 @@ class Detours:
         found = self._goal.link(link)
         return found.attrs if found else NOTHING
 
+    def _misses(self, rule: Object, way: Way) -> bool:
+        """Whether without ``rule`` the packets would not get to the table of the route in use."""
+        if not _leads_to_table(rule, way):
+            return False
+        for other in sorted(self._goal.of("rule").values(), key=lambda other: _number(other.key[1])):
+            if _leads_to_table(other, way):
+                return False
+            if self._rules(other, way):
+                return True
+        return way.table not in _KERNELS_TABLES
+
     def _rules(self, rule: Object, way: Way) -> bool:
+        """Whether a rule leads the packets elsewhere, or nowhere."""
         family, pref, _ = rule.key
         attrs = rule.attrs
-        if (family == "inet6") != (":" in way.to) or _number(pref) >= _MAIN_RULE or not _selects(attrs, way):
+        if family != way.family or _number(pref) >= _MAIN_RULE or not _selects(attrs, way):
             return False
         if attrs.get("action", "lookup") in _NOWHERE:
             return True
@@ -107,6 +160,14 @@ class Detours:
         for route in self._goal.of("route").values():
             if route.key[1] == table and route.key[0] != "mpls" and _contains(route.key[2], to):
                 yield route
+
+
+def _leads_to_table(rule: Object, way: Way) -> bool:
+    """Whether a rule has the packets find the route in use."""
+    attrs = rule.attrs
+    hidden = attrs.get("suppress_prefixlength")
+    finds = attrs.get("lookup") == way.table and not (isinstance(hidden, int) and way.length <= hidden)
+    return finds and rule.key[0] == way.family and _selects(attrs, way)
 
 
 def _selects(attrs: Attrs, way: Way) -> bool:

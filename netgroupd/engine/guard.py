@@ -8,12 +8,12 @@ its nexthop object.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from netgroupd.engine.detour import Detours, Way
+from netgroupd.engine.detour import Detours, Way, leads_away
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.request import Selection
-from netgroupd.model.state import NOTHING, Key, Object, State
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.present import noun
@@ -23,8 +23,6 @@ from netgroupd.plan.step import Op, Plan, Step
 # Documentation addresses: nothing but a default route leads there.
 ANYWHERE = ("192.0.2.1", "2001:db8::1")
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
-_MAIN_TABLE = 254
-_REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
 
 
 def refuse_cuts(plan: Plan, ways: Sequence[Way], around: State, detours: Detours, allow: frozenset[str]) -> None:
@@ -37,7 +35,7 @@ def refuse_cuts(plan: Plan, ways: Sequence[Way], around: State, detours: Detours
     told = []
     for step in singles(plan.steps):
         cut = carried.cut_by(step) or _led_away(step, ways, detours)
-        if cut and cut[0] not in allow:
+        if cut and cut[0] not in allow and not detours.replaced(step):
             told.append(_sentence(step, *cut))
     if told:
         raise GuardError("\n".join(told))
@@ -122,6 +120,7 @@ class _Carried:
         self._sources: dict[str, str] = {}
         self._nexthops: dict[Value, Way] = {}
         self._spare: set[Value] = set()  # members of a group that can go, for there are others
+        self._tables = {(way.family, way.table) for way in ways if way.to}
         for way in ways:
             self._sources.setdefault(way.source, way.whose)
             members = _members(around, way.nexthop)
@@ -139,15 +138,20 @@ class _Carried:
         if obj.cls == "address" and step.op is Op.DELETE:
             plain = str(obj.key[1]).partition("/")[0]
             return (obj.name, self._sources[plain]) if plain in self._sources else None
-        if obj.cls == "route" and _reroutes(step):
+        if obj.cls == "route" and self._reroutes(step):
             return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
         if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
             spare = step.op is Op.DELETE and obj.key[0] in self._spare
-            return (way.link, way.whose) if _leads_away(step) and not spare else None
+            return (way.link, way.whose) if leads_away(step) and not spare else None
         if obj.name not in self._carriers:
             return None
         severed = (obj.cls == "link" and self._severs(step)) or (obj.cls == "bridge_vlan" and _retags(step))
         return (obj.name, self._carriers[obj.name]) if severed else None
+
+    def _reroutes(self, step: Step) -> bool:
+        """Whether a step takes away a default route of a table that the ways use, or leads it elsewhere."""
+        family, table, destination, *_ = step.object.key
+        return (family, table) in self._tables and destination in _DEFAULTS and leads_away(step)
 
     def _severs(self, step: Step) -> bool:
         """Whether a step about a link interrupts what the link carries."""
@@ -165,21 +169,6 @@ class _Carried:
 def _retags(step: Step) -> bool:
     """Whether a step about a VLAN of a port takes it away, or changes where what has no tag belongs."""
     return step.op is Op.DELETE or bool(step.attrs.get("pvid")) or (step.op is Op.CHANGE and "pvid" in step.attrs)
-
-
-def _reroutes(step: Step) -> bool:
-    """Whether a step takes away the default route or leads it elsewhere."""
-    _, table, destination, *_ = step.object.key
-    if table != _MAIN_TABLE or destination not in _DEFAULTS:
-        return False
-    return _leads_away(step)
-
-
-def _leads_away(step: Step) -> bool:
-    """Whether a step takes away a route or nexthop, or changes where it leads; becoming netgroupd's does not."""
-    before = step.before.attrs if step.before else NOTHING
-    changed = (name for name in step.attrs.keys() & _REROUTING if step.attrs[name] != before.get(name))
-    return step.op is Op.DELETE or (step.op is Op.CHANGE and any(changed))
 
 
 def _members(around: State, nexthop: int) -> list[Value]:

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What carries a session and is taken away or changed: refused, unless something equal stands in for it."""
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.session import Session
+from netgroupd.errors import GuardError
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.ways import Route
+from netgroupd.model import rule
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value
+from tests.engine.desk import Desk
+
+PEER, LOCAL = "10.9.0.7", "10.0.0.5"
+LINKS = [Object("link", (name,), {"kind": "", "up": True, "mtu": 1500}) for name in ("eth1", "eth2")]
+OFFICE, ANYWHERE = "10.9.0.0/16", "0.0.0.0/0"
+VIA = "via: 10.0.0.1, dev: eth1"
+
+
+def route(to: str, table: int = 254, metric: int = 0, tos: int = 0, via: str = "10.0.0.1") -> Object:
+    key = ("inet", table, to, tos, metric)
+    return Object("route", key, {"type": "unicast", "scope": "global", "via": via, "dev": "eth1", "onlink": False})
+
+
+def looks_up(pref: int, table: int, **selectors: Value) -> Object:
+    attrs: dict[str, Value] = {"action": "lookup", "not": False, "tos": 0, "lookup": table, **selectors}
+    return Object("rule", rule.key("inet", pref, attrs), attrs)
+
+
+def refused(desk: Desk, there: list[Object], way: Route, text: str) -> str:
+    """What the guard says of going from what is there to a configuration, with somebody at the other end of a way."""
+    desk.kernel = FakeKernel([*LINKS, *there])
+    desk.kernel.ways = {PEER: way}
+    desk.wants(text)
+    engine = Engine(desk.paths, session=Session(PEER, LOCAL), connect=lambda _netns: desk.kernel)
+    try:
+        engine.apply()
+    except GuardError as error:
+        assert desk.kernel.messages == 0
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("key", "way", "text"),
+    [
+        pytest.param((OFFICE,), (254, 16, 0), "", id="deleted"),
+        pytest.param((OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, via: 10.0.0.2, dev: eth1}}", id="another_gateway"),
+        pytest.param((OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, dev: eth2}}", id="another_link"),
+        pytest.param((OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, type: blackhole}}", id="nowhere"),
+        pytest.param((OFFICE, 77, 5), (77, 16, 5), "", id="of_another_table"),
+        pytest.param((ANYWHERE, 1001), (1001, 0, 0), "", id="default_of_a_vrf"),
+        pytest.param(
+            (OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, via: 10.0.0.2, dev: eth1, metric: 9}}", id="not_the_same_instead"
+        ),
+        pytest.param(
+            (OFFICE,),
+            (254, 16, 0),
+            f"{{to: {OFFICE}, dev: eth2, metric: 5}}, {{to: {OFFICE}, {VIA}, metric: 9}}",
+            id="the_same_behind_another",
+        ),
+    ],
+)
+def test_route_in_use_that_goes_or_leads_elsewhere_is_refused(
+    desk: Desk, key: tuple[str, int, int], way: tuple[int, int, int], text: str
+) -> None:
+    told = refused(desk, [route(*key)], Route("eth1", LOCAL, *way), f"routes: [{text}]")
+    assert f"route inet {way[0]} {key[0]}" in told
+    assert "would cut the way of" in told
+
+
+@pytest.mark.parametrize(
+    ("there", "way", "text"),
+    [
+        pytest.param([route("10.8.0.0/16")], (254, 16, 0), "", id="of_others"),
+        pytest.param([route("10.9.0.0/17")], (254, 24, 0), "", id="shorter_than_the_one_in_use"),
+        pytest.param([route(OFFICE, metric=9)], (254, 16, 0), "", id="behind_the_one_in_use"),
+        pytest.param([route(OFFICE, tos=8)], (254, 16, 0), "", id="of_another_type_of_service"),
+        pytest.param([route(OFFICE, 77)], (254, 16, 0), "", id="of_a_table_not_in_use"),
+        pytest.param([route(ANYWHERE, 1001)], (254, 16, 0), "", id="default_of_a_table_not_in_use"),
+        pytest.param([route(OFFICE)], (254, 16, 0), f"{{to: {OFFICE}, {VIA}, metric: 9}}", id="equal_one_instead"),
+        pytest.param([route(ANYWHERE)], (254, 0, 0), f"{{to: default, {VIA}, metric: 9}}", id="equal_default_instead"),
+        pytest.param([route(OFFICE)], (254, 16, 0), f"{{to: {OFFICE}, {VIA}, mtu: 1400}}", id="same_way"),
+    ],
+)
+def test_route_that_is_not_in_use_or_has_an_equal_goes(
+    desk: Desk, there: list[Object], way: tuple[int, int, int], text: str
+) -> None:
+    assert refused(desk, there, Route("eth1", LOCAL, *way), f"routes: [{text}]") == ""
+
+
+def test_route_in_use_that_becomes_netgroupds_as_it_is_passes(desk: Desk) -> None:
+    hops = tuple({"via": via, "dev": "eth1", "weight": 1, "onlink": False} for via in ("10.0.0.1", "10.0.0.2"))
+    theirs = Object("route", ("inet", 254, OFFICE, 0, 0), {"type": "unicast", "nexthops": hops})
+    desk.kernel = FakeKernel(LINKS, foreign=[theirs])
+    desk.kernel.ways = {PEER: Route("eth1", LOCAL, 254, 16)}
+    desk.wants(f"routes: [{{to: {OFFICE}, nexthops: [{{{VIA}}}, {{via: 10.0.0.2, dev: eth1}}]}}]")
+    engine = Engine(desk.paths, session=Session(PEER, LOCAL), connect=lambda _netns: desk.kernel)
+    assert engine.apply().plan.steps
+
+
+FROM_HERE = {"from": "10.0.0.0/24"}
+IN_77 = [route(OFFICE, 77)]
+KEPT_IN_77 = f"routes: [{{to: {OFFICE}, {VIA}, table: 77}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "way", "text", "cut"),
+    [
+        pytest.param([looks_up(9, 77, **FROM_HERE)], (77, 16, 0), "", True, id="deleted"),
+        pytest.param(
+            [looks_up(9, 77, **FROM_HERE)], (77, 16, 0), "{pref: 7, from: 10.0.0.0/24, lookup: 77}", False, id="moved"
+        ),
+        pytest.param(
+            [looks_up(9, 77, **FROM_HERE), looks_up(8, 77)], (77, 16, 0), "{pref: 8, lookup: 77}", False, id="spare"
+        ),
+        pytest.param(
+            [looks_up(9, 77)],
+            (77, 16, 0),
+            "{pref: 9, lookup: 77, suppress_prefixlength: 16}",
+            True,
+            id="hides_the_route_from_now_on",
+        ),
+        pytest.param([looks_up(9, 77, **{"from": "10.1.0.0/16"})], (77, 16, 0), "", False, id="for_others"),
+        pytest.param([looks_up(9, 77, fwmark="0x1")], (77, 16, 0), "", False, id="by_a_mark"),
+        pytest.param([looks_up(9, 78, **FROM_HERE)], (77, 16, 0), "", False, id="of_a_table_not_in_use"),
+        pytest.param([looks_up(9, 254, **FROM_HERE)], (254, 16, 0), "", False, id="to_where_the_kernels_rule_leads"),
+    ],
+)
+def test_rule_that_alone_leads_to_the_route_in_use_stays(
+    desk: Desk, rules: list[Object], way: tuple[int, int, int], text: str, cut: bool
+) -> None:
+    told = refused(desk, [*IN_77, *rules], Route("eth1", LOCAL, *way), f"{KEPT_IN_77}rules: [{text}]")
+    assert ("delete rule" in told) == cut
+
+
+def test_rule_that_keeps_packets_from_another_one_stays(desk: Desk) -> None:
+    there = [looks_up(9, 254, to=OFFICE), looks_up(10, 77), route(ANYWHERE, 77)._replace(attrs={"dev": "eth2"})]
+    text = "routes: [{to: default, dev: eth2, table: 77}]\nrules: [{pref: 10, lookup: 77}]"
+    assert "delete rule" in refused(desk, there, Route("eth1", LOCAL, 254, 16), text)
