@@ -48,10 +48,10 @@ def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, s
 
 def ways_of(kernel: Connection, session: Session) -> list[Way]:
     """The ways of the default routes, and of the session that asks."""
-    asked = [(address, "the default route") for address in ANYWHERE]
+    asked = [(address, "", "the default route") for address in ANYWHERE]
     if session.peer:
-        asked.insert(0, (session.peer, f"your session from {session.peer}"))
-    found = [(whose, address, kernel.way_to(address)) for address, whose in asked]
+        asked.insert(0, (session.peer, session.local, f"your session from {session.peer}"))
+    found = [(whose, address, kernel.way_to(address, source)) for address, source, whose in asked]
     ways = [Way(whose, way.link, way.source, address, *way[2:]) for whose, address, way in found if way]
     return [*ways, Way("your session", "", session.local)] if session.local else ways
 

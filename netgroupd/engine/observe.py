@@ -67,8 +67,8 @@ class Connection(Protocol):
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, also of ``links``, that somebody has changed."""
 
-    def way_to(self, address: str) -> Route | None:
-        """What a packet to ``address`` follows."""
+    def way_to(self, address: str, source: str = "") -> Route | None:
+        """What a packet to ``address`` follows, from ``source`` if there is such."""
 
     def close(self) -> None:
         """End the conversation."""

@@ -88,9 +88,9 @@ class FakeKernel:
         del links
         return list(self.state.of("sysctl").values())
 
-    def way_to(self, address: str) -> Route | None:
-        """What a test has put into ``ways``."""
-        return self.ways.get(address)
+    def way_to(self, address: str, source: str = "") -> Route | None:
+        """What a test has put into ``ways``, by where to or by where from and where to."""
+        return self.ways.get(f"{source} {address}") or self.ways.get(address)
 
     def dump(self, selection: Selection) -> State:
         """Copies of the selected objects."""

@@ -117,9 +117,9 @@ class Kernel:
 
         return changed(self._context, links, lambda: Kernel(assume=self.features))
 
-    def way_to(self, address: str) -> Route | None:
-        """What a packet to ``address`` would follow; None if there is no way."""
-        return way_to(self._context, address)
+    def way_to(self, address: str, source: str = "") -> Route | None:
+        """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
+        return way_to(self._context, address, source)
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do the steps in order; what the kernel refused, with its reasons.

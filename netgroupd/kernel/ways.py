@@ -10,7 +10,7 @@ from netgroupd.kernel.request import Context
 from netgroupd.model.value import ip_bytes, ip_text
 
 _RTM_GETROUTE = 26
-_RTA_DST, _RTA_OIF, _RTA_PRIORITY, _RTA_PREFSRC, _RTA_TABLE, _RTA_NH_ID = 1, 4, 6, 7, 15, 30
+_RTA_DST, _RTA_SRC, _RTA_OIF, _RTA_PRIORITY, _RTA_PREFSRC, _RTA_TABLE, _RTA_NH_ID = 1, 2, 4, 6, 7, 15, 30
 _HEADER = 12  # struct rtmsg
 _FAMILIES = {4: 2, 16: 10}
 # RTM_F_FIB_MATCH: the route itself, not what it says of the packet. IPv4 tells the
@@ -29,31 +29,43 @@ class Route(NamedTuple):
     nexthop: int = 0
 
 
-def way_to(context: Context, address: str) -> Route | None:
-    """What a packet to ``address`` follows; None if there is no way."""
-    target = ip_bytes(address)
-    for answer in _ask(context, target, 0):
+def way_to(context: Context, address: str, source: str = "") -> Route | None:
+    """What a packet to ``address`` follows; None if there is no way.
+
+    Rules may select by the ``source``, so that a connection need not go the way of
+    what is yet to get one.  An address that is none of this host's is left out.
+    """
+    target, origin = ip_bytes(address), ip_bytes(source) if source else b""
+    if len(origin) == len(target) and (way := _way(context, target, origin)):
+        return way
+    return _way(context, target, b"")
+
+
+def _way(context: Context, target: bytes, origin: bytes) -> Route | None:
+    for answer in _ask(context, target, origin, 0):
         found = attributes(memoryview(answer), _HEADER)
         if _RTA_OIF not in found:
             continue
-        source = ip_text(bytes(found[_RTA_PREFSRC])) if _RTA_PREFSRC in found else ""
+        source = origin or bytes(found.get(_RTA_PREFSRC, b""))
         try:
             link = context.names.name(int.from_bytes(found[_RTA_OIF], "little"))
         except UnknownLinkError:
             continue
-        return _placed(context, target, Route(link, source))
+        way = Route(link, ip_text(source) if source else "")
+        return _placed(way, _ask(context, target, origin, _ROUTE_ITSELF[len(target)]))
     return None
 
 
-def _ask(context: Context, target: bytes, flags: int) -> list[bytes]:
-    header = bytes((_FAMILIES[len(target)], len(target) * 8)) + bytes(_HEADER - 6) + flags.to_bytes(4, "little")
-    asked = message.request(_RTM_GETROUTE, 0, header, attr(_RTA_DST, target))
-    return context.socket.ask(asked, lambda _kind, payload: bytes(payload))[1]
+def _ask(context: Context, target: bytes, origin: bytes, flags: int) -> list[bytes]:
+    lengths = bytes((len(target) * 8, len(origin) * 8))
+    header = bytes((_FAMILIES[len(target)],)) + lengths + bytes(_HEADER - 7) + flags.to_bytes(4, "little")
+    ends = attr(_RTA_DST, target) + (attr(_RTA_SRC, origin) if origin else b"")
+    return context.socket.ask(message.request(_RTM_GETROUTE, 0, header, ends), lambda _kind, payload: bytes(payload))[1]
 
 
-def _placed(context: Context, target: bytes, way: Route) -> Route:
+def _placed(way: Route, answers: list[bytes]) -> Route:
     """``way``, with the table, the prefix length, the metric and the nexthop object of its route."""
-    for answer in _ask(context, target, _ROUTE_ITSELF[len(target)]):
+    for answer in answers:
         found = attributes(memoryview(answer), _HEADER)
         table, metric, nexthop = (
             int.from_bytes(found[number], "little") if number in found else 0

@@ -136,6 +136,15 @@ def test_rule_that_alone_leads_to_the_route_in_use_stays(
     assert ("delete rule" in told) == cut
 
 
+def test_way_of_a_session_is_the_one_of_its_own_address(desk: Desk) -> None:
+    ways = {PEER: Route("eth1", LOCAL), f"{LOCAL} {PEER}": Route("eth1", LOCAL, 77, 16)}
+    desk.kernel = FakeKernel([*LINKS, *IN_77, looks_up(9, 77, **FROM_HERE)])
+    desk.kernel.ways = ways
+    desk.wants(KEPT_IN_77)
+    with pytest.raises(GuardError, match="delete rule"):
+        Engine(desk.paths, session=Session(PEER, LOCAL), connect=lambda _netns: desk.kernel).apply()
+
+
 def test_rule_that_keeps_packets_from_another_one_stays(desk: Desk) -> None:
     there = [looks_up(9, 254, to=OFFICE), looks_up(10, 77), route(ANYWHERE, 77)._replace(attrs={"dev": "eth2"})]
     text = "routes: [{to: default, dev: eth2, table: 77}]\nrules: [{pref: 10, lookup: 77}]"

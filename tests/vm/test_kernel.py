@@ -146,3 +146,28 @@ def test_way_to_an_address_is_told_with_its_route_and_its_nexthop(kernel: Kernel
     assert kernel.way_to("198.51.100.1") == Route("d0", "192.0.2.2", 254, 24, 0, 0)
     assert kernel.way_to("2001:db8:8::1") == Route("d0", "2001:db8::2", 254, 48, 60, 8)
     assert kernel.way_to("2001:db8:9::1") is None
+
+
+SOURCES = """
+link add name d0 up type dummy
+link add name d1 up type dummy
+address add 192.0.2.2/24 dev d0
+address add 198.51.100.2/24 dev d1
+address add 2001:db8::2/64 dev d0 nodad
+address add 2001:db8:1::2/64 dev d1 nodad
+route add default via 192.0.2.1
+route add default via 2001:db8::1
+route add 203.0.113.0/24 via 198.51.100.1 table 77
+route add 2001:db8:9::/48 via 2001:db8:1::1 table 77
+rule add from 198.51.100.2 lookup 77
+"""
+
+
+def test_way_from_an_address_is_the_one_that_its_rules_lead_to(kernel: Kernel) -> None:
+    subprocess.run(["ip", "-batch", "-"], input=SOURCES, text=True, check=True)
+    subprocess.run(["ip", "-6", "rule", "add", "from", "2001:db8:1::2", "lookup", "77"], check=True)
+    assert kernel.way_to("203.0.113.1") == Route("d0", "192.0.2.2", 254, 0, 0, 0)
+    assert kernel.way_to("203.0.113.1", "198.51.100.2") == Route("d1", "198.51.100.2", 77, 24, 0, 0)
+    assert kernel.way_to("203.0.113.1", "192.0.2.77") == Route("d0", "192.0.2.2", 254, 0, 0, 0)  # not this host's
+    assert kernel.way_to("2001:db8:9::1", "2001:db8:1::2") == Route("d1", "2001:db8:1::2", 77, 48, 1024, 0)
+    assert kernel.way_to("203.0.113.1", "2001:db8::2") == Route("d0", "192.0.2.2", 254, 0, 0, 0)
