@@ -19,7 +19,7 @@ from netgroupd.config.ranges import Pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs, Key
-from netgroupd.model.tc import chain, qdisc
+from netgroupd.model.tc import chain, layers, qdisc
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.rates import settled
@@ -187,6 +187,7 @@ class _Expansion:
                 continue
             for name, env in self._names():
                 for _, keys, attrs, _ in entry.each(self.values, env, name):
+                    self._is_read(entry, attrs.get("flower"), attrs)
                     if keys.keys() >= form.required:
                         parent = "" if classifier.block_number(name) else keys["parent"]
                         self.sink.add("chain", (name, parent, keys["chain"]), attrs, entry)
@@ -213,10 +214,24 @@ class _Expansion:
 
     def _rules(self, entry: Compiled, kind: str, name: str, env: Env) -> Iterator[_Rule]:
         """The rules that an entry gives under one link."""
+        needy = kind == "flower" and bool(layers.NEEDY & _written(entry, kind).keys())
         for _, keys, attrs, _ in entry.each(self.values, env, name):
             match, pref, number = keys.get(kind), keys.get("pref"), keys.get("chain", 0)
             if isinstance(match, Mapping) and isinstance(pref, int) and isinstance(number, int):  # or told already
+                if needy:
+                    self._is_read(entry, match, attrs)
                 yield str(keys.get("parent", "root")), classifier.key("", "", number, pref, match)[2:], attrs
+
+    def _is_read(self, entry: Compiled, match: Value, attrs: Attrs) -> None:
+        """Make sure that the kernel reads all that is to be matched, which depends on the protocol."""
+        if not isinstance(match, Mapping):
+            return
+        try:
+            layers.check(match, attrs.get("protocol", "all"))
+        except ValueError as error:
+            written, name = _written(entry, "flower"), str(error).partition(":")[0]
+            place = written[name].value.at if name in written else entry.place("flower")
+            self.links.report.once(place, str(error), "the kernel would leave it out and match more")
 
     def _classifier(self, entry: Compiled) -> str:
         named = [kind for kind in classifier.RECORDS if kind in entry.entries]
@@ -240,3 +255,9 @@ class _Expansion:
         if kind == "bpf" and isinstance(matched, MappingNode) and "pinned" in matched.entries:
             shared[CURRENT] = True
         return entry._replace(attrs=shared)
+
+
+def _written(entry: Compiled, kind: str) -> Mapping[str, Entry]:
+    """The keys of what an entry matches, as they are written."""
+    node = entry.entries[kind].value if kind in entry.entries else None
+    return node.entries if isinstance(node, MappingNode) else {}

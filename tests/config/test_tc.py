@@ -154,6 +154,16 @@ MISTAKES = [
         id="tc_port_of_no_protocol",
     ),
     pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {ip_proto: tcp, dst_port: 80}, action: drop}}\n",
+        "2:46: ip_proto: expected protocol ip or ipv6 beside it, not all; the kernel would leave it out and match more",
+        id="ip_proto_of_all_protocols",
+    ),
+    pytest.param(
+        "tc:\n  lo: {chains: {parent: ingress, chain: 1, protocol: arp, flower: {ip_ttl: 0/0xff}}}\n",
+        "2:76: ip_ttl: expected protocol ip or ipv6 beside it, not arp",
+        id="ttl_of_a_template_for_arp",
+    ),
+    pytest.param(
         "tc:\n  lo:\n    ingress:\n"
         "      - {pref: 1, flower: {dst_ip: 10.0.0.1}, action: drop}\n"
         "      - {pref: 1, flower: {dst_ip: 10.0.0.1/32}, action: pass}\n",
@@ -217,6 +227,40 @@ MISTAKES = [
         id="class_without_a_qdisc",
     ),
 ]
+
+
+# What flower matches for which protocol, and what is wrong with that.
+BESIDE = [
+    ("ip", "ip_proto: tcp, dst_port: 80", ""),
+    ("ip", "vlan_id: 5", "vlan_id: expected protocol 802.1q or 802.1ad beside it, not ip"),
+    ("all", "vlan_id: 5, num_of_vlans: 1", ""),
+    ("802.1ad", "vlan_id: 5", ""),
+    ("802.1q", "vlan_id: 5, ip_tos: 8", "ip_tos: expected vlan_ethtype ip or ipv6 beside it"),
+    (
+        "802.1q",
+        "vlan_id: 5, vlan_ethtype: arp, ip_tos: 8",
+        "ip_tos: expected vlan_ethtype ip or ipv6 beside it, not arp",
+    ),
+    ("802.1q", "vlan_ethtype: ipv6, ip_tos: 8", ""),
+    ("802.1ad", "cvlan_id: 5", "cvlan_id: expected vlan_ethtype 802.1q or 802.1ad beside it"),
+    ("802.1ad", "vlan_ethtype: 802.1q, cvlan_id: 5, cvlan_ethtype: ip, ip_ttl: 1", ""),
+    ("ip", "arp_op: 1", "arp_op: expected protocol arp or rarp beside it, not ip"),
+    ("rarp", "arp_op: 3", ""),
+    ("ip", "ip_proto: icmpv6, icmp_type: 1", "icmp_type: expected protocol ipv6 beside it, not ip"),
+    ("ipv6", "ip_proto: icmpv6, icmp_type: 1", ""),
+    ("all", "mpls_label: 5", "mpls_label: expected protocol mpls_uc or mpls_mc beside it, not all"),
+    ("0x8847", "mpls_label: 5", ""),
+    ("ip", "pppoe_sid: 5", "pppoe_sid: expected protocol ppp_ses beside it, not ip"),
+    ("ppp_ses", "pppoe_sid: 5, ip_proto: tcp", "ip_proto: expected ppp_proto ip or ipv6 beside it"),
+    ("ppp_ses", "ppp_proto: ip, ip_proto: tcp", ""),
+    ("all", "cfm: mdl 5", "cfm: expected protocol cfm beside it, not all"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "match", "want"), BESIDE, ids=[f"{row[0]}: {row[1]}" for row in BESIDE])
+def test_flower_key_is_for_a_protocol(protocol: str, match: str, want: str) -> None:
+    found = told(f"tc:\n  lo: {{ingress: {{pref: 1, protocol: {protocol}, flower: {{{match}}}}}}}\n")
+    assert [problem.split(": ", 1)[1].partition(";")[0] for problem in found] == [want] * bool(want)
 
 
 def test_rules_of_hash_tables_are_a_range() -> None:

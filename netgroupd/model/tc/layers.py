@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which keys of flower the kernel reads under which protocol.
+
+It leaves out any other without a word, and the rule then matches packets that were
+not meant: ``ip_proto: tcp, dst_port: 80`` for all protocols is everything.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from netgroupd.model.tc.flower import KEYS
+from netgroupd.model.value import Value
+
+_VLANS = ("802.1q", "802.1ad")
+_IP = ("ip", "ipv6")
+_PPP = "ppp_ses"
+_OF_PPP = ("pppoe_sid", "ppp_proto")
+_INSIDE_PPP = frozenset({"ip", "ipv6", "mpls_uc", "mpls_mc"})
+_TAGS = ("vlan", "cvlan")
+_BEHIND = {
+    **dict.fromkeys(("ip_proto", "ip_tos", "ip_ttl"), _IP),
+    **{name: ("arp", "rarp") for name in KEYS if name.startswith("arp_")},
+    **{name: ("mpls_uc", "mpls_mc") for name in KEYS if name.startswith("mpls_")},
+    **dict.fromkeys(_OF_PPP, (_PPP,)),
+    "cfm": ("cfm",),
+}
+_ICMP = {"icmp": ("ip",), "icmpv6": ("ipv6",)}
+# Those that only other keys lead to, such as ports, are read where these are.
+NEEDY = frozenset({*_BEHIND, "icmp_type", "icmp_code"}) | {name for name in KEYS if name.partition("_")[0] in _TAGS}
+
+
+class _Layer(NamedTuple):
+    """What says which protocol is next, and what it says."""
+
+    key: str
+    protocol: Value
+
+
+def _layers(match: Mapping[str, Value], protocol: Value) -> list[_Layer]:
+    """From the outside in, as far as tags: the last says what is behind them."""
+    count = match.get("num_of_vlans", 0)
+    assert isinstance(count, int)
+    layers = [_Layer("protocol", protocol)]
+    for depth, tag in enumerate(_TAGS):
+        if layers[-1].protocol in _VLANS or count > depth:
+            layers.append(_Layer(f"{tag}_ethtype", match.get(f"{tag}_ethtype")))
+        else:
+            break
+    return layers
+
+
+def _inside(layer: _Layer, match: Mapping[str, Value]) -> _Layer:
+    """What a frame carries: that of PPP is said by another key."""
+    inner = match.get("ppp_proto")
+    if layer.protocol != _PPP or inner not in (None, *_INSIDE_PPP):
+        return layer
+    return _Layer("ppp_proto", inner)
+
+
+def _wanted(name: str, match: Mapping[str, Value]) -> tuple[str, ...]:
+    """The protocols that a key needs."""
+    if name.partition("_")[0] in _TAGS:
+        return _VLANS
+    if name in ("icmp_type", "icmp_code"):
+        return _ICMP[str(match["ip_proto"])]
+    return _BEHIND.get(name, ())
+
+
+def check(match: Mapping[str, Value], protocol: Value) -> None:
+    """Raise ValueError("KEY: expected …") for the first key that the kernel would leave out."""
+    layers = _layers(match, protocol)
+    payload = _inside(layers[-1], match)
+    for name in match:
+        tag = name.partition("_")[0]
+        where = layers[-1] if tag in _TAGS or name in _OF_PPP else payload
+        wanted = _wanted(name, match)
+        fits = len(layers) > 1 + _TAGS.index(tag) if tag in _TAGS else where.protocol in wanted
+        if wanted and not fits:
+            instead = f", not {where.protocol}" if where.protocol is not None else ""
+            raise ValueError(f"{name}: expected {where.key} {' or '.join(wanted)} beside it{instead}")
