@@ -19,7 +19,7 @@ from netgroupd.config.ranges import Pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs, Key
-from netgroupd.model.tc import chain, layers, qdisc
+from netgroupd.model.tc import chain, layers, qdisc, queues
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.rates import settled
@@ -69,7 +69,8 @@ def qdisc_form(kind: str) -> Form:
     """What a qdisc of one kind may say."""
     common = (_QDISC_KIND, qdisc.CLASS.attrs["handle"])
     rows = {row.name: row for row in (*_QDISC_KEYS, *common)}
-    return Form("qdisc", {**rows, **qdisc.KINDS[kind].options}, frozenset({"parent"}), frozenset({"kind"}))
+    known = qdisc.KINDS[kind]
+    return Form("qdisc", {**rows, **known.options}, frozenset({"parent"}), frozenset({"kind", *known.needs}))
 
 
 def class_form(kind: str) -> Form:
@@ -153,7 +154,9 @@ class _Expansion:
                     self.kinds[handle.partition(":")[0]] = kind
                 for name, env in self._names():
                     for made in entry.each(self.values, env, name):
-                        self.sink.add("qdisc", (name, made.keys.get("parent", "root")), settled(made.attrs), entry)
+                        self.sink.add(
+                            "qdisc", (name, made.keys.get("parent", "root")), queues.whole(kind, made.attrs), entry
+                        )
 
     def _classes(self) -> None:
         for node, said in self._kinded("classes"):

@@ -229,6 +229,33 @@ MISTAKES = [
 ]
 
 
+INCOMPLETE = [
+    ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k}", "this qdisc needs 'limit'"),
+    ("qdiscs: {kind: tbf, limit: 10k}", "this qdisc needs 'burst' and 'rate'"),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {rate: 1mbit}}}", "rate: expected burst beside it"),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {burst: 10k}}}", "burst: expected rate beside it"),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {pkts_rate: 9}}}", "pkts_rate: expected pkts_burst beside it"),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), INCOMPLETE, ids=[row[0] for row in INCOMPLETE])
+def test_option_that_does_nothing_alone_is_told(said: str, want: str) -> None:
+    found = told(f"tc:\n  lo: {{{said}}}\n")
+    assert len(found) == 1
+    assert want in found[0]
+
+
+def test_shared_policer_needs_its_burst() -> None:
+    (found,) = told("actions: {police 7: {rate: 1mbit}}\n")
+    assert "police 7: rate: expected burst beside it" in found
+
+
+@pytest.mark.parametrize(("said", "want"), [("", 1), (", gap: 5", 5)])
+def test_packets_overtake_without_a_gap_too(said: str, want: int) -> None:
+    found = desired(f"tc: {{lo: {{qdiscs: {{kind: netem, delay: 10ms, reorder: 50{said}}}}}}}\n")
+    assert attrs(found, "qdisc", "lo", "root")["gap"] == want
+
+
 # What flower matches for which protocol, and what is wrong with that.
 BESIDE = [
     ("ip", "ip_proto: tcp, dst_port: 80", ""),

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from netgroupd.model.state import Object
 from netgroupd.model.tc import filter as filters
+from netgroupd.model.tc import queues
 from netgroupd.model.tc.action import ACTION, FIELDS
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.qdisc import KINDS
@@ -216,7 +217,7 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
 def qdisc(kind: str, said: Raw, *, parent: str = "root", handle: str = "1:") -> Object:
     """A qdisc of v0, read as a file would be."""
     rows = KINDS[kind].options
-    attrs = settled({name: rows[name].type.parse(value) for name, value in said.items()})
+    attrs = queues.whole(kind, {name: rows[name].type.parse(value) for name, value in said.items()})
     return Object("qdisc", ("v0", parent), {"kind": kind, "handle": handle, **attrs})
 
 

@@ -202,6 +202,14 @@ NEEDED = {
     "pedit": {"munge"},
     "nat": {"direction", "old", "new"},
 }
+# Without the burst every packet is over the rate, and without a rate the kernel does not take the rest.
+_BESIDE = {
+    "rate": "burst",
+    "burst": "rate",
+    "peakrate": "rate",
+    "pkts_rate": "pkts_burst",
+    "pkts_burst": "pkts_rate",
+}
 _RECORDS = {kind: record({**fields, **COMMON}, frozenset(NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
 _EXPECTED = (
     f"{_CONTROL_EXPECTED}, a mapping of one kind ({', '.join(FIELDS)}) to what it does,"
@@ -238,6 +246,9 @@ def _parse(raw: object) -> Value:
 def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
     """What an action of a kind is once it is there; raises ValueError where it can be none."""
     if kind == "police":
+        for name, other in _BESIDE.items():
+            if name in fields and other not in fields:
+                raise ValueError(f"{name}: expected {other} beside it")
         return settled(fields)
     if kind == "mirred" and len(fields.keys() & {"dev", "block"}) != 1:
         raise ValueError("expected either dev or block")

@@ -19,6 +19,8 @@ class QdiscKind(NamedTuple):
     doc: str
     options: dict[str, Attr] = {}  # noqa: RUF012  # never changed
     classes: dict[str, Attr] = {}  # noqa: RUF012
+    needs: frozenset[str] = frozenset()
+    """The options without which it lets nothing through."""
 
 
 def _options(*rows: Attr) -> dict[str, Attr]:
@@ -100,6 +102,7 @@ KINDS = {
                 Attr("peakrate", RATE, "The most for a moment."),
                 Attr("mtu", SIZE, "Bytes that may go at once at `peakrate`."),
             ),
+            needs=frozenset({"rate", "burst", "limit"}),
         ),
         QdiscKind(
             "htb",
@@ -166,7 +169,7 @@ KINDS = {
                 Attr("jitter", TIME, "How much it varies."),
                 Attr("loss", PERCENT, "Percent lost."),
                 Attr("duplicate", PERCENT, "Percent sent twice."),
-                Attr("gap", U32, "Every how many packets one overtakes."),
+                Attr("gap", U32, "Every how many packets one overtakes, 1 where `reorder` is said and it is not."),
                 Attr("reorder", PERCENT, "Percent that overtakes."),
                 Attr("corrupt", PERCENT, "Percent with a bit flipped."),
                 Attr("rate", RATE, "Rate of the emulated link."),
