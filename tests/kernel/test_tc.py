@@ -2,6 +2,7 @@
 """Traffic control as bytes: rules read back as they were said, and many as one message."""
 
 import struct
+from collections.abc import Mapping
 
 import pytest
 
@@ -17,13 +18,15 @@ from netgroupd.kernel.tc import filters, filters_read, filters_run
 from netgroupd.kernel.tc.actions import GENERIC
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
+from netgroupd.kernel.tc.police import pack_police, unpack_police
 from netgroupd.model.state import Object
+from netgroupd.model.tc.action import ACTION
 from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.rates import settled, size_of, ticks
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import differing
+from netgroupd.plan.compare import differing, same
 from netgroupd.plan.step import Op, Step
 from tests.vm.tc_cases import CASES, Case
 
@@ -268,6 +271,29 @@ def test_shared_actions_are_told_by_their_index(names: Names) -> None:
     seen.read(_action(1, 2, 3), names)
     for number in (4, 5):
         assert seen.read(_action(number, 2, 3, references=2), names) == ({"kind": f"gact {number}"},)
+
+
+def _police(said: dict[str, object], **told: object) -> bool:
+    """Whether a policer is what was asked for, of which the kernel says ``told``."""
+    want = ACTION.parse({"police": {"rate": "10mbit", "burst": "100k", **said}})
+    have = ACTION.parse({"police": {"rate": "10mbit", "burst": "100k", **told}})
+    assert isinstance(want, Mapping)
+    assert isinstance(have, Mapping)
+    told_ = unpack_police(attributes(memoryview(pack_police(0, have))))
+    return same("actions", {**want, "kind": "police"}, {**told_, "kind": "police"})
+
+
+def test_policer_that_lets_pass_is_told_without_saying_so() -> None:
+    assert _police({"conform": "pass"})
+    assert _police({})
+    assert _police({}, conform="pipe")
+    assert not _police({"conform": "pass"}, conform="pipe")
+
+
+def test_largest_packet_of_a_policer_is_bytes() -> None:
+    peak = {"peakrate": "10gbit", "mtu": 1514}
+    assert _police(peak, **peak)
+    assert ACTION.parse({"police": {"rate": "1gbit", "burst": "1mb", **peak}})["mtu"] == 1514  # type: ignore[index,call-overload]
 
 
 @pytest.mark.parametrize("rate", [1, 125, 125_000, 15_625_000, 1_250_000_000, 10_000_000_000])

@@ -90,6 +90,14 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
         {"police": {"rate": 125000, "burst": 10000, "overhead": 24, "mpu": 64, "linklayer": "atm"}},
         {"police": {"rate": 125000, "burst": 10000, "overhead": 4, "linklayer": "ethernet"}},
     ),
+    "police-conform": (
+        {"police": {"rate": 125000, "burst": 10000, "control": "drop", "conform": "pass"}},
+        {"police": {"rate": 125000, "burst": 10000, "control": "drop", "conform": "pipe"}},
+    ),
+    "police-mtu": (
+        {"police": {"rate": "1gbit", "burst": "1mb", "peakrate": "10gbit", "mtu": 1514, "control": "drop"}},
+        {"police": {"rate": "1gbit", "burst": "1mb", "peakrate": "10gbit", "mtu": 9014, "control": "drop"}},
+    ),
     "police-peak": (
         {"police": {"rate": 125000, "burst": 10000, "peakrate": 250000, "mtu": 2000}},
         {"police": {"pkts_rate": 1000, "pkts_burst": 100}},

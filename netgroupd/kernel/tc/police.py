@@ -67,8 +67,8 @@ def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
     if _PKTRATE in found:
         packets, time = (int.from_bytes(found[number], "little") for number in (_PKTRATE, _PKTBURST))
         fields |= {"pkts_rate": packets, "pkts_burst": size_of(time, packets)}
-    if _RESULT in found:
-        fields["conform"] = control_text(int.from_bytes(found[_RESULT], "little"))
+    # 0, which is to pass, is not told.
+    fields["conform"] = control_text(int.from_bytes(found.get(_RESULT, b""), "little"))
     return fields
 
 

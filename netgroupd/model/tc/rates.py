@@ -11,7 +11,8 @@ from netgroupd.model.value import Value
 
 _TICK_NS = 64
 _SECOND_NS = 1_000_000_000
-_BURSTS = {"burst": "rate", "cburst": "ceil", "mtu": "peakrate", "pkts_burst": "pkts_rate"}
+BURSTS = {"burst": "rate", "cburst": "ceil", "pkts_burst": "pkts_rate"}
+"""Which size is held as the time at which rate."""
 _MOST = 0xFFFFFFFF
 
 
@@ -25,10 +26,10 @@ def size_of(time: int, rate: int) -> int:
     return -(-time * _TICK_NS * rate // _SECOND_NS)
 
 
-def settled(attrs: Mapping[str, Value]) -> dict[str, Value]:
+def settled(attrs: Mapping[str, Value], bursts: Mapping[str, str] = BURSTS) -> dict[str, Value]:
     """The attributes of a class, qdisc or action with its bursts as the kernel will tell them."""
     result = dict(attrs)
-    for burst, rate in _BURSTS.items():
+    for burst, rate in bursts.items():
         size, speed = attrs.get(burst), attrs.get(rate)
         if isinstance(size, int) and isinstance(speed, int):
             result[burst] = size_of(ticks(size, speed), speed)
