@@ -9,7 +9,7 @@ the root.  A filter names its classifier: ``{pref: 10, flower: {dst_ip: …}, ac
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from netgroupd.config.entries import Compiled, Form, Sink, compile_entries
+from netgroupd.config.entries import Compiled, Form, Made, Sink, compile_entries
 from netgroupd.config.expression import Env
 from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
@@ -154,9 +154,15 @@ class _Expansion:
                     self.kinds[handle.partition(":")[0]] = kind
                 for name, env in self._names():
                     for made in entry.each(self.values, env, name):
-                        self.sink.add(
-                            "qdisc", (name, made.keys.get("parent", "root")), queues.whole(kind, made.attrs), entry
-                        )
+                        self._add_qdisc(kind, name, made)
+
+    def _add_qdisc(self, kind: str, name: str, made: Made) -> None:
+        try:
+            whole = queues.whole(kind, made.attrs)
+        except ValueError as error:
+            self.links.report.once(made.entry.place(str(error).partition(":")[0]), str(error))
+            return
+        self.sink.add("qdisc", (name, made.keys.get("parent", "root")), whole, made.entry)
 
     def _classes(self) -> None:
         for node, said in self._kinded("classes"):

@@ -229,6 +229,37 @@ MISTAKES = [
 ]
 
 
+_RULE = "tc:\n  lo: {{ingress: {{pref: 1, {}}}}}\n"
+_QDISC = "tc:\n  lo: {{qdiscs: {{{}}}}}\n"
+_NAT = _RULE.format("matchall: {}, action: {nat: {direction: egress, %s}}")
+_CT = _RULE.format("matchall: {}, action: {ct: {commit: true, nat_src: %s}}")
+# What could not be sent to the kernel at all.
+IMPOSSIBLE = [
+    (_QDISC.format("kind: prio, priomap: [0, 1]"), "2:38: priomap: expected 16 numbers, one for each priority, not 2"),
+    (_QDISC.format("kind: mqprio, map: [0]"), "2:36: map: expected 16 numbers, one for each priority, not 1"),
+    (
+        _QDISC.format("kind: mqprio, num_tc: 2, queues: [1, 0]"),
+        "2:50: queues: expected 4 numbers, count and offset of each of num_tc 2, not 2",
+    ),
+    (_QDISC.format("kind: red, limit: 100k, probability: 0"), "2:54: probability: expected a percentage above 0"),
+    (_RULE.format("fw: {}"), "2:31: fw: 'mark' is missing"),
+    (_NAT % "old: '2001:db8::/64', new: 10.0.0.1", "2:49: actions: old: expected an IPv4 address"),
+    (_NAT % "old: 10.0.0.1, new: '2001:db8::1'", "2:49: actions: new: expected an IPv4 address"),
+    (_CT % "nonsense", "2:49: actions: nat_src: expected an IPv4 or IPv6 address"),
+    (_CT % "10.0.0.1 port 99999", "2:49: actions: nat_src: expected an address"),
+    (_CT % "10.0.0.1 port 90-80", "2:49: actions: nat_src: expected an address"),
+    (_CT % "10.0.0.9-10.0.0.1", "2:49: actions: nat_src: expected an address"),
+    (_CT % "'10.0.0.9-2001:db8::1'", "2:49: actions: nat_src: expected an address"),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), IMPOSSIBLE, ids=[row[1] for row in IMPOSSIBLE])
+def test_value_that_cannot_be_sent_is_told(text: str, want: str) -> None:
+    found = told(text)
+    assert len(found) == 1
+    assert found[0].startswith(f"a.yaml:{want}"), found[0]
+
+
 INCOMPLETE = [
     ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k}", "this qdisc needs 'limit'"),
     ("qdiscs: {kind: tbf, limit: 10k}", "this qdisc needs 'burst' and 'rate'"),

@@ -23,6 +23,7 @@ from netgroupd.model.state import Object
 from netgroupd.model.tc.action import ACTION
 from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
+from netgroupd.model.tc.nat import RANGE
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.rates import settled, size_of, ticks
 from netgroupd.model.value import Value
@@ -314,6 +315,9 @@ def test_settled_burst_comes_back_as_it_is(size: int, rate: int) -> None:
         pytest.param(MASKED_MAC, "02-00-00-00-00-0A", "02:00:00:00:00:0a", id="mac_in_dashes"),
         pytest.param(masked_number(16), "0x10/0xf0", "0x10/0xf0", id="masked"),
         pytest.param(masked_number(16), "80/0xffff", 80, id="mask_of_all_ones"),
+        pytest.param(RANGE, "2001:DB8::1 - 2001:db8::0009", "2001:db8::1-2001:db8::9", id="span_of_ipv6"),
+        pytest.param(RANGE, " 10.0.0.1-10.0.0.1  port 080-80", "10.0.0.1 port 80", id="spans_of_one"),
+        pytest.param(RANGE, "10.0.0.1-10.0.0.2 port 80-90", "10.0.0.1-10.0.0.2 port 80-90", id="spans"),
         pytest.param(MUNGE, {"ip ttl": "0x40"}, ("ip 8 set 0x40000000/0xff000000",), id="field_in_its_word"),
     ],
 )

@@ -8,6 +8,7 @@ from netgroupd.kernel.message import attr, u16
 from netgroupd.kernel.names import Names
 from netgroupd.model.tc.action import FIELDS
 from netgroupd.model.tc.masked import halves
+from netgroupd.model.tc.nat import Range, read_range
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
 
 Fields = Mapping[str, Value]
@@ -39,30 +40,19 @@ def unpack_nat(rest: bytes, _found: Mapping[int, memoryview], _names: Names) -> 
 
 
 def _pack_range(said: str) -> bytes:
-    """10.0.0.1-10.0.0.9 port 1000-2000, of which all but the first address may be missing."""
-    addresses, _, ports = said.partition(" port ")
-    first, _, last = addresses.partition("-")
-    low, high = ip_bytes(first), ip_bytes(last or first)
-    numbers = _ADDRESSES[len(low)]
-    packed = attr(numbers[0], low) + attr(numbers[1], high)
-    if ports:
-        begin, _, end = ports.partition("-")
-        packed += attr(_PORTS[0], _BE16.pack(int(begin))) + attr(_PORTS[1], _BE16.pack(int(end or begin)))
-    return packed
+    addresses, ports = read_range(said)
+    parts = [*zip(_ADDRESSES[len(addresses[0])], addresses, strict=True)]
+    parts += zip(_PORTS, map(_BE16.pack, ports), strict=False)
+    return b"".join(attr(number, payload) for number, payload in parts)
 
 
 def _read_range(found: Mapping[int, memoryview]) -> str:
     for numbers in _ADDRESSES.values():
         if numbers[0] in found:
-            ends = [ip_text(bytes(found[number])) for number in numbers if number in found]
-            break
-    else:
-        return ""
-    text = ends[0] if len(set(ends)) == 1 else "-".join(ends)
-    if _PORTS[0] in found:
-        ports = [str(int.from_bytes(found[number], "big")) for number in _PORTS if number in found]
-        text += " port " + (ports[0] if len(set(ports)) == 1 else "-".join(ports))
-    return text
+            low, high = (bytes(found[number]) for number in numbers)
+            ports = tuple(int.from_bytes(found[number], "big") for number in _PORTS if number in found)
+            return str(Range((low, high), ports))
+    return ""
 
 
 def pack_ct(fields: Fields, _names: Names) -> tuple[bytes, bytes]:

@@ -10,6 +10,7 @@ text, and what it does is described by itself.
 import re
 from collections.abc import Mapping
 
+from netgroupd.model.tc import nat
 from netgroupd.model.tc.bpf import CURRENT, PROGRAM, one_program
 from netgroupd.model.tc.masked import masked_number
 from netgroupd.model.tc.options import GENEVE, tunnel, unmasked
@@ -29,10 +30,8 @@ from netgroupd.model.value import (
     Type,
     Value,
     number,
-    prefix,
     record,
     several,
-    string,
     word,
 )
 
@@ -186,10 +185,10 @@ FIELDS: dict[str, Mapping[str, Type]] = {
         "force": FLAG,
         "clear": FLAG,
         "nat": FLAG,
-        "nat_src": string(96),
-        "nat_dst": string(96),
+        "nat_src": nat.RANGE,
+        "nat_dst": nat.RANGE,
     },
-    "nat": {"direction": word(8, {"ingress": 0, "egress": 1}), "old": prefix(network=False), "new": IP},
+    "nat": {"direction": word(8, {"ingress": 0, "egress": 1}), "old": nat.OLD, "new": nat.NEW},
     "csum": {"of": _SUMS},
     "sample": {"rate": number(32, 1), "group": U32, "trunc": U32},
     "connmark": {"zone": U16},

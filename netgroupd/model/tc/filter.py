@@ -94,6 +94,7 @@ _FLOWER, _BPF = record(MATCHES["flower"]), record(MATCHES["bpf"])
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
 RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
+RECORDS["fw"] = record(MATCHES["fw"], frozenset({"mark"}))
 RECORDS["u32"] = U32_RULE
 RECORDS["bpf"] = _BPF._replace(parse=lambda raw: one_program(_BPF.parse(raw)))
 

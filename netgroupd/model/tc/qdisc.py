@@ -5,10 +5,22 @@ from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.tc.handle import HANDLE, PARENT
-from netgroupd.model.tc.units import CURVE, PERCENT, RATE, RATE32, SIZE, TIME, TIME_NS, size
+from netgroupd.model.tc.units import CHANCE, CURVE, PERCENT, RATE, RATE32, SIZE, TIME, TIME_NS, size
 from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, Type, Value, number, several
 
-PRIOMAP = several(number(8, 0, 15))
+_SEVERAL_BANDS = several(number(8, 0, 15))
+_PRIORITIES = 16
+
+
+def _parse_priomap(raw: object) -> Value:
+    got = _SEVERAL_BANDS.parse(raw)
+    assert isinstance(got, tuple)
+    if len(got) != _PRIORITIES:
+        raise ValueError(f"expected {_PRIORITIES} numbers, one for each priority, not {len(got)}")
+    return got
+
+
+PRIOMAP = _SEVERAL_BANDS._replace(parse=_parse_priomap)
 DEFAULT_CLASS = number(32, 0, 0xFFFF)
 
 
@@ -154,7 +166,7 @@ KINDS = {
                 Attr("max", SIZE, "Average bytes at which `probability` is reached."),
                 Attr("avpkt", size(1, 65535), "Average size of packets.", silent=True),
                 Attr("burst", U32, "Packets that may come at once.", silent=True),
-                Attr("probability", PERCENT, "Percent dropped at `max`."),
+                Attr("probability", CHANCE, "Percent dropped at `max`."),
                 Attr("ecn", FLAG, "Mark instead of dropping."),
                 Attr("harddrop", FLAG, "Drop above `max` even what could be marked."),
                 Attr("adaptive", FLAG, "Adapt the probability."),

@@ -117,6 +117,16 @@ PERCENT = Type(
 )
 
 
+def _parse_chance(raw: object) -> Value:
+    if not (got := _parse_share(raw)):
+        raise ValueError(f"expected {_CHANCE_EXPECTED}")
+    return got
+
+
+_CHANCE_EXPECTED = "a percentage above 0, such as 5 or 0.3%"
+CHANCE = PERCENT._replace(expected=_CHANCE_EXPECTED, parse=_parse_chance)
+
+
 def _parse_curve(raw: object) -> Value:
     parts = raw if isinstance(raw, list | tuple) else (0, 0, raw)
     if len(parts) != 3:
