@@ -7,6 +7,7 @@ the root.  A filter names its classifier: ``{pref: 10, flower: {dst_ip: …}, ac
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from netgroupd.config.entries import Compiled, Form, Made, Sink, compile_entries
@@ -22,12 +23,14 @@ from netgroupd.model.state import Attrs, Key
 from netgroupd.model.tc import chain, layers, qdisc, queues
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc.bpf import CURRENT
+from netgroupd.model.tc.handle import HANDLE
 from netgroupd.model.tc.rates import settled
 from netgroupd.model.value import Value, word
 
 HOOKS = ("ingress", "egress")
 SECTIONS = (*HOOKS, "qdiscs", "classes", "chains", "filters")
 BLOCKS = ("ingress_block", "egress_block")
+NO_FILTERS = frozenset({"root", "clsact"})
 
 _ROWS = {row.name: row for row in classifier.CLASS.key}
 _MATCHES = tuple(
@@ -183,7 +186,9 @@ class _Expansion:
         """The kind of the qdisc that a class is of, by its handle."""
         entry = node.entries.get("classid") if isinstance(node, MappingNode) else None
         text = entry.value.text if entry and isinstance(entry.value, Scalar) else ""
-        return self.kinds.get(text.partition(":")[0], "")
+        with suppress(ValueError):  # told when it is read
+            return self.kinds.get(str(HANDLE.parse(f"{text.partition(':')[0]}:")).partition(":")[0], "")
+        return ""
 
     def _chains(self) -> None:
         node = self._node("chains")
@@ -194,12 +199,22 @@ class _Expansion:
             if entry.attrs.get("atomic") and "flower" in entry.entries:
                 self.links.report.error(entry.place("flower"), "a chain that is atomic has no template")
                 continue
+            if not self._hangs(entry):
+                continue
             for name, env in self._names():
-                for _, keys, attrs, _ in entry.each(self.values, env, name):
-                    self._is_read(entry, attrs.get("flower"), attrs)
-                    if keys.keys() >= form.required:
-                        parent = "" if classifier.block_number(name) else keys["parent"]
-                        self.sink.add("chain", (name, parent, keys["chain"]), attrs, entry)
+                for made in entry.each(self.values, env, name):
+                    if made.keys.keys() >= form.required:
+                        self._add_chain(made)
+
+    def _add_chain(self, made: Made) -> None:
+        name, keys, attrs, entry = made
+        number = keys["chain"]
+        if attrs.get("atomic") and isinstance(number, int) and number > chain.MOST_ATOMIC:
+            told = f"a chain that is atomic has a number up to {chain.MOST_ATOMIC}"
+            self.links.report.once(entry.place("chain"), told, "those of the two that it changes between are above")
+        self._is_read(entry, attrs.get("flower"), attrs)
+        parent = "" if classifier.block_number(name) else keys["parent"]
+        self.sink.add("chain", (name, parent, number), attrs, entry)
 
     def _filters(self, section: str) -> None:
         node = self._node(section)
@@ -229,7 +244,7 @@ class _Expansion:
             if isinstance(match, Mapping) and isinstance(pref, int) and isinstance(number, int):  # or told already
                 if needy:
                     self._is_read(entry, match, attrs)
-                yield str(keys.get("parent", "root")), classifier.key("", "", number, pref, match)[2:], attrs
+                yield str(keys.get("parent", "")), classifier.key("", "", number, pref, match)[2:], attrs
 
     def _is_read(self, entry: Compiled, match: Value, attrs: Attrs) -> None:
         """Make sure that the kernel reads all that is to be matched, which depends on the protocol."""
@@ -252,10 +267,23 @@ class _Expansion:
         return ""
 
     def _parent_fits(self, section: str, entry: Compiled) -> bool:
-        if section not in HOOKS or "parent" not in entry.entries:
+        if section in HOOKS:
+            if "parent" not in entry.entries:
+                return True
+            self.links.report.error(entry.place("parent"), f"a filter under `{section}` has no other parent")
+            return False
+        return self._hangs(entry)
+
+    def _hangs(self, entry: Compiled) -> bool:
+        """Make sure that filters and chains hang on what can have some: a block has one place for them."""
+        if self.place.item.key.startswith("block "):
             return True
-        self.links.report.error(entry.place("parent"), f"a filter under `{section}` has no other parent")
-        return False
+        parent = entry.keys.get("parent", "" if "parent" in entry.entries else "root")
+        if parent in NO_FILTERS:
+            told = "this filter needs 'parent'" if "parent" not in entry.entries else f"no filters hang on {parent}"
+            hint = "a handle like 1: or 1:10, or ingress or egress"
+            self.links.report.error(entry.place("parent"), told, hint)
+        return parent not in NO_FILTERS
 
     def _with_kind(self, entry: Compiled, kind: str) -> Compiled:
         """Say of the filter what it is, and that it is for all protocols where it does not say."""

@@ -217,6 +217,26 @@ MISTAKES = [
         id="action_to_an_unknown_link",
     ),
     pytest.param(
+        "tc:\n  lo: {filters: {pref: 1, matchall: {}}}\n",
+        "2:17: this filter needs 'parent'; a handle like 1: or 1:10, or ingress or egress",
+        id="filter_that_hangs_on_nothing",
+    ),
+    pytest.param(
+        "tc:\n  lo: {filters: {parent: root, pref: 1, matchall: {}}}\n",
+        "2:26: no filters hang on root; a handle like 1:",
+        id="filter_of_the_root",
+    ),
+    pytest.param(
+        "tc:\n  lo: {chains: {parent: root, chain: 1, atomic: true}}\n",
+        "2:25: no filters hang on root",
+        id="chain_of_the_root",
+    ),
+    pytest.param(
+        "tc:\n  lo: {chains: {parent: ingress, chain: 67108864, atomic: true}}\n",
+        "2:41: a chain that is atomic has a number up to 67108863",
+        id="atomic_chain_without_room_for_its_spare_ones",
+    ),
+    pytest.param(
         "tc:\n  lo: {qdiscs: {kind: fq_codel, rate: 5}}\n",
         "2:33: unknown key 'rate'",
         id="option_of_another_qdisc",
@@ -233,6 +253,30 @@ _RULE = "tc:\n  lo: {{ingress: {{pref: 1, {}}}}}\n"
 _QDISC = "tc:\n  lo: {{qdiscs: {{{}}}}}\n"
 _NAT = _RULE.format("matchall: {}, action: {nat: {direction: egress, %s}}")
 _CT = _RULE.format("matchall: {}, action: {ct: {commit: true, nat_src: %s}}")
+
+
+def test_class_finds_its_qdisc_however_the_handle_is_written() -> None:
+    found = desired(
+        """
+tc:
+  lo:
+    qdiscs: {kind: htb, handle: "A:"}
+    classes: [{classid: "0A:10", rate: 5}, {classid: "a:[11-12]", rate: 5}]
+"""
+    )
+    assert {key[1]: obj.attrs["kind"] for key, obj in found.state.of("tclass").items()} == {
+        "a:10": "htb",
+        "a:11": "htb",
+        "a:12": "htb",
+    }
+
+
+def test_filters_of_a_block_hang_on_it() -> None:
+    found = desired("tc: {block 7: {filters: {pref: 1, matchall: {}}, chains: {chain: 67108863, atomic: true}}}\n")
+    assert keys(found, "filter") == [("block 7", "", 0, 1, ())]
+    assert keys(found, "chain") == [("block 7", "", 67108863)]
+
+
 # What could not be sent to the kernel at all.
 IMPOSSIBLE = [
     (_QDISC.format("kind: prio, priomap: [0, 1]"), "2:38: priomap: expected 16 numbers, one for each priority, not 2"),

@@ -11,6 +11,9 @@ from netgroupd.model.tc.protocol import PROTOCOL
 from netgroupd.model.value import FLAG
 
 SPARE = 1 << 27
+MOST_ATOMIC = (
+    1 << 26
+) - 1  # the kernel has 28 bits for the number of a chain, and each of these takes two from SPARE on
 _WHERE = ("where", "parent", "chain")
 
 CLASS = Class(
