@@ -12,7 +12,7 @@ from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, kind_of, row_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on
-from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, swept
+from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
@@ -137,13 +137,16 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
 
 
 def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[str, Key]]:
-    """What hangs on qdiscs that are deleted."""
+    """What hangs on qdiscs that are deleted, and what is in classes that are."""
     deleted = [obj for obj in doomed if obj.cls == "qdisc"]
-    if not deleted:
+    classes = {(obj.name, str(obj.key[1])) for obj in doomed if obj.cls == "tclass"}
+    deleted += [obj for obj in actual.of("qdisc").values() if is_in_one_of(obj, classes)] if classes else []
+    if not deleted and not classes:
         return
     parents = swept(deleted, actual)
     for cls in ON_QDISCS:
-        yield from ((cls, key) for key, obj in actual.of(cls).items() if hangs_on_one_of(obj, parents))
+        found = actual.of(cls).items()
+        yield from ((cls, key) for key, obj in found if hangs_on_one_of(obj, parents) or is_in_one_of(obj, classes))
 
 
 def _ends(obj: Object, name: str) -> bool:

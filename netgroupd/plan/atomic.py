@@ -8,7 +8,7 @@ does in one instant, and then the old ones go: a packet sees the old rules or th
 new ones.  Linear.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -107,10 +107,10 @@ class Order:
     """Which filters are added before others, and which are deleted last.
 
     A chain is whole before a rule goes to it, and is emptied when none does any more;
-    a hash table is never without rules.
+    a hash table is never without rules; the rules ``in_the_way`` of classes go first.
     """
 
-    def __init__(self, steps: tuple[Step, ...], desired: State) -> None:
+    def __init__(self, steps: tuple[Step, ...], desired: State, in_the_way: Set[Key] = frozenset()) -> None:
         doomed: dict[_Chain, set[object]] = {}
         for step in steps:
             if step.op is Op.DELETE and step.object.cls == "filter":
@@ -123,15 +123,22 @@ class Order:
         self._last = {
             chain
             for chain, prefs in doomed.items()
-            if chain not in deleted and taken[chain] <= {_SWITCH_PREF} and not taken[chain] & prefs
+            if chain not in deleted
+            and taken[chain] <= {_SWITCH_PREF}
+            and not taken[chain] & prefs
+            # No rule goes to the first chain: it is emptied first, unless it becomes an atomic one.
+            and (chain[2] or taken[chain])
         }
         self._standing = standing(steps, desired)
+        self._in_the_way = in_the_way
 
     def phase(self, step: Step) -> str:
         """The phase of a step about a filter."""
         chain = step.object.key[2]
         if step.op is Op.DELETE:
-            return "empty chain" if step.object.key[:3] in self._last or self._stays(step.object) else "delete filter"
+            key = step.object.key
+            late = key not in self._in_the_way and (key[:3] in self._last or self._stays(step.object))
+            return "empty chain" if late else "delete filter"
         assert isinstance(chain, int)
         if chain >= SPARE:
             return "add filter of a spare chain"

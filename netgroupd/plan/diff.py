@@ -12,8 +12,8 @@ from typing import NamedTuple
 from netgroupd.errors import Problem
 from netgroupd.model import CLASSES
 from netgroupd.model.attr import Change
-from netgroupd.model.state import Object, State
-from netgroupd.plan import tables
+from netgroupd.model.state import Attrs, Object, State
+from netgroupd.plan import classes, tables
 from netgroupd.plan.compare import UNOWNED, differing, hardest
 from netgroupd.plan.fate import Fate, Losses
 from netgroupd.plan.link import Owned, diff_links
@@ -42,6 +42,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     if links.steps and not whole:
         return Changes(tuple(links.steps))
     losses = Losses(links.fate, actual)
+    losses.remade(classes.remade(desired, actual), actual)
     run = _Run(desired, actual, owned, losses)
     steps = links.steps
     for cls in _FIRST:
@@ -84,14 +85,17 @@ class _Run:
             elif UNOWNED in have.attrs and cls not in _UNCHANGEABLE:
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, "it is there, and becomes netgroupd's"))
             elif attrs := differing(want, have):
-                change, name = hardest(want, attrs, have.attrs)
-                if change is Change.RECREATE:
-                    why = f"{cls} {name} cannot change in place"
-                    steps.append(Step(Op.DELETE, have, None, why=why))
-                    steps.append(Step(Op.CREATE, None, want, want.attrs, why))
-                else:
-                    steps.append(Step(Op.CHANGE, have, want, attrs))
+                steps += self._different(want, have, attrs)
+            elif lossy and (why := self.losses.in_the_way(have)):
+                steps += _again(want, have, why)
         return steps
+
+    def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
+        change, name = hardest(want, attrs, have.attrs)
+        if change is Change.RECREATE:
+            return _again(want, have, f"{want.cls} {name} cannot change in place")
+        why = self.losses.in_the_way(have)
+        return _again(want, have, why) if why else (Step(Op.CHANGE, have, want, attrs),)
 
     def _is_to_go(self, obj: Object) -> bool:
         if obj.cls == "sysctl" or self.losses.goes_by_itself(obj):
@@ -111,3 +115,7 @@ class _Run:
         """The VLAN that a bridge puts every port into by itself."""
         bridge = self.actual.link(str(link.attrs.get("master"))) or link
         return bridge.attrs.get("vlan_default_pvid", _DEFAULT_VID)
+
+
+def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:
+    return Step(Op.DELETE, have, None, why=why), Step(Op.CREATE, None, want, want.attrs, why)

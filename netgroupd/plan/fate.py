@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.classes import Remade
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.hooks import Hook, hangs_on_one_of, swept
+from netgroupd.plan.hooks import Hook, hangs_on_one_of, is_in_one_of, swept
 
 # These are unregistered together with the link below them; tunnels are not.
 _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "ipoib", "rmnet"})
@@ -111,11 +112,12 @@ class Losses:
         self._nexthops: dict[Value, str] = {}
         self._deleted_nexthops: set[Value] = set()
         self._parents: frozenset[Hook] = frozenset()
+        self._remade = Remade()
         if fate:
             self._follow_nexthops(actual)
 
     def __bool__(self) -> bool:
-        return bool(self._fate or self._sources or self._nexthops or self._parents)
+        return bool(self._fate or self._sources or self._nexthops or self._parents or self._remade.classes)
 
     def deleted(self, cls: str, deleted: list[Object], actual: State) -> None:
         """Note that objects of a class on which others depend are to be deleted."""
@@ -125,10 +127,30 @@ class Losses:
             self._follow_nexthops(actual)
             return
         if cls == "qdisc":
-            self._parents = swept(deleted, actual)
+            self._parents |= swept(deleted, actual)
             return
         self._sources = {_plain(obj): f"{obj.key[1]} is deleted" for obj in deleted}
         self._follow_addresses({obj.key: obj for obj in deleted if _is_ipv4(obj)}, actual)
+
+    def remade(self, found: Remade, actual: State) -> None:
+        """Note the classes that are deleted before others come."""
+        self._remade = found
+        if found.classes:
+            self._parents |= swept(filter(self._goes_with_a_class, actual.of("qdisc").values()), actual)
+
+    def _goes_with_a_class(self, obj: Object) -> bool:
+        return is_in_one_of(obj, self._remade.classes)
+
+    def _by_queues(self, obj: Object) -> str:
+        if self._parents and hangs_on_one_of(obj, self._parents):
+            return "its qdisc is deleted"
+        return "its class is made anew" if self._goes_with_a_class(obj) else ""
+
+    def in_the_way(self, obj: Object) -> str:
+        """Why ``obj`` is to be deleted and made again, though nothing takes it along; "" if it is not."""
+        found = self._remade
+        first = obj.key in found.rules if obj.cls == "filter" else obj.cls == "tclass" and obj.key in found.classes
+        return "a class is made anew" if first else ""
 
     def _follow_addresses(self, going: dict[Key, Object], actual: State) -> None:
         subnets: dict[tuple[str, str], list[Object]] = defaultdict(list)
@@ -161,7 +183,7 @@ class Losses:
 
     def goes_by_itself(self, obj: Object) -> bool:
         """Whether the kernel deletes ``obj`` together with its links or its qdisc, without being told."""
-        if self._parents and hangs_on_one_of(obj, self._parents):
+        if self._by_queues(obj):
             return True
         names = hangs_on(obj) if self._fate.gone else ()
         return bool(names) and all(name in self._fate.gone for name in names)
@@ -177,9 +199,7 @@ class Losses:
             return "" if obj.key[0] in self._deleted_nexthops else self._nexthops.get(obj.key[0], "")
         if obj.cls == "route":
             return self._route(obj)
-        if self._parents and hangs_on_one_of(obj, self._parents):
-            return "its qdisc is deleted"
-        return self._by_links(obj)
+        return self._by_queues(obj) or self._by_links(obj)
 
     def _route(self, obj: Object) -> str:
         if reason := self._nexthops.get(obj.attrs.get("nhid")):

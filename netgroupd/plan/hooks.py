@@ -7,7 +7,7 @@ is named is owned as a whole.  An action that filters share is a hook too, of
 its kind and index, so that one that is named no longer is still known.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import block
@@ -19,6 +19,7 @@ CLSACT_HOOKS = frozenset({"ingress", "egress"})
 SHARED = "action "  # before the kind; no link has such a name
 # What hangs on a qdisc goes with it.
 ON_QDISCS = frozenset({"qdisc", "tclass", "chain", "filter"})
+_IN_CLASSES = frozenset({"qdisc", "chain"})
 
 
 def hooks_of(state: State) -> frozenset[Hook]:
@@ -50,6 +51,11 @@ def parents_of(qdisc: Object) -> frozenset[Hook]:
 def hangs_on_one_of(obj: Object, parents: Iterable[Hook]) -> bool:
     """Whether an object of traffic control hangs on one of the qdiscs that ``parents`` stand for."""
     return obj.cls in ON_QDISCS and (obj.name, _major(str(obj.key[1]))) in parents
+
+
+def is_in_one_of(obj: Object, classes: Set[Hook]) -> bool:
+    """Whether an object of traffic control is in one of the ``classes``, and goes with it."""
+    return obj.cls in _IN_CLASSES and (obj.name, str(obj.key[1])) in classes
 
 
 def swept(deleted: Iterable[Object], state: State) -> frozenset[Hook]:

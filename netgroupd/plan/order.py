@@ -9,15 +9,17 @@ down.  Linear but for sorting by depth, which is at most a handful.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.atomic import Order
+from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths
 from netgroupd.plan.diff import Changes
-from netgroupd.plan.hooks import Queues
+from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
@@ -68,9 +70,11 @@ PHASES = (
     "add filter of a chain",
     "add filter",
     "empty chain",
+    "delete class",
     "delete action",
 )
 QUEUES = frozenset({"qdisc", "tclass"})
+_OF_RULES = PHASES[PHASES.index("add filter of a spare chain") : PHASES.index("empty chain") + 1]
 UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links"})
 
 
@@ -86,20 +90,22 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     """Bring ``changes`` into the order in which they must run."""
     cut = _Cut(changes, desired, actual)
     filters: Order | None = None
+    first = remade(desired, actual)
     for step in changes.steps:
         cls = step.object.cls
         if cls == "link":
             cut.link(step)
         elif cls == "filter":
-            filters = filters or Order(changes.steps, desired)
+            filters = filters or Order(changes.steps, desired, first.rules)
             cut.add(filters.phase(step), step)
         else:
             cut.add(_phase(step, cut.come), step)
     cut.settle_bridges()
     cut.hold_down()
+    cut.hold_classes(first.classes, actual)
     was = Depths({}, actual.of("link"))
     will_be = Depths(desired.of("link"), actual.of("link"))
-    for phase, state, sign in (("delete queue", actual, -1), ("add queue", desired, 1)):
+    for phase, state, sign in (("delete queue", actual, -1), ("delete class", actual, -1), ("add queue", desired, 1)):
         if phase in cut.phases:
             cut.phases[phase] = _by_depth(cut.phases[phase], Queues(state), sign)
     return [_stage(phase, cut.phases[phase], was, will_be) for phase in PHASES if phase in cut.phases]
@@ -244,6 +250,17 @@ class _Cut:
             if want.attrs.get("up") is False and kind_of(want) == "vlan" and want.attrs.get("link") in self.raised:
                 before = self.haves.get(want.key, want)
                 self.add("take links down again", Step(Op.CHANGE, before, want, _DOWN))
+
+    def hold_classes(self, first: frozenset[Hook], actual: State) -> None:
+        """Delete classes behind the rules that lead to them until then; of those that go ``first`` none does."""
+        deleted = self.phases.get("delete queue", [])
+        if not any(step.object.cls == "tclass" for step in deleted):
+            return
+        late = held(chain.from_iterable(self.phases.get(phase, ()) for phase in _OF_RULES), actual) - first
+        del self.phases["delete queue"]
+        for step in deleted:
+            behind = step.object.cls == "tclass" and step.object.key in late
+            self.add("delete class" if behind else "delete queue", step)
 
 
 @cache

@@ -72,6 +72,56 @@ def test_all_levels_of_a_recreated_tree_are_made_again() -> None:
     assert [step.object.key for step in steps[1:]] == [obj.key for obj in TREE]
 
 
+OTHER = TOP._replace(key=("v0", "1:2"))
+MOVED = LEAF._replace(attrs={**LEAF.attrs, "parent": "1:2"})
+
+
+def _into(classid: str, parent: str = "1:", chain: int = 0) -> Object:
+    attrs: Attrs = {"kind": "flower", "protocol": "ip", "classid": classid}
+    return Object("filter", filters.key("v0", parent, chain, 10, {"dst_ip": "10.0.0.1"}), attrs)
+
+
+def _operations(steps: list[Step]) -> list[tuple[Op, object]]:
+    return [(step.op, step.object.key[1] if step.object.cls != "filter" else "rule") for step in steps]
+
+
+def test_class_goes_behind_the_rules_that_lead_to_it() -> None:
+    whole = (HTB, TOP, OTHER, LEAF, _into("1:10"))
+    gone, class_gone = (Op.DELETE, "rule"), (Op.DELETE, "1:10")
+    assert _operations(_steps((HTB, TOP, OTHER), whole)) == [gone, class_gone]
+    assert _operations(_steps((HTB, TOP, OTHER, _into("1:2")), whole)) == [(Op.CHANGE, "rule"), class_gone]
+    in_chain = (HTB, TOP, OTHER, LEAF, _into("1:10", chain=7))
+    assert _operations(_steps((HTB, OTHER), in_chain)) == [gone, class_gone, (Op.DELETE, "1:1")]
+
+
+def test_class_that_moves_takes_its_rules_and_what_is_below_it_along() -> None:
+    below, rules = LEAF._replace(key=("v0", "1:100")), (_into("1:100"), _into("1:10", "1:1"))
+    below = below._replace(attrs={**below.attrs, "parent": "1:10"})
+    inner = INNER._replace(key=("v0", "1:100"))
+    rest = (below, inner, DEEP, *rules)
+    got = _operations(_steps((HTB, TOP, OTHER, MOVED, *rest), (HTB, TOP, OTHER, LEAF, *rest)))
+    assert got == [
+        *[(Op.DELETE, name) for name in ("rule", "rule", "1:100", "1:10")],
+        *[(Op.CREATE, name) for name in ("1:10", "1:100")],
+        *[(Op.CHANGE, name) for name in ("1:100", "10:1")],
+        *[(Op.CREATE, "rule")] * 2,
+    ]
+
+
+def test_class_that_gets_a_qdisc_is_rid_of_those_below_it_first() -> None:
+    whole = (HTB, TOP, OTHER, LEAF, _into("1:10"))
+    inner = INNER._replace(key=("v0", "1:1"))
+    got = _operations(_steps((HTB, TOP, OTHER, inner, _into("1:2")), whole))
+    assert got == [(Op.DELETE, "rule"), (Op.DELETE, "1:10"), (Op.CREATE, "1:1"), (Op.CREATE, "rule")]
+
+
+def test_snapshot_holds_what_goes_with_a_class() -> None:
+    whole = (HTB, TOP, OTHER, LEAF, INNER, DEEP, _into("1:10"))
+    desired, actual = State((LINK, HTB, TOP, OTHER, MOVED)), State((LINK, *whole))
+    kept = Snapshot.of(assemble(desired, actual, Owned()), actual).state()
+    assert {obj.key for obj in kept} == {obj.key for obj in (LEAF, INNER, DEEP, _into("1:10"))}
+
+
 def test_snapshot_holds_what_goes_with_a_qdisc() -> None:
     actual = State((LINK, *TREE, rule("10.0.0.1", "1:")))
     kept = Snapshot.of(Plan((Step(Op.DELETE, HTB, None),)), actual).state()

@@ -306,6 +306,35 @@ def _trees() -> Iterator[Case]:
     yield Case("chain", (CLSACT, chain), (CLSACT,))
 
 
+def _classes() -> Iterator[Case]:
+    """Classes that go, or move, while rules lead to them and others are below them."""
+    root, top, other = qdisc("htb", {}), *(tclass("htb", {"rate": 1000000}, f"1:{number}", "1:") for number in (1, 2))
+    below, moved = (tclass("htb", {"rate": 500000}, "1:10", f"1:{number}") for number in (1, 2))
+    lowest = tclass("htb", {"rate": 100000}, "1:100", "1:10")
+    into, elsewhere = (_into(classid) for classid in ("1:10", "1:2"))
+    yield Case("class-with-its-rule", (root, other, top, below, into), (root, other, top))
+    yield Case("class-that-a-rule-leaves", (root, other, top, below, into), (root, other, elsewhere))
+    goto, last = _into("1:2", pref=5, actions="goto chain 7"), _into("1:10", chain=7)
+    yield Case("class-of-a-chain", (root, other, top, below, goto, last), (root, other, _into("1:2", pref=5)))
+    inner = qdisc("prio", {}, parent="1:100", handle="30:")
+    inside = (inner, qdisc("pfifo", {"limit": 7}, parent="30:1", handle="31:"), _into("30:2", parent="30:"))
+    rules = (_into("1:100"), _into("1:10", parent="1:1"))
+    whole = (root, top, other, below, lowest, *rules)
+    yield Case("class-moved", (*whole, *inside), (root, top, other, moved, lowest, *rules, *inside))
+    yield Case("class-moved-with-less", (*whole, *inside), (root, top, other, moved, _into("1:10")))
+    yield Case("class-makes-room", whole, (root, top, other, qdisc("pfifo", {"limit": 7}, parent="1:1", handle="40:")))
+    hashes = map(hashed, ({"table": 1, "divisor": 4}, {"link": 1}, {"table": 1, "bucket": 1}))
+    table, way, leaf = (one._replace(key=("v0", "1:", *one.key[2:])) for one in hashes)
+    behind = (table, way, leaf._replace(attrs={**leaf.attrs, "classid": "1:10"}))
+    yield Case("class-behind-a-table", (root, top, other, below, *behind), (root, top, other, moved, *behind))
+
+
+def _into(classid: str, *, pref: int = 10, parent: str = "1:", chain: int = 0, actions: object = ()) -> Object:
+    """A rule that leads to a class."""
+    led = {"classid": classid, "actions": actions}
+    return rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", pref=pref, parent=parent, chain=chain, **led)
+
+
 def action(kind: str, number: int, said: object) -> Object:
     """An action that filters share, read as a file would be."""
     return Object("action", (kind, number), {"actions": (ACTION.parse(said),)})
@@ -330,6 +359,7 @@ def _all() -> Iterator[Case]:
         yield Case(f"filter-{name}", *((CLSACT, one) for one in pair))
     yield from _qdiscs()
     yield from _trees()
+    yield from _classes()
     yield from _hash_tables()
     yield from _shared()
 

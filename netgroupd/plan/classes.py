@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Classes of qdiscs that are deleted: which have to go before others come, and which only behind their rules.
+
+The kernel deletes no class that others are below or that a rule leads to, and with
+a class goes what is in it.  Linear.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from netgroupd.model.attr import Change
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.compare import differing, hardest
+from netgroupd.plan.hooks import CLSACT_HOOKS, Hook
+from netgroupd.plan.step import Step
+from netgroupd.plan.tables import is_u32, table_of
+
+
+class Remade(NamedTuple):
+    """Classes, as (link, handle), that go before others come, and the rules that are in their way."""
+
+    classes: frozenset[Hook] = frozenset()
+    rules: frozenset[Key] = frozenset()
+
+
+def remade(desired: State, actual: State) -> Remade:
+    """The classes that are made anew or make room for a qdisc above them, with those below, and their rules."""
+    haves = actual.of("tclass")
+    going = {_hook(have) for have in haves.values() if _goes_first(have, desired)}
+    if not going:
+        return Remade()
+    classes = _with_those_below(going, haves)
+    return Remade(classes, _in_the_way(classes, actual))
+
+
+def held(steps: Iterable[Step], actual: State) -> frozenset[Hook]:
+    """The classes that rules are on or lead to until ``steps`` change or delete them, and those above."""
+    haves = actual.of("tclass")
+    waiting = [hook for step in steps if step.before for hook in _used_by(step.before)]
+    found = set(waiting)
+    while waiting:
+        if have := haves.get(waiting.pop()):
+            above = (have.name, str(have.attrs["parent"]))
+            if above not in found:
+                found.add(above)
+                waiting.append(above)
+    return frozenset(found)
+
+
+def _hook(one: Object) -> Hook:
+    return one.name, str(one.key[1])
+
+
+def _goes_first(have: Object, desired: State) -> bool:
+    want = desired.of("tclass").get(have.key)
+    if want is None:
+        # A class with others below it takes no qdisc.
+        return (have.name, have.attrs.get("parent")) in desired.of("qdisc")
+    attrs = differing(want, have)
+    return bool(attrs) and hardest(want, attrs, have.attrs)[0] is Change.RECREATE
+
+
+def _with_those_below(going: set[Hook], haves: Mapping[Key, Object]) -> frozenset[Hook]:
+    below: dict[Hook, list[Hook]] = defaultdict(list)
+    for have in haves.values():
+        below[have.name, str(have.attrs.get("parent"))].append(_hook(have))
+    found = set(going)
+    waiting = list(going)
+    while waiting:
+        news = [hook for hook in below.get(waiting.pop(), ()) if hook not in found]
+        found.update(news)
+        waiting += news
+    return frozenset(found)
+
+
+def _in_the_way(classes: frozenset[Hook], actual: State) -> frozenset[Key]:
+    """The rules on ``classes`` or that lead to them; where there are hash tables, with all of their preference."""
+    rules = actual.of("filter").values()
+    found = {rule.key for rule in rules if not classes.isdisjoint(_used_by(rule))}
+    hashed = {key[:4] for key in found} & {rule.key[:4] for rule in rules if table_of(rule)}
+    if hashed:
+        found |= {rule.key for rule in rules if is_u32(rule) and rule.key[:4] in hashed}
+    return frozenset(found)
+
+
+def _used_by(rule: Object) -> tuple[Hook, ...]:
+    """The classes that a rule is on and leads to; at a hook it only names one."""
+    if rule.cls != "filter" or rule.key[1] in CLSACT_HOOKS:
+        return ()
+    return (rule.name, str(rule.key[1])), (rule.name, str(rule.attrs.get("classid")))
