@@ -2,7 +2,7 @@
 """Every key, action, option and kind of traffic control on a real kernel: made, changed, taken away."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, Origin, State
+from netgroupd.model.value import Value
 from netgroupd.plan.diff import diff
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.link import Owned
@@ -21,7 +22,7 @@ from netgroupd.plan.order import order
 from netgroupd.plan.step import Op, Step
 from tests.vm import bpf_programs
 from tests.vm.bpf_programs import pin
-from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, action, rule
+from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, action, qdisc, rule, tclass
 
 _TC = ON_QDISCS | {"action"}
 
@@ -147,6 +148,28 @@ def test_u32_rules_of_another_hook_are_told_apart_from_ours(kernel: Kernels) -> 
     _reach(kernel, (mine, rules[3]), (mine, *rules))
     _reach(kernel, (), (mine, rules[3]))
     assert _rules_at_egress() == before
+
+
+def _shown_class(kernel: Kernels, *said: dict[str, object]) -> Mapping[str, Value]:
+    """What the kernel says of a class that was made as the first of ``said``, and then changed to the others."""
+    root = qdisc("htb", {})
+    had: tuple[Object, ...] = ()
+    for one in said:
+        wanted = (root, tclass("htb", one))
+        _reach(kernel, wanted, had)
+        had = wanted
+    shown = kernel.dump(Selection(classes=_TC, everything=True)).of("tclass")["v0", "1:10"].attrs
+    _reach(kernel, (), had)
+    return shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"rate": "100mbit"}, {"rate": "100mbit", "ceil": "200mbit"}, {"rate": "1mbit", "ceil": "2mbit", "prio": 3}],
+    ids=["rate", "rate_and_ceil", "ceil"],
+)
+def test_class_that_changes_its_rate_is_as_one_that_was_made_with_it(kernel: Kernels, said: dict[str, object]) -> None:
+    assert _shown_class(kernel, {"rate": "1mbit", "prio": said.get("prio", 0)}, said) == _shown_class(kernel, said)
 
 
 def _among_others(**said: bool) -> tuple[State, Mine]:

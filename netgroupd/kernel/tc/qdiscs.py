@@ -35,8 +35,10 @@ from netgroupd.model.tc.filter import block
 from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED
-from netgroupd.plan.step import AnyStep, Op
+from netgroupd.plan.step import AnyStep, Op, Step
 
+_RATES = frozenset({"rate", "ceil"})
+_FROM_RATES = frozenset({"ceil", "burst", "cburst", "quantum"})
 _BLOCKS = {"ingress_block": INGRESS_BLOCK, "egress_block": EGRESS_BLOCK}
 
 
@@ -168,7 +170,7 @@ def encode_class(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes."""
     one = single(step)
     link, classid = one.object.key
-    attrs: Attrs = one.object.attrs if one.op is Op.DELETE else goal(one)
+    attrs: Attrs = one.object.attrs if one.op is Op.DELETE else _without_what_follows(one)
     handle = handle_number(str(classid))
     parent = handle_number(str(attrs["parent"])) if "parent" in attrs else handle & 0xFFFF0000
     header = HEADER.pack(0, 0, 0, context.names.index(str(link)), handle, parent, 0)
@@ -179,6 +181,15 @@ def encode_class(step: AnyStep, context: Context) -> Iterator[Request]:
     how = message.NLM_F_CREATE | (message.NLM_F_EXCL if one.op is Op.CREATE else 0)
     options = attr(OPTIONS, CLASSES[kind].pack(attrs))
     yield message.request(RTM_NEWTCLASS, how, header, text(KIND, kind), options)
+
+
+def _without_what_follows(step: Step) -> Attrs:
+    """What a class shall hold: at another rate nothing that followed from the last one and was not said."""
+    attrs = goal(step)
+    if _RATES.isdisjoint(step.attrs):
+        return attrs
+    said = step.object.attrs
+    return {name: value for name, value in attrs.items() if name in said or name not in _FROM_RATES}
 
 
 CLASS_CODEC = Codec(dump_classes, encode_class, blamer({(KIND,): "kind"}), HEADER.size)
