@@ -15,7 +15,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fold import Row, fold, fold_names
 
 _OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu"})
@@ -194,7 +194,7 @@ def _chosen(obj: Object) -> dict[str, Value]:
     return {
         name: value
         for name, value in obj.attrs.items()
-        if value is not None and value is not False and (name not in usual or usual[name] != value)
+        if value is not None and value is not False and name != UNOWNED and (name not in usual or usual[name] != value)
     }
 
 

@@ -13,7 +13,7 @@ from netgroupd.engine.disk import read_json, remove, write_json
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.errors import JournalError
 
-_VERSION = 2
+_VERSION = 3
 
 
 class Entry(NamedTuple):

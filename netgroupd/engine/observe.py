@@ -25,7 +25,6 @@ from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.hooks import Hook
 from netgroupd.plan.link import Owned
 from netgroupd.plan.step import AnyStep
@@ -197,8 +196,7 @@ def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -
         kernel.add_away(everything, away, every)
     for cls in classes:
         for key in missing[cls] & everything.of(cls).keys():
-            obj = everything.of(cls)[key]
-            actual.add(obj._replace(attrs={**obj.attrs, UNOWNED: True}))
+            actual.add(everything.of(cls)[key])
 
 
 def _listed(wanted: State, actual: State, mine: Mine) -> frozenset[str]:

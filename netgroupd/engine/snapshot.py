@@ -10,7 +10,7 @@ from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import UNOWNED, kind_of, row_of
+from netgroupd.plan.compare import kind_of, row_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
@@ -18,7 +18,7 @@ from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
 
 # Reported of every link, and refused where the link's driver has no say in them.
-_REPORTED: Mapping[str, tuple[Value, ...]] = {"carrier": (True, False), "protodown": (False,), UNOWNED: (True,)}
+_REPORTED: Mapping[str, tuple[Value, ...]] = {"carrier": (True, False), "protodown": (False,)}
 
 # Without these no link is what it was.
 _CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
@@ -67,9 +67,6 @@ class Snapshot(NamedTuple):
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal)
         for obj in self.objects:
-            now = actual.of(obj.cls).get(obj.key)
-            if now and UNOWNED in obj.attrs:
-                continue  # whose it was cannot be brought back, and matters to nobody else
             goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
         return goal
 

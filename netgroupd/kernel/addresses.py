@@ -17,6 +17,7 @@ from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_o
 from netgroupd.model.address import CLASS, FOREVER, SCOPES
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 RTM_NEWADDR, RTM_DELADDR, RTM_GETADDR = 20, 21, 22
@@ -70,6 +71,8 @@ class _Decoder:
         preferred, valid, _, updated = _CACHE.unpack_from(found[_CACHEINFO])
         attrs["valid_lft"] = _lifetime(valid, updated, self._uptime)
         attrs["preferred_lft"] = _lifetime(preferred, updated, self._uptime)
+        if proto != self._proto:
+            attrs[UNOWNED] = proto
         return Object("address", key, attrs)
 
 
@@ -113,7 +116,8 @@ _USUAL = (SCOPES["global"], 0, b"")
 def _body(key: Key, attrs: Attrs, index: int, context: Context) -> bytes:
     """Everything that the message about one new or changed address says."""
     scope, flags, more = _said(attrs, context.names) if attrs else _USUAL
-    return _identity(key, index, scope) + _MARKS.pack(5, _PROTO, context.proto, 8, _FLAGS, flags) + more
+    proto = attrs.get(UNOWNED, context.proto)
+    return _identity(key, index, scope) + _MARKS.pack(5, _PROTO, proto, 8, _FLAGS, flags) + more
 
 
 def _encode_one(step: Step, context: Context) -> bytes:

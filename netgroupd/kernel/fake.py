@@ -21,7 +21,7 @@ from netgroupd.kernel.ways import Route
 from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import group_of, kind_of
+from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on
 from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
@@ -30,6 +30,7 @@ _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _MISSING = {"address": errno.EADDRNOTAVAIL, "route": errno.ESRCH, "link": errno.ENODEV}
 _MASTERS = frozenset({"bridge", "bond", "team", "vrf"})
 _BATCH = 4
+_NO_PROTOCOL = 0
 
 
 class RefusalError(Exception):
@@ -53,9 +54,10 @@ class FakeKernel:
         between: Callable[[], None] = lambda: None,
     ) -> None:
         self.state = State(objects)
-        self._unmarked = {(obj.cls, obj.key) for obj in foreign}
+        self._unmarked: dict[tuple[str, Key], Value] = {}
         for obj in foreign:
             self.state.add(obj)
+            self._unmarked[obj.cls, obj.key] = _NO_PROTOCOL
         self.features = features
         self.names = Names()
         self.refuse = refuse
@@ -99,10 +101,14 @@ class FakeKernel:
             objects = found.classes.setdefault(cls, {})
             for obj in self.state.of(cls).values():
                 if self._is_selected(obj, selection):
-                    objects[obj.key] = obj
+                    objects[obj.key] = self._marked(obj)
         if "link" in selection.classes:
             self._name_links(selection)
         return found
+
+    def _marked(self, obj: Object) -> Object:
+        protocol = self._unmarked.get((obj.cls, obj.key)) if obj.cls in _MARKED else None
+        return obj if protocol is None else obj._replace(attrs={**obj.attrs, UNOWNED: protocol})
 
     def add_away(self, state: State, away: Away, selection: Selection) -> None:
         """There is one network namespace here."""
@@ -178,7 +184,7 @@ class FakeKernel:
     def _delete(self, obj: Object) -> None:
         if self.state.classes.get(obj.cls, {}).pop(obj.key, None) is None:
             raise RefusalError(_MISSING.get(obj.cls, errno.ENOENT))
-        self._unmarked.discard((obj.cls, obj.key))
+        self._unmarked.pop((obj.cls, obj.key), None)
         if obj.cls == "nexthop":
             for route in [each for each in self.state.of("route").values() if each.attrs.get("nhid") == obj.key[0]]:
                 self._delete(route)
@@ -197,7 +203,7 @@ class FakeKernel:
     def _drop(self, link: str, which: Callable[[Object], bool]) -> None:
         for obj in [obj for obj in self.state if obj.cls != "link" and link in hangs_on(obj) and which(obj)]:
             del self.state.classes[obj.cls][obj.key]
-            self._unmarked.discard((obj.cls, obj.key))
+            self._unmarked.pop((obj.cls, obj.key), None)
 
     def _link(self, step: Step) -> None:
         obj = step.object
@@ -306,8 +312,10 @@ class FakeKernel:
             if obj.cls == "route" and not link.attrs.get("up"):
                 raise RefusalError(errno.ENETDOWN)
         before = there.attrs if there else {}
-        self._unmarked.discard((obj.cls, obj.key))
         after = {name: value for name, value in {**before, **step.attrs}.items() if value is not None}
+        self._unmarked.pop((obj.cls, obj.key), None)
+        if UNOWNED in after:
+            self._unmarked[obj.cls, obj.key] = after.pop(UNOWNED)
         self.state.add(obj._replace(attrs=after, origin=None))
 
 

@@ -12,6 +12,7 @@ from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, single
 from netgroupd.model.neighbour import CLASS, STATES
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWNEIGH, RTM_DELNEIGH, RTM_GETNEIGH = 28, 29, 30
@@ -22,6 +23,7 @@ _DST, _LLADDR, _PROTOCOL, _FLAGS_EXT = 1, 2, 12, 15
 _PROXY = 0x08
 _BITS = {"router": 0x80, "extern_learn": 0x10}
 _MANAGED = 1
+_STATIC = 4  # RTPROT_STATIC
 _LLADDR_ROW = CLASS.attrs["lladdr"]
 
 
@@ -57,6 +59,9 @@ def _decode(payload: memoryview, names: Names, proto: int, *, foreign: bool) -> 
         attrs["state"] = next(kept, "reachable")
     if _LLADDR in found and _LLADDR_ROW.type.unpack:
         attrs["lladdr"] = _LLADDR_ROW.type.unpack(bytes(found[_LLADDR]))
+    if protocol != proto:
+        # The kernel does not take zero in the place of a protocol, so this is what it can be given back.
+        attrs[UNOWNED] = protocol or _STATIC
     return Object("neighbour", (names.name(index), ip_text(bytes(found[_DST])), proxy), attrs)
 
 
@@ -73,6 +78,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         return
     attrs = goal(one)
     flags |= sum(bit for name, bit in _BITS.items() if attrs.get(name))
+    protocol = attrs.get(UNOWNED, context.proto)
+    assert isinstance(protocol, int)
     # The kernel finds out what a managed neighbour has, so it begins in no state.
     state = STATES[str(attrs.get("state", "permanent"))] if "lladdr" in attrs or not attrs.get("managed") else 0
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
@@ -81,7 +88,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         message.NLM_F_CREATE | how,
         HEADER.pack(_FAMILIES[len(target)], 0, 0, index, state, flags, 0),
         attr(_DST, target),
-        u8(_PROTOCOL, context.proto),
+        u8(_PROTOCOL, protocol),
         pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs else b"",
         u32(_FLAGS_EXT, _MANAGED) if attrs.get("managed") else b"",
     )

@@ -14,6 +14,7 @@ from netgroupd.model.nexthop import CLASS, FAMILIES, GROUP_TYPES
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_GETNEXTHOP = 104, 105, 106
@@ -56,6 +57,8 @@ def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | Non
             attrs |= unpack_rows(_PLAIN, found, names)
     if _ENCAP_TYPE in found and (encap := unpack_encap(found[_ENCAP_TYPE], found[_ENCAP], names)):
         attrs["encap"] = encap
+    if protocol != PROTO:
+        attrs[UNOWNED] = protocol
     return Object("nexthop", (int.from_bytes(found[_ID], "little"),), attrs)
 
 
@@ -106,7 +109,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     attrs = goal(one, _WAY)
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
     flags = _ONLINK if attrs.get("onlink") else 0
-    parts = [_HEADER.pack(_family(attrs), 0, PROTO, 0, flags), u32(_ID, identity)]
+    parts = [_HEADER.pack(_family(attrs), 0, attrs.get(UNOWNED, PROTO), 0, flags), u32(_ID, identity)]
     parts += _pack_group(attrs, context.names) if "group" in attrs else [pack_rows(_PLAIN, attrs, context.names)]
     parts += [attr(number, b"") for number, name in ((_BLACKHOLE, "blackhole"), (_FDB, "fdb")) if attrs.get(name)]
     if "encap" in attrs:

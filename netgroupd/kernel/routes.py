@@ -19,6 +19,7 @@ from netgroupd.model.owner import PROTO
 from netgroupd.model.route import CLASS, FAMILIES, METRICS, TYPES
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
@@ -91,6 +92,8 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
         attrs |= _read_way(found, names) | {"onlink": bool(flags & _ONLINK)}
     if _METRICS in found:
         attrs |= _read_metrics(found[_METRICS])
+    if protocol != PROTO:
+        attrs[UNOWNED] = protocol
     return Object("route", key, attrs)
 
 
@@ -190,7 +193,7 @@ def _pack_metrics(attrs: Attrs, names: Names) -> bytes:
     return nest(_METRICS, *parts) if parts else b""
 
 
-def _identity(key: Key, scope: int, kind: int, flags: int) -> bytes:
+def _identity(key: Key, scope: int, kind: int, flags: int, proto: Value = PROTO) -> bytes:
     """What tells the route apart; a table past 255 has an attribute, for the header has no room."""
     family, table, destination, tos, metric = key
     assert isinstance(table, int)
@@ -199,18 +202,19 @@ def _identity(key: Key, scope: int, kind: int, flags: int) -> bytes:
     low = table if table < 256 else 0
     number = FAMILIES[str(family)]
     if family == "mpls":
-        return _HEADER.pack(number, 20, 0, 0, low, PROTO, 0, kind, 0) + attr(
+        return _HEADER.pack(number, 20, 0, 0, low, proto, 0, kind, 0) + attr(
             _DST, pack_labels((int(str(destination)),))
         )
     whole, length = split_prefix(str(destination))
-    header = _HEADER.pack(number, length, 0, tos, low, PROTO, scope, kind, flags)
+    header = _HEADER.pack(number, length, 0, tos, low, proto, scope, kind, flags)
     return header + attr(_DST, whole) + u32(_TABLE, table) + (u32(_PRIORITY, metric) if metric else b"")
 
 
 def _body(key: Key, attrs: Attrs, names: Names) -> Iterable[bytes]:
     family = str(key[0])
     flags = _ONLINK if attrs.get("onlink") else 0
-    yield _identity(key, _scope(family, attrs), TYPES[str(attrs.get("type", "unicast"))], flags)
+    kind = TYPES[str(attrs.get("type", "unicast"))]
+    yield _identity(key, _scope(family, attrs), kind, flags, attrs.get(UNOWNED, PROTO))
     if "nexthops" in attrs:
         yield _pack_hops(family, attrs["nexthops"], names)
     elif "nhid" not in attrs:

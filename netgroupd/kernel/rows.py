@@ -15,6 +15,7 @@ from netgroupd.kernel.request import Context
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op, Step
 
 
@@ -95,14 +96,15 @@ def goal(step: Step, way: frozenset[str] = frozenset()) -> Attrs:
     """What the object shall hold after ``step``: what was said, over what it had; None is left out.
 
     The attributes ``way`` say together where it leads: if one of them changes,
-    nothing of what the others were stays.
+    nothing of what the others were stays.  Whose it was is not kept: it becomes
+    netgroupd's unless the opposite is said.
     """
     before = step.before.attrs if step.before and step.op is Op.CHANGE else NOTHING
     after = step.after.attrs if step.after else NOTHING
     if step.attrs is after and before is NOTHING and None not in after.values():
         return after  # as it is with nearly all that are made
     stale = way - after.keys() if way & step.attrs.keys() else frozenset[str]()
-    held = {**before, **after, **step.attrs}
+    held = {**before, UNOWNED: None, **after, **step.attrs}
     return {name: value for name, value in held.items() if value is not None and name not in stale}
 
 

@@ -13,6 +13,7 @@ from netgroupd.model.owner import PROTO
 from netgroupd.model.rule import ACTIONS, CLASS, FAMILIES, key, mark_text, span_text, split_mark, split_span
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value, ip_text, split_prefix
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWRULE, RTM_DELRULE, RTM_GETRULE = 32, 33, 34
@@ -60,6 +61,8 @@ def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | Non
     if attrs["action"] == "lookup" and not attrs["l3mdev"]:
         attrs["lookup"] = _number(found, _TABLE)
     attrs = {name: value for name, value in attrs.items() if value != _NONE or name not in _SUPPRESSIONS}
+    if protocol != PROTO:
+        attrs[UNOWNED] = protocol
     return Object("rule", key(_FAMILY_NAMES[family], _number(found, _PRIORITY), attrs), attrs)
 
 
@@ -118,7 +121,9 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     src_len, src = _pack_network(attrs, "from", _SRC)
     action = ACTIONS[str(attrs.get("action") or ("goto" if "goto" in attrs else "lookup"))]
     tos, table = attrs.get("tos") or 0, attrs.get("lookup") or 0
+    protocol = attrs.get(UNOWNED, PROTO)
     assert isinstance(table, int)
+    assert isinstance(protocol, int)
     flags = _INVERT if attrs.get("not") else 0
     low = table if table < 256 else 0
     yield message.request(
@@ -126,7 +131,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         0 if one.op is Op.DELETE else message.NLM_F_CREATE | message.NLM_F_EXCL,
         _HEADER.pack(FAMILIES[str(family)], dst_len, src_len, tos, low, 0, 0, action, flags),
         u32(_PRIORITY, pref),
-        u8(_PROTOCOL, PROTO),
+        u8(_PROTOCOL, protocol),
         dst,
         src,
         u32(_TABLE, table) if table else b"",

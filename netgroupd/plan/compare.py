@@ -29,8 +29,8 @@ _LIFETIMES = frozenset(name for name, row in CLASSES["address"].attrs.items() if
 _LATE_S = 5
 _COMPARED = 1024
 
-UNOWNED = "unowned"
-"""In an actual object: it is there, and not marked as netgroupd's."""
+UNOWNED = "foreign_protocol"
+"""The mark of an object that is not netgroupd's, and that shall not be where a wanted object has it."""
 
 
 def kind_of(link: Object | None) -> str:

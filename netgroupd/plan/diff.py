@@ -82,7 +82,7 @@ class _Run:
                 steps.append(Step(Op.CREATE, None, want, want.attrs))
             elif lossy and (why := self.losses.why(have)):
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
-            elif UNOWNED in have.attrs and cls not in _UNCHANGEABLE:
+            elif UNOWNED in have.attrs and UNOWNED not in want.attrs and cls not in _UNCHANGEABLE:
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, "it is there, and becomes netgroupd's"))
             elif attrs := differing(want, have):
                 steps += self._different(want, have, attrs)
@@ -94,8 +94,10 @@ class _Run:
         change, name = hardest(want, attrs, have.attrs)
         if change is Change.RECREATE:
             return _again(want, have, f"{want.cls} {name} cannot change in place")
-        why = self.losses.in_the_way(have)
-        return _again(want, have, why) if why else (Step(Op.CHANGE, have, want, attrs),)
+        if why := self.losses.in_the_way(have):
+            return _again(want, have, why)
+        why = "it was there before netgroupd" if UNOWNED in attrs else ""
+        return (Step(Op.CHANGE, have, want, attrs, why),)
 
     def _is_to_go(self, obj: Object) -> bool:
         if obj.cls == "sysctl" or self.losses.goes_by_itself(obj):

@@ -193,6 +193,46 @@ def test_what_others_change_is_seen_whatever_is_remembered(kernel: Stumbling) ->
     assert not left(seen, goal).steps
 
 
+GIVEN_BY_OTHERS = (
+    "link add e0 up type veth peer e1",
+    "link set e1 up",
+    "address add 10.0.0.5/24 dev e0",
+    "address add fd01::5/64 dev e0 nodad",
+    "neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev e0",
+    "neighbour add proxy 10.0.0.8 dev e0",
+    "nexthop add id 7 via 10.0.0.1 dev e0",
+    "route add 192.0.2.0/24 via 10.0.0.1 dev e0 proto static",
+    "route add 2001:db8:1::/48 via fd01::1 dev e0",
+    "rule add pref 9 lookup 100",
+)
+TAKING_OVER = """
+links: {"x[1-3]": {kind: bridge}, e0: {addresses: [10.0.0.5/24, "fd01::5/64"]}}
+neighbours: [{dev: e0, ip: 10.0.0.9, lladdr: "02:00:00:00:00:08"}, {dev: e0, ip: 10.0.0.8, proxy: true}]
+nexthops: {"7": {via: 10.0.0.2, dev: e0}}
+routes: [{to: 192.0.2.0/24, via: 10.0.0.2, dev: e0}, {to: "2001:db8:1::/48", via: "fd01::2", dev: e0}]
+rules: [{pref: 9, lookup: 200}]
+"""
+
+
+def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> None:
+    for command in GIVEN_BY_OTHERS:
+        ip(command)
+    goal = state_of(TAKING_OVER, ("e0", "e1"))
+    actual = look(kernel, goal, MINE)
+    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
+    snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
+    for nth in range(len(plan.steps)):
+        kernel.stumbles_at = nth
+        with pytest.raises(KernelError):
+            converge(kernel, plan, goal, MINE)
+        put_back(kernel, snapshot, MINE)
+        assert there(kernel, goal) == before
+    converge(kernel, plan, goal, MINE)
+    put_back(kernel, snapshot, MINE)
+    assert there(kernel, goal) == before
+    assert not plan_now(kernel, State(), MINE)[0].steps
+
+
 def flicker(socket: Socket, turns: list[int]) -> None:
     """Make a link, rename it and remove it, as another program might."""
     index, kind = 4711, nest(18, text(1, "dummy"))

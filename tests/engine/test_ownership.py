@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What others gave stays theirs, or is theirs again, whatever becomes of a change that takes it over."""
+
+import errno
+
+import pytest
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.request import Selection
+from netgroupd.model import CLASSES
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value
+from tests.engine.desk import Desk
+from tests.engine.test_transaction import refusing
+
+FOREIGN = (
+    Object("link", ("e0",), {"kind": "", "up": True, "group": 0, "mtu": 1500}),
+    Object("address", ("e0", "10.0.0.5/24", None), {"scope": "global"}),
+    Object("neighbour", ("e0", "10.0.0.9", False), {"state": "permanent", "lladdr": "02:00:00:00:00:09"}),
+    Object("nexthop", (7,), {"via": "10.0.0.1", "dev": "e0"}),
+    Object("route", ("inet", 254, "192.0.2.0/24", 0, 0), {"via": "10.0.0.1", "dev": "e0"}),
+    Object("rule", ("inet", 9, ()), {"action": "lookup", "lookup": 100}),
+)
+TAKING_OVER = """
+links: {b0: {kind: bridge}, "x[1-3]": {kind: bridge}, e0: {addresses: [10.0.0.5/24]}}
+neighbours: [{dev: e0, ip: 10.0.0.9, lladdr: "02:00:00:00:00:09"}]
+nexthops: {7: {via: 10.0.0.2, dev: e0}}
+routes: [{to: 192.0.2.0/24, via: 10.0.0.2, dev: e0}]
+rules: [{pref: 9, lookup: 200}]
+"""
+
+
+@pytest.fixture
+def shared(desk: Desk) -> Desk:
+    """A host with a link of somebody else's and all that can be on it, beside a bridge of ours."""
+    desk.kernel = FakeKernel(foreign=FOREIGN)
+    desk.wants("links: {b0: {kind: bridge}}")
+    desk.engine.apply()
+    return desk
+
+
+def there(desk: Desk) -> dict[tuple[str, object], dict[str, Value]]:
+    """All that the kernel has, with whose it is."""
+    everything = desk.kernel.dump(Selection(frozenset(CLASSES), everything=True))
+    return {(obj.cls, obj.key): dict(obj.attrs) for obj in everything}
+
+
+def test_refusal_of_any_step_leaves_what_others_gave_to_them(shared: Desk) -> None:
+    before = there(shared)
+    shared.wants(TAKING_OVER)
+    for nth in range(len(shared.engine.diff().steps)):
+        shared.kernel.refuse = refusing(nth, errno.EPERM)
+        with pytest.raises(KernelError, match="Operation not permitted"):
+            shared.engine.apply()
+        assert there(shared) == before
+        assert shared.engine.recover() is None
+        assert not shared.engine.drift().steps
+
+
+def test_change_that_is_not_confirmed_leaves_what_others_gave_to_them(shared: Desk) -> None:
+    before = there(shared)
+    shared.wants(TAKING_OVER)
+    shared.engine.apply(confirm_s=60)
+    assert there(shared) != before
+    shared.engine.rollback()
+    assert there(shared) == before
+
+
+def test_repair_takes_nothing_over_that_is_elsewhere(shared: Desk) -> None:
+    shared.wants(TAKING_OVER)
+    shared.engine.apply()
+    for obj in FOREIGN:
+        shared.kernel.state.classes[obj.cls].pop(obj.key)
+    theirs = FakeKernel([*shared.kernel.state], foreign=FOREIGN)
+    theirs.state.classes["link"].pop(("b0",))
+    shared.kernel = theirs
+    before = there(shared)
+    shared.engine.repair(frozenset({"b0"}))
+    after = there(shared)
+    assert {what: after[what] for what in before} == before
+    assert ("link", ("b0",)) in after
+
+
+def test_what_was_taken_over_is_captured_without_a_word_of_whose_it_was(shared: Desk) -> None:
+    captured = shared.engine.capture()
+    assert "10.0.0.5/24" in captured
+    assert "protocol" not in captured
