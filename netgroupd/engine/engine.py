@@ -111,8 +111,8 @@ class Engine(Files):
         steps are done, of how many.
 
         Raises:
-            ConfigError, GuardError, BusyError, JournalError, UsageError: Nothing was touched.
-            KernelError, VerifyError: It went wrong, and what was there is back.
+            ConfigError, GuardError, BusyError, UsageError: Nothing was touched.
+            JournalError, KernelError, VerifyError: It went wrong, and what was there is there still or again.
         """
         with self._changing(), self._kernel() as kernel:
             mine = self._mine()
@@ -163,12 +163,13 @@ class Engine(Files):
                 content = telling.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(number, content._replace(refused=refused))
+            took_s = clock.since_boot() - started
+            pending = self._commit(entry, content, took_s, request.confirm_s)
         except (NetgroupError, OSError, KeyboardInterrupt) as error:
             self._undo(kernel, entry, mine, error)
             raise
-        pending = self._commit(entry, content, clock.since_boot() - started, request.confirm_s)
         refusals = tuple(each.refusal for each in left_out)
-        return Result(plan, number, clock.since_boot() - started, pending, refusals)
+        return Result(plan, number, took_s, pending, refusals)
 
     def _tell(self, number: int, content: Content, plan: Plan) -> Content:
         """Keep the plan of a generation in words."""
@@ -192,9 +193,7 @@ class Engine(Files):
         if confirm_s is None:
             self._generations.finish(entry.generation, "applied", took_s, current=entry.generation)
             self._journal.close()
-            # A comfort for users of ip: where /etc cannot be written, what was applied counts.
-            with suppress(JournalError):
-                write_names(self.paths.group_names, content.groups)
+            self._write_names(content)
             return None
         self._generations.finish(entry.generation, "unconfirmed", took_s, current=entry.previous)
         self._journal.write(entry._replace(deadline=clock.since_boot() + confirm_s))
@@ -202,14 +201,15 @@ class Engine(Files):
 
     def _undo(self, kernel: Connection, entry: Entry, mine: Mine, cause: BaseException | None = None) -> None:
         """Put back what was there before ``entry``; if that fails, the journal stays for the next attempt."""
+        trouble = "what was there before could not be put back either"
         try:
             put_back(kernel, entry.before, mine)
-        except NetgroupError as error:
+            trouble = "what was there before is back, but that could not be written down"
+            self._close(entry, "failed" if cause else "rolled back")
+        except (NetgroupError, OSError) as error:
             if cause is None:
                 raise
-            cause.add_note(f"what was there before could not be put back either: {error}")
-            return
-        self._close(entry, "failed" if cause else "rolled back")
+            cause.add_note(f"{trouble}: {error}")
 
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""
@@ -240,7 +240,12 @@ class Engine(Files):
     def _keep(self, entry: Entry) -> None:
         self._generations.finish(entry.generation, "applied", current=entry.generation)
         self._journal.close()
-        write_names(self.paths.group_names, self._generations.content(entry.generation).groups)
+        self._write_names(self._generations.content(entry.generation))
+
+    def _write_names(self, content: Content) -> None:
+        """A comfort for users of ip: where /etc cannot be written, what was applied counts."""
+        with suppress(JournalError):
+            write_names(self.paths.group_names, content.groups)
 
     def expire(self) -> str | None:
         """Undo the change that waits if its time is over, and say so."""
