@@ -16,6 +16,7 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import muted
 from netgroupd.plan.present import noun
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -32,13 +33,29 @@ def refuse_cuts(plan: Plan, ways: Sequence[Way], around: State, detours: Detours
         GuardError: It would cut a way that is not allowed to be.
     """
     carried = _Carried(ways, around)
-    told = []
+    told = [sentence for name, sentence in _silenced(plan, ways, around) if name not in allow]
     for step in singles(plan.steps):
         cut = carried.cut_by(step) or _led_away(step, ways, detours)
         if cut and cut[0] not in allow and not detours.replaced(step):
             told.append(_sentence(step, *cut))
     if told:
         raise GuardError("\n".join(told))
+
+
+def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[str, str]]:
+    """The links of the ways that no longer speak the protocol that they are of."""
+    lost = muted(singles(plan.steps), around.of("link"))
+    if not lost:
+        return
+    places: dict[str, set[str]] = {way.source: {way.link} for way in ways}
+    for address in around.of("address").values():
+        if (plain := _plain(address)) in places:
+            places[plain].add(address.name)
+    for way in ways:
+        family = "inet6" if ":" in (way.to or way.source) else "inet"
+        for name in sorted({way.link, *places[way.source]}):
+            if why := lost.get((name, family)):
+                yield name, f"that {why} {_cut(name, way.whose)}"
 
 
 def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, str] | None:
@@ -136,7 +153,7 @@ class _Carried:
         """The link that a step would cut, and whose way that is."""
         obj = step.object
         if obj.cls == "address" and step.op is Op.DELETE:
-            plain = str(obj.key[1]).partition("/")[0]
+            plain = _plain(obj)
             return (obj.name, self._sources[plain]) if plain in self._sources else None
         if obj.cls == "route" and self._reroutes(step):
             return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
@@ -166,6 +183,10 @@ class _Carried:
         return "vlan_default_pvid" in attrs and bool(step.object.attrs.get("vlan_filtering"))
 
 
+def _plain(address: Object) -> str:
+    return str(address.key[1]).partition("/")[0]
+
+
 def _retags(step: Step) -> bool:
     """Whether a step about a VLAN of a port takes it away, or changes where what has no tag belongs."""
     return step.op is Op.DELETE or bool(step.attrs.get("pvid")) or (step.op is Op.CHANGE and "pvid" in step.attrs)
@@ -182,4 +203,8 @@ def _sentence(step: Step, link: str, whose: str) -> str:
     obj = step.object
     what = f"{noun(obj)} {' '.join(str(field) for field in obj.key if field)}"
     where = f"{obj.origin}: " if obj.origin else ""
-    return f"{where}to {step.op} {what} would cut the way of {whose}; allow {link!r} to be cut if that is meant"
+    return f"{where}to {step.op} {what} {_cut(link, whose)}"
+
+
+def _cut(link: str, whose: str) -> str:
+    return f"would cut the way of {whose}; allow {link!r} to be cut if that is meant"

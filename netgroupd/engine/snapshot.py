@@ -11,7 +11,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of, row_of
-from netgroupd.plan.fate import carried_down, followers, hangs_on
+from netgroupd.plan.fate import carried_down, followers, hangs_on, muted, why_muted
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -108,7 +108,7 @@ class Snapshot(NamedTuple):
 
 
 def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
-    """What may be lost with links that are deleted, go down or change their master."""
+    """What may be lost with links that are deleted, go down, change their master or lose IPv6."""
     links = [step for step in steps if step.object.cls == "link"]
     deleted = {step.object.name for step in links if step.op is Op.DELETE}
     shaken = {
@@ -126,6 +126,14 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
+    if silent := muted(steps, actual.of("link")):
+        # One that speaks a protocol again begins with the settings of a new link.
+        afresh = {name for name, _ in silent}
+        yield from (
+            (obj.cls, obj.key)
+            for obj in actual
+            if why_muted(obj, silent) or (obj.cls == "sysctl" and afresh.intersection(hangs_on(obj)))
+        )
     if not shaken:
         return
     for obj in actual:

@@ -22,7 +22,7 @@ from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
-from netgroupd.plan.fate import carried_down, followers, hangs_on
+from netgroupd.plan.fate import LEAST_MTU, carried_down, followers, hangs_on, muted, why_muted
 from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
@@ -262,6 +262,7 @@ class FakeKernel:
             self._down(name)
         if "mtu" in attrs:
             self._limit(name)
+            self._mute(Step(Op.CHANGE, link, link, {"mtu": attrs["mtu"]}))
 
     def _enslave(self, link: Object, master: Value) -> None:
         old, new = (self.state.link(str(each)) for each in (link.attrs.get("master"), master))
@@ -291,6 +292,17 @@ class FakeKernel:
             lambda obj: obj.cls in ("route", "neighbour", "nexthop") or (obj.cls == "address" and ":" in str(obj.key)),
         )
 
+    def _mute(self, step: Step) -> None:
+        """Of a link that loses a protocol nothing of that stays."""
+        lost = muted((step,), self.state.of("link"))
+        for obj in [obj for obj in self.state if why_muted(obj, lost)] if lost else ():
+            del self.state.classes[obj.cls][obj.key]
+            self._unmarked.pop((obj.cls, obj.key), None)
+
+    def _speaks_ipv6(self, link: Object) -> bool:
+        setting = self.state.of("sysctl").get((f"net/ipv6/conf/{link.name}/disable_ipv6",))
+        return _mtu({}, link) >= LEAST_MTU["inet6"] and (setting is None or setting.attrs["value"] == "0")
+
     def _limit(self, name: str) -> None:
         """A VLAN's packets are no larger than those of the link below it, and an ipvlan's as large."""
         for link in list(self.state.of("link").values()):
@@ -311,12 +323,15 @@ class FakeKernel:
                 raise RefusalError(errno.ENODEV)
             if obj.cls == "route" and not link.attrs.get("up"):
                 raise RefusalError(errno.ENETDOWN)
+            if obj.cls == "address" and ":" in str(obj.key[1]) and not self._speaks_ipv6(link):
+                raise RefusalError(errno.EINVAL)
         before = there.attrs if there else {}
         after = {name: value for name, value in {**before, **step.attrs}.items() if value is not None}
         self._unmarked.pop((obj.cls, obj.key), None)
         if UNOWNED in after:
             self._unmarked[obj.cls, obj.key] = after.pop(UNOWNED)
         self.state.add(obj._replace(attrs=after, origin=None))
+        self._mute(step)
 
 
 def _names(value: Value) -> frozenset[str]:

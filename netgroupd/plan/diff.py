@@ -15,7 +15,7 @@ from netgroupd.model.attr import Change
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.plan import classes, tables
 from netgroupd.plan.compare import UNOWNED, differing, hardest
-from netgroupd.plan.fate import Fate, Losses
+from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.step import Op, Step
 
@@ -44,6 +44,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     losses = Losses(links.fate, actual)
     losses.remade(classes.remade(desired, actual), actual)
     run = _Run(desired, actual, owned, losses)
+    losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")))
     steps = links.steps
     for cls in _FIRST:
         found = run.of(cls)

@@ -7,13 +7,14 @@ and does not delete what goes anyway.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.hooks import Hook, hangs_on_one_of, is_in_one_of, swept
+from netgroupd.plan.step import Op, Step
 
 # These are unregistered together with the link below them; tunnels are not.
 _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "ipoib", "rmnet"})
@@ -23,6 +24,11 @@ _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "m
 _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
 _LOST_WITH_BRIDGE = frozenset({"fdb", "bridge_vlan"})
 
+# With an MTU of less a link does not speak the protocol at all, and nothing of it comes back by itself.
+LEAST_MTU = {"inet": 68, "inet6": 1280}
+# What is above has no larger MTU than what is below.
+_FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
+_PROTOCOLS = {"inet": "IPv4", "inet6": "IPv6"}
 
 # The others stay where they were made, or have their other half there: tunnels go on sending from there.
 MOVABLE = frozenset(
@@ -86,6 +92,57 @@ def carried_down(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[
             yield upper, lower
 
 
+Muted: TypeAlias = Mapping[tuple[str, str], str]
+"""Links by name that lose a family, each with the reason."""
+
+
+def muted(steps: Iterable[Step], links: Mapping[Key, Object]) -> Muted:
+    """The links from which the kernel takes a family, with all of their addresses and routes."""
+    shrunk: dict[str, dict[str, str]] = {family: {} for family in LEAST_MTU}
+    disabled: dict[tuple[str, str], str] = {}
+    for step in steps:
+        name, mtu = step.object.name, step.attrs.get("mtu")
+        if step.object.cls == "link" and isinstance(mtu, int) and step.op is Op.CHANGE:
+            for family, least in LEAST_MTU.items():
+                if mtu < least:
+                    shrunk[family][name] = f"{name} has no {_PROTOCOLS[family]} with an MTU of {mtu}"
+        elif step.object.cls == "sysctl" and (where := _without_ipv6(step)):
+            names = (link.name for link in links.values()) if where == "all" else (where,)
+            disabled.update({(name, "inet6"): f"IPv6 is disabled on {name}" for name in names})
+    for reasons in filter(None, shrunk.values()):
+        _follow_mtu(reasons, links)
+    return {(name, family): why for family, reasons in shrunk.items() for name, why in reasons.items()} | disabled
+
+
+def _follow_mtu(reasons: dict[str, str], links: Mapping[Key, Object]) -> None:
+    """Add the links that become as small: those above, and bridges, which take the least MTU of their ports."""
+    above = {key: link for key, link in links.items() if kind_of(link) in _FOLLOWS_MTU}
+    for upper, lower in followers([*reasons], above):
+        reasons.setdefault(upper, reasons[lower])
+    for port in [link for link in links.values() if link.name in reasons]:
+        master = str(port.attrs.get("master"))
+        if kind_of(links.get((master,))) == "bridge":
+            reasons.setdefault(master, reasons[port.name])
+
+
+def _without_ipv6(step: Step) -> str:
+    """The link on which a setting ends IPv6."""
+    *tree, name, setting = ("", "", *str(step.object.key[0]).split("/"))
+    ends = setting == "disable_ipv6" and tree[-1:] == ["conf"] and step.attrs.get("value", "0") != "0"
+    return name if ends else ""
+
+
+def why_muted(obj: Object, links: Muted) -> str:
+    """Why ``obj`` is lost with the family of its link; "" if it stays.
+
+    Routes by a nexthop object stay, as that does.
+    """
+    if not links or obj.cls not in ("address", "route", "neighbour"):
+        return ""
+    family = str(obj.key[0]) if obj.cls == "route" else "inet" if _is_ipv4(obj) else "inet6"
+    return next((links[name, family] for name in hangs_on(obj) if (name, family) in links), "")
+
+
 def hangs_on(obj: Object) -> tuple[str, ...]:
     """The names of the links without which ``obj`` cannot be."""
     if obj.cls == "route":
@@ -113,11 +170,17 @@ class Losses:
         self._deleted_nexthops: set[Value] = set()
         self._parents: frozenset[Hook] = frozenset()
         self._remade = Remade()
+        self._muted: Muted = {}
         if fate:
             self._follow_nexthops(actual)
 
     def __bool__(self) -> bool:
-        return bool(self._fate or self._sources or self._nexthops or self._parents or self._remade.classes)
+        losses = (self._fate, self._sources, self._nexthops, self._parents, self._remade.classes, self._muted)
+        return any(losses)
+
+    def mute(self, links: Muted) -> None:
+        """Note which links lose a family."""
+        self._muted = links
 
     def deleted(self, cls: str, deleted: list[Object], actual: State) -> None:
         """Note that objects of a class on which others depend are to be deleted."""
@@ -213,6 +276,8 @@ class Losses:
         return self._by_links(obj)
 
     def _by_links(self, obj: Object) -> str:
+        if reason := why_muted(obj, self._muted):
+            return reason
         fate = self._fate
         for name in hangs_on(obj):
             if name in fate.gone:
@@ -230,8 +295,9 @@ def _dies_when_down(obj: Object) -> bool:
     return obj.cls in _LOST_WHEN_DOWN and obj.key[0] != "mpls"
 
 
-def _is_ipv4(address: Object) -> bool:
-    return ":" not in str(address.key[1])
+def _is_ipv4(obj: Object) -> bool:
+    """Whether an address or a neighbour is one of IPv4."""
+    return ":" not in str(obj.key[1])
 
 
 def _plain(address: Object) -> str:

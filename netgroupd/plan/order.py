@@ -19,6 +19,7 @@ from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths
 from netgroupd.plan.diff import Changes
+from netgroupd.plan.fate import LEAST_MTU
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.step import Op, Step
@@ -164,7 +165,7 @@ class _Cut:
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         links = [step for step in changes.steps if step.object.cls == "link"]
-        self.come = frozenset(step.object.name for step in links if step.op is Op.CREATE or "netns" in step.attrs)
+        self.come = frozenset(step.object.name for step in links if _is_new_here(step))
         self.along = peers_made_along(links)
         self.unsettled: set[str] = set()
         self.raised: set[str] = set()
@@ -261,6 +262,12 @@ class _Cut:
         for step in deleted:
             behind = step.object.cls == "tclass" and step.object.key in late
             self.add("delete class" if behind else "delete queue", step)
+
+
+def _is_new_here(step: Step) -> bool:
+    """Whether a link has no settings of IPv6 before ``step``, because it comes or because its MTU was too small."""
+    mtu = step.before.attrs.get("mtu") if step.before and "mtu" in step.attrs else None
+    return step.op is Op.CREATE or "netns" in step.attrs or (isinstance(mtu, int) and mtu < LEAST_MTU["inet6"])
 
 
 @cache

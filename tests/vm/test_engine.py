@@ -233,6 +233,27 @@ def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> 
     assert not plan_now(kernel, State(), MINE)[0].steps
 
 
+SPEAKING_IPV6 = """
+links:
+  b0: {kind: bridge, up: true, mtu: %s, addresses: ["fd01::1/64"], sysctl: {ipv6.accept_ra: 0, ipv6.disable_ipv6: %s}}
+  b0.5: {kind: vlan, link: b0, id: 5, up: true, mtu: %s, addresses: ["fd05::1/64"], sysctl: {ipv6.accept_ra: 0}}
+routes: [{to: "2001:db8::/32", via: "fd01::2", dev: b0}]
+neighbours: [{dev: b0, ip: "fd01::9", lladdr: "02:00:00:00:00:09"}]
+"""
+
+
+@pytest.mark.parametrize("new", [(1200, 0, 1200), (1500, 1, 1500)], ids=["mtu", "setting"])
+def test_what_a_link_lost_with_ipv6_comes_back(kernel: Stumbling, new: tuple[int, int, int]) -> None:
+    become(kernel, state_of(SPEAKING_IPV6 % (1500, 0, 1500)))
+    goal = state_of(SPEAKING_IPV6 % new)
+    actual, before = look(kernel, goal, MINE), there(kernel, goal)
+    plan = plan_for(kernel, goal, actual, MINE)
+    with pytest.raises(KernelError):
+        converge(kernel, plan, goal, MINE)
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert there(kernel, goal) == before
+
+
 def flicker(socket: Socket, turns: list[int]) -> None:
     """Make a link, rename it and remove it, as another program might."""
     index, kind = 4711, nest(18, text(1, "dummy"))

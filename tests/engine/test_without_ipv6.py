@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Links that lose IPv6, by an MTU that is too small for it or by a setting, and all of IPv6 that is on them."""
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.session import Session
+from netgroupd.errors import GuardError, KernelError
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.ways import Route
+from netgroupd.model.state import Object
+from netgroupd.plan import present
+from tests.engine.desk import Desk
+
+LINKS = """
+links:
+  d0: {kind: dummy, up: true, mtu: %s, addresses: ["10.0.0.1/24", "fd01::1/64"], sysctl: {ipv6.accept_ra: 0%s}}
+  d0.5: {kind: vlan, link: d0, id: 5, up: true, mtu: %s, addresses: ["fd05::1/64"]}
+routes: [{to: "2001:db8::/32", via: "fd01::2", dev: d0}]
+neighbours: [{dev: d0, ip: "fd01::9", lladdr: "02:00:00:00:00:09"}]
+"""
+OLD = LINKS % (1500, "", 1500)
+ENDINGS = [
+    pytest.param(LINKS % (1200, "", 1200), "d0 has no IPv6 with an MTU of 1200", id="mtu"),
+    pytest.param(LINKS % (1500, ", ipv6.disable_ipv6: 1", 1500), "IPv6 is disabled on d0", id="setting"),
+]
+
+
+@pytest.mark.parametrize(("new", "why"), ENDINGS)
+def test_what_a_link_lost_with_ipv6_comes_back_when_that_is_undone(desk: Desk, new: str, why: str) -> None:
+    desk.wants(OLD)
+    desk.kernel.state.add(Object("sysctl", ("net/ipv6/conf/d0/disable_ipv6",), {"value": "0"}))
+    desk.engine.apply()
+    before = desk.there()
+    desk.wants(new)
+    assert f"~ address d0  fd01::1/64  # {why}" in present.text(desk.engine.diff())
+    assert "10.0.0.1" not in present.text(desk.engine.diff())
+    with pytest.raises(KernelError, match=r"address d0: Invalid argument"):
+        desk.engine.apply()
+    assert desk.there() == before
+
+
+UPLINK = [
+    Object("link", ("eth0",), {"kind": "", "up": True, "group": 0x4E470000, "mtu": 1500}),
+    Object("address", ("eth0", "10.0.0.2/24", None), {}),
+    Object("address", ("eth0", "2001:db8:7::2/64", None), {}),
+]
+
+
+@pytest.mark.parametrize("new", ["mtu: 1200", "sysctl: {ipv6.disable_ipv6: 1}"], ids=["mtu", "setting"])
+@pytest.mark.parametrize(
+    ("peer", "local"),
+    [
+        pytest.param("198.51.100.9", "10.0.0.2", id="by_ipv4"),
+        pytest.param("2001:db8:9::9", "2001:db8:7::2", id="by_ipv6"),
+        pytest.param("", "2001:db8:7::2", id="by_ipv6_from_nearby"),
+    ],
+)
+def test_plan_that_would_end_the_ipv6_of_a_way_is_refused(desk: Desk, new: str, peer: str, local: str) -> None:
+    desk.kernel = FakeKernel(UPLINK)
+    desk.kernel.ways = {peer: Route("eth0", local)} if peer else {}
+    desk.wants(f"links: {{eth0: {{addresses: [10.0.0.2/24, '2001:db8:7::2/64'], {new}}}}}")
+    engine = Engine(desk.paths, session=Session(peer, local), connect=lambda _netns: desk.kernel)
+    with pytest.raises(GuardError if ":" in local else KernelError, match=r"IPv6 .*'eth0'|Invalid argument"):
+        engine.apply()
