@@ -135,7 +135,7 @@ def string(longest: int = 255, pattern: str = "", expected: str = "") -> Type:
         return got
 
     def pack(value: Value) -> bytes:
-        return str(value).encode() + b"\0"
+        return str(value).encode(errors="surrogateescape") + b"\0"
 
     def unpack(payload: bytes) -> Value:
         return bytes(payload).rstrip(b"\0").decode(errors="surrogateescape")

@@ -146,3 +146,10 @@ def test_a_number_without_a_name_stays_a_number() -> None:
 )
 def test_anything_is_read_or_refused_with_a_sentence(kind: Type, raw: object) -> None:
     assert "expected" in refusal(kind, raw)
+
+
+def test_text_of_others_that_is_no_utf_8_survives_the_way_there_and_back() -> None:
+    alias = value.string()
+    assert alias.pack is not None
+    assert alias.unpack is not None
+    assert alias.pack(alias.unpack(b"caf\xe9\0")) == b"caf\xe9\0"
