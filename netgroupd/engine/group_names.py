@@ -33,12 +33,15 @@ def write_names(path: Path, names: Mapping[str, int]) -> None:
 
 
 def _without_ours(text: str) -> list[str]:
-    kept, inside = [], False
+    """The lines of others; in a block whose end is missing nobody knows whose they are, so they stay."""
+    kept: list[str] = []
+    block: list[str] | None = None
     for line in text.splitlines():
         if line == _BEGIN:
-            inside = True
-        elif line == _END and inside:
-            inside = False
-        elif not inside:
-            kept.append(line)
-    return kept
+            kept += block or ()
+            block = []
+        elif line == _END and block is not None:
+            block = None
+        else:
+            (kept if block is None else block).append(line)
+    return [*kept, *(block or ())]

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The names of groups that are written for ip, beside those of others."""
+
+from pathlib import Path
+
+import pytest
+
+from netgroupd.engine.group_names import write_names
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "group"
+    path.write_text("0\tdefault\n")
+    write_names(path, {"lab": 77})
+    return path
+
+
+def test_lines_of_others_before_and_behind_ours_stay(table: Path) -> None:
+    table.write_text(f"{table.read_text()}9\tmine\n")
+    write_names(table, {})
+    assert table.read_text() == "0\tdefault\n9\tmine\n"
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["no_end", "another_beginning"])
+def test_lines_of_others_stay_where_the_end_of_ours_is_lost(table: Path, again: bool) -> None:
+    *begun, end = table.read_text().splitlines()
+    table.write_text("\n".join([*begun, "9\tmine", *([begun[1], "78\tguests", end] if again else []), "10\tyours"]))
+    write_names(table, {"guests": 78})
+    lines = table.read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == [
+        "0\tdefault",
+        "77\tlab",
+        "9\tmine",
+        "10\tyours",
+        "78\tguests",
+    ]
+    write_names(table, {})
+    assert table.read_text() == "0\tdefault\n77\tlab\n9\tmine\n10\tyours\n"
