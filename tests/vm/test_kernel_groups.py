@@ -34,7 +34,6 @@ from tests.vm.kernel_netlink import (
     NEW_GROUP,
     NEWLINK,
     Netlink,
-    Reply,
     attr,
     nest,
     parse,
@@ -361,23 +360,6 @@ def test_inheriting_ends_when_it_is_switched_off(nl: Netlink) -> None:
     lower = nl.add_link("low", "dummy", attr(GROUP, 5), attr(GROUP_INHERIT, 1))
     assert nl.link(NEWLINK, *by_group(5), attr(GROUP_INHERIT, 0)).error == 0
     assert u32(nl.get(vlan(nl, "low.7", lower, 7))[GROUP]) == 0
-
-
-def test_group_moves_to_another_namespace(nl: Netlink) -> None:
-    members = dummies(nl, 3, 5)
-    child = subprocess.Popen(["unshare", "-n", "sleep", "60"])
-    try:
-        mine = Path("/proc/self/ns/net").readlink()
-        while Path(f"/proc/{child.pid}/ns/net").readlink() == mine:
-            pass
-        with Path(f"/proc/{child.pid}/ns/net").open("rb") as theirs:
-            reply: Reply = nl.link(NEWLINK, *by_group(5), attr(28, theirs.fileno()))
-        assert reply.error == 0
-        assert not set(members) & set(nl.links())
-        assert nl.links(*by_group(5)) == {}
-    finally:
-        child.kill()
-        child.wait()
 
 
 def test_unprivileged_sender_is_refused(nl: Netlink) -> None:

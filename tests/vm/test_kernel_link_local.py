@@ -38,10 +38,15 @@ def answer(link: str, address: str) -> str:
     return "nothing"
 
 
-def test_each_vlan_answers_for_its_own_address() -> None:
+def connected() -> None:
+    """Make two links that have their addresses at once."""
     Path("/proc/sys/net/ipv6/conf/default/accept_dad").write_text("0", encoding="ascii")
     ip("link", "add", "name", "va", "up", "type", "veth", "peer", "name", "vb")
     ip("link", "set", "vb", "up")
+
+
+def test_each_vlan_answers_for_its_own_address() -> None:
+    connected()
     for end in ("va", "vb"):
         for vlan in _VLANS:
             ip("link", "add", "name", f"{end}.{vlan}", "up", "link", end, "type", "vlan", "id", str(vlan))
@@ -56,3 +61,14 @@ def test_each_vlan_answers_for_its_own_address() -> None:
     ip("address", "add", f"{address}/64", "dev", "vb.5")
     ip("neighbour", "flush", "dev", "va.5")
     assert answer("va.5", address) == "REACHABLE"
+
+
+def test_an_address_of_no_scope_hides_no_other() -> None:
+    connected()
+    for address in ("2001:db8:2::1/64", "fe80::7/64"):
+        ip("address", "add", address, "dev", "vb", "nodad")
+    ip("address", "add", "ff00::1/128", "dev", "vb", "autojoin")
+    assert answer("va", "fe80::7") == "REACHABLE"
+    ip("address", "replace", "fe80::7/64", "dev", "vb", "nodad", "preferred_lft", "9")
+    ip("address", "delete", "fe80::7/64", "dev", "vb")
+    assert "fe80::7" not in ip("-6", "address", "show", "dev", "vb")

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Groups that go to another network namespace by one request."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.vm.kernel_netlink import GROUP, MASTER, NEWLINK, Netlink, attr
+
+pytestmark = pytest.mark.vm("patched")
+NET_NS_PID, NET_NS_FD = 19, 28
+BY_GROUP = attr(GROUP, 5)
+
+
+@pytest.fixture
+def nl() -> Iterator[Netlink]:
+    """A socket in a namespace with three members of a group."""
+    with Netlink() as opened:
+        for number in range(3):
+            opened.add_link(f"d{number}", "dummy", BY_GROUP)
+        yield opened
+
+
+@contextmanager
+def another_namespace() -> Iterator[int]:
+    """A process in a network namespace of its own."""
+    child = subprocess.Popen(["unshare", "-n", "sleep", "60"])
+    try:
+        mine = Path("/proc/self/ns/net").readlink()
+        while Path(f"/proc/{child.pid}/ns/net").readlink() == mine:
+            pass
+        yield child.pid
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_group_moves_to_another_namespace(nl: Netlink) -> None:
+    members = nl.links(BY_GROUP).keys()
+    with another_namespace() as pid:
+        with Path(f"/proc/{pid}/ns/net").open("rb") as theirs:
+            reply = nl.link(NEWLINK, BY_GROUP, attr(NET_NS_FD, theirs.fileno()))
+        assert reply.error == 0
+        assert not members & nl.links().keys()
+        assert nl.links(BY_GROUP) == {}
+
+
+@pytest.mark.parametrize("here", ["none", "dummy", "vrf"])
+def test_group_gets_the_master_of_the_namespace_it_moves_to(nl: Netlink, here: str) -> None:
+    index = 4242
+    assert nl.link(NEWLINK, BY_GROUP, up=True).error == 0
+    if here != "none":  # a link with the number of that master, which is not meant
+        table = ["table", "7"] if here == "vrf" else []
+        subprocess.run(["ip", "link", "add", "name", "here", "index", str(index), "type", here, *table], check=True)
+    with another_namespace() as pid:
+        there = ["nsenter", "-t", str(pid), "-n", "ip"]
+        subprocess.run([*there, "link", "add", "name", "br", "index", str(index), "type", "bridge"], check=True)
+        reply = nl.link(NEWLINK, BY_GROUP, attr(NET_NS_PID, pid), attr(MASTER, index))
+        assert (reply.error, reply.text) == (0, "")
+        told = subprocess.run([*there, "-br", "link", "show", "master", "br"], check=True, capture_output=True)
+        assert len(told.stdout.splitlines()) == 3
