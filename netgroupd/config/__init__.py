@@ -38,13 +38,14 @@ class Desired(NamedTuple):
 Expander: TypeAlias = Callable[[Sequence[Rendered], Known], Desired]
 
 
-def desired_from(rendered: Sequence[Rendered], known: Known) -> Desired:
-    """Expand what is rendered already.
+def desired_from(rendered: Sequence[Rendered], known: Known, *, partial: bool = False) -> Desired:
+    """Expand what is rendered already; ``partial`` when that is not all there should be.
 
     Raises:
         ConfigError: Something is wrong; it says everything that is.
     """
     report = Report(rendered)
+    report.partial = partial
     with uncollected():
         roots = [parse(one.text, number, report) for number, one in enumerate(rendered)]
         state = expand(merge(roots, report), known, report)
@@ -72,11 +73,12 @@ def load(
     """
     rendered, before = render_files(directories, facts=facts, trust=trust, limits=limits)
     known = links.also(frozenset(link.name for link in facts.links))
+    partial = any(not problem.warning for problem in before)
     try:
-        desired = expanded(rendered, known)
+        desired = desired_from(rendered, known, partial=True) if partial else expanded(rendered, known)
     except ConfigError as error:
         raise ConfigError((*before, *error.problems)) from None
-    if any(not problem.warning for problem in before):
+    if partial:
         raise ConfigError((*before, *desired.problems))
     return desired._replace(problems=(*before, *desired.problems))
 

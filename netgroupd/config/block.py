@@ -163,7 +163,8 @@ class BlockParser:
         return Scalar(text, at)
 
     def _duplicate(self, key: str, at: int, first: int) -> None:
-        self.report.error(at, f"{key!r} is here twice", f"the first is at {self.report.where(first)}")
+        tell = self.report.error if self.depth > 1 else self.report.unread  # a whole section
+        tell(at, f"{key!r} is here twice", f"the first is at {self.report.where(first)}")
 
 
 def _rows(text: str, base: int) -> list[_Row]:

@@ -18,7 +18,7 @@ def parse(text: str, number: int, report: Report) -> Mapping:
     if isinstance(node, Mapping):
         return node
     if node is not None and not (isinstance(node, Scalar) and node.null):
-        report.error(node.at, "expected sections such as `links:` at the top of the file")
+        report.unread(node.at, "expected sections such as `links:` at the top of the file")
     return Mapping({}, pack(number, 1, 1))
 
 

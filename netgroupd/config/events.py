@@ -59,7 +59,7 @@ def parse_events(text: str, number: int, report: Report) -> Node | None:
         at = pack(number, before.count("\n") + 1, len(before) - before.rfind("\n"))
         quoted = repr(strange[0])
         hint = f'some take it for the end of a line; in double quotes write "{quoted[1:-1]}"'
-        report.error(at, f"the character {quoted} is not allowed in YAML", hint if strange[0] in _BREAKS else "")
+        report.unread(at, f"the character {quoted} is not allowed in YAML", hint if strange[0] in _BREAKS else "")
         return None
     builder = _Builder(number, report)
     try:
@@ -70,7 +70,7 @@ def parse_events(text: str, number: int, report: Report) -> Node | None:
         finally:
             loader.dispose()
     except _UnreadableError as bad:
-        report.error(bad.at, str(bad), bad.hint)
+        report.unread(bad.at, str(bad), bad.hint)
         return None
     except yaml.MarkedYAMLError as error:
         _report_marked(error, text, number, report)
@@ -85,13 +85,13 @@ def _report_marked(error: yaml.MarkedYAMLError, text: str, number: int, report: 
     shown = lines[line - 1] if line <= len(lines) else ""
     indent = shown[: len(shown) - len(shown.lstrip())]
     if "\t" in indent:
-        report.error(pack(number, line, indent.index("\t") + 1), "a tab in the indentation", "YAML takes only blanks")
+        report.unread(pack(number, line, indent.index("\t") + 1), "a tab in the indentation", "YAML takes only blanks")
         return
     context = f" ({error.context})" if error.context else ""
     hint = ""
     if "{" in shown or "[" in shown:
         hint = "a name or value that begins with { or [, or has one between { } or [ ], must be quoted"
-    report.error(pack(number, line, column), f"this is not YAML: {error.problem}{context}", hint)
+    report.unread(pack(number, line, column), f"this is not YAML: {error.problem}{context}", hint)
 
 
 class _Builder:
@@ -167,7 +167,8 @@ class _Builder:
     def _put(self, mapping: Mapping, key: Scalar, node: Node) -> None:
         if key.text in mapping.entries:
             first = self.report.where(mapping.entries[key.text].at)
-            self.report.error(key.at, f"{key.text!r} is here twice", f"the first is at {first}")
+            tell = self.report.error if len(self.stack) > 1 else self.report.unread  # a whole section
+            tell(key.at, f"{key.text!r} is here twice", f"the first is at {first}")
             return
         mapping.entries[key.text] = Entry(key.at, node)
 

@@ -114,6 +114,7 @@ class Links:
         if vrfs and "kind" in entries:
             self.report.error(entries["kind"].at, "links under 'vrfs' are of the kind vrf", "leave `kind` out")
         if pattern is None:
+            self.report.partial = True
             pattern, entries = _NAMELESS, fixed(entries)
             if not kind:
                 entries = _of_all_kinds(entries)
@@ -138,6 +139,7 @@ class Links:
         if before is None:
             if len(self.attrs) == LIMIT:
                 self.report.once(block.at, f"with {name!r} there are over {LIMIT:,} links")
+                self.report.partial = True
                 return
             self.attrs[name] = attrs
             self.places[name] = block.at
@@ -242,6 +244,7 @@ class _Expansion:
             name = str(text)
             if wrong := objection(name):
                 links.report.once(block.at, *wrong)
+                links.report.partial = True
                 continue
             lower = links.lower_of(name) if shaped else ""
             kind = block.kind or ("vlan" if lower and name not in links.attrs else links.kind(name))
@@ -258,7 +261,9 @@ class _Expansion:
 
     def _compile(self, kind: str) -> Record:
         block = self.block
-        plain = {key: entry for key, entry in block.entries.items() if key not in NESTED and key != "kind"}
+        # Without a kind, what could not be read may be what says it.
+        entries = _of_all_kinds(block.entries) if not kind and self.links.report.partial else block.entries
+        plain = {key: entry for key, entry in entries.items() if key not in NESTED and key != "kind"}
         record = self.links.values.record(plain, rows_of(kind), block.pattern.ranges)
         if kind:
             record.shared["kind"] = kind

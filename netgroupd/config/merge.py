@@ -33,7 +33,7 @@ def merge(roots: Iterable[Mapping], report: Report) -> dict[str, list[Item]]:
                 sections[name] += _items(name, entry.value, report)
             else:
                 hint = report.nearest(name, SECTIONS) or "known are " + ", ".join(SECTIONS)
-                report.error(entry.at, f"unknown section {name!r}", hint)
+                report.unread(entry.at, f"unknown section {name!r}", hint)
     return sections
 
 
@@ -45,5 +45,5 @@ def _items(section: str, node: Node, report: Report) -> list[Item]:
     if section in KEYED and isinstance(node, Mapping):
         return [Item(key, entry.at, entry.value) for key, entry in node.entries.items()]
     wanted = "a list, with - in front of each" if section in LISTED else "a mapping of names"
-    report.error(node.at, f"{section!r} must be {wanted}, not {kind_of(node)}")
+    report.unread(node.at, f"{section!r} must be {wanted}, not {kind_of(node)}")
     return []

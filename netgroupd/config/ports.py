@@ -122,7 +122,8 @@ class Ports:
 
     def _missing(self, name: str, at: int, what: str) -> None:
         hint = _meant(name) or self.report.nearest(name, self.links.attrs)
-        self.report.once(at, f"there is no link {name!r} ({what})", hint or "name it under `links`, or is it misspelt?")
+        told = f"there is no link {name!r} ({what})"
+        self.report.missing(at, told, hint or "name it under `links`, or is it misspelt?")
 
     def _port_attrs(self, block: Block, node: Node) -> None:
         """Read ``port``, whose rows are those of the master's kind."""
@@ -145,7 +146,7 @@ class Ports:
     def _kind_of_master(self, name: str, master: Value, node: Node) -> str:
         """The kind whose ports have attributes; "" where there is none, which is told."""
         if not master:
-            self.report.once(node.at, f"{name!r} has no master, so it has no attributes of a port")
+            self.report.missing(node.at, f"{name!r} has no master, so it has no attributes of a port")
             return ""
         if master in self.links.unsound:
             return ""
@@ -156,7 +157,7 @@ class Ports:
             self.report.once(node.at, f"ports of a {kind}, as {master!r} is, have no attributes")
         else:
             hint = f"describe {master!r} under `links`"
-            self.report.once(node.at, f"what a port of {master!r} can have depends on its kind", hint)
+            self.report.missing(node.at, f"what a port of {master!r} can have depends on its kind", hint)
         return ""
 
     def _references(self, name: str, kind: str, got: Mapping[str, Value], node: MappingNode) -> None:

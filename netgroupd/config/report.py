@@ -36,6 +36,7 @@ class Report:
     def __init__(self, rendered: "Sequence[Rendered]") -> None:
         self.rendered = rendered
         self.failed = False
+        self.partial = False  # whether something that is described is left out, and may be what others refer to
         self._findings: dict[_Finding, None] = {}
         self._told: set[tuple[int, str]] = set()
         self._guesses: dict[str, str] = {}
@@ -47,12 +48,22 @@ class Report:
         self.failed = True
         self._findings[_Finding(at, message, hint, False)] = None
 
+    def unread(self, at: int, message: str, hint: str = "") -> None:
+        """Note an error for which something is left out that others may refer to."""
+        self.partial = True
+        self.error(at, message, hint)
+
     def once(self, at: int, message: str, hint: str = "") -> None:
         """Note an error for the first of the instances that a place stands for: there may be a million."""
         kind = (at, _INSTANCE.sub("", message))
         if kind not in self._told:
             self._told.add(kind)
             self.error(at, message, hint)
+
+    def missing(self, at: int, message: str, hint: str = "") -> None:
+        """Note, as ``once``, that nothing describes what is referred to; unless something was left out."""
+        if not self.partial:
+            self.once(at, message, hint)
 
     def warn(self, at: int, message: str, hint: str = "") -> None:
         """Note something that is legal and doubtful, for the first of the instances that a place stands for."""

@@ -44,7 +44,8 @@ def vrf_table(name: str, links: Links, at: int) -> int | None:
     if name in links.unsound:
         return None
     vrfs = [other for other, given in links.attrs.items() if given.get("kind") == "vrf"]
-    links.report.once(at, f"there is no VRF {name!r}", links.report.nearest(name, vrfs) or "describe it under `vrfs`")
+    hint = links.report.nearest(name, vrfs) or "describe it under `vrfs`"
+    links.report.missing(at, f"there is no VRF {name!r}", hint)
     return None
 
 

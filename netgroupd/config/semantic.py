@@ -30,7 +30,8 @@ def check(state: State, links: Links, sink: Sink) -> None:
     checked = Checked(state, links, sink, links.report)
     for rule in _CHECKS:
         rule(checked)
-    doubt(checked)
+    if not checked.report.partial:  # or what is in doubt may be set right by what could not be read
+        doubt(checked)
 
 
 def _complete(checked: Checked) -> None:
@@ -188,7 +189,7 @@ def _references(checked: Checked) -> None:
 
 def _missing(checked: Checked, obj: Object, name: Value, field: str) -> None:
     hint = checked.report.nearest(str(name), checked.links.attrs) or "name it under `links`"
-    checked.report.once(
+    checked.report.missing(
         checked.entry(obj).place(field), f"there is no link {name!r}, for {told(obj.cls, obj.key)}", hint
     )
 

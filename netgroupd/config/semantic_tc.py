@@ -25,7 +25,7 @@ def shared_actions(checked: Checked) -> None:
         for record in records(seen, "actions"):
             if (key := shared(record["kind"])) and key not in described:
                 told_, hint = f"there is no action {record['kind']!r}", "describe it under `actions`"
-                checked.report.once(checked.entry(obj).place("action"), told_, hint)
+                checked.report.missing(checked.entry(obj).place("action"), told_, hint)
 
 
 def preferences(checked: Checked) -> None:

@@ -15,7 +15,7 @@ def expand_vlans(links: Links, sink: Sink) -> None:
             continue
         if not _bridged(links, link):
             hint = "VLANs are those of a bridge or of its ports; a VLAN device is named <link>.<vid>"
-            links.report.once(entry.at, f"{link!r} is neither a bridge nor a port of one", hint)
+            links.report.missing(entry.at, f"{link!r} is neither a bridge nor a port of one", hint)
         sink.add("bridge_vlan", (link, keys["vid"]), attrs, entry)
 
 

@@ -16,5 +16,5 @@ def expand_vnis(links: Links, sink: Sink) -> None:
         of_link = links.attrs.get(link, {})
         if link not in links.known and link not in links.unsound and not of_link.get("vnifilter"):
             hint = "networks are listed for a VXLAN: {kind: vxlan, external: true, vnifilter: true}"
-            links.report.once(entry.at, f"{link!r} takes networks without a list", hint)
+            links.report.missing(entry.at, f"{link!r} takes networks without a list", hint)
         sink.add("vni", (link, keys["vni"]), attrs, entry)

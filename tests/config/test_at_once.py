@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All that is wrong is told at once, and of what only follows from it nothing."""
 
+import os
+from pathlib import Path
+
 import pytest
 
+from netgroupd.config import load
+from netgroupd.config.facts import Facts
+from netgroupd.config.sources import Trust
+from netgroupd.errors import ConfigError
 from tests.config.reading import told
 
 ALL = [
@@ -71,4 +78,57 @@ def test_nothing_is_told_that_follows_from_an_unknown_kind(text: str) -> None:
 def test_link_that_is_no_mapping_is_there_nevertheless() -> None:
     assert told("links:\n  x: 5\n  d: {kind: macvlan, link: x}\n") == [
         "a.yaml:2:6: 'x' must be a mapping of attributes, not the text '5'"
+    ]
+
+
+# Each line refers to something that nothing here describes, or is right only with it.
+REFERRING = """
+links:
+  d1: {kind: dummy, master: br, group: g, port: {cost: 4}}
+  d2: {kind: dummy, port: {cost: 4}, vlans: 5}
+  v1: {kind: macvlan, link: below, up: on}
+  br: {stp: on}
+  br2: {kind: bridge, ports: nobody.5}
+  vx: {vnis: 7}
+routes:
+- {to: 10.0.0.0/8, dev: nobody}
+- {to: 10.1.0.0/16, dev: d1, vrf: red}
+- {to: 10.2.0.0/16, nhid: 5}
+rules:
+- {pref: 5, vrf: red}
+neighbours:
+- {ip: 10.0.0.1, dev: nobody, lladdr: 02:00:00:00:00:01}
+tc:
+  nobody: {ingress: [{pref: 1, matchall: {}, action: police 7}]}
+"""
+
+UNREAD = [
+    pytest.param("links:\n  a: [\n", "this is not YAML", id="no_yaml"),
+    pytest.param("links: {}\nlinks: {below: {}}\n", "'links' is here twice", id="section_twice"),
+    pytest.param("links: {}\nlinks: {below: &a {}}\n", "'links' is here twice", id="section_twice_with_an_anchor"),
+    pytest.param("[]", "expected sections", id="list"),
+    pytest.param("links: [below]", "'links' must be a mapping", id="list_of_links"),
+    pytest.param("lnks: {below: {}}\n", "unknown section 'lnks'", id="misspelt_section"),
+    pytest.param("links:\n  'b[5-1]': {}\n", "the range runs backwards", id="wrong_range"),
+    pytest.param("links:\n  w%d: {addresses: 10.0.0.1/8}\n", "'w%d' cannot name a link", id="wrong_name"),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), UNREAD)
+def test_nothing_is_told_to_be_missing_where_something_could_not_be_read(text: str, want: str) -> None:
+    assert len([line for line in told("", REFERRING) if line.startswith("b.yaml:")]) > 10
+    [problem] = told(text, REFERRING)
+    assert want in problem
+
+
+def test_nothing_is_told_to_be_missing_when_a_template_does_not_run(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "1.mako").write_text("links:\n  below: {kind: dummy, mtu: ${nothing}}\n")
+    (tmp_path / "2.yaml").write_text(REFERRING + "groups:\n  h: {members: g}\n")
+    (tmp_path / "3.yaml").write_text("links:\n  lo: {mtu: x}\n")
+    with pytest.raises(ConfigError) as caught:
+        load([tmp_path], facts=Facts(), trust=Trust.of_user(os.getuid(), os.getgid()))
+    assert [problem.message for problem in caught.value.problems] == [
+        "unknown name 'nothing'",
+        "mtu: expected a whole number from 0 to 2147483647, not the text 'x'",
     ]
