@@ -119,7 +119,8 @@ def _within(drafts: Mapping[str, _Draft], report: Report) -> dict[str, tuple[str
         assert isinstance(members, tuple)
         for member in map(str, members):
             if member not in drafts and member != DEFAULT and not report.partial:
-                hint = report.nearest(member, drafts) or "it is made, and has no attributes"
+                others = (one for one in drafts if one != draft.name)
+                hint = report.nearest(member, others) or "it is made, and has no attributes"
                 report.warn(draft.places["members"], f"group {member!r} is not described", hint)
             parents[member] = (*parents.get(member, ()), draft.name)
     for name in drafts:

@@ -89,7 +89,7 @@ class Ports:
                 links.attrs[port] = {}
                 links.places[port] = at
             else:
-                self._missing(port, at, f"port of {master!r}")
+                self._missing(port, at, "port", master)
                 return
             self.by[port] = at
             links.attrs[port]["master"] = master  # a mapping that is this port's alone
@@ -118,12 +118,13 @@ class Ports:
                 if links.make_vlan(str(other), name, at):
                     every.append(str(other))
                 else:
-                    self._missing(str(other), at, f"{_ROLES.get(key, key)} of {name!r}")
+                    self._missing(str(other), at, _ROLES.get(key, key), name)
 
-    def _missing(self, name: str, at: int, what: str) -> None:
-        hint = _meant(name) or self.report.nearest(name, self.links.attrs)
-        told = f"there is no link {name!r} ({what})"
-        self.report.missing(at, told, hint or "name it under `links`, or is it misspelt?")
+    def _missing(self, name: str, at: int, role: str, asker: str) -> None:
+        # Neither who asks nor a VLAN of what is asked for can be meant.
+        others = (one for one in self.links.attrs if one != asker and not one.startswith(f"{name}."))
+        hint = _meant(name) or self.report.nearest(name, others) or "name it under `links`, or is it misspelt?"
+        self.report.missing(at, f"there is no link {name!r} ({role} of {asker!r})", hint)
 
     def _port_attrs(self, block: Block, node: Node) -> None:
         """Read ``port``, whose rows are those of the master's kind."""
@@ -164,7 +165,7 @@ class Ports:
         for key, value in got.items():
             names_link = KINDS[kind].port[key].type.ref == "link" and value is not None
             if names_link and value not in self.links.attrs and value not in self.links.known:
-                self._missing(str(value), node.entries[key].value.at, f"{key} of {name!r}")
+                self._missing(str(value), node.entries[key].value.at, key, name)
 
 
 def _meant(name: str) -> str:

@@ -81,6 +81,21 @@ def test_link_that_is_no_mapping_is_there_nevertheless() -> None:
     ]
 
 
+NOT_ITSELF = [
+    pytest.param("links:\n  nosuch.10: {}\n", id="vlan"),
+    pytest.param("links:\n  nosuch.10: {}\n  nosuch.20: {}\n", id="two_vlans"),
+    pytest.param("links:\n  uplink0: {kind: macvlan, link: uplink}\n", id="link"),
+    pytest.param("links:\n  swp1: {master: swp}\n", id="port"),
+    pytest.param("groups:\n  tenants: {members: tenant}\n", id="group"),
+]
+
+
+@pytest.mark.parametrize("text", NOT_ITSELF)
+def test_who_asks_is_not_who_is_meant(text: str) -> None:
+    assert told(text)
+    assert not any("did you mean" in line for line in told(text))
+
+
 # Each line refers to something that nothing here describes, or is right only with it.
 REFERRING = """
 links:
