@@ -197,7 +197,6 @@ WRONG = [
     pytest.param(
         "a: ${mac('02:00', 1)}", "1:4: '02:00' is not a MAC address such as 02:00:00:00:00:01 (ValueError)", id="mac"
     ),
-    pytest.param("a: ${variables('vars/bad.yaml')}", "1:4: the variables file is not YAML: ", id="bad_variables"),
     pytest.param("a: ${variables('../x.yaml')}", "1:4: there is no file '../x.yaml' to include", id="outside"),
     pytest.param(
         'a: 1\n<%include file="/etc/shadow"/>',

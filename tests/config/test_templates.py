@@ -199,6 +199,29 @@ def test_file_alone_includes_what_lies_beside_it(tmp_path: Path) -> None:
     assert desired(tmp_path / "a.mako").state.classes["link"][("d0",)].attrs["mtu"] == 1400
 
 
+BAD_VARIABLES = [
+    pytest.param(
+        "a: 1\nb: [\n", "3:1: the variables file is not YAML: did not find expected node content", id="no_yaml"
+    ),
+    pytest.param(
+        "é: 1\né: \x07\n", "2:4: the variables file is not YAML: unacceptable character #x0007", id="character"
+    ),
+    pytest.param("a: 2024-13-01\n", "1:1: the variables file is not YAML: month must be in 1..12", id="no_date"),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), BAD_VARIABLES)
+def test_mistake_in_a_variables_file_is_told_there(written: Path, text: str, want: str) -> None:
+    variables = written.parent / "vars.yaml"
+    variables.write_text(text)
+    written.write_text("links:\n  d0: {mtu: ${variables('vars.yaml')['mtu']}}\n")
+    with pytest.raises(ConfigError) as caught:
+        desired(written)
+    [problem] = caught.value.problems
+    assert str(problem).startswith(f"{variables}:{want}")
+    assert problem.hint == f"included from {written}:2"
+
+
 def test_mistake_in_the_use_of_a_definition_is_at_the_users_line(written: Path) -> None:
     written.write_text('<%namespace name="t" file="vlan-bridges.mako"/>\nlinks:\n${t.bridge("swp1", "2")}\n')
     with pytest.raises(ConfigError, match=r"10-test\.mako:3:1: .*bridge"):

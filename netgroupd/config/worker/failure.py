@@ -14,14 +14,13 @@ from itertools import pairwise
 from types import TracebackType
 from typing import NamedTuple
 
-import yaml
 from mako import exceptions
 
 from netgroupd.config.linemap import LINE_BITS
 from netgroupd.config.worker.manners import ForbiddenError
 from netgroupd.config.worker.template import Lookup, Unit, nodes_of
 from netgroupd.config.worker.trace import UnprintableError
-from netgroupd.config.worker.vocabulary import FailedError
+from netgroupd.config.worker.vocabulary import FailedError, VariablesError
 
 # Names that Mako gives to every template.
 _MAKO = frozenset({"capture", "caller", "context", "local", "loop", "next", "pageargs", "parent", "self"})
@@ -77,9 +76,11 @@ _WHERE = re.compile(r" (?:in file '.*' )?at line: \d+ char: \d+$", re.DOTALL)
 def fault_of(error: BaseException, file: int, lookup: Lookup, known: Iterable[str]) -> Fault:
     """Explain an exception that came out of compiling or running a file."""
     frames = _template_frames(error.__traceback__, lookup.units)
+    steps = [f"{unit.path}:{_position(unit, line)[0]}" for unit, line in frames]
+    if isinstance(error, VariablesError):
+        return Fault(error.file, *error.place, str(error), _way(steps))
     if isinstance(error, exceptions.SyntaxException | exceptions.CompileException):
         message, hint = _syntax(str(error))
-        steps = [f"{unit.path}:{_position(unit, line)[0]}" for unit, line in frames]
         place = lookup.files.get(error.filename, file), max(error.lineno, 1), max(error.pos, 1)
         return Fault(*place, message, _joined(hint, _way(steps)))
     if not frames:
@@ -187,8 +188,6 @@ def _sentence(error: BaseException, known: Iterable[str]) -> tuple[str, str]:  #
             return message, hint
         case PermissionError():
             return "templates cannot do that: the kernel refused", "templates only turn values into text"
-        case yaml.YAMLError():
-            return "the variables file is not YAML: " + " ".join(str(error).split()), ""
         case SystemExit() | KeyboardInterrupt() | GeneratorExit():
             return f"the template raised {type(error).__name__}", ""
         case KeyError():

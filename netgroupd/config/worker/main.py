@@ -75,7 +75,7 @@ class _Job:
         """Render one template and send the result, whatever it is."""
         reserve = bytearray(_RESERVE)
         spent = False
-        known = vocabulary(self._facts, lambda name: self._renderer.fetch(name, fetched.name).text)
+        known = vocabulary(self._facts, lambda name: self._renderer.fetch(name, fetched.name))
         try:
             faults = self._render(fetched, known)
         except BaseException as error:  # a template may raise anything

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import yaml as pyyaml
 
 from netgroupd.config import notations
+from netgroupd.config.worker.template import Fetched
 
 _Loader: type[Any] = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
 MODULES = ("collections", "functools", "ipaddress", "itertools", "json", "math", "operator", "re", "string")
@@ -33,6 +34,15 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 
 class FailedError(Exception):
     """A template said that it cannot go on."""
+
+
+class VariablesError(Exception):
+    """A variables file is not YAML: which file, by the renderer's number, and where in it."""
+
+    def __init__(self, file: int, place: tuple[int, int], problem: str) -> None:
+        super().__init__(f"the variables file is not YAML: {problem}")
+        self.file = file
+        self.place = place
 
 
 def address(base: str, offset: int) -> str:
@@ -87,14 +97,28 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-def vocabulary(facts: Mapping[str, Any], fetch: Callable[[str], str]) -> dict[str, object]:
-    """Name everything a template can use; ``fetch`` brings the text of a variables file."""
+def _load(fetched: Fetched) -> Any:
+    try:
+        return pyyaml.load(fetched.text, _Loader)
+    except pyyaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        context = f" ({error.context})" if error.context else ""
+        raise VariablesError(fetched.file, place, f"{error.problem}{context}") from error
+    except (pyyaml.YAMLError, ValueError) as error:  # the latter of a date that is none, or a number too long
+        before = fetched.text.encode()[: getattr(error, "position", 0)].decode(errors="replace")
+        place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise VariablesError(fetched.file, place, str(error).partition("\n")[0]) from error
+
+
+def vocabulary(facts: Mapping[str, Any], fetch: Callable[[str], Fetched]) -> dict[str, object]:
+    """Name everything a template can use; ``fetch`` brings a variables file."""
     links = tuple(SimpleNamespace(**link) for link in facts["links"])
     loaded: dict[str, Any] = {}
 
     def variables(name: str) -> Any:
         if name not in loaded:
-            loaded[name] = pyyaml.load(fetch(name), _Loader)
+            loaded[name] = _load(fetch(name))
         return loaded[name]
 
     return {
