@@ -59,9 +59,8 @@ class Links:
         self.attrs: dict[str, dict[str, Value]] = {}
         self.places: dict[str, int] = {}
         self.blocks: list[Block] = []
-        self.unsound: set[str] = (
-            set()
-        )  # names of links whose kind could not be read: nothing can be said to follow from it
+        # Names of links whose kind cannot be read, or that no link can have: nothing is told that follows from these.
+        self.unsound: set[str] = set()
         self._first: dict[str, Block] = {}
         self._more: dict[str, list[Block]] = {}
 
@@ -244,7 +243,7 @@ class _Expansion:
             name = str(text)
             if wrong := objection(name):
                 links.report.once(block.at, *wrong)
-                links.report.partial = True
+                links.unsound.add(name)
                 continue
             lower = links.lower_of(name) if shaped else ""
             kind = block.kind or ("vlan" if lower and name not in links.attrs else links.kind(name))

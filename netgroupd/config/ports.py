@@ -121,6 +121,8 @@ class Ports:
                     self._missing(str(other), at, _ROLES.get(key, key), name)
 
     def _missing(self, name: str, at: int, role: str, asker: str) -> None:
+        if name in self.links.unsound:
+            return
         # Neither who asks nor a VLAN of what is asked for can be meant.
         others = (one for one in self.links.attrs if one != asker and not one.startswith(f"{name}."))
         hint = _meant(name) or self.report.nearest(name, others) or "name it under `links`, or is it misspelt?"

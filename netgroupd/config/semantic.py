@@ -188,6 +188,8 @@ def _references(checked: Checked) -> None:
 
 
 def _missing(checked: Checked, obj: Object, name: Value, field: str) -> None:
+    if name in checked.links.unsound:
+        return
     hint = checked.report.nearest(str(name), checked.links.attrs) or "name it under `links`"
     checked.report.missing(
         checked.entry(obj).place(field), f"there is no link {name!r}, for {told(obj.cls, obj.key)}", hint

@@ -81,6 +81,13 @@ def test_link_that_is_no_mapping_is_there_nevertheless() -> None:
     ]
 
 
+def test_link_that_cannot_be_named_so_is_not_called_missing_besides() -> None:
+    text = "links:\n  w%d: {addresses: 10.0.0.1/8}\n  d: {kind: macvlan, link: w%d}\n  e: {kind: macvlan, link: x}\n"
+    told_of_name, told_of_other = told(text)
+    assert "'w%d' cannot name a link" in told_of_name
+    assert "there is no link 'x'" in told_of_other
+
+
 NOT_ITSELF = [
     pytest.param("links:\n  nosuch.10: {}\n", id="vlan"),
     pytest.param("links:\n  nosuch.10: {}\n  nosuch.20: {}\n", id="two_vlans"),
@@ -125,7 +132,6 @@ UNREAD = [
     pytest.param("links: [below]", "'links' must be a mapping", id="list_of_links"),
     pytest.param("lnks: {below: {}}\n", "unknown section 'lnks'", id="misspelt_section"),
     pytest.param("links:\n  'b[5-1]': {}\n", "the range runs backwards", id="wrong_range"),
-    pytest.param("links:\n  w%d: {addresses: 10.0.0.1/8}\n", "'w%d' cannot name a link", id="wrong_name"),
 ]
 
 
