@@ -128,7 +128,9 @@ class _Expansion:
         if not hooks and not given:
             return
         record = self.values.record(given, qdisc.CLASS.attrs, self.place.pattern.ranges)
-        shared: Attrs = {"kind": "clsact", "hooks": hooks, **record.shared}
+        # Rules of a hook are the link's own, unless the hook is said to be in a block.
+        unshared = {f"{hook}_block": None for hook in hooks}
+        shared: Attrs = {"kind": "clsact", "hooks": hooks, **unshared, **record.shared}
         entry = Compiled(self.place.item.at, self.place.entries, (), record, {}, shared, frozenset())
         for name, env in self._names():
             if not classifier.block_number(name):

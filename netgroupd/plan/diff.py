@@ -12,7 +12,7 @@ from typing import NamedTuple
 from netgroupd.errors import Problem
 from netgroupd.model import CLASSES
 from netgroupd.model.attr import Change
-from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.plan import classes, tables
 from netgroupd.plan.compare import UNOWNED, differing, hardest
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -56,7 +56,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         if cls != "link" and cls not in _FIRST:
             found = run.of(cls)
             steps += tables.arrange(found, desired, actual) if cls == "filter" else found
-    return Changes(tuple(steps), links.cycled, tuple(links.problems), tuple(links.warnings), links.fate)
+    problems = (*links.problems, *run.problems.values())
+    return Changes(tuple(steps), links.cycled, problems, tuple(links.warnings), links.fate)
 
 
 class _Run:
@@ -67,6 +68,7 @@ class _Run:
         self.actual = actual
         self.owned = owned
         self.losses = losses
+        self.problems: dict[Key, Problem] = {}
         self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in _LISTS_OF_LINKS}
 
     def of(self, cls: str) -> list[Step]:
@@ -93,6 +95,9 @@ class _Run:
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
         change, name = hardest(want, attrs, have.attrs)
+        if change is Change.RECREATE and have.attrs.get("in_use"):
+            self.problems[want.key] = _in_use(want, name)
+            return ()
         if change is Change.RECREATE:
             return _again(want, have, f"{want.cls} {name} cannot change in place")
         if why := self.losses.in_the_way(have):
@@ -122,3 +127,10 @@ class _Run:
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:
     return Step(Op.DELETE, have, None, why=why), Step(Op.CREATE, None, want, want.attrs, why)
+
+
+def _in_use(want: Object, name: str) -> Problem:
+    file, line, column = want.origin or ("the configuration", 0, 0)
+    message = f"another {name} takes a new {want.attrs['kind']} on {want.name}, and somebody else uses the one there is"
+    hint = f"see `tc qdisc show dev {want.name} clsact`, and `tc filter show` of its hooks; take those away first"
+    return Problem(file, line, column, message, hint)

@@ -4,7 +4,8 @@
 A hook is a link (or a shared block) and the parent that rules hang on; "root"
 stands for the tree of qdiscs and classes below the root of a link.  A hook that
 is named is owned as a whole.  An action that filters share is a hook too, of
-its kind and index, so that one that is named no longer is still known.
+its kind and index, so that one that is named no longer is still known.  So are the clsact that a configuration
+names, with or without rules, and that one of its hooks is in a shared block.
 """
 
 from collections.abc import Iterable, Set
@@ -16,6 +17,9 @@ Hook = tuple[str, str]
 ROOT = "root"
 CLSACT = "clsact"
 CLSACT_HOOKS = frozenset({"ingress", "egress"})
+BLOCKS = ("ingress_block", "egress_block")
+WITHOUT_RULES = frozenset({CLSACT, *BLOCKS})
+"""What stands in the place of a hook for what belongs to clsact and is no hook."""
 SHARED = "action "  # before the kind; no link has such a name
 # What hangs on a qdisc goes with it.
 ON_QDISCS = frozenset({"qdisc", "tclass", "chain", "filter"})
@@ -32,6 +36,8 @@ def hooks_of(state: State) -> frozenset[Hook]:
             if qdisc.attrs.get("handle"):
                 hooks.add((qdisc.name, str(qdisc.attrs["handle"])))
             continue
+        hooks.add((qdisc.name, CLSACT))
+        hooks.update((qdisc.name, name) for name in BLOCKS if isinstance(qdisc.attrs.get(name), int))
         named = qdisc.attrs.get("hooks") or ()
         assert isinstance(named, tuple)
         for hook in map(str, named):
@@ -41,11 +47,16 @@ def hooks_of(state: State) -> frozenset[Hook]:
 
 
 def parents_of(qdisc: Object) -> frozenset[Hook]:
-    """What stands, as (link, major number or hook), for everything that hangs on ``qdisc``."""
+    """What stands, as (link, major number or hook) or as a block, for everything that hangs on ``qdisc``."""
     if qdisc.key[1] == CLSACT:
-        return frozenset((qdisc.name, hook) for hook in CLSACT_HOOKS)
+        return frozenset((qdisc.name, hook) for hook in CLSACT_HOOKS) | _blocks_of(qdisc)
     handle = str(qdisc.attrs.get("handle") or "")
     return frozenset({(qdisc.name, _major(handle))}) if handle else frozenset()
+
+
+def _blocks_of(qdisc: Object) -> frozenset[Hook]:
+    numbers = (qdisc.attrs.get(name) for name in BLOCKS)
+    return frozenset((block(number), "") for number in numbers if isinstance(number, int))
 
 
 def hangs_on_one_of(obj: Object, parents: Iterable[Hook]) -> bool:
@@ -59,8 +70,13 @@ def is_in_one_of(obj: Object, classes: Set[Hook]) -> bool:
 
 
 def swept(deleted: Iterable[Object], state: State) -> frozenset[Hook]:
-    """The parents that are gone once ``deleted`` qdiscs are: their own, and those of the qdiscs inside them."""
-    parents = {hook for qdisc in deleted for hook in parents_of(qdisc)}
+    """The parents that are gone once ``deleted`` qdiscs are: their own, and those of the qdiscs inside them.
+
+    A block stays as long as another qdisc shares it.
+    """
+    going = {qdisc.key: qdisc for qdisc in deleted}
+    parents = {hook for qdisc in going.values() for hook in parents_of(qdisc)}
+    parents -= {hook for key, qdisc in state.of("qdisc").items() if key not in going for hook in _blocks_of(qdisc)}
     more = parents
     while more:
         inside = (qdisc for qdisc in state.of("qdisc").values() if hangs_on_one_of(qdisc, more))

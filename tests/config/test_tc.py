@@ -54,7 +54,8 @@ tc:
 """
     found = desired(text)
     assert keys(found, "qdisc") == [("swp1", "clsact"), ("swp2", "clsact")]
-    assert attrs(found, "qdisc", "swp1", "clsact") == {"kind": "clsact", "hooks": ("ingress",)}
+    hook = {"kind": "clsact", "hooks": ("ingress",), "ingress_block": None}
+    assert attrs(found, "qdisc", "swp1", "clsact") == hook
     filters = [key for key in keys(found, "filter") if key[0] == "swp2"]
     assert filters == [
         *(("swp2", "ingress", 0, 10, (("dst_ip", f"10.1.{net}.{host}"),)) for net in (0, 1) for host in (1, 2)),

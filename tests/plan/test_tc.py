@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.model.state import Attrs, Object, State
+from netgroupd.errors import ConfigError
+from netgroupd.model.state import Attrs, Object, Origin, State
 from netgroupd.model.tc import filter as filters
 from netgroupd.model.tc.chain import SPARE
 from netgroupd.plan.assemble import assemble
@@ -145,10 +146,42 @@ def test_clsact_stays_while_others_use_its_other_hook() -> None:
     assert _steps((), (CLSACT._replace(attrs={**CLSACT.attrs, "in_use": True}),)) == []
 
 
+IN_BLOCK = CLSACT._replace(attrs={**CLSACT.attrs, "hooks": (), "ingress_block": 7})
+
+
+@pytest.mark.parametrize("blocks", [(None, 7), (7, 8), (7, None)])
+def test_clsact_that_others_use_gets_no_other_block(blocks: tuple[int | None, int | None]) -> None:
+    had, wanted = (CLSACT._replace(attrs={"kind": "clsact", "ingress_block": number}) for number in blocks)
+    actual = had._replace(attrs={**had.attrs, "in_use": True})
+    desired = wanted._replace(origin=Origin("hooks.yaml", 7, 3))
+    with pytest.raises(
+        ConfigError, match=r"^hooks\.yaml:7:3: another ingress_block takes a new clsact on v0, and some"
+    ):
+        assemble(State((LINK, desired)), State((LINK, actual)), Owned())
+
+
+def test_rules_of_a_block_go_with_the_last_qdisc_that_shares_it() -> None:
+    inner = rule("10.0.0.1")._replace(key=("block 7", "", 7, 10, ()))
+    other = IN_BLOCK._replace(key=("v1", "clsact"))
+    left = IN_BLOCK._replace(attrs={**CLSACT.attrs, "ingress_block": None})
+    again = [(Op.DELETE, "qdisc"), (Op.CREATE, "qdisc")]
+    alone = _steps((left,), (IN_BLOCK, inner))
+    assert [(step.op, step.object.cls) for step in alone] == again
+    shared = _steps((left, other), (IN_BLOCK, other, inner))
+    assert [(step.op, step.object.cls) for step in shared] == [*again, (Op.DELETE, "filter")]
+
+
+def test_snapshot_holds_the_rules_of_a_block_that_goes() -> None:
+    inner = rule("10.0.0.1")._replace(key=("block 7", "", 7, 10, ()))
+    kept = Snapshot.of(Plan((Step(Op.DELETE, IN_BLOCK, None),)), State((LINK, IN_BLOCK, inner))).state()
+    assert {obj.key for obj in kept} == {IN_BLOCK.key, inner.key}
+
+
 def test_hooks_are_those_named_and_those_with_rules() -> None:
     shared = CLSACT._replace(attrs={**CLSACT.attrs, "ingress_block": 7})
-    assert hooks_of(State((CLSACT,))) == {("v0", "ingress")}
-    assert hooks_of(State((shared,))) == {("block 7", "")}
+    assert hooks_of(State((CLSACT,))) == {("v0", "clsact"), ("v0", "ingress")}
+    assert hooks_of(State((shared,))) == {("v0", "clsact"), ("v0", "ingress_block"), ("block 7", "")}
+    assert hooks_of(State((CLSACT._replace(attrs={"kind": "clsact"}),))) == {("v0", "clsact")}
     assert hooks_of(State((HTB, rule("10.0.0.1", "egress")))) == {("v0", "root"), ("v0", "1:"), ("v0", "egress")}
 
 

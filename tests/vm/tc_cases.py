@@ -295,15 +295,33 @@ def _trees() -> Iterator[Case]:
     yield Case("tree-recreated", tree, (qdisc("htb", {"default": 0x20}), parent, child, leaf, into))
     other = qdisc("hfsc", {})
     yield Case("tree-replaced", tree, (other, tclass("hfsc", {"ls": [0, 0, 125000]}, "1:10", "1:")))
-    shared = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "hooks": ("ingress",), "ingress_block": 7})
-    in_block = rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", actions="drop")
-    in_block = in_block._replace(key=("block 7", "", *in_block.key[2:]))
-    yield Case("block", (shared, in_block), (shared,))
     template = {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}
     chain = Object(
         "chain", ("v0", "ingress", 5), {"protocol": "ip", "flower": filters.RECORDS["flower"].parse(template)}
     )
     yield Case("chain", (CLSACT, chain), (CLSACT,))
+
+
+def hook_in(block: int | None, link: str = "v0") -> Object:
+    """The hook ingress of a link, in a block or by itself, as a file names it."""
+    named: dict[str, Value] = {"hooks": ()} if block else {"hooks": ("ingress",)}
+    return Object("qdisc", (link, "clsact"), {"kind": "clsact", "ingress_block": block, **named})
+
+
+def _blocks() -> Iterator[Case]:
+    """Hooks that go into a shared block, into another one and out of it, and their rules with them."""
+    mine = rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", actions="drop")
+    other = rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", chain=7, actions="drop")
+    in_seven, in_eight = (mine._replace(key=(f"block {number}", "", *mine.key[2:])) for number in (7, 8))
+    further = other._replace(key=("block 7", "", *other.key[2:]))
+    whole = (hook_in(7), in_seven, further)
+    yield Case("block", whole, (hook_in(7),))
+    yield Case("block-entered", (hook_in(None), mine), whole)
+    yield Case("block-left", whole, (hook_in(None), mine))
+    yield Case("block-changed", whole, (hook_in(8), in_eight))
+    both = (hook_in(7), hook_in(7, "v2"), in_seven, further)
+    yield Case("block-left-by-one", both, (hook_in(8), hook_in(7, "v2"), in_seven, in_eight))
+    yield Case("clsact-alone", (Object("qdisc", ("v0", "clsact"), {"kind": "clsact"}),))
 
 
 def _classes() -> Iterator[Case]:
@@ -359,6 +377,7 @@ def _all() -> Iterator[Case]:
         yield Case(f"filter-{name}", *((CLSACT, one) for one in pair))
     yield from _qdiscs()
     yield from _trees()
+    yield from _blocks()
     yield from _classes()
     yield from _hash_tables()
     yield from _shared()

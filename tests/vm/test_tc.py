@@ -22,7 +22,7 @@ from netgroupd.plan.order import order
 from netgroupd.plan.step import Op, Step
 from tests.vm import bpf_programs
 from tests.vm.bpf_programs import pin
-from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, action, qdisc, rule, tclass
+from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, action, hook_in, qdisc, rule, tclass
 
 _TC = ON_QDISCS | {"action"}
 
@@ -124,6 +124,36 @@ def test_rule_of_another_hook_is_left_alone(kernel: Kernels, theirs: str) -> Non
     _reach(kernel, (mine, _address(1)), ())
     _reach(kernel, (), (mine, _address(1)))
     assert theirs.split(maxsplit=1)[0] in _at_egress()
+
+
+def test_qdisc_of_another_that_has_no_rules_is_put_into_a_block(kernel: Kernels) -> None:
+    subprocess.run(["tc", "qdisc", "add", "dev", "v0", "clsact"], check=True)
+    _reach(kernel, (hook_in(7),), ())
+    _reach(kernel, (), (hook_in(7),))
+
+
+@pytest.mark.parametrize(("had", "wanted"), [(None, 7), (7, 8), (7, None)], ids=["into", "between", "out_of"])
+def test_qdisc_with_rules_of_others_is_not_put_into_or_out_of_a_block(
+    kernel: Kernels, had: int | None, wanted: int | None
+) -> None:
+    _reach(kernel, (hook_in(had),), ())
+    subprocess.run(
+        ["tc", *["filter", "add", "dev", "v0", "egress", "u32", "match", "u32", "0", "0", "action", "drop"]], check=True
+    )
+    hooks = hooks_of(State((hook_in(had), hook_in(wanted))))
+    actual = kernel.dump(Selection(classes=_TC, hooks=hooks))
+    changes = diff(State((hook_in(wanted),)), actual, Owned())
+    assert [problem.message for problem in changes.problems] == [
+        "another ingress_block takes a new clsact on v0, and somebody else uses the one there is"
+    ]
+    assert [str(step.object) for step in changes.steps] == []
+
+
+def test_rules_of_a_block_are_none_of_the_hook_that_is_in_it(kernel: Kernels) -> None:
+    in_block = _address(1)._replace(key=("block 7", "", *_address(1).key[2:]))
+    _reach(kernel, (hook_in(7), in_block), ())
+    hook = hooks_of(State((hook_in(None),)))
+    assert [str(found) for found in kernel.dump(Selection(classes=frozenset({"filter"}), hooks=hook))] == []
 
 
 def test_u32_rules_of_another_hook_are_told_apart_from_ours(kernel: Kernels) -> None:

@@ -27,7 +27,8 @@ def dump(context: Context, selection: Selection) -> list[Object]:
             continue
         header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
         asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, header)
-        for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of chains"):
+        payloads = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of chains")
+        for payload in place.told(payloads):
             told = attributes(memoryview(payload), HEADER.size)
             if KIND in told and OPTIONS in told:
                 found.append(_decode(told, where, parent))

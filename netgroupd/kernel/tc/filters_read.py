@@ -46,7 +46,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
         with uncollected():
             told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of filters")
-            rules = [rule for payload in told if (rule := decoder.read(memoryview(payload)))]
+            rules = [rule for payload in place.told(told) if (rule := decoder.read(memoryview(payload)))]
         for hung in decoder.mixed():
             rules = u32_listed.without_others(context.socket, place, hung, rules)
         found += rules

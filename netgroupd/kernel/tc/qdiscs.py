@@ -34,7 +34,7 @@ from netgroupd.model.state import Attrs, Object
 from netgroupd.model.tc.filter import block
 from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
-from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED
+from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED, WITHOUT_RULES, Hook
 from netgroupd.plan.step import AnyStep, Op, Step
 
 _RATES = frozenset({"rate", "ceil"})
@@ -43,7 +43,7 @@ _BLOCKS = {"ingress_block": INGRESS_BLOCK, "egress_block": EGRESS_BLOCK}
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
-    """The qdiscs of the selected hooks; of clsact, whether its other hook has rules too."""
+    """The qdiscs of the selected hooks; of clsact, whether somebody else uses it too."""
     asked = message.request(RTM_GETQDISC, message.NLM_F_DUMP, bytes(HEADER.size))
     found = []
     for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of qdiscs"):
@@ -52,10 +52,19 @@ def dump(context: Context, selection: Selection) -> list[Object]:
             found += [obj] if obj else []
         elif obj.key[1] != CLSACT:
             found += [obj] if (obj.name, ROOT) in selection.hooks else []
-        elif named := {hook for hook in CLSACT_HOOKS if _chosen(obj, hook) in selection.hooks}:
-            others = [hook for hook in CLSACT_HOOKS - named if _has_rules(context, obj, hook)]
-            found.append(obj._replace(attrs={**obj.attrs, "in_use": bool(others)}))
+        elif (in_use := _in_use(context, obj, selection.hooks)) is not None:
+            found.append(obj._replace(attrs={**obj.attrs, "in_use": in_use}))
     return found
+
+
+def _in_use(context: Context, qdisc: Object, selected: frozenset[Hook]) -> bool | None:
+    """Whether somebody else uses a qdisc of hooks; None where neither it nor a block that it shares is selected."""
+    if selected.isdisjoint((qdisc.name, part) for part in (*CLSACT_HOOKS, *WITHOUT_RULES)):
+        # Whose link shares a block of ours is somebody else.
+        return None if selected.isdisjoint(_chosen(qdisc, hook) for hook in CLSACT_HOOKS) else True
+    named = ((hook, f"{hook}_block" if f"{hook}_block" in qdisc.attrs else hook) for hook in CLSACT_HOOKS)
+    others = [hook for hook, name in named if (qdisc.name, name) not in selected]
+    return any(_has_rules(context, qdisc, hook) for hook in others)
 
 
 def _chosen(qdisc: Object, hook: str) -> tuple[str, str]:
@@ -79,7 +88,11 @@ def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
 def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
     """Where rules are to be looked for: as selected, or wherever some can hang."""
     if not selection.everything:
-        return frozenset(hook for hook in selection.hooks if not hook[0].startswith(SHARED))
+        return frozenset(
+            (where, parent)
+            for where, parent in selection.hooks
+            if parent not in WITHOUT_RULES and not where.startswith(SHARED)
+        )
     found = set()
     for obj in dump(context, selection):
         if obj.key[1] == CLSACT:

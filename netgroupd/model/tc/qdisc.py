@@ -227,8 +227,9 @@ CLASS = Class(
             _KIND,
             Attr("handle", HANDLE, "Its own handle, like 1:.", change=Change.RECREATE),
             Attr("hooks", several(NAME), "Which of its hooks are owned as a whole.", silent=True),
-            Attr("ingress_block", _BLOCK, "The shared block of the hook ingress.", 13, Change.RECREATE),
-            Attr("egress_block", _BLOCK, "The shared block of the hook egress.", 14, Change.RECREATE),
+            Attr("in_use", FLAG, "Whether somebody else uses one of its hooks.", silent=True),
+            Attr("ingress_block", _BLOCK, "The shared block of the hook ingress.", 13, Change.RECREATE, nullable=True),
+            Attr("egress_block", _BLOCK, "The shared block of the hook egress.", 14, Change.RECREATE, nullable=True),
             *_union(KINDS, "options"),
         )
     ),
