@@ -8,7 +8,7 @@ program adds to what is there.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from netgroupd.engine.capture_tc import action_rows, tc_rows
+from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.yaml_text import is_sayable, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Usual, differing_from
 from netgroupd.model.kinds import KINDS
@@ -35,7 +35,8 @@ _MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
 
 
 def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str:
-    """Write the configuration whose expansion is ``actual``."""
+    """Write the configuration whose expansion is ``actual``, but for what its comments say is left out."""
+    actual, comments = sayable(actual)
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
         ("links", _blocks(_rows_of_links(actual, usual, group_names))),
@@ -45,7 +46,8 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("tc", _blocks(tc_rows(actual))),
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
-    return "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
+    written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
+    return "".join(comments) + written
 
 
 def _groups(actual: State, names: Mapping[int, str]) -> dict[int, str]:

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.state import Attrs, Object, State
-from netgroupd.model.tc.action import shared
+from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.tc.bpf import CURRENT
+from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.value import Value
 from netgroupd.plan.fold import Row, fold_names
-from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS
+from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, hangs_on_one_of, swept
+from netgroupd.plan.present import title
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
@@ -28,6 +30,38 @@ class _Entry(NamedTuple):
 
     key: Attrs
     rest: Attrs
+
+
+def sayable(actual: State) -> tuple[State, list[str]]:
+    """What a file can say of ``actual``, and a comment on each kind of qdisc and action that it cannot."""
+    unknown: dict[str, list[Object]] = defaultdict(list)
+    for qdisc in actual.of("qdisc").values():
+        if qdisc.attrs["kind"] not in KINDS:
+            unknown[f"qdisc {qdisc.attrs['kind']}"].append(qdisc)
+    parents = swept((qdisc for found in unknown.values() for qdisc in found), actual)
+    for rule in actual.of("filter").values():
+        kinds = (str(action["kind"]) for action in _records(rule.attrs))
+        if kind := next((kind for kind in kinds if kind not in FIELDS and not shared(kind)), ""):
+            unknown[f"action {kind}"].append(rule)
+    if not unknown:
+        return actual, []
+    left_out = {(obj.cls, obj.key) for found in unknown.values() for obj in found}
+    said = State(groups=actual.groups)
+    said.classes = {
+        cls: {
+            key: obj for key, obj in found.items() if (cls, key) not in left_out and not hangs_on_one_of(obj, parents)
+        }
+        for cls, found in actual.classes.items()
+    }
+    return said, [_comment(kind, found) for kind, found in unknown.items()]
+
+
+def _comment(kind: str, found: Iterable[Object]) -> str:
+    names = ", ".join(fold_names(" ".join((obj.cls, *title(obj))) for obj in found))
+    what = "with what is on it " if kind.startswith("qdisc") else ""
+    # What a file names it owns as a whole.
+    lost = "where the file says what else is there, applying it deletes this"
+    return f"# left out {what}(there is no {kind} in a configuration; {lost}): {names}\n"
 
 
 def action_rows(actual: State) -> Iterator[Row]:

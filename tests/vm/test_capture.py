@@ -107,6 +107,22 @@ def test_captured_text_means_what_any_host_has(engine_in: EngineIn, name: str) -
         assert len(text.splitlines()) < 80
 
 
+def test_what_no_file_can_say_is_left_out(engine_in: EngineIn) -> None:
+    engine_in("here", TC).apply()
+    for command in (
+        "qdisc add dev pe2 root handle 5: drr",
+        "class add dev pe2 classid 5:1 drr",
+        "qdisc add dev pe2 parent 5:1 pfifo",
+        "filter add dev ve1 ingress pref 9 matchall action skbmod swap mac",
+    ):
+        subprocess.run(["tc", "-n", "here", *command.split()], check=True)
+    text = engine_in("here", TC).capture()
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert [line.rpartition(": ")[2] for line in comments] == ["qdisc pe2 root", "filter ve1 ingress pref 9"]
+    engine_in("there", text).apply()
+    assert engine_in("there", text).capture() == text.removeprefix("".join(f"{line}\n" for line in comments))
+
+
 def captured(engine_in: EngineIn, text: str) -> str:
     """What is captured where ``text`` was applied: no difference there, and the same text from elsewhere."""
     engine_in("here", text).apply()
