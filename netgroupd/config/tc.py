@@ -16,7 +16,7 @@ from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar
 from netgroupd.config.node import Mapping as MappingNode
-from netgroupd.config.ranges import Pattern
+from netgroupd.config.ranges import Pattern, has_pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs, Key
@@ -214,7 +214,9 @@ class _Expansion:
         if attrs.get("atomic") and isinstance(number, int) and number > chain.MOST_ATOMIC:
             told = f"a chain that is atomic has a number up to {chain.MOST_ATOMIC}"
             self.links.report.once(entry.place("chain"), told, "those of the two that it changes between are above")
-        self._is_read(entry, attrs.get("flower"), attrs)
+        template = attrs.get("flower")
+        if isinstance(template, Mapping):
+            attrs = {**attrs, "flower": self._fitted(entry, template, attrs)}
         parent = "" if classifier.block_number(name) else keys["parent"]
         self.sink.add("chain", (name, parent, number), attrs, entry)
 
@@ -240,24 +242,25 @@ class _Expansion:
 
     def _rules(self, entry: Compiled, kind: str, name: str, env: Env) -> Iterator[_Rule]:
         """The rules that an entry gives under one link."""
-        needy = kind == "flower" and bool(layers.NEEDY & _written(entry, kind).keys())
+        look, then = _looked_at(entry) if kind == "flower" else (False, False)
         for _, keys, attrs, _ in entry.each(self.values, env, name):
             match, pref, number = keys.get(kind), keys.get("pref"), keys.get("chain", 0)
             if isinstance(match, Mapping) and isinstance(pref, int) and isinstance(number, int):  # or told already
-                if needy:
-                    self._is_read(entry, match, attrs)
+                if look:
+                    match = self._fitted(entry, match, attrs)
+                    look = then
                 yield str(keys.get("parent", "")), classifier.key("", "", number, pref, match)[2:], attrs
 
-    def _is_read(self, entry: Compiled, match: Value, attrs: Attrs) -> None:
-        """Make sure that the kernel reads all that is to be matched, which depends on the protocol."""
-        if not isinstance(match, Mapping):
-            return
+    def _fitted(self, entry: Compiled, match: Mapping[str, Value], attrs: Attrs) -> Mapping[str, Value]:
+        """What of flower the kernel will read and tell, which depends on the protocol."""
         try:
-            layers.check(match, attrs.get("protocol", "all"))
+            return layers.fitted(match, attrs.get("protocol", "all"))
         except ValueError as error:
-            written, name = _written(entry, "flower"), str(error).partition(":")[0]
+            told, _, hint = str(error).partition("; ")
+            written, name = _written(entry, "flower"), told.partition(":")[0]
             place = written[name].value.at if name in written else entry.place("flower")
-            self.links.report.once(place, str(error), "the kernel would leave it out and match more")
+            self.links.report.once(place, told, hint)
+            return match
 
     def _classifier(self, entry: Compiled) -> str:
         named = [kind for kind in classifier.RECORDS if kind in entry.entries]
@@ -300,3 +303,27 @@ def _written(entry: Compiled, kind: str) -> Mapping[str, Entry]:
     """The keys of what an entry matches, as they are written."""
     node = entry.entries[kind].value if kind in entry.entries else None
     return node.entries if isinstance(node, MappingNode) else {}
+
+
+class _Looked(NamedTuple):
+    """Which rules of an entry the kernel may not read or tell in full: the first stands for all, or each its own."""
+
+    first: bool
+    each: bool
+
+
+def _looked_at(entry: Compiled) -> _Looked:
+    written = {name: one.value for name, one in _written(entry, "flower").items()}
+    deciding = [written[name] for name in layers.DECIDING & written.keys()]
+    deciding += [entry.entries["protocol"].value] if "protocol" in entry.entries else []
+    vain = any(_may_be_vain(written[name]) for name in layers.ADDRESSES & written.keys())
+    needy = vain or bool(layers.NEEDY & written.keys())
+    return _Looked(
+        needy, vain or (needy and any(isinstance(one, Scalar) and has_pattern(one.text) for one in deciding))
+    )
+
+
+def _may_be_vain(address: Node) -> bool:
+    """Whether no bit of an address counts, as far as it can be told before ranges are read."""
+    length = address.text.partition("/")[2] if isinstance(address, Scalar) else ""
+    return length == "0" or (bool(length) and not length.isdigit())

@@ -356,6 +356,9 @@ BESIDE = [
     ("ip", "pppoe_sid: 5", "pppoe_sid: expected protocol ppp_ses beside it, not ip"),
     ("ppp_ses", "pppoe_sid: 5, ip_proto: tcp", "ip_proto: expected ppp_proto ip or ipv6 beside it"),
     ("ppp_ses", "ppp_proto: ip, ip_proto: tcp", ""),
+    ("all", "dst_ip: 0.0.0.0/0", "dst_ip: expected protocol ip beside it"),
+    ("ip", "dst_ip: '::/0'", "dst_ip: expected protocol ipv6 beside it"),
+    ("ip", "enc_dst_ip: 0.0.0.0/0.0.0.0", "enc_dst_ip: expected fewer than all addresses"),
     ("all", "cfm: mdl 5", "cfm: expected protocol cfm beside it, not all"),
 ]
 
@@ -364,6 +367,31 @@ BESIDE = [
 def test_flower_key_is_for_a_protocol(protocol: str, match: str, want: str) -> None:
     found = told(f"tc:\n  lo: {{ingress: {{pref: 1, protocol: {protocol}, flower: {{{match}}}}}}}\n")
     assert [problem.split(": ", 1)[1].partition(";")[0] for problem in found] == [want] * bool(want)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "match", "want"),
+    [
+        ("ip", "flower: {dst_ip: 0.0.0.0/0}", {}),
+        ("ipv6", "flower: {src_ip: '::/0', dst_ip: '::/0'}", {}),
+        ("802.1q", "flower: {vlan_ethtype: ip, dst_ip: 0.0.0.0/0}", {"vlan_ethtype": "ip"}),
+        ("all", "flower: {src_ip: 10.0.0.0/8, dst_ip: 0.0.0.0/0}", {"src_ip": "10.0.0.0/8"}),
+        ("ip", "flower: {dst_ip: '0.0.0.0/[0-0]', ip_tos: 0x0/0x0}", {}),
+        ("all", "flower: {dst_mac: '00:00:00:00:00:00/00:00:00:00:00:00', ct_mark: 0/0}", {}),
+        ("all", "u32: {mark: 0/0}", {}),
+        ("all", "flow: {keys: dst}", {"keys": ("dst",), "mode": "map"}),
+        (
+            "all",
+            "flow: {keys: dst, mode: map, addend: 0, mask: 0xffffffff, xor: 0, rshift: 0, baseclass: '1:'}",
+            {"keys": ("dst",), "mode": "map"},
+        ),
+        ("all", "flow: {keys: dst, baseclass: '1:5'}", {"keys": ("dst",), "mode": "map", "baseclass": "1:5"}),
+    ],
+)
+def test_what_the_kernel_does_not_tell_is_not_matched(protocol: str, match: str, want: object) -> None:
+    text = f"tc:\n  lo: {{ingress: {{pref: 1, protocol: {protocol}, {match}}}}}\n"
+    ((*_, found),) = keys(desired(text), "filter")
+    assert dict(found) == want  # type: ignore[arg-type]  # pairs, as filter.key makes
 
 
 def test_rules_of_hash_tables_are_a_range() -> None:

@@ -18,6 +18,8 @@ from netgroupd.model.tc.bpf import CURRENT, PROGRAM, one_program
 from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.handle import HANDLE, PARENT
+from netgroupd.model.tc.layers import ADDRESSES
+from netgroupd.model.tc.masked import halves
 from netgroupd.model.tc.protocol import PROTOCOL
 from netgroupd.model.tc.u32 import U32_FIELDS, U32_RULE
 from netgroupd.model.value import FLAG, U32, Type, Value, number, record, several, string, word
@@ -87,14 +89,34 @@ def _parse_flower(raw: object) -> Value:
     for name in match.keys() & _BESIDE.keys():
         if match.get("ip_proto") not in _BESIDE[name]:
             raise ValueError(f"{name}: expected ip_proto {' or '.join(_BESIDE[name])} beside it")
-    return match
+    vain = [name for name, value in match.items() if type(value) is str and "/0" in value and _is_vain(name, value)]
+    return {name: value for name, value in match.items() if name not in vain} if vain else match
 
 
-_FLOWER, _BPF = record(MATCHES["flower"]), record(MATCHES["bpf"])
+def _is_vain(name: str, value: str) -> bool:
+    """Whether no bit counts, which the kernel does not tell; of any address it keeps the family."""
+    pack = KEYS[name].type.pack
+    return name not in ADDRESSES and pack is not None and not any(halves(pack(value))[1])
+
+
+def _parse_flow(raw: object) -> Value:
+    match = _FLOW.parse(raw)
+    assert isinstance(match, Mapping)
+    said = {name: value for name, value in match.items() if value != _FLOW_DEFAULTS.get(name)}
+    if "baseclass" in said and str(said["baseclass"]).partition(":")[2] in _FIRST_CLASS:
+        del said["baseclass"]
+    return {"mode": "map", **said}
+
+
+# What the kernel does not tell, for it is so without being said.
+_FLOW_DEFAULTS = {**dict.fromkeys(("divisor", "perturb", "xor", "rshift", "addend"), 0), "mask": 0xFFFFFFFF}
+_FIRST_CLASS = ("", "1")
+_FLOWER, _BPF, _FLOW = (record(MATCHES[kind]) for kind in ("flower", "bpf", "flow"))
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
 RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
 RECORDS["fw"] = record(MATCHES["fw"], frozenset({"mark"}))
+RECORDS["flow"] = _FLOW._replace(parse=_parse_flow)
 RECORDS["u32"] = U32_RULE
 RECORDS["bpf"] = _BPF._replace(parse=lambda raw: one_program(_BPF.parse(raw)))
 

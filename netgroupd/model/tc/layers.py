@@ -25,6 +25,11 @@ _BEHIND = {
     "cfm": ("cfm",),
 }
 _ICMP = {"icmp": ("ip",), "icmpv6": ("ipv6",)}
+_ANY = {"0.0.0.0/0": "ip", "::/0": "ipv6"}
+_OF_FRAMES = ("src_ip", "dst_ip")
+_PAIRS = {"src_ip": "dst_ip", "dst_ip": "src_ip", "enc_src_ip": "enc_dst_ip", "enc_dst_ip": "enc_src_ip"}
+ADDRESSES = frozenset(_PAIRS)
+DECIDING = frozenset({"ip_proto", "ppp_proto", "num_of_vlans", "vlan_ethtype", "cvlan_ethtype"})
 # Those that only other keys lead to, such as ports, are read where these are.
 NEEDY = frozenset({*_BEHIND, "icmp_type", "icmp_code"}) | {name for name in KEYS if name.partition("_")[0] in _TAGS}
 
@@ -66,8 +71,8 @@ def _wanted(name: str, match: Mapping[str, Value]) -> tuple[str, ...]:
     return _BEHIND.get(name, ())
 
 
-def check(match: Mapping[str, Value], protocol: Value) -> None:
-    """Raise ValueError("KEY: expected …") for the first key that the kernel would leave out."""
+def fitted(match: Mapping[str, Value], protocol: Value) -> Mapping[str, Value]:
+    """What is matched as the kernel will tell it; raises ValueError("KEY: expected …; why") where it would be more."""
     layers = _layers(match, protocol)
     payload = _inside(layers[-1], match)
     for name in match:
@@ -77,4 +82,17 @@ def check(match: Mapping[str, Value], protocol: Value) -> None:
         fits = len(layers) > 1 + _TAGS.index(tag) if tag in _TAGS else where.protocol in wanted
         if wanted and not fits:
             instead = f", not {where.protocol}" if where.protocol is not None else ""
-            raise ValueError(f"{name}: expected {where.key} {' or '.join(wanted)} beside it{instead}")
+            told = f"{name}: expected {where.key} {' or '.join(wanted)} beside it{instead}"
+            raise ValueError(f"{told}; the kernel would leave it out and match more")
+    vain = [name for name in _PAIRS if match.get(name) in _ANY and _says_nothing(name, match, payload)]
+    return {name: value for name, value in match.items() if name not in vain} if vain else match
+
+
+def _says_nothing(name: str, match: Mapping[str, Value], payload: _Layer) -> bool:
+    """Whether any address is what the rest says already; the kernel would take it for its family, and not tell it."""
+    any_, other = str(match[name]), match.get(_PAIRS[name])
+    alike = other is not None and other not in _ANY and (":" in str(other)) == (":" in any_)
+    if alike or (name in _OF_FRAMES and payload.protocol == _ANY[any_]):
+        return True
+    wanted = f"{payload.key} {_ANY[any_]} beside it" if name in _OF_FRAMES else "fewer than all addresses"
+    raise ValueError(f"{name}: expected {wanted}; the kernel does not tell {any_}")

@@ -190,13 +190,14 @@ U32_FIELDS: Mapping[str, Type] = {
     "offset": Type(_OFFSET_EXPECTED, lambda raw: str(read_offset(str(raw))), {"type": "string"}),
 }
 _RECORD = record(U32_FIELDS)
+_NOTHING: Mapping[str, Value] = {"match": (), "mark": "0x0/0x0"}  # not told, for every packet fits
 
 
 def _parse(raw: object) -> Value:
     match = _RECORD.parse(raw)
     assert isinstance(match, Mapping)
-    if not match.get("match", True):
-        match = {name: value for name, value in match.items() if name != "match"}
+    vain = {name for name, nothing in _NOTHING.items() if match.get(name) == nothing}
+    match = {name: value for name, value in match.items() if name not in vain}
     if "divisor" in match:
         if match.keys() != {"divisor", "table"}:
             raise ValueError("divisor: expected table beside it and nothing else, for that makes a hash table")
