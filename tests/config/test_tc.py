@@ -305,7 +305,33 @@ def test_value_that_cannot_be_sent_is_told(text: str, want: str) -> None:
     assert found[0].startswith(f"a.yaml:{want}"), found[0]
 
 
+# Options of a qdisc, and what they are once it is there.
+SETTLED: list[tuple[str, dict[str, object]]] = [
+    ("kind: fq, quantum: 100", {"quantum": 256}),
+    ("kind: fq, quantum: 2mb", {"quantum": 1 << 20}),
+    ("kind: fq_codel, quantum: 100, drop_batch: 0", {"quantum": 256, "drop_batch": 1}),
+    ("kind: fq_codel, memory_limit: 4294967295", {"memory_limit": 1 << 31}),
+    ("kind: sfq, limit: 100, flows: 128", {"limit": 100, "flows": 100}),
+    ("kind: sfq, flows: 200, divisor: 64, depth: 200", {"flows": 64, "divisor": 64, "depth": 127}),
+    ("kind: sfq, limit: 50000, depth: 10", {"limit": 1280, "depth": 10}),
+    ("kind: sfq, limit: 0, perturb: 0, quantum: 0", {"perturb": 0}),
+    ("kind: red, adaptive: true, probability: 5, limit: 100k", {"adaptive": True, "limit": 102400}),
+    ("kind: red, adaptive: false, probability: 5", {"adaptive": False, "probability": 5}),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), SETTLED, ids=[row[0] for row in SETTLED])
+def test_qdisc_is_what_the_kernel_makes_of_it(said: str, want: dict[str, object]) -> None:
+    found = attrs(desired(_QDISC.format(said)), "qdisc", "lo", "root")
+    assert {name: value for name, value in found.items() if name != "kind"} == want
+
+
 INCOMPLETE = [
+    ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k, limit: 10k, mtu: 2k}", "mtu: expected peakrate beside it"),
+    ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k, limit: 9, peakrate: 2mbit}", "peakrate: expected mtu beside it"),
+    ("qdiscs: {kind: htb, handle: '0:'}", "handle: expected a handle of a qdisc, from 1: to ffff:"),
+    ("qdiscs: {kind: htb, handle: '1:1'}", "handle: expected a handle of a qdisc, from 1: to ffff:"),
+    ("classes: {kind: hfsc, classid: '1:1', rt: 0}", "rt: expected a rate, or a list of a first rate"),
     ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k}", "this qdisc needs 'limit'"),
     ("qdiscs: {kind: tbf, limit: 10k}", "this qdisc needs 'burst' and 'rate'"),
     ("ingress: {pref: 1, matchall: {}, action: {police: {rate: 1mbit}}}", "rate: expected burst beside it"),

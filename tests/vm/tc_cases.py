@@ -13,7 +13,7 @@ from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.rates import settled
 from netgroupd.model.value import Value
 from tests.vm.tc_flower_cases import FLOWER, Raw
-from tests.vm.tc_qdisc_cases import CLASSES, QDISCS
+from tests.vm.tc_qdisc_cases import BOUNDED, CLASSES, QDISCS
 
 SETUP = """
 link add v0 numtxqueues 4 type veth peer name v1
@@ -258,6 +258,8 @@ def _qdiscs() -> Iterator[Case]:
         for name, (base, *values) in options.items():
             root = qdisc(kind, {})
             yield Case(f"{kind}-class-{name}", *((root, tclass(kind, {**base, name: value})) for value in values))
+    for place, (kind, first, second) in enumerate(BOUNDED):
+        yield Case(f"{kind}-bounded-{place}", (qdisc(kind, first),), (qdisc(kind, second),))
     for kind in ("noqueue", "mq"):
         yield Case(kind, (qdisc(kind, {}),), (qdisc("pfifo", {"limit": 5}),))
     yield Case("ingress", (Object("qdisc", ("v0", "clsact"), {"kind": "ingress", "hooks": ("ingress",)}),))

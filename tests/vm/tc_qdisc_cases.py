@@ -79,6 +79,14 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "hw": ({"num_tc": 2, "map": _MAP, "queues": [2, 0, 2, 2]}, False, False),
     },
 }
+# What the kernel takes for the nearest that it has.
+BOUNDED: list[tuple[str, Raw, Raw]] = [
+    ("fq", {"quantum": 100}, {"quantum": "2mb"}),
+    ("fq_codel", {"quantum": 100, "drop_batch": 0}, {"memory_limit": 0xFFFFFFFF}),
+    ("sfq", {"limit": 100, "flows": 128}, {"flows": 200, "divisor": 64, "depth": 200, "quantum": 9}),
+    ("sfq", {"limit": 50000, "depth": 10}, {"limit": 0, "perturb": 0}),
+    ("netem", {"delay": 1000, "reorder": 50}, {"delay": 1000, "reorder": 0}),
+]
 CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {
     "htb": {
         "rate": ({}, 125000, 10_000_000_000),

@@ -56,5 +56,14 @@ def _handle(*words: str) -> Type:
     )
 
 
+def _parse_own(raw: object) -> Value:
+    got = str(HANDLE.parse(raw))
+    if got.startswith("0:") or not got.endswith(":"):
+        raise ValueError(f"expected {_OWN_EXPECTED}")
+    return got
+
+
+_OWN_EXPECTED = "a handle of a qdisc, from 1: to ffff:"
 HANDLE = _handle()
+OWN_HANDLE = HANDLE._replace(expected=_OWN_EXPECTED, parse=_parse_own)
 PARENT = _handle("root", "clsact", "ingress", "egress")

@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.tc.handle import HANDLE, PARENT
+from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT
 from netgroupd.model.tc.units import CHANCE, CURVE, PERCENT, RATE, RATE32, SIZE, TIME, TIME_NS, size
 from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, Type, Value, number, several
 
@@ -225,7 +225,7 @@ CLASS = Class(
     table(
         (
             _KIND,
-            Attr("handle", HANDLE, "Its own handle, like 1:.", change=Change.RECREATE),
+            Attr("handle", OWN_HANDLE, "Its own handle, like 1:.", change=Change.RECREATE),
             Attr("hooks", several(NAME), "Which of its hooks are owned as a whole.", silent=True),
             Attr("in_use", FLAG, "Whether somebody else uses one of its hooks.", silent=True),
             Attr("ingress_block", _BLOCK, "The shared block of the hook ingress.", 13, Change.RECREATE, nullable=True),

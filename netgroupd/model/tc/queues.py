@@ -1,19 +1,59 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a qdisc is once it is there: what some options say of others, and what the kernel makes of them."""
+"""What a qdisc is once it is there: what some options say of others, and what the kernel makes of them.
+
+It takes what is too little or too much for the nearest that it has, and tells that.
+"""
 
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.rates import BURSTS, settled
 
 _OF_TBF = {**BURSTS, "mtu": "peakrate"}  # that of police is bytes
+_MOST = 0xFFFFFFFF
+_BOUNDS = {
+    "fq_codel": {"quantum": (256, _MOST), "drop_batch": (1, _MOST), "memory_limit": (0, 1 << 31)},
+    "fq": {"quantum": (256, 1 << 20)},
+    "sfq": {"quantum": (256, _MOST), "depth": (1, 127), "flows": (1, 65408)},
+}
+_SFQ_USUAL = {"depth": 127, "flows": 128}
 
 
 def whole(kind: str, attrs: Attrs) -> Attrs:
     """The attributes of a qdisc as the kernel will tell them; raises ValueError("OPTION: expected …")."""
+    if kind == "tbf":
+        _check_tbf(attrs)
+        return settled(attrs, _OF_TBF)
     if kind == "mqprio":
         _check_mqprio(attrs)
     if kind == "netem" and attrs.get("reorder") and "gap" not in attrs:
-        attrs = {**attrs, "gap": 1}  # without one, none overtakes
-    return settled(attrs, _OF_TBF if kind == "tbf" else BURSTS)
+        return {**attrs, "gap": 1}  # without one, none overtakes
+    if kind == "red" and attrs.get("adaptive"):  # what it begins with is soon another, and no difference
+        return {name: value for name, value in attrs.items() if name != "probability"}
+    if kind == "sfq":  # 0 is not said, but for what is 0 without being said
+        attrs = {name: value for name, value in attrs.items() if value != 0 or name == "perturb"}
+    attrs = _bounded(kind, attrs)
+    return _with_room(attrs) if kind == "sfq" else attrs
+
+
+def _bounded(kind: str, attrs: Attrs) -> Attrs:
+    bounds = _BOUNDS.get(kind, {})
+    said = {name: value for name in bounds if isinstance(value := attrs.get(name), int)}
+    return {**attrs, **{name: min(max(value, bounds[name][0]), bounds[name][1]) for name, value in said.items()}}
+
+
+def _with_room(attrs: Attrs) -> Attrs:
+    """Sfq: no more flows than its hash tells apart and than packets may wait, and no more of these than have room."""
+    numbers = {name: value for name, value in attrs.items() if isinstance(value, int)}
+    depth, flows = (numbers.get(name, usual) for name, usual in _SFQ_USUAL.items())
+    flows = min(flows, numbers.get("divisor", flows))
+    limit = min(numbers.get("limit", _MOST), depth * flows)
+    room = {"limit": limit, "flows": min(flows, limit) if "limit" in numbers else flows}
+    return {**attrs, **{name: value for name, value in room.items() if name in numbers}}
+
+
+def _check_tbf(attrs: Attrs) -> None:
+    for name, other in (("mtu", "peakrate"), ("peakrate", "mtu")):
+        if attrs.get(name) and not attrs.get(other):
+            raise ValueError(f"{name}: expected {other} beside it")
 
 
 def _check_mqprio(attrs: Attrs) -> None:

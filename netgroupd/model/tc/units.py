@@ -131,7 +131,10 @@ def _parse_curve(raw: object) -> Value:
     parts = raw if isinstance(raw, list | tuple) else (0, 0, raw)
     if len(parts) != 3:
         raise ValueError(f"expected {_CURVE_EXPECTED}")
-    return RATE32.parse(parts[0]), TIME.parse(parts[1]), RATE32.parse(parts[2])
+    first, time, then = RATE32.parse(parts[0]), TIME.parse(parts[1]), RATE32.parse(parts[2])
+    if not (first or then):
+        raise ValueError(f"expected {_CURVE_EXPECTED}; one of 0 is none")
+    return first, time, then
 
 
 _CURVE_EXPECTED = "a rate, or a list of a first rate, how long it lasts, and the rate from then on"
