@@ -226,7 +226,7 @@ class _Expansion:
             return
         for entry in compile_entries(node, FILTER, self.place.pattern.ranges, self.values):
             kind = self._classifier(entry)
-            if not kind or not self._parent_fits(section, entry):
+            if not kind or not self._parent_fits(section, entry) or not self._flags_fit(kind, entry):
                 continue
             whole = self._with_kind(entry, kind)
             rules: list[_Rule] = []
@@ -289,6 +289,13 @@ class _Expansion:
             hint = "a handle like 1: or 1:10, or ingress or egress"
             self.links.report.error(entry.place("parent"), told, hint)
         return parent not in NO_FILTERS
+
+    def _flags_fit(self, kind: str, entry: Compiled) -> bool:
+        wrong = [name for name, kinds in classifier.FLAGS_OF.items() if name in entry.entries and kind not in kinds]
+        for name in wrong:
+            told = f"{kind} has no {name}"
+            self.links.report.error(entry.place(name), told, f"it is of {', '.join(classifier.FLAGS_OF[name])}")
+        return not wrong
 
     def _with_kind(self, entry: Compiled, kind: str) -> Compiled:
         """Say of the filter what it is, and that it is for all protocols where it does not say."""

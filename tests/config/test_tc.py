@@ -218,6 +218,16 @@ MISTAKES = [
         id="action_to_an_unknown_link",
     ),
     pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, basic: {}, skip_hw: true}}\n",
+        "2:47: basic has no skip_hw; it is of flower, matchall, u32, bpf",
+        id="flag_of_another_classifier",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, flower: {}, direct_action: true}}\n",
+        "2:54: flower has no direct_action; it is of bpf",
+        id="verdict_of_no_program",
+    ),
+    pytest.param(
         "tc:\n  lo: {filters: {pref: 1, matchall: {}}}\n",
         "2:17: this filter needs 'parent'; a handle like 1: or 1:10, or ingress or egress",
         id="filter_that_hangs_on_nothing",

@@ -90,6 +90,18 @@ def test_rule_to_be_deleted_is_named_by_its_handle(names: Names) -> None:
     assert struct.unpack_from("=I", sent, HEADER_LEN + 8)[0] == 77
 
 
+def test_rule_of_u32_with_other_flags_is_another(names: Names) -> None:
+    after = next(_rules(case)[1] for case in CASES if case.id == "filter-u32-skip_hw")
+    before = after._replace(attrs={**after.attrs, "skip_hw": True, "handle": 0x80000801})
+    context = Context(Socket.__new__(Socket), names, Features(), None, Generic.__new__(Generic))
+    sent = list(filters.encode(Step(Op.CHANGE, before, after, {"skip_hw": False}), context))
+    assert [struct.unpack_from("=H", one, 4)[0] for one in sent if isinstance(one, bytes)] == [45, 44]
+    assert [struct.unpack_from("=I", one, HEADER_LEN + 8)[0] for one in sent if isinstance(one, bytes)] == [
+        0x80000801,
+        0,
+    ]
+
+
 def test_rules_of_a_link_that_is_made_anew_follow_its_index(names: Names) -> None:
     rule = next(_rules(case)[0] for case in CASES if case.id == "flower-dst_ip")
     step = Step(Op.CREATE, None, rule, rule.attrs)

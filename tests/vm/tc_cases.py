@@ -166,6 +166,10 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
         rule("u32", {"mark": "0x5/0xf", "indev": "v0"}, actions="drop"),
         rule("u32", {"match": {"ip6 dst": "2001:db8::/36", "tcp dst": 80}}, protocol="ipv6", actions="drop"),
     ),
+    "u32-skip_hw": (
+        rule("u32", {"match": {"ip dst": "10.0.0.0/8"}}, protocol="ip", actions="drop", skip_hw=True),
+        rule("u32", {"match": {"ip dst": "10.0.0.0/8"}}, protocol="ip", actions="drop", skip_hw=False),
+    ),
     "fw": (rule("fw", {"mark": "0x5"}, classid="1:5"), rule("fw", {"mark": "0x6/0xff"}, classid="1:5", actions="drop")),
     "basic": (rule("basic", {}, actions="drop"), rule("basic", {}, classid="1:7")),
     "basic-match": (

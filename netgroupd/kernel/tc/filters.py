@@ -23,6 +23,7 @@ from netgroupd.plan.step import AnyStep, Op, Step
 from netgroupd.plan.tables import table_of
 
 _FIXED = frozenset({"matchall"})
+_FLAGS = frozenset({"skip_hw", "skip_sw"})
 
 
 def _write(step: Step, names: Names) -> bytes:
@@ -33,10 +34,18 @@ def _write(step: Step, names: Names) -> bytes:
     said: Match = key[4]  # type: ignore[assignment]  # what filter.key makes
     # One that the kernel drops on the way gets another handle where that is the kernel's to give.
     handle = handle_of(step.before.attrs) if step.before and not step.why else handle_of(frame.attrs)
+    if _has_other_flags(step):
+        handle = handle_of(step.object.attrs)  # the old one was of a table that may have gone with it
     place = frame.place
     header = HEADER.pack(0, 0, 0, place.ifindex, handle or form.handle(said), place.parent, frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)
     return message.request(RTM_NEWTFILTER, NEW if create else message.NLM_F_CREATE, header, frame.front, options)
+
+
+def _has_other_flags(step: Step) -> bool:
+    """Whether a rule of u32 is to have other flags, which the kernel takes for good."""
+    kind = step.object.attrs["kind"]
+    return step.op is Op.CHANGE and kind == "u32" and not _FLAGS.isdisjoint(step.attrs)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
@@ -45,7 +54,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if one.op is Op.DELETE and table_of(one.object):
         yield Call(lambda: delete_table(context.socket, _delete(one, context.names)))
         return
-    if one.op is Op.DELETE or (one.op is Op.CHANGE and one.object.attrs["kind"] in _FIXED and not one.why):
+    anew = one.op is Op.CHANGE and (one.object.attrs["kind"] in _FIXED or _has_other_flags(one)) and not one.why
+    if one.op is Op.DELETE or anew:
         yield _delete(one, context.names)
     if one.op is not Op.DELETE:
         yield _write(one, context.names)
