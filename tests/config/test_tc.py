@@ -345,6 +345,10 @@ INCOMPLETE = [
     ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k}", "this qdisc needs 'limit'"),
     ("qdiscs: {kind: tbf, limit: 10k}", "this qdisc needs 'burst' and 'rate'"),
     ("ingress: {pref: 1, matchall: {}, action: {police: {rate: 1mbit}}}", "rate: expected burst beside it"),
+    ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: pop, id: 5}}}", "id: vlan to pop takes none"),
+    ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: push_eth, id: 5}}}", "id: vlan to push_eth takes none"),
+    ("ingress: {pref: 1, matchall: {}, action: {tunnel_key: {do: unset, ttl: 5}}}", "ttl: tunnel_key to unset takes"),
+    ("ingress: {pref: 1, matchall: {}, action: {ct: {clear: true, zone: 5}}}", "zone: ct to clear takes none"),
     ("ingress: {pref: 1, matchall: {}, action: {police: {burst: 10k}}}", "burst: expected rate beside it"),
     ("ingress: {pref: 1, matchall: {}, action: {police: {pkts_rate: 9}}}", "pkts_rate: expected pkts_burst beside it"),
 ]

@@ -14,7 +14,7 @@ from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, attributes, nest,
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket, split
-from netgroupd.kernel.tc import filters, filters_read, filters_run
+from netgroupd.kernel.tc import actions_tunnel, filters, filters_read, filters_run
 from netgroupd.kernel.tc.actions import GENERIC
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
@@ -301,6 +301,16 @@ def test_policer_that_lets_pass_is_told_without_saying_so() -> None:
     assert _police({})
     assert _police({}, conform="pipe")
     assert not _police({"conform": "pass"}, conform="pipe")
+
+
+def test_tunnel_without_port_tos_and_ttl_is_told_without_saying_so(names: Names) -> None:
+    said = {"id": 5, "src_ip": "192.0.2.1", "dst_ip": "192.0.2.2", "dst_port": 0, "tos": 0, "ttl": 0}
+    want = ACTION.parse({"tunnel_key": {"do": "set", **said}})
+    assert isinstance(want, Mapping)
+    zeros = ("dst_port", "tos", "ttl")
+    rest, more = actions_tunnel.pack({name: value for name, value in want.items() if name not in zeros}, names)
+    told = actions_tunnel.unpack(rest, attributes(memoryview(more)), names)
+    assert same("actions", want, {**told, "kind": "tunnel_key"})
 
 
 def test_largest_packet_of_a_policer_is_bytes() -> None:

@@ -125,6 +125,10 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
         },
         {"tunnel_key": {"do": "set", "src_ip": "2001:db8::1", "dst_ip": "2001:db8::2", "csum": True}},
     ),
+    "tunnel_key-zeros": (
+        {"tunnel_key": {**_THERE, "dst_port": 0, "tos": 0, "ttl": 0}},
+        {"tunnel_key": {**_THERE, "dst_port": 4789, "tos": 0, "ttl": 64}},
+    ),
     "tunnel_key-geneve": (
         {"tunnel_key": {**_THERE, "geneve_opts": "0102:80:00880022,0103:01:0000000000000001"}},
         {"tunnel_key": {**_THERE, "geneve_opts": "0102:80:00880023"}},

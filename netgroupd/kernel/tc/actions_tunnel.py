@@ -14,6 +14,7 @@ from netgroupd.model.value import Value, ip_bytes, ip_text
 _TUNNEL = {"id": 7, "dst_port": 9, "tos": 12, "ttl": 13}
 _TUNNEL_IP = {"src_ip": {4: 3, 16: 5}, "dst_ip": {4: 4, 16: 6}}
 _NO_CSUM, _OPTS, _NO_FRAG = 10, 11, 14
+_UNTOLD = ("dst_port", "tos", "ttl")  # where they are 0
 _OPTIONS = frozenset({"geneve_opts", "vxlan_opts", "erspan_opts"})
 _TUNNEL_WORDS = {number: word for word, number in TUNNEL_STEPS.items()}
 
@@ -45,5 +46,6 @@ def unpack(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[
     if _OPTS in found:
         fields |= unpack_options(found[_OPTS])
     if fields["do"] == "set":
+        fields = {**dict.fromkeys(_UNTOLD, 0), **fields}
         fields |= {"csum": not (_NO_CSUM in found and found[_NO_CSUM][0]), "nofrag": _NO_FRAG in found}
     return fields

@@ -209,6 +209,17 @@ _BESIDE = {
     "pkts_rate": "pkts_burst",
     "pkts_burst": "pkts_rate",
 }
+_TAG = frozenset({"id", "protocol", "priority"})
+# What each step takes; the kernel forgets the rest.
+_OF_STEP: Mapping[tuple[str, str], frozenset[str]] = {
+    ("vlan", "pop"): frozenset(),
+    ("vlan", "push"): _TAG,
+    ("vlan", "modify"): _TAG,
+    ("vlan", "pop_eth"): frozenset(),
+    ("vlan", "push_eth"): frozenset({"dst_mac", "src_mac"}),
+    ("tunnel_key", "unset"): frozenset(),
+}
+_NOT_CLEARED = ("zone", "mark", "label", "nat_src", "nat_dst")
 _RECORDS = {kind: record({**fields, **COMMON}, frozenset(NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
 _EXPECTED = (
     f"{_CONTROL_EXPECTED}, a mapping of one kind ({', '.join(FIELDS)}) to what it does,"
@@ -249,6 +260,11 @@ def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
             if name in fields and other not in fields:
                 raise ValueError(f"{name}: expected {other} beside it")
         return settled(fields)
+    step = str(fields.get("do"))
+    for name in sorted(fields.keys() - COMMON.keys() - {"do"} - _OF_STEP.get((kind, step), fields.keys())):
+        raise ValueError(f"{name}: {kind} to {step} takes none")
+    if kind == "ct" and fields.get("clear") and (beside := [name for name in _NOT_CLEARED if name in fields]):
+        raise ValueError(f"{beside[0]}: ct to clear takes none")
     if kind == "mirred" and len(fields.keys() & {"dev", "block"}) != 1:
         raise ValueError("expected either dev or block")
     if kind == "bpf":
