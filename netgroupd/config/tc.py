@@ -19,7 +19,7 @@ from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.ranges import Pattern, has_pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
-from netgroupd.model.state import Attrs, Key
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc import chain, layers, qdisc, queues
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc.bpf import CURRENT
@@ -90,6 +90,17 @@ def expand_tc(items: Sequence[Item], links: Links, sink: Sink) -> None:
             links.report.error(item.node.at, f"{item.key!r} must be a mapping of {', '.join(SECTIONS)}")
         elif pattern is not None:
             _Expansion(_Place(item, pattern, item.node.entries), links, sink).run()
+    _leave_to_leaves(sink.classes.get("tclass", {}))
+
+
+def _leave_to_leaves(classes: dict[Key, Object]) -> None:
+    """Forget what classes of htb with others below them do not use: the kernel leaves it as it was."""
+    above: set[Key] = {(key[0], tclass.attrs["parent"]) for key, tclass in classes.items()}
+    for key in above & classes.keys():
+        tclass = classes[key]
+        if tclass.attrs["kind"] == "htb":
+            kept = {name: value for name, value in tclass.attrs.items() if name not in qdisc.OF_LEAVES}
+            classes[key] = tclass._replace(attrs=kept)
 
 
 class _Expansion:

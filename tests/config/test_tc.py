@@ -282,6 +282,21 @@ tc:
     }
 
 
+def test_prio_and_quantum_are_of_classes_with_none_below_them() -> None:
+    said = "rate: 1mbit, prio: 3, quantum: 2000"
+    found = desired(
+        f"""
+tc:
+  lo:
+    qdiscs: {{kind: htb, handle: "1:"}}
+    classes: [{{classid: "1:1", {said}}}, {{parent: "1:1", classid: "1:[10-11]", {said}}}]
+"""
+    )
+    of_both = {"kind": "htb", "rate": 125000}
+    assert attrs(found, "tclass", "lo", "1:1") == {**of_both, "parent": "1:"}
+    assert attrs(found, "tclass", "lo", "1:11") == {**of_both, "parent": "1:1", "prio": 3, "quantum": 2000}
+
+
 def test_filters_of_a_block_hang_on_it() -> None:
     found = desired("tc: {block 7: {filters: {pref: 1, matchall: {}}, chains: {chain: 67108863, atomic: true}}}\n")
     assert keys(found, "filter") == [("block 7", "", 0, 1, ())]

@@ -21,6 +21,7 @@ def _parse_priomap(raw: object) -> Value:
 
 
 PRIOMAP = _SEVERAL_BANDS._replace(parse=_parse_priomap)
+OF_LEAVES = frozenset({"prio", "quantum"})  # among the classes of htb
 DEFAULT_CLASS = number(32, 0, 0xFFFF)
 
 
@@ -131,8 +132,8 @@ KINDS = {
                 Attr("ceil", RATE, "The most with what others lend."),
                 Attr("burst", SIZE, "Bytes that may go at once at `rate`."),
                 Attr("cburst", SIZE, "Bytes that may go at once at `ceil`."),
-                Attr("prio", number(32, 0, 7), "Lower ones are lent to first."),
-                Attr("quantum", SIZE, "Bytes of one class at a time."),
+                Attr("prio", number(32, 0, 7), "Lower ones are lent to first, of those with no class below them."),
+                Attr("quantum", SIZE, "Bytes of one class at a time, of those with no class below them."),
             ),
         ),
         QdiscKind(
