@@ -311,6 +311,9 @@ IMPOSSIBLE = [
         _QDISC.format("kind: mqprio, num_tc: 2, queues: [1, 0]"),
         "2:50: queues: expected 4 numbers, count and offset of each of num_tc 2, not 2",
     ),
+    (_QDISC.format("kind: fq_codel, target: 4294967295"), "2:41: target: expected a time such as 10ms"),
+    (_RULE.format("matchall: {}, action: goto chain 268435456"), "2:49: actions: expected one of pass"),
+    (_RULE.format("flow: {mode: hash}"), "2:33: flow: 'keys' is missing"),
     (_QDISC.format("kind: red, limit: 100k, probability: 0"), "2:54: probability: expected a percentage above 0"),
     (_RULE.format("fw: {}"), "2:31: fw: 'mark' is missing"),
     (_NAT % "old: '2001:db8::/64', new: 10.0.0.1", "2:49: actions: old: expected an IPv4 address"),
@@ -341,6 +344,8 @@ SETTLED: list[tuple[str, dict[str, object]]] = [
     ("kind: sfq, limit: 50000, depth: 10", {"limit": 1280, "depth": 10}),
     ("kind: sfq, limit: 0, perturb: 0, quantum: 0", {"perturb": 0}),
     ("kind: red, adaptive: true, probability: 5, limit: 100k", {"adaptive": True, "limit": 102400}),
+    ("kind: red, limit: 0, min: 0, ecn: false", {"ecn": False}),
+    ("kind: tbf, rate: 1mbit, burst: 125, limit: 9, mtu: 0", {"rate": 125000, "burst": 125, "limit": 9}),
     ("kind: red, adaptive: false, probability: 5", {"adaptive": False, "probability": 5}),
 ]
 
@@ -364,6 +369,11 @@ INCOMPLETE = [
     ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: push_eth, id: 5}}}", "id: vlan to push_eth takes none"),
     ("ingress: {pref: 1, matchall: {}, action: {tunnel_key: {do: unset, ttl: 5}}}", "ttl: tunnel_key to unset takes"),
     ("ingress: {pref: 1, matchall: {}, action: {ct: {clear: true, zone: 5}}}", "zone: ct to clear takes none"),
+    (
+        "ingress: {pref: 1, matchall: {}, action: {mirred: {ingress: mirror, egress: mirror, dev: lo}}}",
+        "expected either ingress or egress",
+    ),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {overhead: 4}}}", "overhead: expected rate beside it"),
     ("ingress: {pref: 1, matchall: {}, action: {police: {burst: 10k}}}", "burst: expected rate beside it"),
     ("ingress: {pref: 1, matchall: {}, action: {police: {pkts_rate: 9}}}", "pkts_rate: expected pkts_burst beside it"),
 ]

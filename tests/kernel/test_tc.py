@@ -20,7 +20,7 @@ from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
 from netgroupd.kernel.tc.police import pack_police, unpack_police
 from netgroupd.model.state import Object
-from netgroupd.model.tc.action import ACTION
+from netgroupd.model.tc.action import ACTION, CONTROL
 from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
 from netgroupd.model.tc.nat import RANGE
@@ -340,6 +340,7 @@ def test_settled_burst_comes_back_as_it_is(size: int, rate: int) -> None:
         pytest.param(RANGE, "2001:DB8::1 - 2001:db8::0009", "2001:db8::1-2001:db8::9", id="span_of_ipv6"),
         pytest.param(RANGE, " 10.0.0.1-10.0.0.1  port 080-80", "10.0.0.1 port 80", id="spans_of_one"),
         pytest.param(RANGE, "10.0.0.1-10.0.0.2 port 80-90", "10.0.0.1-10.0.0.2 port 80-90", id="spans"),
+        pytest.param(CONTROL, "goto chain 007", "goto chain 7", id="chain_with_zeros"),
         pytest.param(MUNGE, {"ip ttl": "0x40"}, ("ip 8 set 0x40000000/0xff000000",), id="field_in_its_word"),
     ],
 )

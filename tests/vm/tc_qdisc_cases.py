@@ -85,6 +85,7 @@ BOUNDED: list[tuple[str, Raw, Raw]] = [
     ("fq_codel", {"quantum": 100, "drop_batch": 0}, {"memory_limit": 0xFFFFFFFF}),
     ("sfq", {"limit": 100, "flows": 128}, {"flows": 200, "divisor": 64, "depth": 200, "quantum": 9}),
     ("sfq", {"limit": 50000, "depth": 10}, {"limit": 0, "perturb": 0}),
+    ("red", {"limit": 100000, "min": 0, "max": 0}, {"limit": 100000, "adaptive": True, "probability": 5}),
     ("netem", {"delay": 1000, "reorder": 50}, {"delay": 1000, "reorder": 0}),
 ]
 CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {

@@ -265,7 +265,7 @@ def test_program_that_is_pinned_nowhere_is_told(kernel: Kernels) -> None:
 def test_action_that_is_shared_is_changed_by_one_message(kernel: Kernels) -> None:
     rules = tuple(rule("flower", {"dst_ip": f"10.0.0.{n}"}, protocol="ip", actions="police 7") for n in range(100))
     first = action("police", 7, {"police": {"rate": 125000, "burst": 10000, "control": "drop"}})
-    second = action("police", 7, {"police": {"rate": 250000, "control": "drop"}})
+    second = action("police", 7, {"police": {"rate": 250000, "burst": 10000, "control": "drop"}})
     _reach(kernel, (CLSACT, first, *rules), ())
     steps, sent = _messages(kernel, (CLSACT, second, *rules), (CLSACT, first))
     assert ([(step.op, step.object.key) for step in steps], sent) == ([(Op.CHANGE, ("police", 7))], 1)

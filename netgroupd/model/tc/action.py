@@ -38,6 +38,7 @@ from netgroupd.model.value import (
 CONTROLS = {"pass": 0, "reclassify": 1, "drop": 2, "pipe": 3, "stolen": 4, "trap": 8, "continue": 0xFFFFFFFF}
 _ALIASES = {"ok": "pass", "shot": "drop"}
 _JUMP, _GOTO = 0x10000000, 0x20000000
+_MOST_FURTHER = 0x0FFFFFFF
 _FURTHER = re.compile(r"(goto chain|jump) ([0-9]{1,9})")
 _CONTROL_EXPECTED = "one of " + ", ".join(CONTROLS) + ", goto chain N, or jump N"
 
@@ -55,14 +56,17 @@ def control_text(value: int) -> str:
     names = {code: name for name, code in CONTROLS.items()}
     if value in names:
         return names[value]
-    return f"{'goto chain' if value & _GOTO else 'jump'} {value & 0x0FFFFFFF}"
+    return f"{'goto chain' if value & _GOTO else 'jump'} {value & _MOST_FURTHER}"
 
 
 def _parse_control(raw: object) -> Value:
     text = _ALIASES.get(str(raw), str(raw))
-    if text not in CONTROLS and not _FURTHER.fullmatch(text):
+    if text in CONTROLS:
+        return text
+    found = _FURTHER.fullmatch(text)
+    if not found or int(found[2]) > _MOST_FURTHER:
         raise ValueError(f"expected {_CONTROL_EXPECTED}")
-    return text
+    return f"{found[1]} {int(found[2])}"
 
 
 CONTROL = Type(_CONTROL_EXPECTED, _parse_control, {"type": "string"})
@@ -205,7 +209,7 @@ NEEDED = {
 _BESIDE = {
     "rate": "burst",
     "burst": "rate",
-    "peakrate": "rate",
+    **dict.fromkeys(("peakrate", "overhead", "mpu", "linklayer"), "rate"),
     "pkts_rate": "pkts_burst",
     "pkts_burst": "pkts_rate",
 }
@@ -265,6 +269,8 @@ def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
         raise ValueError(f"{name}: {kind} to {step} takes none")
     if kind == "ct" and fields.get("clear") and (beside := [name for name in _NOT_CLEARED if name in fields]):
         raise ValueError(f"{beside[0]}: ct to clear takes none")
+    if kind == "mirred" and fields.keys() >= {"ingress", "egress"}:
+        raise ValueError("expected either ingress or egress")
     if kind == "mirred" and len(fields.keys() & {"dev", "block"}) != 1:
         raise ValueError("expected either dev or block")
     if kind == "bpf":

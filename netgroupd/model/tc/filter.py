@@ -111,7 +111,9 @@ def _parse_flow(raw: object) -> Value:
 # What the kernel does not tell, for it is so without being said.
 _FLOW_DEFAULTS = {**dict.fromkeys(("divisor", "perturb", "xor", "rshift", "addend"), 0), "mask": 0xFFFFFFFF}
 _FIRST_CLASS = ("", "1")
-_FLOWER, _BPF, _FLOW = (record(MATCHES[kind]) for kind in ("flower", "bpf", "flow"))
+_FLOWER, _BPF, _FLOW = (
+    record(MATCHES[kind], frozenset({"keys"} if kind == "flow" else ())) for kind in ("flower", "bpf", "flow")
+)
 _IN_HARDWARE = ("flower", "matchall", "u32", "bpf")
 FLAGS_OF = {"skip_hw": _IN_HARDWARE, "skip_sw": _IN_HARDWARE, "direct_action": ("bpf",)}
 """The classifiers that have a flag."""

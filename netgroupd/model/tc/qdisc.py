@@ -48,9 +48,13 @@ def codel_ticks(time: int) -> int:
 def _parse_codel_time(raw: object) -> Value:
     got = TIME.parse(raw)
     assert isinstance(got, int)
-    return codel_ticks(got) * 1024 // 1000  # what the kernel will tell
+    told = codel_ticks(got) * 1024 // 1000  # by the kernel
+    if told > _MOST_CODEL_TIME:
+        raise ValueError(f"expected {TIME.expected}, up to {_MOST_CODEL_TIME}")
+    return told
 
 
+_MOST_CODEL_TIME = 0xFFFFFFFF - 1024  # whatever it is rounded to has 32 bits
 _CODEL_TIME = TIME._replace(parse=_parse_codel_time)
 _LIMIT = Attr("limit", U32, "The most that may wait.")
 _QUEUE = (Attr("limit", U32, "The most packets that may wait.", 2), Attr("target", _CODEL_TIME, "Acceptable delay.", 1))

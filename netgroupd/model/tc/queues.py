@@ -14,11 +14,19 @@ _BOUNDS = {
     "fq": {"quantum": (256, 1 << 20)},
     "sfq": {"quantum": (256, _MOST), "depth": (1, 127), "flows": (1, 65408)},
 }
+# For these 0 is the usual, as if nothing were said.
+_UNSAID = {
+    "sfq": ("limit", "quantum", "divisor", "flows", "depth"),
+    "red": ("limit", "min", "max"),
+    "tbf": ("peakrate", "mtu"),
+}
 _SFQ_USUAL = {"depth": 127, "flows": 128}
 
 
 def whole(kind: str, attrs: Attrs) -> Attrs:
     """The attributes of a qdisc as the kernel will tell them; raises ValueError("OPTION: expected …")."""
+    unsaid = _UNSAID.get(kind, ())
+    attrs = {name: value for name, value in attrs.items() if value != 0 or name not in unsaid}
     if kind == "tbf":
         _check_tbf(attrs)
         return settled(attrs, _OF_TBF)
@@ -28,8 +36,6 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
         return {**attrs, "gap": 1}  # without one, none overtakes
     if kind == "red" and attrs.get("adaptive"):  # what it begins with is soon another, and no difference
         return {name: value for name, value in attrs.items() if name != "probability"}
-    if kind == "sfq":  # 0 is not said, but for what is 0 without being said
-        attrs = {name: value for name, value in attrs.items() if value != 0 or name == "perturb"}
     attrs = _bounded(kind, attrs)
     return _with_room(attrs) if kind == "sfq" else attrs
 
