@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from netgroupd.model.state import Object
 from netgroupd.model.tc import filter as filters
-from netgroupd.model.tc import queues
+from netgroupd.model.tc import layers, queues
 from netgroupd.model.tc.action import ACTION, FIELDS
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.qdisc import KINDS
@@ -50,6 +50,8 @@ def rule(
     attrs |= {"kind": kind, "protocol": rows["protocol"].type.parse(protocol)}
     parsed = filters.RECORDS[kind].parse(match)
     assert isinstance(parsed, Mapping)
+    if kind == "flower":
+        parsed = layers.fitted(parsed, attrs["protocol"])
     return Object("filter", filters.key("v0", parent, chain, pref, parsed), attrs)
 
 
@@ -198,6 +200,15 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
             "flow",
             {"keys": ["mark"], "mode": "map", "baseclass": "1:5", "mask": 255, "xor": 1, "rshift": 4, "addend": 2},
         ),
+    ),
+    "flow-usual": (
+        rule("flow", {"keys": "dst", "addend": 0, "mask": 0xFFFFFFFF, "baseclass": "1:"}),
+        rule("flow", {"keys": "src", "mode": "hash", "xor": 0, "rshift": 0, "perturb": 0}),
+    ),
+    "u32-unmarked": (rule("u32", {"mark": "0/0"}, actions="drop"), rule("u32", {"mark": "0/0xf"}, actions="drop")),
+    "flower-any": (
+        rule("flower", {"dst_ip": "0.0.0.0/0", "ip_tos": "0/0", "ct_mark": "0/0"}, protocol="ip", actions="drop"),
+        rule("flower", {"src_ip": "::/0", "dst_ip": "2001:db8::/32"}, protocol="ipv6", actions="drop"),
     ),
     "flower-classid": (
         rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", classid="1:5"),
