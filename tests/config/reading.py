@@ -9,6 +9,7 @@ from netgroupd.config.render import Rendered
 from netgroupd.config.report import Report
 from netgroupd.config.sources import Source
 from netgroupd.errors import ConfigError, Problem
+from netgroupd.model.state import Attrs, Key
 
 
 def rendered(text: str, name: str = "a.yaml") -> Rendered:
@@ -39,6 +40,16 @@ def problems(*texts: str, known: tuple[str, ...] = ()) -> tuple[Problem, ...]:
 def told(*texts: str, known: tuple[str, ...] = ()) -> list[str]:
     """The problems as the operator reads them."""
     return [str(problem) for problem in problems(*texts, known=known)]
+
+
+def keys(found: Desired, cls: str) -> list[Key]:
+    """The keys of one class."""
+    return list(found.state.of(cls))
+
+
+def attrs(found: Desired, cls: str, *key: object) -> Attrs:
+    """The attributes of one object."""
+    return dict(found.state.of(cls)[key].attrs)  # type: ignore[index]
 
 
 def plain(node: Node | None) -> object:

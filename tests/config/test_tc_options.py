@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Options of traffic control: which need each other, and what the kernel makes of them."""
+
+import pytest
+
+from tests.config.reading import attrs, desired, keys, told
+
+_RULE = "tc:\n  lo: {{ingress: {{pref: 1, {}}}}}\n"
+_QDISC = "tc:\n  lo: {{qdiscs: {{{}}}}}\n"
+_NAT = _RULE.format("matchall: {}, action: {nat: {direction: egress, %s}}")
+_CT = _RULE.format("matchall: {}, action: {ct: {commit: true, nat_src: %s}}")
+# What could not be sent to the kernel at all.
+IMPOSSIBLE = [
+    (_QDISC.format("kind: prio, priomap: [0, 1]"), "2:38: priomap: expected 16 numbers, one for each priority, not 2"),
+    (_QDISC.format("kind: mqprio, map: [0]"), "2:36: map: expected 16 numbers, one for each priority, not 1"),
+    (
+        _QDISC.format("kind: mqprio, num_tc: 2, queues: [1, 0]"),
+        "2:50: queues: expected 4 numbers, count and offset of each of num_tc 2, not 2",
+    ),
+    (_QDISC.format("kind: fq_codel, target: 4294967295"), "2:41: target: expected a time such as 10ms"),
+    (_RULE.format("matchall: {}, action: goto chain 268435456"), "2:49: actions: expected one of pass"),
+    (_RULE.format("flow: {mode: hash}"), "2:33: flow: 'keys' is missing"),
+    (_QDISC.format("kind: red, limit: 100k, probability: 0"), "2:54: probability: expected a percentage above 0"),
+    (_RULE.format("fw: {}"), "2:31: fw: 'mark' is missing"),
+    (_NAT % "old: '2001:db8::/64', new: 10.0.0.1", "2:49: actions: old: expected an IPv4 address"),
+    (_NAT % "old: 10.0.0.1, new: '2001:db8::1'", "2:49: actions: new: expected an IPv4 address"),
+    (_CT % "nonsense", "2:49: actions: nat_src: expected an IPv4 or IPv6 address"),
+    (_CT % "10.0.0.1 port 99999", "2:49: actions: nat_src: expected an address"),
+    (_CT % "10.0.0.1 port 90-80", "2:49: actions: nat_src: expected an address"),
+    (_CT % "10.0.0.9-10.0.0.1", "2:49: actions: nat_src: expected an address"),
+    (_CT % "'10.0.0.9-2001:db8::1'", "2:49: actions: nat_src: expected an address"),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), IMPOSSIBLE, ids=[row[1] for row in IMPOSSIBLE])
+def test_value_that_cannot_be_sent_is_told(text: str, want: str) -> None:
+    found = told(text)
+    assert len(found) == 1
+    assert found[0].startswith(f"a.yaml:{want}"), found[0]
+
+
+# Options of a qdisc, and what they are once it is there.
+SETTLED: list[tuple[str, dict[str, object]]] = [
+    ("kind: fq, quantum: 100", {"quantum": 256}),
+    ("kind: fq, quantum: 2mb", {"quantum": 1 << 20}),
+    ("kind: fq_codel, quantum: 100, drop_batch: 0", {"quantum": 256, "drop_batch": 1}),
+    ("kind: fq_codel, memory_limit: 4294967295", {"memory_limit": 1 << 31}),
+    ("kind: sfq, limit: 100, flows: 128", {"limit": 100, "flows": 100}),
+    ("kind: sfq, flows: 200, divisor: 64, depth: 200", {"flows": 64, "divisor": 64, "depth": 127}),
+    ("kind: sfq, limit: 50000, depth: 10", {"limit": 1280, "depth": 10}),
+    ("kind: sfq, limit: 0, perturb: 0, quantum: 0", {"perturb": 0}),
+    ("kind: red, adaptive: true, probability: 5, limit: 100k", {"adaptive": True, "limit": 102400}),
+    ("kind: red, limit: 0, min: 0, ecn: false", {"ecn": False}),
+    ("kind: tbf, rate: 1mbit, burst: 125, limit: 9, mtu: 0", {"rate": 125000, "burst": 125, "limit": 9}),
+    ("kind: red, adaptive: false, probability: 5", {"adaptive": False, "probability": 5}),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), SETTLED, ids=[row[0] for row in SETTLED])
+def test_qdisc_is_what_the_kernel_makes_of_it(said: str, want: dict[str, object]) -> None:
+    found = attrs(desired(_QDISC.format(said)), "qdisc", "lo", "root")
+    assert {name: value for name, value in found.items() if name != "kind"} == want
+
+
+INCOMPLETE = [
+    ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k, limit: 10k, mtu: 2k}", "mtu: expected peakrate beside it"),
+    ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k, limit: 9, peakrate: 2mbit}", "peakrate: expected mtu beside it"),
+    ("qdiscs: {kind: htb, handle: '0:'}", "handle: expected a handle of a qdisc, from 1: to ffff:"),
+    ("qdiscs: {kind: htb, handle: '1:1'}", "handle: expected a handle of a qdisc, from 1: to ffff:"),
+    ("classes: {kind: hfsc, classid: '1:1', rt: 0}", "rt: expected a rate, or a list of a first rate"),
+    ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k}", "this qdisc needs 'limit'"),
+    ("qdiscs: {kind: tbf, limit: 10k}", "this qdisc needs 'burst' and 'rate'"),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {rate: 1mbit}}}", "rate: expected burst beside it"),
+    ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: pop, id: 5}}}", "id: vlan to pop takes none"),
+    ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: push_eth, id: 5}}}", "id: vlan to push_eth takes none"),
+    ("ingress: {pref: 1, matchall: {}, action: {tunnel_key: {do: unset, ttl: 5}}}", "ttl: tunnel_key to unset takes"),
+    ("ingress: {pref: 1, matchall: {}, action: {ct: {clear: true, zone: 5}}}", "zone: ct to clear takes none"),
+    (
+        "ingress: {pref: 1, matchall: {}, action: {mirred: {ingress: mirror, egress: mirror, dev: lo}}}",
+        "expected either ingress or egress",
+    ),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {overhead: 4}}}", "overhead: expected rate beside it"),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {burst: 10k}}}", "burst: expected rate beside it"),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {pkts_rate: 9}}}", "pkts_rate: expected pkts_burst beside it"),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), INCOMPLETE, ids=[row[0] for row in INCOMPLETE])
+def test_option_that_does_nothing_alone_is_told(said: str, want: str) -> None:
+    found = told(f"tc:\n  lo: {{{said}}}\n")
+    assert len(found) == 1
+    assert want in found[0]
+
+
+def test_shared_policer_needs_its_burst() -> None:
+    (found,) = told("actions: {police 7: {rate: 1mbit}}\n")
+    assert "police 7: rate: expected burst beside it" in found
+
+
+@pytest.mark.parametrize(("said", "want"), [("", 1), (", gap: 5", 5)])
+def test_packets_overtake_without_a_gap_too(said: str, want: int) -> None:
+    found = desired(f"tc: {{lo: {{qdiscs: {{kind: netem, delay: 10ms, reorder: 50{said}}}}}}}\n")
+    assert attrs(found, "qdisc", "lo", "root")["gap"] == want
+
+
+# What flower matches for which protocol, and what is wrong with that.
+BESIDE = [
+    ("ip", "ip_proto: tcp, dst_port: 80", ""),
+    ("ip", "vlan_id: 5", "vlan_id: expected protocol 802.1q or 802.1ad beside it, not ip"),
+    ("all", "vlan_id: 5, num_of_vlans: 1", ""),
+    ("802.1ad", "vlan_id: 5", ""),
+    ("802.1q", "vlan_id: 5, ip_tos: 8", "ip_tos: expected vlan_ethtype ip or ipv6 beside it"),
+    (
+        "802.1q",
+        "vlan_id: 5, vlan_ethtype: arp, ip_tos: 8",
+        "ip_tos: expected vlan_ethtype ip or ipv6 beside it, not arp",
+    ),
+    ("802.1q", "vlan_ethtype: ipv6, ip_tos: 8", ""),
+    ("802.1ad", "cvlan_id: 5", "cvlan_id: expected vlan_ethtype 802.1q or 802.1ad beside it"),
+    ("802.1ad", "vlan_ethtype: 802.1q, cvlan_id: 5, cvlan_ethtype: ip, ip_ttl: 1", ""),
+    ("ip", "arp_op: 1", "arp_op: expected protocol arp or rarp beside it, not ip"),
+    ("rarp", "arp_op: 3", ""),
+    ("ip", "ip_proto: icmpv6, icmp_type: 1", "icmp_type: expected protocol ipv6 beside it, not ip"),
+    ("ipv6", "ip_proto: icmpv6, icmp_type: 1", ""),
+    ("all", "mpls_label: 5", "mpls_label: expected protocol mpls_uc or mpls_mc beside it, not all"),
+    ("0x8847", "mpls_label: 5", ""),
+    ("ip", "pppoe_sid: 5", "pppoe_sid: expected protocol ppp_ses beside it, not ip"),
+    ("ppp_ses", "pppoe_sid: 5, ip_proto: tcp", "ip_proto: expected ppp_proto ip or ipv6 beside it"),
+    ("ppp_ses", "ppp_proto: ip, ip_proto: tcp", ""),
+    ("all", "dst_ip: 0.0.0.0/0", "dst_ip: expected protocol ip beside it"),
+    ("ip", "dst_ip: '::/0'", "dst_ip: expected protocol ipv6 beside it"),
+    ("ip", "enc_dst_ip: 0.0.0.0/0.0.0.0", "enc_dst_ip: expected fewer than all addresses"),
+    ("all", "cfm: mdl 5", "cfm: expected protocol cfm beside it, not all"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "match", "want"), BESIDE, ids=[f"{row[0]}: {row[1]}" for row in BESIDE])
+def test_flower_key_is_for_a_protocol(protocol: str, match: str, want: str) -> None:
+    found = told(f"tc:\n  lo: {{ingress: {{pref: 1, protocol: {protocol}, flower: {{{match}}}}}}}\n")
+    assert [problem.split(": ", 1)[1].partition(";")[0] for problem in found] == [want] * bool(want)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "match", "want"),
+    [
+        ("ip", "flower: {dst_ip: 0.0.0.0/0}", {}),
+        ("ipv6", "flower: {src_ip: '::/0', dst_ip: '::/0'}", {}),
+        ("802.1q", "flower: {vlan_ethtype: ip, dst_ip: 0.0.0.0/0}", {"vlan_ethtype": "ip"}),
+        ("all", "flower: {src_ip: 10.0.0.0/8, dst_ip: 0.0.0.0/0}", {"src_ip": "10.0.0.0/8"}),
+        ("ip", "flower: {dst_ip: '0.0.0.0/[0-0]', ip_tos: 0x0/0x0}", {}),
+        ("all", "flower: {dst_mac: '00:00:00:00:00:00/00:00:00:00:00:00', ct_mark: 0/0}", {}),
+        ("all", "u32: {mark: 0/0}", {}),
+        ("all", "flow: {keys: dst}", {"keys": ("dst",), "mode": "map"}),
+        (
+            "all",
+            "flow: {keys: dst, mode: map, addend: 0, mask: 0xffffffff, xor: 0, rshift: 0, baseclass: '1:'}",
+            {"keys": ("dst",), "mode": "map"},
+        ),
+        ("all", "flow: {keys: dst, baseclass: '1:5'}", {"keys": ("dst",), "mode": "map", "baseclass": "1:5"}),
+    ],
+)
+def test_what_the_kernel_does_not_tell_is_not_matched(protocol: str, match: str, want: object) -> None:
+    text = f"tc:\n  lo: {{ingress: {{pref: 1, protocol: {protocol}, {match}}}}}\n"
+    ((*_, found),) = keys(desired(text), "filter")
+    assert dict(found) == want  # type: ignore[arg-type]  # pairs, as filter.key makes
