@@ -26,7 +26,7 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "pacing": ({}, False, True),
         "maxrate": ({}, 125000, 250000),
         "buckets_log": ({}, 8, 9),
-        "refill_delay": ({}, 50000, 60000),
+        "refill_delay": ({}, 52000, 65000),
         "orphan_mask": ({}, 511, 255),
         "low_rate_threshold": ({}, 10000, 20000),
         "timer_slack": ({}, 20000, 30000),
