@@ -19,7 +19,7 @@ from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
 from netgroupd.engine.files import Files
-from netgroupd.engine.generations import Content
+from netgroupd.engine.generations import REPAIRED, Content
 from netgroupd.engine.group_names import write_names
 from netgroupd.engine.guard import around, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
@@ -55,6 +55,7 @@ class _Request(NamedTuple):
     allow: frozenset[str] = frozenset()
     progress: Progress | None = None
     refused: tuple[Key, ...] = ()  # rules that are left out already
+    result: str = "applied"
 
 
 class Engine(Files):
@@ -164,7 +165,7 @@ class Engine(Files):
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(number, content._replace(refused=refused))
             took_s = clock.since_boot() - started
-            pending = self._commit(entry, content, took_s, request.confirm_s)
+            pending = self._commit(entry, content, took_s, request)
         except (NetgroupError, OSError, KeyboardInterrupt) as error:
             self._undo(kernel, entry, mine, error)
             raise
@@ -189,15 +190,15 @@ class Engine(Files):
             found = kernel.dump(Selection(frozenset({"sysctl"}), settings=lost)).of("sysctl")
             actual.classes["sysctl"] = {**actual.of("sysctl"), **found}
 
-    def _commit(self, entry: Entry, content: Content, took_s: float, confirm_s: float | None) -> Pending | None:
-        if confirm_s is None:
-            self._generations.finish(entry.generation, "applied", took_s, current=entry.generation)
+    def _commit(self, entry: Entry, content: Content, took_s: float, request: _Request) -> Pending | None:
+        if request.confirm_s is None:
+            self._generations.finish(entry.generation, request.result, took_s, current=entry.generation)
             self._journal.close()
             self._write_names(content)
             return None
         self._generations.finish(entry.generation, "unconfirmed", took_s, current=entry.previous)
-        self._journal.write(entry._replace(deadline=clock.since_boot() + confirm_s))
-        return Pending(entry.generation, confirm_s)
+        self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s))
+        return Pending(entry.generation, request.confirm_s)
 
     def _undo(self, kernel: Connection, entry: Entry, mine: Mine, cause: BaseException | None = None) -> None:
         """Put back what was there before ``entry``; if that fails, the journal stays for the next attempt."""
@@ -337,7 +338,7 @@ class Engine(Files):
             applied = configuration.in_effect(content)
             goal = only(applied, look(kernel, applied, mine), links)
             desired = configuration.bring_back(content)._replace(state=goal)
-            return self._change(kernel, desired, mine, None, _Request(refused=content.refused))
+            return self._change(kernel, desired, mine, None, _Request(refused=content.refused, result=REPAIRED))
 
     def watch(self, classes: Iterable[str], *, own: bool = False) -> Monitor:
         """Listen for changes to objects of ``classes``; the caller closes it.

@@ -38,6 +38,7 @@ class Content(NamedTuple):
 
 
 NOTHING = Content()
+REPAIRED = "repaired"
 
 
 class Generations:
@@ -67,9 +68,16 @@ class Generations:
         return next((generation for generation in self.all() if generation.number == number), None)
 
     def before(self, number: int) -> int:
-        """The generation that was in effect before ``number``; 0 if there was none."""
-        applied = (each.number for each in self.all() if each.number < number and each.result == "applied")
-        return next(applied, 0)
+        """The generation that was in effect before ``number``, and is not what that repaired; 0 if there was none."""
+        return self._applied_below(self._repaired_by(number))
+
+    def _repaired_by(self, number: int) -> int:
+        """The generation that ``number`` is a repair of; others are their own."""
+        generation = self.get(number)
+        return self._applied_below(number) if generation and generation.result == REPAIRED else number
+
+    def _applied_below(self, number: int) -> int:
+        return next((each.number for each in self.all() if each.number < number and each.result == "applied"), 0)
 
     def content(self, number: int) -> Content:
         """What brings generation ``number`` back; 0 is nothing at all.
@@ -119,10 +127,12 @@ class Generations:
 
     def _drop(self, index: Json) -> None:
         kept = [Generation(*plain) for plain in index["generations"]]
-        precious = {index["current"], self.before(index["current"]), index["last"]}
+        current = index["current"]
+        precious = {current, self._repaired_by(current), self.before(current), index["last"]}
         excess = sum(each.size for each in kept) - _MOST_BYTES
         surplus = len(kept) - _MOST
-        for each in list(kept):
+        # Repairs first: there may be one every few minutes, and nobody goes back to them.
+        for each in sorted(kept, key=lambda each: (each.result != REPAIRED, each.number)):
             if (excess <= 0 and surplus <= 0) or each.number in precious:
                 continue
             kept.remove(each)

@@ -18,7 +18,7 @@ class Line(NamedTuple):
 class Generation(NamedTuple):
     """One configuration that was applied: its number, when, and how it went.
 
-    ``result`` is "applied", "rolled back", "failed" or "unconfirmed"; ``summary``
+    ``result`` is "applied", "repaired", "rolled back", "failed" or "unconfirmed"; ``summary``
     the count line of its plan, once it is done; ``size`` what it takes on disk in bytes.
     """
 

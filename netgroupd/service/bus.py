@@ -20,7 +20,7 @@ from netgroupd.service.journal import LOG
 from netgroupd.service.later import Later
 from netgroupd.service.polkit import Right, authorise
 
-__all__ = ["Bus", "Exported", "signal"]
+__all__ = ["Bus", "Exported", "sayable", "signal"]
 
 NAME = "org.netgroup1"
 _RETRY_S = 1
@@ -91,6 +91,11 @@ class _Wrapper(ObjectWrapper):  # type: ignore[misc]
                 _answer(invocation, out, result)
 
 
+def sayable(text: str) -> str:
+    """``text`` as the bus takes it: the kernel's names may be any bytes."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def _answer(invocation: Gio.DBusMethodInvocation, out: list[str], value: object) -> None:
     if not out:
         invocation.return_value(None)
@@ -102,7 +107,7 @@ def _answer(invocation: Gio.DBusMethodInvocation, out: list[str], value: object)
 
 
 def _refuse(invocation: Gio.DBusMethodInvocation, error: NetgroupError) -> None:
-    invocation.return_dbus_error(error.dbus_name, str(error) or type(error).__name__)
+    invocation.return_dbus_error(error.dbus_name, sayable(str(error)) or type(error).__name__)
 
 
 class Bus:

@@ -20,7 +20,7 @@ from netgroupd.service.details import Answer, Options
 from netgroupd.service.job import Job
 from netgroupd.service.journal import LOG, fields, log_error
 from netgroupd.service.later import Later
-from netgroupd.service.work import Worker, later, repeat
+from netgroupd.service.work import Worker, later, regardless, repeat
 
 _TELL_MS = 200
 _AGAIN_MS = 10_000
@@ -33,6 +33,9 @@ class Audience(Protocol):
 
     def job_started(self, job: Job) -> None:
         """A job was accepted."""
+
+    def job_runs(self, job: Job) -> None:
+        """Its turn has come."""
 
     def job_ended(self, job: Job) -> None:
         """A job is done or has failed."""
@@ -119,24 +122,24 @@ class Changes:
         self._worker.submit(Answers(self._engine(CONSOLE)).confirm, kept, refused)
         return answered
 
-    def recover(self, then: Callable[[], None]) -> None:
-        """End what an earlier daemon left: an interrupted change, a deadline; then call ``then``."""
+    def recover(self, then: Callable[[str], None]) -> None:
+        """End what an earlier daemon left: an interrupted change, a deadline; then call ``then`` with what failed."""
 
-        def work() -> tuple[str | None, ...]:
-            engine = self._engine(CONSOLE)
-            return engine.recover(), engine.expire()
-
-        def done(sentences: tuple[str | None, ...]) -> None:
-            for sentence in filter(None, sentences):
+        def done(sentences: tuple[str, ...]) -> None:
+            for sentence in sentences:
                 LOG.warning("%s", sentence)
             self.watch_deadline()
-            then()
+            then("")
 
         def failed(error: NetgroupError) -> None:
-            log_error(error)
-            then()
+            self._try_again(error)
+            then(str(error))
 
-        self._worker.submit(work, done, failed)
+        self._worker.submit(self._end_what_is_left, done, failed)
+
+    def _end_what_is_left(self) -> tuple[str, ...]:
+        engine = self._engine(CONSOLE)
+        return tuple(filter(None, (engine.recover(), engine.expire())))
 
     def watch_deadline(self) -> None:
         """Set the timer for the change that waits on disk, if there is one."""
@@ -167,18 +170,16 @@ class Changes:
 
     def _run(self, job: Job, work: _Work) -> None:
         self.running = job
-        job.started()
+        regardless(job.started, lambda: self._audience.job_runs(job))
         timer = repeat(_TELL_MS, job.tell)
 
-        def ended() -> None:
+        def end(state: Callable[[], None], answer: Callable[[], None]) -> None:
             GLib.source_remove(timer)
             self.running = None
-            self.watch_deadline()
-            self._audience.job_ended(job)
+            told = (state, self.watch_deadline, lambda: self._audience.job_ended(job))
+            # Who asked is answered last: what they do about it may be the next change.
+            regardless(*told, self._run_what_waits, answer)
             later(_KEEP_S * 1000, lambda: self._audience.job_forgotten(job))
-            if self._waiting is not None:
-                waiting, self._waiting = self._waiting, None
-                self._run(waiting, self._reload_work)
 
         def done(answer: Answer) -> None:
             for warning in answer["warnings"]:
@@ -186,15 +187,19 @@ class Changes:
             LOG.info(
                 "%s: %s", job.Kind, answer["summary"], extra=fields(job=job.number, generation=answer["generation"])
             )
-            job.succeeded(encode(answer))
-            ended()
+            result = encode(answer)
+            end(lambda: job.succeeded(result), lambda: job.outcome.settle(result))
 
         def failed(error: NetgroupError) -> None:
             log_error(error, job=job.number)
-            job.failed(error)
-            ended()
+            end(lambda: job.failed(error), lambda: job.outcome.refuse(error))
 
         self._worker.submit(lambda: work(job), done, failed)
+
+    def _run_what_waits(self) -> None:
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self._run(waiting, self._reload_work)
 
     def _arm(self, milliseconds: int) -> None:
         if self._deadline:
@@ -204,13 +209,13 @@ class Changes:
     def _expire(self) -> None:
         self._deadline = 0
 
-        def done(sentence: str | None) -> None:
-            if sentence:
+        def done(sentences: tuple[str, ...]) -> None:
+            for sentence in sentences:
                 LOG.warning("%s", sentence)
-            self._audience.wait_ended(sentence or "")
+            self._audience.wait_ended("; ".join(sentences))
             self.watch_deadline()
 
-        self._worker.submit(self._engine(CONSOLE).expire, done, self._try_again)
+        self._worker.submit(self._end_what_is_left, done, self._try_again)
 
     def _try_again(self, error: NetgroupError) -> None:
         """Ask the disk later whether a change waits: it must not be kept because nobody looked."""

@@ -130,16 +130,24 @@ class Remote:
     def follow(self, tell: Callable[[str, dict[str, Any]], None]) -> None:
         """Call ``tell`` with the Manager and its properties, then with each object that changes, until interrupted."""
 
+        loop = GLib.MainLoop()
+        failed: list[Exception] = []
+
         def changed(*arguments: Any) -> None:
-            tell(arguments[2], arguments[5].unpack()[1])
+            try:
+                tell(arguments[2], arguments[5].unpack()[1])
+            except Exception as error:
+                failed.append(error)
+                loop.quit()
 
         self._connection.signal_subscribe(
             _NAME, _PROPERTIES, "PropertiesChanged", None, None, Gio.DBusSignalFlags.NONE, changed
         )
         tell(ROOT, self.properties())  # now that nothing can be missed in between
-        loop = GLib.MainLoop()
         GLib.unix_signal_add(GLib.PRIORITY_HIGH, signal.SIGINT, loop.quit)
         loop.run()
+        if failed:
+            raise failed[0]
 
     def _call(self, method: str, signature: str, arguments: tuple[object, ...]) -> tuple[Any, ...]:
         answer: tuple[Any, ...] = self._send(ROOT, MANAGER, method, GLib.Variant(signature, arguments)).unpack()

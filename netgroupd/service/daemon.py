@@ -75,11 +75,17 @@ class Daemon:
         """Publish the job and say that it runs."""
         self._bus.publish(job.path, job)
         self._manager.JobNew(job.path)
+
+    def job_runs(self, job: Job) -> None:
+        """Say that it runs, though another may just have ended."""
         self._manager.change(State="changing")
         notify(STATUS=f"{job.Kind} {job.number} is running")
 
     def job_ended(self, job: Job) -> None:
         """Account for the job and take a new picture."""
+        if job.State == "done" and job.Kind != "repair":
+            with suppress(OSError):  # without the mark the next start only looks again
+                self._configured_mark.touch()
         self._manager.JobEnded(job.path, job.State)
         kind, result = job.Kind, "ok" if job.State == "done" else job.Error
         self._metrics.add("netgroup_changes_total", kind=kind, result=result)
@@ -110,29 +116,26 @@ class Daemon:
         self._tell("")
         self._drift.renew()
 
-    def _configure(self) -> None:
+    def _configure(self, trouble: str) -> None:
         if self._configured_mark.exists():
-            self._ready("")
+            self._ready(trouble)
             return
         job = self._changes.reload()
-        job.outcome.then(lambda _: self._configured(), self._fall_back)
-
-    def _configured(self) -> None:
-        with suppress(OSError):  # without the mark the next start only looks again
-            self._configured_mark.touch()
-        self._ready("")
+        job.outcome.then(lambda _: self._ready(trouble), self._fall_back)
 
     def _fall_back(self, error: NetgroupError) -> None:
         """The files are wrong just after boot: what was applied last is better than nothing."""
         try:
-            kept = self._engine(CONSOLE).history() if isinstance(error, ConfigError) else ()
+            # Not the newest of all, which may have failed or was never confirmed.
+            kept = self._engine(CONSOLE).status().generation if isinstance(error, ConfigError) else None
+            if kept is None:
+                self._ready(str(error))
+                return
+            LOG.warning("the configuration is refused; applying generation %d again", kept.number)
+            job = self._changes.rollback({"generation": kept.number})
         except NetgroupError as second:
-            kept, error = (), NetgroupError(f"{error}; {second}")
-        if not kept:
-            self._ready(str(error))
+            self._ready(f"{error}; {second}")
             return
-        LOG.warning("the configuration is refused; applying generation %d again", kept[0].number)
-        job = self._changes.rollback({"generation": kept[0].number})
         job.outcome.then(lambda _: self._ready(str(error)), lambda second: self._ready(f"{error}; {second}"))
 
     def _ready(self, trouble: str) -> None:
@@ -214,11 +217,15 @@ class Daemon:
         notify(STOPPING=1)
         if self._manager.State == "unconfirmed":
             LOG.warning("a change waits to be confirmed, and nobody puts it back until netgroupd runs again")
+        idle = self._changes.running is None
+        self._end()
+        return not idle
+
+    def _end(self) -> None:
         if self._changes.running is None:
             self._loop.quit()
-            return False
-        self._changes.running.outcome.then(lambda _: self._loop.quit(), lambda _: self._loop.quit())
-        return True
+        else:
+            self._changes.running.outcome.then(lambda _: self._end(), lambda _: self._end())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

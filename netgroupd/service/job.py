@@ -4,7 +4,7 @@
 import time
 
 from netgroupd.errors import NetgroupError
-from netgroupd.service.bus import signal
+from netgroupd.service.bus import sayable, signal
 from netgroupd.service.interface import JOB, interface
 from netgroupd.service.later import Later
 
@@ -63,16 +63,14 @@ class Job:
         self._changed("State", "Started")
 
     def succeeded(self, result: str) -> None:
-        """The work is done and ``result`` is its outcome as JSON."""
+        """The work is done and ``result`` is its outcome as JSON; who waits is answered by who calls this."""
         self.State, self.Result = "done", result
         self._changed("State", "Done", "Total", "Result")
-        self.outcome.settle(result)
 
     def failed(self, error: NetgroupError) -> None:
         """The work ended in ``error``."""
-        self.State, self.Result, self.Error = "failed", str(error), error.dbus_name
+        self.State, self.Result, self.Error = "failed", sayable(str(error)), error.dbus_name
         self._changed("State", "Done", "Total", "Result", "Error")
-        self.outcome.refuse(error)
 
     def _changed(self, *names: str) -> None:
         self.PropertiesChanged(JOB, {name: getattr(self, name) for name in names}, [])

@@ -11,7 +11,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import NetgroupError, UsageError
 from netgroupd.service.answers import Answers, encode
-from netgroupd.service.bus import signal
+from netgroupd.service.bus import sayable, signal
 from netgroupd.service.changes import Changes
 from netgroupd.service.details import Answer, Options
 from netgroupd.service.interface import MANAGER, interface
@@ -155,6 +155,7 @@ def _known(method: str, options: Options) -> Options:
 
 
 def _bounded(result: str) -> str:
+    result = sayable(result)
     size = len(result.encode())
     if size > _LONGEST:
         raise UsageError(f"the result has {size} bytes, over the {_LONGEST} of a reply; Open gives it as a file")
@@ -166,7 +167,7 @@ def _memory_file(answer: Answer | str) -> int:
         descriptor = os.memfd_create("netgroup", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except OSError as error:
         raise NetgroupError(f"cannot make a file for the result: {error.strerror}") from error
-    with os.fdopen(descriptor, "w", encoding="utf-8", closefd=False) as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as file:
         file.write(encode(answer))
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Counts for Prometheus as a text file, for the node exporter's textfile collector."""
 
+from contextlib import suppress
 from pathlib import Path
 
 # name: (type, what it is)
@@ -35,7 +36,9 @@ class Metrics:
         """The exposition format: help, type, then each value."""
         lines = []
         for name, (kind, meaning) in METRICS.items():
-            rows = [f"{key} {value:g}" for key, value in sorted(self._values.items()) if key.partition("{")[0] == name]
+            rows = [
+                f"{key} {value:.15g}" for key, value in sorted(self._values.items()) if key.partition("{")[0] == name
+            ]
             if rows:
                 lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}", *rows]
         return "\n".join(lines) + "\n"
@@ -48,7 +51,8 @@ class Metrics:
             scratch.chmod(0o644)
             scratch.replace(self._path)
         except OSError:  # no descriptor or no space: the next change writes it
-            scratch.unlink(missing_ok=True)
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
 
 
 def _key(name: str, labels: dict[str, str]) -> str:

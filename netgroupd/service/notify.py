@@ -36,7 +36,7 @@ def notify(**lines: str | int) -> None:
     path = os.environ.get("NOTIFY_SOCKET")
     if path:
         text = "\n".join(f"{name}={str(value).replace(chr(10), ' ')}" for name, value in lines.items())
-        send_datagram(path, text.encode())
+        send_datagram(path, text.encode(errors="backslashreplace"))
 
 
 def reloading() -> None:

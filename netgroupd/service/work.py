@@ -25,6 +25,17 @@ def in_main_loop(call: Callable[[], None]) -> None:
     GLib.idle_add(_once, call, priority=GLib.PRIORITY_DEFAULT)
 
 
+def regardless(*steps: Callable[[], None]) -> None:
+    """Take every step, whatever becomes of the others: a bus that has just gone must not keep a change from ending."""
+    for step in steps:
+        try:
+            step()
+        except GLib.Error as error:
+            LOG.warning("not told: %s", error.message)
+        except Exception:  # the steps behind it matter to others
+            LOG.exception("netgroupd has a defect")
+
+
 def later(milliseconds: int, call: Callable[[], None]) -> int:
     """Have the main loop make ``call`` once, after a while; return the timer's number."""
     number: int = GLib.timeout_add(milliseconds, _once, call)

@@ -31,3 +31,20 @@ def test_history_has_a_bound(desk: Desk) -> None:
     kept = desk.engine.history()
     assert (len(kept), kept[0].number) == (100, 105)
     assert len(list((desk.paths.state / "generations").iterdir())) == 101
+
+
+def test_repairs_are_not_what_one_goes_back_to(desk: Desk) -> None:
+    for number in range(2):
+        desk.wants(f"links: {{v0: {{kind: dummy, alias: number {number}}}}}")
+        desk.engine.apply()
+    for _ in range(104):  # another program does not stop
+        del desk.kernel.state.classes["link"][("v0",)]
+        desk.engine.repair(frozenset({"v0"}))
+    history = desk.engine.history()
+    assert len(history) == 100
+    assert [each.result for each in history[:2]] == ["repaired", "repaired"]
+    assert [each.number for each in history[-2:]] == [2, 1]
+    desk.engine.rollback()
+    link = desk.kernel.state.link("v0")
+    assert link is not None
+    assert link.attrs["alias"] == "number 0"

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The daemon where things go wrong: files refused just after boot, a bus that goes, a disk that cannot be read."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from gi.repository import GLib
+
+from netgroupd.engine.report import Generation, Pending, Result
+from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal
+from netgroupd.service import changes
+from netgroupd.service.client import Remote, RemoteError
+from netgroupd.service.daemon import Daemon
+from netgroupd.service.job import Job
+from netgroupd.service.metrics import Metrics
+from tests.service.conftest import PrivateBus, eventually, refused
+from tests.service.fake import FakeEngine
+
+REFUSED_FILES = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
+
+
+class Recording(FakeEngine):
+    """Notes what is rolled back to; the newest generation was never confirmed, and is not in effect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.generation = 2
+        self.rolled: list[int | None] = []
+
+    def history(self) -> tuple[Generation, ...]:
+        return (Generation(3, 1.0, "rolled back", ""), *super().history())
+
+    def rollback(self, generation: int | None = None, **said: object) -> Result:
+        self.rolled.append(generation)
+        return super().rollback(generation)
+
+
+@contextmanager
+def serving(bus: PrivateBus, engine: FakeEngine, runtime: Path) -> Iterator[Remote]:
+    """A daemon from its start to its end."""
+    daemon = Daemon(lambda _: engine, runtime)
+    thread = threading.Thread(target=daemon.run, daemon=True)
+    thread.start()
+    eventually(lambda: _answers(bus))
+    try:
+        yield Remote(bus.connect())
+    finally:
+        engine.gate.set()
+        GLib.idle_add(daemon.stop)
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def _answers(bus: PrivateBus) -> bool:
+    try:
+        return bool(Remote(bus.connect()).properties())
+    except RemoteError:
+        return False
+
+
+def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_path: Path) -> None:
+    engine = Recording()
+    engine.error = REFUSED_FILES
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: engine.rolled)
+        eventually(lambda: remote.properties()["State"] == "failed")
+        assert engine.rolled == [2]
+        assert (tmp_path / "run/configured").exists()
+        engine.error = None
+        assert remote.reload()["generation"] == 3
+
+
+def test_files_refused_before_anything_was_applied_leave_a_daemon(bus: PrivateBus, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    engine.error = REFUSED_FILES
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "failed")
+        assert not (tmp_path / "run/configured").exists()
+        engine.error = None
+        remote.apply({})
+        assert (tmp_path / "run/configured").exists()  # the next start changes nothing
+
+
+def test_reload_that_waited_is_seen_to_run(bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, second = FakeEngine(), threading.Event()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        engine.gate.clear()
+        callers = [threading.Thread(target=lambda: Remote(bus.connect()).reload(), daemon=True) for _ in range(2)]
+        callers[0].start()
+        eventually(lambda: remote.properties()["State"] == "changing")
+        callers[1].start()
+        apply, before = engine.apply, engine.applied_times
+
+        def held(*said: object, **more: object) -> Result:
+            second.wait(20)
+            return apply()
+
+        monkeypatch.setattr(engine, "apply", held)
+        engine.gate.set()
+        eventually(lambda: engine.applied_times == before + 1)
+        callers[0].join(20)
+        assert remote.properties()["State"] == "changing"
+        second.set()
+        callers[1].join(20)
+        eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_change_ends_though_nobody_can_be_told(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(_job: Job, _result: str) -> None:
+        raise GLib.Error.new_literal(GLib.quark_from_string("g-io-error-quark"), "The connection is closed", 18)
+
+    with serving(bus, FakeEngine(), tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        monkeypatch.setattr(Job, "succeeded", gone)
+        assert [remote.apply({})["generation"] for _ in range(2)] == [2, 3]
+
+
+def test_names_of_any_bytes_are_told(bus: PrivateBus, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        engine.error = KernelError([Refusal("delete link br-\udcff", 16, "Device or resource busy")])
+        assert "delete link br-\\udcff: Device or resource busy" in str(refused(lambda: remote.apply({})))
+        engine.error, engine.text = None, "links: {d\udcff: {}}\n"
+        assert remote.capture() == "links: {d\\udcff: {}}\n"
+        assert remote.apply({})["generation"] == 2
+
+
+def test_deadline_is_watched_though_the_disk_could_not_be_read_at_first(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unreadable(FakeEngine):
+        left = 2
+
+        def recover(self) -> str | None:
+            self.left -= 1
+            if self.left >= 0:
+                raise JournalError("cannot read the journal: Too many open files")
+            return None
+
+    monkeypatch.setattr(changes, "_AGAIN_MS", 50)
+    engine = Unreadable()
+    engine.waits = Pending(1, 0)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/configured").touch()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: engine.expired)
+        eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Path) -> None:
+    told = []
+
+    def tell(path: str, _changed: object) -> None:
+        told.append(path)
+        if len(told) > 1:
+            raise BrokenPipeError
+
+    with serving(bus, FakeEngine(), tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        threading.Timer(0.5, lambda: Remote(bus.connect()).apply({})).start()
+        with pytest.raises(BrokenPipeError):
+            remote.follow(tell)
+
+
+def test_metrics_have_all_digits_and_need_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = Metrics(tmp_path / "none/metrics.prom")
+    metrics.set("netgroup_objects", 1_500_001, **{"class": "address"})
+    metrics.add("netgroup_change_seconds_total", 1_234_567.5, kind="apply")
+    assert 'netgroup_objects{class="address"} 1500001' in metrics.text().splitlines()
+    assert 'netgroup_change_seconds_total{kind="apply"} 1234567.5' in metrics.text().splitlines()
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    metrics.write()
