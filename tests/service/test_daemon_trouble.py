@@ -164,9 +164,11 @@ def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Pa
 
     with serving(bus, FakeEngine(), tmp_path / "run") as remote:
         eventually(lambda: remote.properties()["State"] == "idle")
-        threading.Timer(0.5, lambda: Remote(bus.connect()).apply({})).start()
+        caller = threading.Timer(0.5, lambda: Remote(bus.connect()).apply({}))
+        caller.start()
         with pytest.raises(BrokenPipeError):
             remote.follow(tell)
+        caller.join(20)  # its answer comes after what is followed
 
 
 def test_metrics_have_all_digits_and_need_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
