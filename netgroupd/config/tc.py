@@ -6,7 +6,7 @@
 the root.  A filter names its classifier: ``{pref: 10, flower: {dst_ip: …}, action: drop}``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -24,7 +24,6 @@ from netgroupd.model.tc import chain, layers, qdisc, queues
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.handle import HANDLE
-from netgroupd.model.tc.rates import settled
 from netgroupd.model.value import Value, word
 
 HOOKS = ("ingress", "egress")
@@ -173,12 +172,18 @@ class _Expansion:
                         self._add_qdisc(kind, name, made)
 
     def _add_qdisc(self, kind: str, name: str, made: Made) -> None:
+        if (whole := self._whole(queues.whole, kind, made)) is not None:
+            self.sink.add("qdisc", (name, made.keys.get("parent", "root")), whole, made.entry)
+
+    def _whole(self, complete: Callable[[str, Attrs], Attrs], kind: str, made: Made) -> Attrs | None:
         try:
-            whole = queues.whole(kind, made.attrs)
+            return complete(kind, made.attrs)
         except ValueError as error:
-            self.links.report.once(made.entry.place(str(error).partition(":")[0]), str(error))
-            return
-        self.sink.add("qdisc", (name, made.keys.get("parent", "root")), whole, made.entry)
+            told, _, hint = str(error).partition("; ")
+            unread = made.entry.entries.keys() - made.attrs.keys() - made.keys.keys()  # which is told already
+            if not unread:
+                self.links.report.once(made.entry.place(told.partition(":")[0]), told, hint)
+            return None
 
     def _classes(self) -> None:
         for node, said in self._kinded("classes"):
@@ -189,11 +194,14 @@ class _Expansion:
                 continue
             for entry in compile_entries(node, class_form(kind), self.place.pattern.ranges, self.values):
                 for name, env in self._names():
-                    for _, keys, attrs, _ in entry.each(self.values, env, name):
-                        if "classid" in keys:
-                            below = f"{str(keys['classid']).partition(':')[0]}:"
-                            whole = settled({"parent": below, **attrs, "kind": kind})
-                            self.sink.add("tclass", (name, keys["classid"]), whole, entry)
+                    for made in entry.each(self.values, env, name):
+                        self._add_class(kind, name, made)
+
+    def _add_class(self, kind: str, name: str, made: Made) -> None:
+        classid = made.keys.get("classid")
+        if classid and (whole := self._whole(queues.whole_class, kind, made)) is not None:
+            below = f"{str(classid).partition(':')[0]}:"
+            self.sink.add("tclass", (name, classid), {"parent": below, **whole, "kind": kind}, made.entry)
 
     def _kind_of(self, node: Node) -> str:
         """The kind of the qdisc that a class is of, by its handle."""

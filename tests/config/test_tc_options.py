@@ -68,6 +68,21 @@ INCOMPLETE = [
     ("qdiscs: {kind: htb, handle: '0:'}", "handle: expected a handle of a qdisc, from 1: to ffff:"),
     ("qdiscs: {kind: htb, handle: '1:1'}", "handle: expected a handle of a qdisc, from 1: to ffff:"),
     ("classes: {kind: hfsc, classid: '1:1', rt: 0}", "rt: expected a rate, or a list of a first rate"),
+    ("classes: {kind: htb, classid: '1:1', ceil: 1mbit}", "rate: expected one above 0"),
+    ("classes: {kind: htb, classid: '1:1', rate: 0}", "rate: expected one above 0"),
+    ("classes: {kind: hfsc, classid: '1:1', ul: 1mbit}", "ls: expected it or rt"),
+    (
+        "ingress: {pref: 1, matchall: {}, action: {ct: {commit: true, nat_src: 10.0.0.1, nat_dst: 10.0.0.2}}}",
+        "expected either nat_src or nat_dst",
+    ),
+    (
+        "ingress: {pref: 1, protocol: ip, flower: {dst_ip: '2001:db8::1'}}",
+        "dst_ip: expected protocol ipv6 beside it, not ip",
+    ),
+    (
+        "ingress: {pref: 1, protocol: 802.1q, flower: {vlan_ethtype: ipv6, src_ip: 10.0.0.1}}",
+        "src_ip: expected vlan_ethtype ip beside it, not ipv6",
+    ),
     ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k}", "this qdisc needs 'limit'"),
     ("qdiscs: {kind: tbf, limit: 10k}", "this qdisc needs 'burst' and 'rate'"),
     ("ingress: {pref: 1, matchall: {}, action: {police: {rate: 1mbit}}}", "rate: expected burst beside it"),
@@ -128,7 +143,7 @@ BESIDE = [
     ("ppp_ses", "pppoe_sid: 5, ip_proto: tcp", "ip_proto: expected ppp_proto ip or ipv6 beside it"),
     ("ppp_ses", "ppp_proto: ip, ip_proto: tcp", ""),
     ("all", "dst_ip: 0.0.0.0/0", "dst_ip: expected protocol ip beside it"),
-    ("ip", "dst_ip: '::/0'", "dst_ip: expected protocol ipv6 beside it"),
+    ("ip", "dst_ip: '::/0'", "dst_ip: expected protocol ipv6 beside it, not ip"),
     ("ip", "enc_dst_ip: 0.0.0.0/0.0.0.0", "enc_dst_ip: expected fewer than all addresses"),
     ("all", "cfm: mdl 5", "cfm: expected protocol cfm beside it, not all"),
 ]

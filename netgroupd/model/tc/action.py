@@ -269,6 +269,8 @@ def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
         raise ValueError(f"{name}: {kind} to {step} takes none")
     if kind == "ct" and fields.get("clear") and (beside := [name for name in _NOT_CLEARED if name in fields]):
         raise ValueError(f"{beside[0]}: ct to clear takes none")
+    if kind == "ct" and fields.keys() >= {"nat_src", "nat_dst"}:
+        raise ValueError("expected either nat_src or nat_dst")
     if kind == "mirred" and fields.keys() >= {"ingress", "egress"}:
         raise ValueError("expected either ingress or egress")
     if kind == "mirred" and len(fields.keys() & {"dev", "block"}) != 1:

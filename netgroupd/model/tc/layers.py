@@ -31,7 +31,9 @@ _PAIRS = {"src_ip": "dst_ip", "dst_ip": "src_ip", "enc_src_ip": "enc_dst_ip", "e
 ADDRESSES = frozenset(_PAIRS)
 DECIDING = frozenset({"ip_proto", "ppp_proto", "num_of_vlans", "vlan_ethtype", "cvlan_ethtype"})
 # Those that only other keys lead to, such as ports, are read where these are.
-NEEDY = frozenset({*_BEHIND, "icmp_type", "icmp_code"}) | {name for name in KEYS if name.partition("_")[0] in _TAGS}
+NEEDY = frozenset(
+    {*_BEHIND, *_OF_FRAMES, "icmp_type", "icmp_code", *(name for name in KEYS if name.partition("_")[0] in _TAGS)}
+)
 
 
 class _Layer(NamedTuple):
@@ -84,14 +86,22 @@ def fitted(match: Mapping[str, Value], protocol: Value) -> Mapping[str, Value]:
             instead = f", not {where.protocol}" if where.protocol is not None else ""
             told = f"{name}: expected {where.key} {' or '.join(wanted)} beside it{instead}"
             raise ValueError(f"{told}; the kernel would leave it out and match more")
+    for name in _OF_FRAMES:
+        if name in match and payload.protocol in _IP and payload.protocol != _family(match[name]):
+            told = f"{name}: expected {payload.key} {_family(match[name])} beside it, not {payload.protocol}"
+            raise ValueError(f"{told}; no packet has both")
     vain = [name for name in _PAIRS if match.get(name) in _ANY and _says_nothing(name, match, payload)]
     return {name: value for name, value in match.items() if name not in vain} if vain else match
+
+
+def _family(address: Value) -> str:
+    return "ipv6" if ":" in str(address) else "ip"
 
 
 def _says_nothing(name: str, match: Mapping[str, Value], payload: _Layer) -> bool:
     """Whether any address is what the rest says already; the kernel would take it for its family, and not tell it."""
     any_, other = str(match[name]), match.get(_PAIRS[name])
-    alike = other is not None and other not in _ANY and (":" in str(other)) == (":" in any_)
+    alike = other is not None and other not in _ANY and _family(other) == _family(any_)
     if alike or (name in _OF_FRAMES and payload.protocol == _ANY[any_]):
         return True
     wanted = f"{payload.key} {_ANY[any_]} beside it" if name in _OF_FRAMES else "fewer than all addresses"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a qdisc is once it is there: what some options say of others, and what the kernel makes of them.
+"""What a qdisc or a class is once it is there: what some options say of others, and what the kernel makes of them.
 
 It takes what is too little or too much for the nearest that it has, and tells that.
 """
@@ -38,6 +38,15 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
         return {name: value for name, value in attrs.items() if name != "probability"}
     attrs = _bounded(kind, attrs)
     return _with_room(attrs) if kind == "sfq" else attrs
+
+
+def whole_class(kind: str, attrs: Attrs) -> Attrs:
+    """The attributes of a class as the kernel will tell them; raises ValueError("OPTION: expected …")."""
+    if kind == "htb" and not attrs.get("rate"):
+        raise ValueError("rate: expected one above 0; no class of htb is without")
+    if kind == "hfsc" and not (attrs.get("rt") or attrs.get("ls")):
+        raise ValueError("ls: expected it or rt; no class of hfsc is without both")
+    return settled(attrs)
 
 
 def _bounded(kind: str, attrs: Attrs) -> Attrs:
