@@ -21,6 +21,7 @@ from netgroupd.plan.optional import is_optional
 from netgroupd.plan.step import AnyStep
 
 _MESSAGES = 256
+_AT_FIRST = 32  # so that the kernel begins at once; it works while the next, larger packet is laid out
 _BYTES = 64 << 10
 _FIRST = 1024  # of the first compound message: the kernel begins on it while the next, larger one is laid out
 _ABREAST = 512  # more of them to a packet save nothing, fewer keep no CPU busy
@@ -56,6 +57,7 @@ class Batch:
         self._done = 0
         self._counted = 0
         self._next = _FIRST
+        self._most = _AT_FIRST
         self._ahead = False  # whether a packet is on its way that what follows must not overtake
         self.denied: list[Denied] = []
         self.ended = False
@@ -79,9 +81,10 @@ class Batch:
             self._messages.append(request)
             self._bytes += len(request)
         self._done += 1
-        most, most_bytes = (MOST, MOST_BYTES) if self._kind else (_MESSAGES, _BYTES)
+        most, most_bytes = (MOST, MOST_BYTES) if self._kind else (self._most, _BYTES)
         if len(self._steps) >= most or self._bytes >= most_bytes:
             self._send_gathered()
+            self._most = min(2 * self._most, _MESSAGES)
             self._report()
 
     def abreast(self, steps: list[AnyStep], messages: bytes) -> None:

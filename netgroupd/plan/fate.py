@@ -101,10 +101,10 @@ def muted(steps: Iterable[Step], links: Mapping[Key, Object]) -> Muted:
     shrunk: dict[str, dict[str, str]] = {family: {} for family in LEAST_MTU}
     disabled: dict[tuple[str, str], str] = {}
     for step in steps:
-        name, mtu = step.object.name, step.attrs.get("mtu")
-        if step.object.cls == "link" and isinstance(mtu, int) and step.op is Op.CHANGE:
+        if step.op is Op.CHANGE and isinstance(mtu := step.attrs.get("mtu"), int) and step.object.cls == "link":
             for family, least in LEAST_MTU.items():
                 if mtu < least:
+                    name = step.object.name
                     shrunk[family][name] = f"{name} has no {_PROTOCOLS[family]} with an MTU of {mtu}"
         elif step.object.cls == "sysctl" and (where := _without_ipv6(step)):
             names = (link.name for link in links.values()) if where == "all" else (where,)

@@ -18,7 +18,7 @@ from netgroupd.kernel.socket import Answer, Counters
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Op, Step
 
-FULL = 256
+FIRST, FULL = 32, 256
 WAIT_S = 10.0
 
 
@@ -70,13 +70,13 @@ def _step(number: int) -> AnyStep:
 def test_next_batch_is_laid_out_while_the_kernel_works_and_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = Kernel()
     batch, lanes = _begun(monkeypatch, kernel)
-    _add(batch, 2 * FULL - 1)
+    _add(batch, 3 * FIRST - 1)
     assert kernel.begun.wait(WAIT_S)
-    assert (kernel.sent, kernel.answered) == ([FULL], 0)
+    assert (kernel.sent, kernel.answered) == ([FIRST], 0)
     kernel.may_answer.set()
-    _add(batch, FULL)
+    _add(batch, 5 * FIRST + 2 * FULL)
     batch.flush()
-    assert (kernel.sent, kernel.answered, kernel.overtaken) == ([FULL, FULL, FULL - 1], 3, False)
+    assert (kernel.sent, kernel.answered, kernel.overtaken) == ([32, 64, 128, FULL, FULL, FIRST - 1], 6, False)
     lanes.close()
 
 
@@ -102,7 +102,7 @@ def test_nothing_overtakes_a_batch_that_is_on_its_way(monkeypatch: pytest.Monkey
         return before()
 
     monkeypatch.setattr(lanes, "arrived", arrived)
-    _add(batch, FULL)
+    _add(batch, FIRST)
     before = len(waited)
     if what == "call":
         batch.add(_step(0), [Call(lambda: None)])
