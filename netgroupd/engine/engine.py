@@ -32,7 +32,6 @@ from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_now, put_back
-from netgroupd.engine.turns import prompt_turns
 from netgroupd.errors import BusyError, ConfigError, JournalError, NetgroupError, UsageError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
@@ -159,7 +158,7 @@ class Engine(Files):
         self._journal.write(entry)
         mine = mine.joined(content)
         try:
-            with prompt_turns(), ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
+            with ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
                 telling = aside.submit(self._tell, number, content, plan)
                 left_out = converge(kernel, plan, goal, mine, request.progress)
                 content = telling.result()

@@ -17,6 +17,7 @@ from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Counters, Socket
+from netgroupd.kernel.turns import prompt_turns
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
@@ -139,8 +140,9 @@ class Kernel:
     def _run(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> tuple[Refused, ...]:
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
         try:
-            self._fill(batch, steps)
-            batch.flush()
+            with prompt_turns():
+                self._fill(batch, steps)
+                batch.flush()
         finally:
             self._lanes.arrived()  # after an interrupt, too, nothing is on its way any more
         return tuple(map(self._refused, batch.denied))
