@@ -67,11 +67,10 @@ def _of_them_all(some: Sequence[AnyStep], first: Object) -> Sequence[flower.Matc
         rules = list(map(_AFTER, some))
     except AttributeError:  # a step about many has none
         return ()
-    if set(map(_OP, some)) != {Op.CREATE}:
-        return ()
     # Nothing but a filter has a kind of this name.  What is the same is equal, which takes no comparison.
-    if list(map(_ATTRS, rules)).count(first.attrs) < len(rules):
-        return ()
+    for column, value in ((map(_OP, some), Op.CREATE), (map(_ATTRS, rules), first.attrs)):
+        if list(column).count(value) < len(rules):
+            return ()
     *hook, matches = zip(*map(_KEY, rules), strict=True)
     return matches if all(column.count(column[0]) == len(rules) for column in hook) else ()
 
