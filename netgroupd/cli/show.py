@@ -46,7 +46,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         state = files.desired()
     else:
         files = engine = engine_of(arguments)
-        state = engine.actual()
+        state = engine.looked_after()
     groups = state.groups or files.applied().groups
     names = {group.id: group.name for group in groups.values()}
     holders = _holders(groups.values())
@@ -94,7 +94,7 @@ def _choose(what: str, name: str | None, state: State, holders: Mapping[int, tup
     else:
         chosen = [obj for obj in found if name in (obj.name, obj.attrs.get("dev"))]
     if not chosen:
-        raise UsageError(f"there is no {what} {name!r}")
+        raise UsageError(f"there is no {what} {name!r} that is owned or configured")
     return chosen
 
 
@@ -105,7 +105,7 @@ def _of_vrf(name: str | None, state: State) -> list[Object]:
         return [link for link in links if link.name in vrfs or link.attrs.get("master") in vrfs]
     vrf = state.link(name)
     if vrf is None or vrf.attrs.get("kind") != "vrf":
-        raise UsageError(f"there is no VRF {name!r}")
+        raise UsageError(f"there is no VRF {name!r} that is owned or configured")
     inside = {name, *(link.name for link in links if link.attrs.get("master") == name)}
     return [
         *(link for link in links if link.name in inside),

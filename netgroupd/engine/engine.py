@@ -25,7 +25,7 @@ from netgroupd.engine.guard import around, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
 from netgroupd.engine.namespaces import refuse_missing
-from netgroupd.engine.observe import Connection, Links, Mine, look
+from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.repair import only
 from netgroupd.engine.report import Estimate, Pending, Result, Status
@@ -75,13 +75,21 @@ class Engine(Files):
 
     def actual(self) -> State:
         """What the kernel has of what is owned or wanted; of what was applied, while the files are wrong."""
+        return self._look()[0]
+
+    def looked_after(self) -> State:
+        """The same without the other links, of which some kernels tell too."""
+        return without_others(*self._look())
+
+    def _look(self) -> tuple[State, State, Mine]:
         with self._kernel() as kernel:
             mine = self._mine()
             try:
                 desired, links = self._read(kernel, mine)
             except ConfigError:
-                return look(kernel, self.applied(), mine)
-            return look(kernel, desired.state, mine, links)
+                applied = self.applied()
+                return look(kernel, applied, mine), applied, mine
+            return look(kernel, desired.state, mine, links), desired.state, mine
 
     def diff(self) -> Plan:
         """The steps from what the kernel has to what the configuration asks for."""

@@ -177,6 +177,16 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
     return actual
 
 
+def without_others(actual: State, wanted: State, mine: Mine) -> State:
+    """``actual`` without links that are neither owned nor wanted: a kernel that cannot filter tells of them too."""
+    state = State((), actual.groups)
+    state.classes.update(actual.classes)
+    state.classes["link"] = {
+        key: link for key, link in actual.of("link").items() if key in wanted.of("link") or mine.owned.has(link)
+    }
+    return state
+
+
 def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
     """Bring the links that are spoken of and are in no group of ours."""
     if missing := spoken_of(wanted).links.difference(map(_NAME, actual.of("link"))):

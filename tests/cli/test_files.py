@@ -130,7 +130,7 @@ links: {"acc[1-3]": {kind: dummy, group: access}, ring: {kind: dummy, group: edg
         ("core", ["dummy acc[1-3]  group access  up (3)", "dummy ring      group edge"]),
         ("empty", []),
         ("7", ["dummy other  group 7"]),
-        ("nosuch", ["error: there is no group 'nosuch'"]),
+        ("nosuch", ["error: there is no group 'nosuch' that is owned or configured"]),
     ],
 )
 def test_show_group_is_the_links_of_it_and_of_the_groups_inside(place: Path, group: str, shown: list[str]) -> None:

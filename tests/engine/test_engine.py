@@ -34,6 +34,14 @@ def test_what_is_owned_is_shown_while_the_files_are_wrong(desk: Desk) -> None:
     assert {obj.key for obj in desk.engine.actual()} == before
 
 
+def test_links_of_others_are_not_among_what_is_looked_after(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.engine.apply()
+    before = {obj.key for obj in desk.engine.looked_after()}
+    desk.kernel.state.add(Object("link", ("docker0",), {"kind": "bridge", "group": 0}))
+    assert {obj.key for obj in desk.engine.looked_after()} == before
+
+
 def test_rollback_without_a_number_goes_to_the_generation_before(desk: Desk) -> None:
     desk.wants("vlans")
     desk.engine.apply()
