@@ -25,6 +25,11 @@ class Option(NamedTuple):
         """Whether it is recognised by its place alone."""
         return not self.name.startswith("-")
 
+    @property
+    def meaning(self) -> str:
+        """What it is for, and all that it can be."""
+        return self.doc + (f" One of {', '.join(self.words)}." if self.words else "")
+
 
 class Example(NamedTuple):
     """A command line and what it is good for."""

@@ -23,7 +23,7 @@ _DIFFERS = ((2, "There are differences."),)
 _LEFT_OUT = ((3, "It is done, but for optional rules that the kernel refused."),)
 _CONFIRM = Option(
     "--confirm",
-    "Put everything back after this many seconds, unless `netgroupctl confirm` is run before.",
+    "Put everything back after this many seconds, at most a day, unless `netgroupctl confirm` is run before.",
     "SECONDS",
     int,
 )
@@ -34,7 +34,7 @@ COMMANDS = (
         "check",
         "read the configuration and say what is wrong with it",
         "Reads the files, runs the templates and checks the result. Every problem is printed with its file, line and "
-        "column; the kernel is not asked anything.",
+        "column; the kernel is asked for nothing but the links that there are.",
         examples=(Example("check --config ./network", "Check a directory before it is installed."),),
     ),
     Command(
@@ -199,8 +199,13 @@ COMMANDS = (
         "reports errors, time, memory and whether the result is as asked. The host is not touched. Needs QEMU, and "
         "linux-source-6.12 to build the kernel from, which takes some minutes the first time.",
         options=(
-            Option("--kernel", "Which kernel of the lab to boot.", "NAME", words=("stock", "patched")),
-            Option("--memory", "How much memory the virtual machine has, such as 4G.", "SIZE"),
+            Option(
+                "--kernel",
+                "Which kernel of the lab to boot, stock if not mentioned.",
+                "NAME",
+                words=("stock", "patched"),
+            ),
+            Option("--memory", "How much memory the virtual machine has, such as 4G; 2G if not mentioned.", "SIZE"),
         ),
         examples=(
             Example("rehearse", "Try the files of this host before they are applied."),

@@ -49,8 +49,7 @@ def _command(command: Command) -> Iterator[str]:
     yield f".SS {_synopsis(command)}"
     yield _escape(command.doc)
     for option in command.options:
-        words = f" One of {', '.join(option.words)}." if option.words else ""
-        yield from _item(_head(option), option.doc + words)
+        yield from _item(_head(option), option.meaning)
     for example in command.examples:
         yield from (".PP", f"{_escape(example.doc)}", ".RS 4", f"\\fB{_escape(f'{PROGRAM} {example.line}')}\\fR", ".RE")
     if command.exits:
@@ -73,7 +72,7 @@ def page() -> str:
         ".SH OPTIONS",
     ]
     for option in COMMON:
-        lines += _item(_head(option), option.doc)
+        lines += _item(_head(option), option.meaning)
     lines.append(".SH COMMANDS")
     for command in COMMANDS:
         lines += _command(command)

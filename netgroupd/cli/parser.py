@@ -41,18 +41,18 @@ def _add(parser: argparse.ArgumentParser, option: Option, suffix: str = "") -> N
         nargs = "+" if option.repeat else None if option.required else "?"
         parser.add_argument(
             option.name,
-            help=option.doc,
+            help=option.meaning,
             metavar=option.metavar,
             nargs=nargs,
             type=option.kind,
             choices=_choices(option),
         )
     elif not option.metavar:
-        parser.add_argument(option.name, help=option.doc, action="store_true", default=argparse.SUPPRESS)
+        parser.add_argument(option.name, help=option.meaning, action="store_true", default=argparse.SUPPRESS)
     else:
         parser.add_argument(
             option.name,
-            help=option.doc,
+            help=option.meaning,
             metavar=option.metavar,
             type=option.kind,
             choices=_choices(option),

@@ -47,6 +47,7 @@ def test_help_shows_options_and_examples(command: Command, capsys: pytest.Captur
     shown = capsys.readouterr().out
     for option in (*command.options, *COMMON):
         assert (option.metavar or option.name) in shown
+        assert set(option.words) <= set(re.findall(r"\w+", shown))
     assert command.examples
     for example in command.examples:
         assert f"netgroupctl {example.line}" in shown
