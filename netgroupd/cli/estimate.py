@@ -4,7 +4,7 @@
 from argparse import Namespace
 
 from netgroupd.cli.target import reader
-from netgroupd.cli.terminal import Terminal, size
+from netgroupd.cli.terminal import Terminal, counted, size
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
@@ -19,7 +19,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     ]
     if rows:
         terminal.table(("KIND", "LINKS", "MEMORY", "EACH", "MEASURED"), rows)
-    counts = ", ".join(f"{count} {name}" for name, count in answer["objects"].items()) or "nothing"
+    counts = ", ".join(counted(count, cls) for cls, count in answer["objects"].items()) or "nothing"
     terminal.say(f"{counts}: {size(answer['bytes'])} of kernel memory, about {answer['seconds']:.1f} s to make")
     terminal.say(f"time: {answer['rate']}")
     for advice in answer["advice"]:

@@ -5,19 +5,11 @@ import time
 from argparse import Namespace
 
 from netgroupd.cli.target import is_local, reader
-from netgroupd.cli.terminal import Terminal
+from netgroupd.cli.terminal import Terminal, counted
 from netgroupd.errors import NetgroupError, UsageError
 from netgroupd.service.details import Answer
 
 _POLL_S = 0.5
-_CALLED = {"bridge_vlan": "bridge VLAN", "vni": "VNI", "fdb": "fdb entry", "tclass": "tc class"}
-
-
-def _counted(count: int, cls: str) -> str:
-    name = _CALLED.get(cls, cls)
-    if count != 1:
-        name = name[:-1] + "ies" if name.endswith("y") else name + ("es" if name.endswith("s") else "s")
-    return f"{count:,} {name}"
 
 
 def _lines(answer: Answer) -> list[tuple[str, str]]:
@@ -26,7 +18,7 @@ def _lines(answer: Answer) -> list[tuple[str, str]]:
     if generation:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(generation["time"]))
         applied = f"{generation['number']}, {generation['result']} {when}"
-    owned = ", ".join(_counted(count, cls) for cls, count in answer["owned"].items() if count)
+    owned = ", ".join(counted(count, cls) for cls, count in answer["owned"].items() if count)
     lines = [
         ("namespace", answer["netns"] or "the host's"),
         ("generation", applied),

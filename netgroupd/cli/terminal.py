@@ -15,6 +15,7 @@ _COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "9
 _BY_SIGN = {"+": "green", "-": "red", "~": "yellow"}
 _REFRESH_S = 0.1
 _BAR = 30
+_CALLED = {"bridge_vlan": "bridge VLAN", "vni": "VNI", "fdb": "fdb entry", "tclass": "tc class"}
 
 
 class OutputError(NetgroupError):
@@ -141,3 +142,11 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}"
         count /= 1024
     return f"{count:.1f} GiB"
+
+
+def counted(count: int, cls: str) -> str:
+    """So many objects of a class, as people call them."""
+    name = _CALLED.get(cls, cls)
+    if count != 1:
+        name = name[:-1] + "ies" if name.endswith("y") else name + ("es" if name.endswith("s") else "s")
+    return f"{count:,} {name}"

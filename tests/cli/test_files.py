@@ -202,3 +202,9 @@ def test_check_loads_only_what_it_needs(place: Path) -> None:
     assert said == "the configuration can be used"
     unneeded = {"netgroupd.engine.engine", "netgroupd.kernel.routes", "netgroupd.plan.present", "gi", "yaml", "mako"}
     assert not unneeded & set(loaded.split())
+
+
+def test_estimate_counts_in_the_words_of_status(place: Path) -> None:
+    (place / "many.yaml").write_text("links: {'lo': {addresses: ['10.0.[0-7].[1-250]/32']}, 'e[1-2]': {up: true}}\n")
+    got = netgroupctl("estimate", "--config", place / "many.yaml")
+    assert "\n3 links, 2,000 addresses: " in got.stdout
