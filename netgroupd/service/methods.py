@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The object at /org/netgroup1: each method decodes, calls, and encodes."""
 
+import fcntl
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -20,6 +21,8 @@ from netgroupd.service.polkit import Right
 from netgroupd.service.work import Worker
 
 _LONGEST = 1_000_000  # bytes that a reply may have
+# Whoever gets a file may rely on it as on a reply.
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _OPTIONS = {
     "Check": frozenset[str](),
     "Render": frozenset({"origins"}),
@@ -170,4 +173,5 @@ def _memory_file(answer: Answer | str) -> int:
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as file:
         file.write(encode(answer))
     os.lseek(descriptor, 0, os.SEEK_SET)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
     return descriptor

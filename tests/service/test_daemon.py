@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The daemon on a bus of its own: queueing, errors, large results, and a bus that goes away."""
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,16 @@ def test_result_over_a_megabyte_comes_as_a_file_only(remote: Remote, bus: Privat
             -1,
             None,
         )
+
+
+def test_file_of_a_result_cannot_be_changed_any_more(daemon: Daemon, bus: PrivateBus) -> None:
+    options = GLib.Variant("(sa{sv})", ("Check", {}))
+    flags = Gio.DBusCallFlags.NONE
+    _, handles = bus.connect().call_with_unix_fd_list_sync(
+        _NAME, ROOT, MANAGER, "Open", options, None, flags, -1, None, None
+    )
+    with os.fdopen(handles.get(0), "rb+") as file, pytest.raises(PermissionError):
+        os.ftruncate(file.fileno(), 0)
 
 
 def test_rendered_lines_come_with_where_they_are_from(remote: Remote) -> None:
