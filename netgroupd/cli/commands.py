@@ -52,7 +52,10 @@ COMMANDS = (
         "object is listed.",
         examples=(
             Example("diff", "See what would change."),
-            Example("diff --json | jq '.steps[].after'", "List every object that would change."),
+            Example(
+                "diff --json | jq -c '.steps[] | .steps[]? // . | .after // .before'",
+                "List every object that would change.",
+            ),
         ),
         exits=_DIFFERS,
     ),
@@ -107,7 +110,7 @@ COMMANDS = (
         options=(
             Option(
                 "--wait-online",
-                "Wait until every configured link is there and has a carrier, at most this long.",
+                "Wait until all is as it was asked for and the hardware has its carriers, at most this long.",
                 "SECONDS",
                 int,
             ),
