@@ -18,8 +18,9 @@ class Line(NamedTuple):
 class Generation(NamedTuple):
     """One configuration that was applied: its number, when, and how it went.
 
-    ``result`` is "applied", "repaired", "rolled back", "failed" or "unconfirmed"; ``summary``
-    the count line of its plan, once it is done; ``size`` what it takes on disk in bytes.
+    ``result`` is "applied", "repaired", "unconfirmed", "rolled back", "failed", "interrupted" or,
+    until it has ended, "running"; ``summary`` the count line of its plan, once it is done; ``size``
+    what it takes on disk in bytes.
     """
 
     number: int
