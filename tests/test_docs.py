@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every example in the documentation can be used, and gives what the text says it gives."""
 
+import json
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from netgroupd.config import desired_from
 from netgroupd.config.facts import Facts, Hardware
@@ -14,7 +17,8 @@ from netgroupd.config.linemap import LineMap
 from netgroupd.config.render import Limits, Rendered, render, shipped_templates
 from netgroupd.config.sources import ROOT, Source
 
-DOCS = Path(__file__).parent.parent / "docs"
+TOP = Path(__file__).parent.parent
+DOCS = TOP / "docs"
 CARDS = ("eth0", "eth1")
 PORTS = tuple(f"swp{number}" for number in range(1, 7))
 _EXAMPLE = re.compile(r"(?:^Gives ([^\n]*?)[.:][^\n]*\n\n)?^```(yaml|mako)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -60,8 +64,21 @@ def rendered(example: Example) -> Rendered:
     return done[0]
 
 
-@pytest.mark.parametrize("example", [pytest.param(one, id=f"{one.page}:{one.line}") for one in examples()])
+_EVERY = pytest.mark.parametrize("example", [pytest.param(one, id=f"{one.page}:{one.line}") for one in examples()])
+
+
+@_EVERY
 def test_example_gives_what_the_text_says(example: Example) -> None:
     state = desired_from([rendered(example)], Known((*CARDS, *PORTS))).state
     got = {cls: len(objects) for cls, objects in state.classes.items()}
     assert {cls: got.get(cls, 0) for cls in example.counts} == example.counts
+
+
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    return Draft202012Validator(json.loads((TOP / "schemas" / "netgroup.schema.json").read_text()))
+
+
+@_EVERY
+def test_example_fits_the_schema(example: Example, schema: Any) -> None:
+    assert [error.message for error in schema.iter_errors(yaml.safe_load(rendered(example).text))] == []

@@ -107,7 +107,20 @@ def _loose(described: object) -> object:
     if described.get("type") == "string" and "pattern" not in described:
         return {**described, "type": ["string", "number"]}
     # A value can fit several types loosely, and that is no mistake.
-    return {("anyOf" if key == "oneOf" else key): _loose(value) for key, value in described.items()}
+    return {("anyOf" if key == "oneOf" else key): _inside(key, value) for key, value in described.items()}
+
+
+def _inside(key: str, described: object) -> object:
+    """What stands under ``key`` of a type; fields and items can refer to ranges as whole values do."""
+    if key == "properties" and isinstance(described, Mapping):
+        return {name: _or_expression(field) for name, field in described.items()}
+    if key in ("items", "additionalProperties") and isinstance(described, Mapping):
+        return _or_expression(described)
+    return _loose(described)
+
+
+def _or_expression(described: object) -> Json:
+    return {"anyOf": [_loose(described), _ref("expression")]}
 
 
 def _properties(rows: Mapping[str, Attr]) -> Json:
