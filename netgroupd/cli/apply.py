@@ -31,7 +31,7 @@ def report(answer: Answer, terminal: Terminal) -> int:
         return status
     for warning in answer["warnings"]:
         terminal.note(f"{terminal.paint('!', 'yellow')} {warning}")
-    if not answer["generation"]:
+    if not (answer["generation"] or answer["took_s"]):  # what is undone before any was kept is generation 0 again
         terminal.say("nothing to do")
         return status
     terminal.say(f"{answer['summary']} in {answer['took_s']:.2f} s, generation {answer['generation']}")

@@ -295,11 +295,12 @@ class Engine(Files):
             entry = self._journal.read()
             if entry is None or not entry.deadline:
                 return None
+            started = clock.since_boot()
             with self._kernel() as kernel:
                 mine = self._mine()
                 plan = put_back(kernel, entry.before, mine)
             self._close(entry, "rolled back")
-            return Result(plan, entry.previous)
+            return Result(plan, entry.previous, clock.since_boot() - started)
 
     def recover(self) -> str | None:
         """Bring an interrupted change to its end, old or new, and say which."""

@@ -41,7 +41,8 @@ class Pending(NamedTuple):
 class Result(NamedTuple):
     """What an apply or a rollback did; ``pending`` if it waits to be confirmed.
 
-    ``generation`` is 0 where nothing had to change; ``refused`` is of optional rules, which were left out.
+    ``generation`` is 0 where nothing had to change, and where the first of all is undone;
+    ``refused`` is of optional rules, which were left out.
     """
 
     plan: Plan

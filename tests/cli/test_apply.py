@@ -50,3 +50,10 @@ def test_of_many_rules_that_were_left_out_the_first_are_told() -> None:
     answer = json.loads(json.dumps(_answer(1025)))
     assert (answer["refused"], len(answer["warnings"])) == (1025, 21)
     assert answer["warnings"][-1] == "1,005 more optional rules were refused"
+
+
+def test_undoing_the_first_change_of_all_is_told_as_what_it_is() -> None:
+    screen = io.StringIO()
+    answer = {**_answer(0), "generation": 0, "summary": "3 to delete; 1 message"}
+    report(answer, Terminal(screen, io.StringIO()))
+    assert screen.getvalue() == "3 to delete; 1 message in 0.50 s, generation 0\n"

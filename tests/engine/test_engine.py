@@ -52,6 +52,13 @@ def test_rollback_without_a_number_goes_to_the_generation_before(desk: Desk) -> 
     assert desk.there() == before
 
 
+def test_undoing_what_waits_says_how_long_it_took(desk: Desk) -> None:
+    desk.wants("vlans")
+    desk.engine.apply(confirm_s=60)
+    undone = desk.engine.rollback()
+    assert (undone.generation, undone.took_s > 0, bool(undone.plan.steps)) == (0, True, True)
+
+
 def test_rollback_to_zero_leaves_nothing(desk: Desk) -> None:
     desk.wants("layer_3")
     desk.engine.apply()
