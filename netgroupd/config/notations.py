@@ -26,6 +26,15 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name for word in words for name in _names_of(word))
 
 
+def in_brackets(word: str) -> tuple[str, ...]:
+    """Expand a name as `auto` and `iface` have it, where a dash without brackets is a dash: bond1-2.
+
+    Raises:
+        ValueError: A range runs backwards or is larger than anything real.
+    """
+    return tuple(_names_of(word)) if "[" in word else (word,)
+
+
 def _names_of(word: str) -> list[str]:
     pieces = _BRACKETS.split(word)
     if len(pieces) > 1:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-STANZAS = "% for v in (7, 8):\nauto br-${v}\niface br-${v}\n  bridge-ports swp1.${v}\n% endfor\nallow-hotplug usb0\n"
+STANZAS = "% for v in (7, 8):\nauto br-${v}\niface br-${v}\n  bridge-ports swp1.${v}\n% endfor\nno-auto-down usb0\n"
 WANT = 'links:\n  br-[v=7-8]: {kind: bridge, up: true, ports: "swp1.{v}"}\n'
 
 
@@ -27,7 +27,7 @@ def test_import_prints_a_configuration_and_tells_what_is_not_in_it(interfaces: P
     got = netgroupctl("import", "ifupdown2", interfaces)
     assert got.returncode == 0
     assert got.stdout.startswith(WANT + "# Not taken over:\n")
-    assert f"{interfaces}:6:1: warning: allow-hotplug has no equivalent" in got.stderr
+    assert f"{interfaces}:6:1: warning: no-auto-down has no equivalent" in got.stderr
 
 
 def test_import_of_several_files_as_json(interfaces: Path) -> None:

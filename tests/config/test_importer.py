@@ -108,7 +108,9 @@ def test_options_of_a_link(importing: Import, options: str, want: dict[str, Any]
 
 
 SECTIONS = [
-    pytest.param("gateway 10.0.0.254", "routes", [{"dev": "swp1", "to": "default", "via": "10.0.0.254"}], id="gateway"),
+    pytest.param("address 10.0.0.1/24; gateway 10.0.0.254; gateway 2001:db8::1; metric 5", "routes",
+                 [{"dev": "swp1", "to": "default", "via": "10.0.0.254", "metric": 5},
+                  {"dev": "swp1", "to": "default", "via": "2001:db8::1", "metric": 5, "onlink": True}], id="gateway"),
     pytest.param("up ip route add 10.9.0.0/16 via 10.0.0.9 table 7 metric 5 || true", "routes",
                  [{"to": "10.9.0.0/16", "via": "10.0.0.9", "table": 7, "metric": 5}], id="route"),
     pytest.param("up /sbin/ip -6 r replace default via 2001:db8::1 dev $IFACE", "routes",
@@ -142,7 +144,7 @@ def test_bridge_that_knows_vlans(importing: Import) -> None:
     assert got.problems == ()
     assert links["sw"]["vlan_filtering"] is True
     assert links["sw"]["vlan_default_pvid"] == 0
-    assert links["sw"]["vlans"] == ["[10-11]"]
+    assert links["sw"]["vlans"] == [{"vid": 1, "pvid": True, "untagged": True}, "[10-11]"]
     assert links["swp1"]["vlans"] == [{"vid": 2, "pvid": True, "untagged": True}, "[10-12,20]"]
     assert links["swp2"]["vlans"] == [{"vid": 10, "pvid": True, "untagged": True}]
     assert links["swp3"]["vlans"] == ["[20]"]
@@ -214,7 +216,7 @@ def test_alias_stanza_is_a_labelled_address(importing: Import) -> None:
 
 
 REMARKS = [
-    pytest.param("iface swp1\n", "swp1: it is not brought up; its stanza has no 'auto'", id="not_auto"),
+    pytest.param("iface swp1\n", "swp1: it is not brought up; nothing asks for it", id="not_auto"),
     pytest.param("auto swp1\niface swp1 inet dhcp\n", "swp1: method dhcp has no equivalent", id="dhcp"),
     pytest.param("auto swp1\niface swp1\n  frobnicate 7\n", "swp1: frobnicate 7 has no equivalent", id="unknown"),
     pytest.param("auto swp1\niface swp1\n  mtu many\n", "swp1: 'many' is no value of mtu", id="value"),
@@ -223,7 +225,16 @@ REMARKS = [
     pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
     pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),
-    pytest.param("allow-hotplug usb0\n", "allow-hotplug has no equivalent", id="hotplug"),
+    pytest.param("no-auto-down usb0\n", "no-auto-down has no equivalent", id="set_aside"),
+    pytest.param("allow-hotplug usb0\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
+    pytest.param("auto swp1\niface swp1\n  hwaddress random\n", "swp1: 'random' is no value of hwaddress", id="mac"),
+    pytest.param("auto vx\niface vx\n  gateway 10.0.0\n", "vx: '10.0.0' is not an address", id="gateway"),
+    pytest.param("auto vx\niface vx\n  metric x\n  gateway 10.0.0.1\n", "vx: its metric is not a number", id="metric"),
+    pytest.param(
+        "auto swp1 swp2\niface swp1\n  gateway 10.0.0.1\niface swp2\n  gateway 10.0.0.2\n",
+        "swp2: there is a default route via 10.0.0.1 on swp1 already; the kernel takes one",
+        id="gateways",
+    ),
     pytest.param("what is this\n", "this line has no equivalent", id="stray"),
     pytest.param("auto swp1\niface swp1\n mtu 1\n mtu 2\n", "swp1: mtu is 1 already; 2 is left out", id="twice"),
 ]

@@ -8,7 +8,7 @@ from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.stanzas import Option
 
 _KEYS = {"broadcast": "broadcast", "scope": "scope", "pointopoint": "peer", "preferred-lifetime": "preferred_lft"}
-ABOUT = frozenset({"netmask", *_KEYS})
+ABOUT = frozenset({"netmask", "network", *_KEYS})  # the network follows from the others
 
 
 def addresses(options: Sequence[Option], label: str) -> Iterator[tuple[Option, str, Body | None]]:
@@ -30,7 +30,7 @@ def _entry(text: str, about: dict[str, str], label: str) -> Body | None:
     except ValueError:
         return None
     entry: Body = {"address": str(whole)}
-    if label:
+    if label and whole.version == 4:  # IPv6 has none
         entry["label"] = label
     for name, key in _KEYS.items():
         if name in about and about[name] not in ("+", "-"):

@@ -5,11 +5,13 @@ Each row is the option, our key (``port.cost`` is below ``port``,
 ``sysctl.ipv4.forwarding`` below ``sysctl``) and how its value is read.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 _ON = frozenset({"yes", "on", "true", "1", "y"})
 _OFF = frozenset({"no", "off", "false", "0", "n"})
+_MAC = re.compile(r"[0-9a-f]{1,2}(:[0-9a-f]{1,2}){5}")
 
 
 def switch(value: str) -> bool:
@@ -33,11 +35,15 @@ def _seconds(value: str) -> int:
 
 
 def _mac(value: str) -> str:
-    return value.removeprefix("ether").strip().lower()
+    mac = value.removeprefix("ether").strip().lower()
+    if not _MAC.fullmatch(mac):
+        raise ValueError("expected a MAC address")
+    return mac
 
 
 def _quoted(value: str) -> str:
-    return value.strip().strip("\"'")
+    text = value.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def _word(value: str) -> str:
@@ -51,6 +57,19 @@ def _bond_mode(value: str) -> str:
 
 def _lacp_rate(value: str) -> str:
     return {"0": "slow", "1": "fast"}.get(value, value)
+
+
+def _router(value: str) -> int:
+    words = {"disabled": 0, "automatic": 1, "enabled": 2}
+    return words[value.lower()] if value.lower() in words else _setting(value)
+
+
+def _ttl(value: str) -> int:
+    return 0 if value.lower() in ("auto", "inherit") else int(value)
+
+
+def _several(value: str) -> list[str]:
+    return value.replace(",", " ").split()
 
 
 def _inverse(value: str) -> bool:
@@ -88,7 +107,7 @@ ATTRIBUTES: dict[str, Row] = {
     "bridge-mcqpi": ("mcast_querier_interval", _seconds),
     "bridge-mcqri": ("mcast_query_response_interval", _seconds),
     "bridge-mcquerier": ("mcast_querier", switch),
-    "bridge-mcrouter": ("mcast_router", _setting),
+    "bridge-mcrouter": ("mcast_router", _router),
     "bridge-mcsnoop": ("mcast_snooping", switch),
     "bridge-mcsqc": ("mcast_startup_query_count", int),
     "bridge-mcsqi": ("mcast_startup_query_interval", _seconds),
@@ -104,6 +123,8 @@ ATTRIBUTES: dict[str, Row] = {
     "bond-ad-sys-mac-addr": ("ad_actor_system", _mac),
     "bond-ad-sys-priority": ("ad_actor_sys_prio", int),
     "bond-arp-interval": ("arp_interval", int),
+    "bond-arp-ip-target": ("arp_ip_target", _several),
+    "bond-arp-validate": ("arp_validate", _word),
     "bond-downdelay": ("downdelay", int),
     "bond-fail-over-mac": ("fail_over_mac", _word),
     "bond-lacp-rate": ("lacp_rate", _lacp_rate),
@@ -118,21 +139,25 @@ ATTRIBUTES: dict[str, Row] = {
     "bond-use-carrier": ("use_carrier", switch),
     "bond-xmit-hash-policy": ("xmit_hash_policy", _word),
     # VXLANs and other tunnels
+    "endpoint": ("remote", str),
+    "local": ("local", str),
+    "ttl": ("ttl", _ttl),
     "tunnel-endpoint": ("remote", str),
     "tunnel-local": ("local", str),
     "tunnel-physdev": ("dev", str),
     "tunnel-tos": ("tos", _word),
-    "tunnel-ttl": ("ttl", _word),
+    "tunnel-ttl": ("ttl", _ttl),
     "vxlan-ageing": ("ageing", int),
     "vxlan-id": ("id", int),
     "vxlan-learning": ("learning", switch),
-    "vxlan-local-tunnelip": ("local", str),
     "vxlan-mcastgrp": ("remote", str),
+    "vxlan-mcastgrp6": ("remote", str),
     "vxlan-physdev": ("dev", str),
     "vxlan-port": ("dstport", int),
     "vxlan-svcnodeip": ("remote", str),
+    "vxlan-svcnodeip6": ("remote", str),
     "vxlan-tos": ("tos", _word),
-    "vxlan-ttl": ("ttl", _word),
+    "vxlan-ttl": ("ttl", _ttl),
     "vxlan-udp-csum": ("udpcsum", switch),
     "vxlan-vnifilter": ("vnifilter", switch),
     "veth-peer-name": ("peer", str),
@@ -163,7 +188,7 @@ PORT_ATTRIBUTES: dict[str, Row] = {
     "bridge-multicast-flood": ("mcast_flood", switch),
     "bridge-pathcosts": ("cost", int),
     "bridge-portmcfl": ("fastleave", switch),
-    "bridge-portmcrouter": ("mcast_router", _setting),
+    "bridge-portmcrouter": ("mcast_router", _router),
     "bridge-portprios": ("priority", int),
     "bridge-port-isolation": ("isolated", switch),
     "bridge-unicast-flood": ("flood", switch),
@@ -181,6 +206,7 @@ REASONS = {
     "bridge-maxwait": "netgroupd waits for no port",
     "bridge-waitport": "netgroupd waits for no port",
     "clag": "MLAG is another daemon's",
+    "dns-": "name servers are resolvconf(8)'s",
     "es-sys-mac": "MLAG is another daemon's",
     "link-": "speed, duplex and offloads belong to ethtool or systemd.link(5)",
     "mstpctl": "spanning tree by mstpd is another daemon's",

@@ -137,7 +137,11 @@ class Commands:
         if words[0] not in _ADD:
             return False
         body: Body = {}
-        aliases = {"priority": "pref", "preference": "pref", "order": "pref", "table": "lookup", "dev": "iif"}
+        aliases = {
+            **dict.fromkeys(("priority", "prio", "preference", "order"), "pref"),
+            "table": "lookup",
+            "dev": "iif",
+        }
         rest = [aliases.get(word, word) for word in words[1:]]
         keys = ("pref", "from", "to", "iif", "oif", "fwmark", "lookup", "tos", "goto", "sport", "dport", "ipproto")
         if not _fields(rest, keys, {"l3mdev"}, body) or "pref" not in body:

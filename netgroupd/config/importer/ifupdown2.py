@@ -17,12 +17,14 @@ from netgroupd.config.importer.stanzas import Stanza, stanzas
 from netgroupd.config.importer.text import write
 from netgroupd.config.importer.translate import Translation
 from netgroupd.config.linemap import LineMap, line_of
-from netgroupd.config.notations import names
+from netgroupd.config.notations import in_brackets
 from netgroupd.config.render import Limits, Rendered, render
 from netgroupd.config.sources import RefusedError, Source, Trust, read_text
 from netgroupd.errors import Problem
 
-_TEMPLATE = re.compile(r"^[ \t]*%|\$\{|<%", re.MULTILINE)
+# `${IFACE}` alone is a command's, which the shell reads.
+_TEMPLATE = re.compile(r"^[ \t]*%|<%", re.MULTILINE)
+_AUTOMATIC = ("auto", "allow-auto", "allow-hotplug")
 _LIBRARY = Path("/etc/network/ifupdown2/templates")
 _DEEPEST = 20
 
@@ -37,7 +39,7 @@ def import_files(paths: Sequence[Path], *, facts: Facts, trust: Trust, limits: L
     draft = Draft()
     translation = Translation(draft)
     for stanza in reader.found:
-        if stanza.word not in ("auto", "iface"):
+        if stanza.word not in (*_AUTOMATIC, "iface"):
             _set_aside(stanza, draft)
     automatic = {name for stanza in reader.found for name in _automatic(stanza, draft)}
     for stanza in reader.found:
@@ -106,32 +108,30 @@ class _Reader:
 
 
 def _automatic(stanza: Stanza, draft: Draft) -> Iterator[str]:
-    if stanza.word == "auto":
+    if stanza.word in _AUTOMATIC:
         try:
             for word in stanza.rest.split():
-                yield from names(word)
+                yield from in_brackets(word)
         except ValueError as error:
             draft.remark(stanza.place, str(error))
 
 
 def _set_aside(stanza: Stanza, draft: Draft) -> None:
     """List what is neither ``auto`` nor ``iface``."""
-    hints = {
-        "allow-hotplug": "hardware that appears later is configured when it does",
-        "mapping": "write the link under the name it has",
-    }
     what = stanza.word or "this line"
-    draft.remark(stanza.place, f"{what} has no equivalent", hints.get(stanza.word, ""))
+    hint = "write the link under the name it has" if stanza.word == "mapping" else ""
+    draft.remark(stanza.place, f"{what} has no equivalent", hint)
 
 
 def _translate(stanza: Stanza, automatic: set[str], translation: Translation) -> None:
     words = stanza.rest.split()
     try:
-        links = names(words[0]) if words else ()
+        links = in_brackets(words[0]) if words else ()
     except ValueError as error:
         translation.draft.remark(stanza.place, str(error))
         return
     if not links:
         translation.draft.remark(stanza.place, "iface needs a name")
     for name in links:
-        translation.stanza(name, stanza, words[1:], up=name in automatic)
+        up = not automatic.isdisjoint((name, name.partition(":")[0], "all"))
+        translation.stanza(name, stanza, words[1:], up=up)

@@ -30,6 +30,7 @@ class Stanza(NamedTuple):
 
 
 _ALONE = ("auto", "source", "source-directory", "no-auto-down", "no-scripts", "mapping", "template", "rename")
+_WITH_OPTIONS = ("iface", "interface", "vlan", "mapping", "template")
 
 
 def stanzas(lines: Iterable[Place]) -> Iterator[Stanza]:
@@ -45,8 +46,9 @@ def stanzas(lines: Iterable[Place]) -> Iterator[Stanza]:
             if current:
                 yield current
             current = Stanza(word, rest, place, [])
-        elif current and current.word not in ("auto", "source", "source-directory"):
-            current.options.append(Option(word.lower(), rest, place))
+        elif current and current.word in _WITH_OPTIONS:
+            # bridge_ports is how ifupdown and its other tools write it.
+            current.options.append(Option(word.lower().replace("_", "-"), rest, place))
         else:
             if current:
                 yield current

@@ -7,19 +7,20 @@ from netgroupd.config import notations
 from netgroupd.config.importer.addresses import ABOUT, addresses
 from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES, REASONS, TUNNEL_KINDS
 from netgroupd.config.importer.commands import Commands
-from netgroupd.config.importer.draft import Draft
+from netgroupd.config.importer.draft import Draft, Place
+from netgroupd.config.importer.gateways import NAMES, Gateways
 from netgroupd.config.importer.stanzas import Option, Stanza
 from netgroupd.config.importer.vlans import VlanAware
+from netgroupd.config.importer.vxlans import Vxlans
 
 _FIRST_AUTO_TABLE = 1001
 _LAST_RESORT = 4278198272  # the metric that the kernel's VRF documentation gives the unreachable route
-_FLOOD = "00:00:00:00:00:00"
 _KINDS = (
     ("bridge", ("bridge-ports", "bridge-vlan-aware")),
-    ("bond", ("bond-slaves", "bond-ports", "bond-mode")),
-    ("vxlan", ("vxlan-id", "vxlan-local-tunnelip", "vxlan-vni", "vxlan-vnifilter")),
+    ("bond", ("bond-slaves", "bond-ports", "slaves", "bond-mode")),
+    ("vxlan", ("vxlan-id", "vxlan-local-tunnelip", "vxlan-vni", "vxlan-vnifilter", "bridge-vlan-vni-map")),
     ("vrf", ("vrf-table",)),
-    ("vlan", ("vlan-raw-device", "vlan-id")),
+    ("vlan", ("vlan-raw-device", "vlan-id", "vlan-protocol", "vlan-bridge-binding")),
     ("xfrm", ("xfrm-id",)),
 )
 
@@ -30,8 +31,11 @@ class Translation:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self._commands = Commands(draft)
+        self._gateways = Gateways(draft)
         self._vlans = VlanAware(draft)
+        self._vxlans = Vxlans(draft)
         self._order: list[str] = []
+        self._waiting: list[tuple[str, Place]] = []  # stanzas that nothing brings up by name
         self._patterns: list[tuple[str, re.Pattern[str]]] = []
 
     def stanza(self, name: str, stanza: Stanza, words: list[str], *, up: bool) -> None:
@@ -47,28 +51,41 @@ class Translation:
         if up and "link-down" not in options:
             body.setdefault("up", True)
         if not up and base != "lo":
-            self.draft.remark(
-                stanza.place, "it is not brought up", "its stanza has no 'auto'; add `up: true` if meant", base
-            )
+            self._waiting.append((base, stanza.place))
         self._method(base, stanza, words)
         self._addresses(base, stanza, label and name)
-        taken = {"address", *ABOUT} if "address" in options else {"address"}
+        taken = {"address", *(ABOUT if "address" in options else ()), *(NAMES if "gateway" in options else ())}
         for option in stanza.options:
             if option.name not in taken:
                 self._option(base, option)
+        self._gateways.take(base, stanza.options)
+        self._vlan_device(base, stanza)
+
+    def _vlan_device(self, name: str, stanza: Stanza) -> None:
+        """Read from the name of a VLAN device what its stanza does not say."""
+        body = self.draft.link(name)
+        if body.get("kind") != "vlan":
+            return
+        lower, _, number = name.rpartition(".")
+        number = number.removeprefix("vlan")
+        if lower:
+            body.setdefault("link", lower)
+        if number.isdecimal():
+            body.setdefault("id", int(number))
+        if "id" not in body:
+            self.draft.remark(stanza.place, "it has no vlan-id, and none in its name", name=name)
 
     def _kind(self, name: str, stanza: Stanza) -> None:
         options = {option.name: option.value for option in stanza.options}
-        found = [kind for kind, signs in _KINDS if not options.keys().isdisjoint(signs)]
-        kind = (
-            options.get("link-type") or TUNNEL_KINDS.get(options.get("tunnel-mode", ""), "") or (found[:1] or [""])[0]
-        )
+        found = [kind for kind, signs in _KINDS if not options.keys().isdisjoint(signs) and name != "lo"]
+        tunnel = options.get("tunnel-mode") or options.get("mode", "")
+        kind = options.get("link-type") or TUNNEL_KINDS.get(tunnel, "") or (found[:1] or [""])[0]
         if kind and kind != "vrf":
             self.draft.put(stanza.place, name, "kind", kind)
 
     def _method(self, name: str, stanza: Stanza, words: list[str]) -> None:
         method = words[1] if len(words) > 1 else ""
-        if method in ("", "static", "manual", "loopback"):
+        if method in ("", "static", "manual", "loopback", "tunnel"):
             return
         hint = "run a DHCP client beside netgroupd" if method == "dhcp" else ""
         self.draft.remark(stanza.place, f"method {method} has no equivalent", hint, name=name)
@@ -120,8 +137,9 @@ class Translation:
             "bond-ports": self._ports,
             "bond-slaves": self._ports,
             "bridge-ports": self._ports,
-            "gateway": self._gateway,
+            "slaves": self._ports,
             "link-type": lambda *_: None,
+            "mode": lambda *_: None,
             "tunnel-mode": lambda *_: None,
             "up": self._commands.run,
             "down": self._commands.unneeded,
@@ -130,11 +148,10 @@ class Translation:
             "post-down": self._commands.unneeded,
             "pre-down": self._commands.unneeded,
             "vrf-table": self._table,
-            "vxlan-remoteip": self._remote,
         }.get(option.name)
         if translate:
             translate(name, option)
-        return bool(translate) or self._vlans.take(name, option)
+        return bool(translate) or self._vlans.take(name, option) or self._vxlans.take(name, option)
 
     def _unknown(self, name: str, option: Option) -> None:
         reason = next((why for start, why in REASONS.items() if option.name.startswith(start)), "")
@@ -155,10 +172,6 @@ class Translation:
                 for port in notations.names(word) if "[" in word else (word,):
                     self.draft.append(name, "ports", port)
 
-    def _gateway(self, name: str, option: Option) -> None:
-        for gateway in option.value.split():
-            self.draft.entry("routes", {"to": "default", "via": gateway, "dev": name})
-
     def _virtual(self, name: str, option: Option) -> None:
         """Make what ifupdown2 makes: a macvlan for the shared addresses."""
         mac, *addresses = option.value.split()
@@ -172,10 +185,6 @@ class Translation:
 
     def _table(self, name: str, option: Option) -> None:
         self.draft.put(option.place, name, "table", option.value if option.value == "auto" else int(option.value))
-
-    def _remote(self, name: str, option: Option) -> None:
-        for remote in option.value.split():
-            self.draft.entry("fdb", {"dev": name, "mac": _FLOOD, "dst": remote})
 
     def _number_tables(self) -> None:
         """Give the VRFs that leave it to us tables that no other one has."""
@@ -193,6 +202,9 @@ class Translation:
                 if name != bridge and pattern.fullmatch(name):
                     self.draft.append(bridge, "ports", name)
         self._vlans.finish()
+        self._vxlans.finish()
+        self._gateways.finish()
+        self._raise_what_carries()
         for route in self.draft.lists["routes"]:
             master = self.draft.links.get(route.get("dev", ""), {}).get("master")
             if master in self.draft.vrfs and route["to"] == "default":
@@ -202,6 +214,26 @@ class Translation:
         if self.draft.vrfs:
             for family in ("inet", "inet6"):
                 self.draft.entry("rules", {"pref": 1000, "l3mdev": True, "family": family})
+
+    def _raise_what_carries(self) -> None:
+        """Bring up what the links that come up stand on, as ifupdown2 does, and list what stays down."""
+        waiting = [name for name, body in self.draft.links.items() if body.get("up")]
+        seen: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            body = self.draft.link(name)
+            lower = {str(body.get("link")), str(body.get("dev")), name.rpartition(".")[0]} & {*self._order}
+            # A VLAN that no stanza is about is made, and brought up, because it is a port.
+            ports = (port for port in body.get("ports", ()) if port in self._order or "." not in port)
+            for carrier in (*ports, *lower):
+                self.draft.link(carrier).setdefault("up", True)
+                waiting.append(carrier)
+        for name, place in self._waiting:
+            if "up" not in self.draft.link(name):
+                self.draft.remark(place, "it is not brought up", "nothing asks for it; add `up: true` if meant", name)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

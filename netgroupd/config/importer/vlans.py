@@ -9,6 +9,7 @@ from netgroupd.config.importer.draft import Draft
 from netgroupd.config.importer.stanzas import Option
 
 _DEFAULT_PVID = 1
+_UNTAGGED = {"vid": _DEFAULT_PVID, "pvid": True, "untagged": True}
 
 
 class VlanAware:
@@ -59,10 +60,14 @@ class VlanAware:
         """Give every port of a VLAN-aware bridge its VLANs, and the bridge those of its own VLAN devices."""
         for bridge, body in list(self._draft.links.items()):
             if body.get("vlan_filtering"):
-                body["vlan_default_pvid"] = 0
-                for port in body.get("ports", ()):
+                ports = [str(port) for port in body.get("ports", ())]
+                for port in ports:
                     self._port(port, self._said.get(bridge, {}))
-                own = {*self._devices_of(bridge)}
+                if not all(_UNTAGGED in self._draft.link(port).get("vlans", ()) for port in ports):
+                    # It is to keep no port in VLAN 1, and stays there itself.
+                    body["vlan_default_pvid"] = 0
+                    self._untagged(bridge, _DEFAULT_PVID)
+                own = {*self._devices_of(bridge)} - {_DEFAULT_PVID}
                 if own:
                     self._draft.append(bridge, "vlans", _text(own))
 
@@ -81,7 +86,7 @@ class VlanAware:
             self._draft.append(port, "vlans", _text(tagged))
 
     def _untagged(self, port: str, vid: int) -> None:
-        self._draft.append(port, "vlans", {"vid": vid, "pvid": True, "untagged": True})
+        self._draft.append(port, "vlans", {**_UNTAGGED, "vid": vid})
 
     def _devices_of(self, bridge: str) -> list[int]:
         found = []
