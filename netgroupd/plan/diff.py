@@ -86,7 +86,7 @@ class _Run:
             elif lossy and (why := self.losses.why(have)):
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
             elif UNOWNED in have.attrs and UNOWNED not in want.attrs and cls not in _UNCHANGEABLE:
-                steps.append(Step(Op.CHANGE, have, want, want.attrs, "it is there, and becomes netgroupd's"))
+                steps += self._taken_over(want, have)
             elif attrs := differing(want, have):
                 steps += self._different(want, have, attrs)
             elif lossy and (why := self.losses.in_the_way(have)):
@@ -104,6 +104,13 @@ class _Run:
             return _again(want, have, why)
         why = "it was there before netgroupd" if UNOWNED in attrs else ""
         return (Step(Op.CHANGE, have, want, attrs, why),)
+
+    def _taken_over(self, want: Object, have: Object) -> tuple[Step, ...]:
+        """Make what somebody else has made netgroupd's; the kernel keeps in silence what cannot change in place."""
+        change, name = hardest(want, differing(want, have), have.attrs)
+        if change is Change.RECREATE:
+            return _again(want, have, f"it is there, and {want.cls} {name} cannot change in place")
+        return (Step(Op.CHANGE, have, want, want.attrs, "it is there, and becomes netgroupd's"),)
 
     def _is_to_go(self, obj: Object) -> bool:
         if obj.cls == "sysctl" or self.losses.goes_by_itself(obj):

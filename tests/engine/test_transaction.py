@@ -206,6 +206,18 @@ def test_address_that_somebody_else_gave_is_taken_over() -> None:
     assert not plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING).steps
 
 
+def test_address_that_somebody_else_gave_with_another_label_is_made_again() -> None:
+    card = Object("link", ("eth9",), {"kind": "", "up": True, "group": 0, "mtu": 1500})
+    theirs = Object("address", ("eth9", "172.17.0.1/16", None), {"label": "eth9:1", "scope": "link"})
+    kernel = FakeKernel(foreign=[card, theirs])
+    goal = State([card, theirs._replace(attrs={"label": "eth9", "scope": "global"})])
+    plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
+    why = "it is there, and address label cannot change in place"
+    assert [(step.op, step.why) for step in singles(plan.steps)] == [("delete", why), ("create", why)]
+    converge(kernel, plan, goal, EVERYTHING)
+    assert not plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING).steps
+
+
 BRIDGE = Object("link", ("br0",), {"kind": "bridge", "up": True, "group": 0x4E470000, "mtu": 1500})
 LEAST, NEXT, OWN = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:09"
 

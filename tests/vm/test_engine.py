@@ -233,6 +233,19 @@ def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> 
     assert not plan_now(kernel, State(), MINE)[0].steps
 
 
+def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_away(kernel: Stumbling) -> None:
+    for command in ("link add e0 up type dummy", "address add 10.0.0.5/24 dev e0 label e0:x scope link"):
+        ip(command)
+    addresses = "[{address: 10.0.0.5/24, label: e0, scope: global}, 10.0.0.6/24]"
+    goal = state_of(f"links: {{e0: {{addresses: {addresses}}}}}", ("e0",))
+    actual = look(kernel, goal, MINE)
+    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
+    become(kernel, goal)
+    assert not plan_now(kernel, goal, MINE)[0].steps
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert there(kernel, goal) == before
+
+
 SPEAKING_IPV6 = """
 links:
   b0: {kind: bridge, up: true, mtu: %s, addresses: ["fd01::1/64"], sysctl: {ipv6.accept_ra: 0, ipv6.disable_ipv6: %s}}
