@@ -4,10 +4,11 @@
 A route or an address of a longer prefix or a lower metric outranks the route in
 use, and a rule before it may lead to another table or nowhere.  The route in use
 may go or change, and so may the rule that leads to its table.  What selects by
-marks, users or sockets is taken not to mean these packets.
+marks, users or sockets is taken not to mean these packets.  Those in a VRF are
+led to its table by the rule that the kernel makes with the first VRF, or one like it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,7 +18,9 @@ from netgroupd.plan.compare import kind_of, same
 from netgroupd.plan.step import Op, Step
 
 _MAIN_RULE = 32766
+_RULE_OF_VRFS = 1000
 _OF_OTHERS = frozenset({"iif", "oif", "fwmark", "uidrange", "tun_id", "l3mdev", "tos"})
+_OF_VRFS = frozenset({"l3mdev", "oif"})
 _LEADING = frozenset({"route", "rule", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
 _KERNELS_TABLES = frozenset({253, 254, 255})  # looked in by rules that nobody needs to make
@@ -37,6 +40,7 @@ class Way(NamedTuple):
     length: int = 0
     metric: int = 0
     nexthop: int = 0
+    vrf: str = ""
 
     @property
     def family(self) -> str:
@@ -51,10 +55,16 @@ def leads_away(step: Step) -> bool:
     return step.op is Op.DELETE or (step.op is Op.CHANGE and any(changed))
 
 
-class Detours:
-    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link an address is reached."""
+def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
+    """Which of ``vrfs`` a link is or belongs to; "" for none."""
+    master = str(link.attrs.get("master") or "") if link else ""
+    return next((name for name in (link.name if link else "", master) if name and name in vrfs), "")
 
-    def __init__(self, goal: State, leads: Callable[[str], str]) -> None:
+
+class Detours:
+    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address."""
+
+    def __init__(self, goal: State, leads: Callable[[str, str], str]) -> None:
         self._goal = goal
         self._leads = leads
 
@@ -105,9 +115,9 @@ class Detours:
             return True
         hops = attrs.get("nexthops") or (attrs,)
         assert isinstance(hops, tuple)
-        return all(self._link_of(hop) not in ("", way.link) for hop in hops if isinstance(hop, Mapping))
+        return all(self._link_of(hop, way.vrf) not in ("", way.link) for hop in hops if isinstance(hop, Mapping))
 
-    def _link_of(self, hop: Mapping[str, Value]) -> str:
+    def _link_of(self, hop: Mapping[str, Value], vrf: str) -> str:
         """The link that a hop leaves by, "" where nothing tells."""
         if hop.get("nhid"):
             nexthop = self._goal.of("nexthop").get((hop["nhid"],))
@@ -115,18 +125,19 @@ class Detours:
         if hop.get("dev"):
             return str(hop["dev"])
         via = str(hop.get("via") or "")
-        return self._leads(via) if via else ""
+        return self._leads(via, vrf) if via else ""
 
     def _is_nearer(self, address: Object, way: Way) -> bool:
         """Whether the subnet of an address on another link holds where the way leads."""
         prefix = str(address.key[2] or address.key[1])
-        master = self._goal.link(str(self._attrs(address.name).get("master")))
-        aside = address.name == way.link or bool(address.attrs.get("noprefixroute")) or kind_of(master) == "vrf"
+        aside = address.name == way.link or bool(address.attrs.get("noprefixroute"))
+        aside = aside or self._vrf_of(address.name) != way.vrf
         return not aside and _length(prefix) > way.length and _contains(prefix, way.to)
 
-    def _attrs(self, link: str) -> Attrs:
-        found = self._goal.link(link)
-        return found.attrs if found else NOTHING
+    def _vrf_of(self, name: str) -> str:
+        link = self._goal.link(name)
+        places = (name, str(link.attrs.get("master"))) if link else ()
+        return vrf_of(link, [place for place in places if kind_of(self._goal.link(place)) == "vrf"])
 
     def _misses(self, rule: Object, way: Way) -> bool:
         """Whether without ``rule`` the packets would not get to the table of the route in use."""
@@ -143,7 +154,8 @@ class Detours:
         """Whether a rule leads the packets elsewhere, or nowhere."""
         family, pref, _ = rule.key
         attrs = rule.attrs
-        if family != way.family or _number(pref) >= _MAIN_RULE or not _selects(attrs, way):
+        last = _RULE_OF_VRFS if way.vrf else _MAIN_RULE
+        if family != way.family or _number(pref) >= last or not _selects(attrs, way):
             return False
         if attrs.get("action", "lookup") in _NOWHERE:
             return True
@@ -166,13 +178,16 @@ def _leads_to_table(rule: Object, way: Way) -> bool:
     """Whether a rule has the packets find the route in use."""
     attrs = rule.attrs
     hidden = attrs.get("suppress_prefixlength")
-    finds = attrs.get("lookup") == way.table and not (isinstance(hidden, int) and way.length <= hidden)
+    leads = bool(attrs.get("l3mdev")) or attrs.get("lookup") == way.table  # in a VRF: others pass by the former
+    finds = leads and not (isinstance(hidden, int) and way.length <= hidden)
     return finds and rule.key[0] == way.family and _selects(attrs, way)
 
 
 def _selects(attrs: Attrs, way: Way) -> bool:
     """Whether a rule is about packets of ``way``."""
-    if any(attrs.get(name) for name in _OF_OTHERS):
+    if any(attrs.get(name) for name in _OF_OTHERS if not (way.vrf and name in _OF_VRFS)):
+        return False
+    if attrs.get("oif") not in (None, way.vrf):
         return False
     fits = all(
         not attrs.get(name) or (bool(address) and _contains(attrs[name], address))

@@ -158,7 +158,7 @@ class Engine(Files):
             return Result(plan)
         content = configuration.content_of(desired)
         ways = ways_of(kernel, self.session)
-        detours = Detours(goal, lambda address: way.link if (way := kernel.way_to(address)) else "")
+        detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, around(kernel, ways, actual), detours, request.allow)
         self._add_lost_settings(kernel, plan, actual, mine)
         number = self._generations.open(content, clock.now())

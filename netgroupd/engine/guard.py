@@ -8,7 +8,7 @@ its nexthop object.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from netgroupd.engine.detour import Detours, Way, leads_away
+from netgroupd.engine.detour import Detours, Way, leads_away, vrf_of
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
@@ -69,12 +69,26 @@ def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, s
 
 def ways_of(kernel: Connection, session: Session) -> list[Way]:
     """The ways of the default routes, and of the session that asks."""
-    asked = [(address, "", "the default route") for address in ANYWHERE]
+    asked = [(address, "", "", "the default route") for address in ANYWHERE]
     if session.peer:
-        asked.insert(0, (session.peer, session.local, f"your session from {session.peer}"))
-    found = [(whose, address, kernel.way_to(address, source)) for address, source, whose in asked]
-    ways = [Way(whose, way.link, way.source, address, *way[2:]) for whose, address, way in found if way]
+        whose = f"your session from {session.peer}"
+        asked[:0] = [(session.peer, session.local, vrf, whose) for vrf in _vrfs_of(kernel, session.local)]
+    found = [(whose, to, vrf, kernel.way_to(to, source, vrf)) for to, source, vrf, whose in asked]
+    ways = [Way(whose, way.link, way.source, to, *way[2:], vrf=vrf) for whose, to, vrf, way in found if way]
     return [*ways, Way("your session", "", session.local)] if session.local else ways
+
+
+def _vrfs_of(kernel: Connection, address: str) -> list[str]:
+    """The VRFs that an address is in, "" for none; it may be in several, and nothing tells which one is meant."""
+    holders = kernel.links_with(address) if address else frozenset[str]()
+    if not holders:
+        return [""]
+    links = dict(kernel.dump(Selection(links=holders)).of("link"))
+    masters = frozenset(str(link.attrs["master"]) for link in links.values() if link.attrs.get("master"))
+    if masters - holders:
+        links |= kernel.dump(Selection(links=masters - holders)).of("link")
+    vrfs = {link.name for link in links.values() if kind_of(link) == "vrf"}
+    return sorted({vrf_of(links.get((name,)), vrfs) for name in holders})
 
 
 def around(kernel: Connection, ways: Iterable[Way], actual: State) -> State:

@@ -84,6 +84,21 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return dump_objects(context, asked, decode, "dump of addresses", mark)
 
 
+def links_with(context: Context, address: str) -> frozenset[str]:
+    """The links that have an address, whoever gave it."""
+    wanted = ip_bytes(address)
+
+    def holder(payload: memoryview, names: Names) -> Object | None:
+        found = message.attributes(payload, _HEADER.size)
+        if bytes(found.get(_LOCAL) or found[_ADDRESS]) != wanted:
+            return None
+        return Object("link", (names.name(_HEADER.unpack_from(payload)[-1]),), NOTHING)
+
+    header = _HEADER.pack(_FAMILIES[len(wanted)], 0, 0, 0, 0)
+    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, header)
+    return frozenset(link.name for link in dump_objects(context, asked, holder, "dump of addresses", wanted))
+
+
 def _parts(key: Key) -> tuple[bytes, int, bytes]:
     """The address, its prefix length, and the peer, which is the address itself where there is none."""
     address, _, length = str(key[1]).partition("/")

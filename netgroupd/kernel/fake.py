@@ -90,9 +90,16 @@ class FakeKernel:
         del links
         return list(self.state.of("sysctl").values())
 
-    def way_to(self, address: str, source: str = "") -> Route | None:
-        """What a test has put into ``ways``, by where to or by where from and where to."""
+    def way_to(self, address: str, source: str = "", vrf: str = "") -> Route | None:
+        """What a test has put into ``ways``, by where to, with where from in front of it or the VRF."""
+        if vrf:
+            return self.ways.get(f"{vrf} {address}")
         return self.ways.get(f"{source} {address}") or self.ways.get(address)
+
+    def links_with(self, address: str) -> frozenset[str]:
+        """The links that have an address."""
+        found = self.state.of("address")
+        return frozenset(str(key[0]) for key in found if str(key[1]).partition("/")[0] == address)
 
     def dump(self, selection: Selection) -> State:
         """Copies of the selected objects."""

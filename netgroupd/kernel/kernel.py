@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Self
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel import grace, links
+from netgroupd.kernel import addresses, grace, links
 from netgroupd.kernel.batch import Batch, Refused, ends
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
@@ -118,9 +118,13 @@ class Kernel:
 
         return changed(self._context, links, lambda: Kernel(assume=self.features))
 
-    def way_to(self, address: str, source: str = "") -> Route | None:
+    def way_to(self, address: str, source: str = "", vrf: str = "") -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
-        return way_to(self._context, address, source)
+        return way_to(self._context, address, source, vrf)
+
+    def links_with(self, address: str) -> frozenset[str]:
+        """The links that have an address."""
+        return addresses.links_with(self._context, address)
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do the steps in order; what the kernel refused, with its reasons.

@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from netgroupd.kernel import message
-from netgroupd.kernel.message import attr, attributes
+from netgroupd.kernel.message import attr, attributes, u32
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Context
 from netgroupd.model.value import ip_bytes, ip_text
@@ -29,20 +29,26 @@ class Route(NamedTuple):
     nexthop: int = 0
 
 
-def way_to(context: Context, address: str, source: str = "") -> Route | None:
+def way_to(context: Context, address: str, source: str = "", vrf: str = "") -> Route | None:
     """What a packet to ``address`` follows; None if there is no way.
 
     Rules may select by the ``source``, so that a connection need not go the way of
     what is yet to get one.  An address that is none of this host's is left out.
+    What came in by a link of a VRF is answered by the routes of that ``vrf``, whatever the
+    address that it was sent to.
     """
     target, origin = ip_bytes(address), ip_bytes(source) if source else b""
-    if len(origin) == len(target) and (way := _way(context, target, origin)):
+    try:
+        within = u32(_RTA_OIF, context.names.index(vrf)) if vrf else b""
+    except UnknownLinkError:
+        return None
+    if len(origin) == len(target) and (way := _way(context, target, origin, within)):
         return way
-    return _way(context, target, b"")
+    return _way(context, target, b"", within)
 
 
-def _way(context: Context, target: bytes, origin: bytes) -> Route | None:
-    for answer in _ask(context, target, origin, 0):
+def _way(context: Context, target: bytes, origin: bytes, within: bytes) -> Route | None:
+    for answer in _ask(context, target, origin, within, 0):
         found = attributes(memoryview(answer), _HEADER)
         if _RTA_OIF not in found:
             continue
@@ -52,14 +58,14 @@ def _way(context: Context, target: bytes, origin: bytes) -> Route | None:
         except UnknownLinkError:
             continue
         way = Route(link, ip_text(source) if source else "")
-        return _placed(way, _ask(context, target, origin, _ROUTE_ITSELF[len(target)]))
+        return _placed(way, _ask(context, target, origin, within, _ROUTE_ITSELF[len(target)]))
     return None
 
 
-def _ask(context: Context, target: bytes, origin: bytes, flags: int) -> list[bytes]:
+def _ask(context: Context, target: bytes, origin: bytes, within: bytes, flags: int) -> list[bytes]:
     lengths = bytes((len(target) * 8, len(origin) * 8))
     header = bytes((_FAMILIES[len(target)],)) + lengths + bytes(_HEADER - 7) + flags.to_bytes(4, "little")
-    ends = attr(_RTA_DST, target) + (attr(_RTA_SRC, origin) if origin else b"")
+    ends = attr(_RTA_DST, target) + (attr(_RTA_SRC, origin) if origin else b"") + within
     return context.socket.ask(message.request(_RTM_GETROUTE, 0, header, ends), lambda _kind, payload: bytes(payload))[1]
 
 

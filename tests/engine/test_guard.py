@@ -149,3 +149,66 @@ def test_rule_that_keeps_packets_from_another_one_stays(desk: Desk) -> None:
     there = [looks_up(9, 254, to=OFFICE), looks_up(10, 77), route(ANYWHERE, 77)._replace(attrs={"dev": "eth2"})]
     text = "routes: [{to: default, dev: eth2, table: 77}]\nrules: [{pref: 10, lookup: 77}]"
     assert "delete rule" in refused(desk, there, Route("eth1", LOCAL, 254, 16), text)
+
+
+RED = Object("link", ("red",), {"kind": "vrf", "up": True, "table": 77})
+IN_RED = [
+    RED,
+    Object("link", ("eth1",), {"kind": "", "up": True, "mtu": 1500, "master": "red"}),
+    Object("address", ("eth1", f"{LOCAL}/24", None), {}),
+]
+RULES = [looks_up(1000, 0, l3mdev=True)]
+KEPT_RED = f"links: {{red: {{kind: vrf, table: 77, links: [eth1]}}, eth1: {{addresses: [{LOCAL}/24]}}}}\n"
+ROUTE_IN_RED = f"{{to: {OFFICE}, {VIA}, table: 77}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        pytest.param(f"{KEPT_RED}rules: [{{pref: 1000, l3mdev: true}}]", "delete route inet 77", id="its_route"),
+        pytest.param(f"{KEPT_RED}routes: [{ROUTE_IN_RED}]", "delete rule", id="the_rule_of_vrfs"),
+        pytest.param(
+            f"{KEPT_RED}routes: [{ROUTE_IN_RED}, {{to: {OFFICE}, dev: eth2, table: 78}}]\n"
+            "rules: [{pref: 1000, l3mdev: true}, {pref: 9, lookup: 78}]",
+            "create rule",
+            id="a_rule_before_it",
+        ),
+        pytest.param(
+            f"{KEPT_RED}routes: [{ROUTE_IN_RED}, {{to: {PEER}, via: 10.0.0.3, table: 77}}]\n"
+            "rules: [{pref: 1000, l3mdev: true}]",
+            "create route inet 77 10.9.0.7/32",
+            id="a_route_by_a_gateway_that_the_vrf_has_elsewhere",
+        ),
+    ],
+)
+def test_session_in_a_vrf_keeps_what_the_vrf_leads_it_by(desk: Desk, text: str, step: str) -> None:
+    assert f"to {step}" in refused_in_red(desk, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"routes: [{ROUTE_IN_RED}]", id="all_that_is_there"),
+        pytest.param(f"routes: [{ROUTE_IN_RED}, {{to: {PEER}, dev: eth2}}]", id="a_route_of_the_main_table"),
+    ],
+)
+def test_session_in_a_vrf_leaves_what_is_outside_alone(desk: Desk, text: str) -> None:
+    rules = "rules: [{pref: 1000, l3mdev: true}, {pref: 2000, lookup: 254}]"
+    assert refused_in_red(desk, f"{KEPT_RED}{text}\n{rules}") == ""
+
+
+def refused_in_red(desk: Desk, text: str) -> str:
+    """What the guard says when the session ends inside a VRF, and outside of it another way leads to the peer."""
+    desk.kernel = FakeKernel([LINKS[1], *IN_RED, *RULES, *IN_77])
+    desk.kernel.ways = {
+        PEER: Route("eth2", LOCAL),
+        f"red {PEER}": Route("eth1", LOCAL, 77, 16),
+        "10.0.0.3": Route("eth1"),
+        "red 10.0.0.3": Route("eth2"),
+    }
+    desk.wants(text)
+    try:
+        Engine(desk.paths, session=Session(PEER, LOCAL), connect=lambda _netns: desk.kernel).apply()
+    except GuardError as error:
+        return str(error)
+    return ""

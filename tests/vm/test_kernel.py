@@ -171,3 +171,28 @@ def test_way_from_an_address_is_the_one_that_its_rules_lead_to(kernel: Kernel) -
     assert kernel.way_to("203.0.113.1", "192.0.2.77") == Route("d0", "192.0.2.2", 254, 0, 0, 0)  # not this host's
     assert kernel.way_to("2001:db8:9::1", "2001:db8:1::2") == Route("d1", "2001:db8:1::2", 77, 48, 1024, 0)
     assert kernel.way_to("203.0.113.1", "2001:db8::2") == Route("d0", "192.0.2.2", 254, 0, 0, 0)
+
+
+IN_A_VRF = """
+link add name red up type vrf table 77
+link add name d0 up type dummy
+link add name d1 up master red type dummy
+address add 192.0.2.2/24 dev d0
+address add 192.0.2.2/24 dev d1 valid_lft 600 preferred_lft 600
+address add 198.51.100.2/32 peer 198.51.100.9 dev d1
+address add 2001:db8:1::2/64 dev d1 nodad
+route add default via 192.0.2.1 dev d0
+route add 203.0.113.0/24 via 192.0.2.9 vrf red metric 5
+route add 2001:db8:9::/48 via 2001:db8:1::1 vrf red
+"""
+
+
+def test_way_in_a_vrf_is_the_one_of_its_table(kernel: Kernel) -> None:
+    subprocess.run(["ip", "-batch", "-"], input=IN_A_VRF, text=True, check=True)
+    assert kernel.way_to("203.0.113.1", "192.0.2.2") == Route("d0", "192.0.2.2", 254, 0, 0, 0)
+    assert kernel.way_to("203.0.113.1", "192.0.2.2", "red") == Route("d1", "192.0.2.2", 77, 24, 5, 0)
+    assert kernel.way_to("2001:db8:9::1", "2001:db8:1::2", "red") == Route("d1", "2001:db8:1::2", 77, 48, 1024, 0)
+    assert kernel.way_to("203.0.113.1", "192.0.2.2", "blue") is None
+    assert kernel.links_with("192.0.2.2") == {"d0", "d1"}
+    assert kernel.links_with("198.51.100.2") == kernel.links_with("2001:db8:1::2") == {"d1"}
+    assert kernel.links_with("198.51.100.9") == frozenset()
