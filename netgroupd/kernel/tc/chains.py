@@ -9,7 +9,7 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, single
 from netgroupd.kernel.tc import flower
-from netgroupd.kernel.tc.qdiscs import hooks
+from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELCHAIN, RTM_GETCHAIN, RTM_NEWCHAIN, Place
 from netgroupd.model.state import Object
 from netgroupd.model.tc.protocol import protocol_name, protocol_number
@@ -20,7 +20,7 @@ from netgroupd.plan.step import AnyStep, Op
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The chains of the selected hooks that have a template; the others come and go with their rules."""
     found: list[Object] = []
-    for where, parent in sorted(hooks(context, selection)):
+    for where, parent in sorted(hooks_of_rules(context, selection)):
         try:
             place = Place.of(where, parent, context.names)
         except UnknownLinkError:

@@ -21,7 +21,7 @@ from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters_seen import Seen
-from netgroupd.kernel.tc.qdiscs import hooks
+from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Object
@@ -34,7 +34,7 @@ from netgroupd.model.value import Value
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The rules of the selected hooks."""
     found: list[Object] = []
-    for where, parent in sorted(hooks(context, selection)):
+    for where, parent in sorted(hooks_of_rules(context, selection)):
         try:
             place = Place.of(where, parent, context.names)
         except UnknownLinkError:

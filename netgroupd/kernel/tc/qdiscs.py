@@ -86,7 +86,7 @@ def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
 
 
 def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
-    """Where rules are to be looked for: as selected, or wherever some can hang."""
+    """Where classes and rules are to be looked for: as selected, or wherever some can hang."""
     if not selection.everything:
         return frozenset(
             (where, parent)
@@ -101,6 +101,11 @@ def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
         else:
             found |= {(obj.name, str(obj.attrs["handle"])), (obj.name, ROOT)}
     return frozenset(found)
+
+
+def hooks_of_rules(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
+    """Where rules hang: those of a root qdisc on its handle; for "root" the kernel tells those of an ingress qdisc."""
+    return frozenset(hook for hook in hooks(context, selection) if hook[1] != ROOT)
 
 
 def _decode(payload: memoryview, names: Names) -> Object | None:
