@@ -70,12 +70,15 @@ class Links:
             return str(self.attrs[name].get("kind") or "")
         return "vlan" if self.lower_of(name) else ""
 
-    def lower_of(self, name: str) -> str:
-        """The link that a name shaped ``<link>.<vid>`` is a VLAN of, or "" ."""
+    def lower_of(self, name: str, kind: str = "") -> str:
+        """The link that a name shaped ``<link>.<vid>`` is a VLAN of, or "" .
+
+        One that somebody else has made is what it is, unless it is described as a VLAN.
+        """
         lower, _, vid = name.rpartition(".")
-        if not lower or len(vid) > 4 or not vid.isdecimal() or not vid.isascii() or name in self.known:
+        if not lower or len(vid) > 4 or not vid.isdecimal() or not vid.isascii():
             return ""
-        return lower
+        return lower if kind == "vlan" or name not in self.known else ""
 
     def blocks_of(self, name: str) -> Iterable[Block]:
         """Every block that says something of a link."""
@@ -245,7 +248,7 @@ class _Expansion:
                 links.report.once(block.at, *wrong)
                 links.unsound.add(name)
                 continue
-            lower = links.lower_of(name) if shaped else ""
+            lower = links.lower_of(name, block.kind) if shaped else ""
             kind = block.kind or ("vlan" if lower and name not in links.attrs else links.kind(name))
             if not block.sound:
                 kind = ""

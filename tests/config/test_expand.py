@@ -369,3 +369,11 @@ def test_every_kind_can_be_described(kind: str) -> None:
 
 def test_kinds_that_need_something_are_all_in_the_table() -> None:
     assert {kind.name for kind in KINDS.values() if kind.required or kind.lower} <= MINIMAL.keys()
+
+
+def test_vlan_that_somebody_else_has_made_is_described_by_its_name_and_kind() -> None:
+    there = ("swp1", "swp1.5", "swp1.6")
+    links = desired("links: {swp1.5: {kind: vlan}, swp1.6: {up: true}}", known=there).state.of("link")
+    described, there_already = links["swp1.5",].attrs, links["swp1.6",].attrs
+    assert [described[name] for name in ("kind", "link", "id")] == ["vlan", "swp1", 5]
+    assert not {"kind", "link", "id"} & there_already.keys()
