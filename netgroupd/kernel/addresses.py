@@ -40,7 +40,9 @@ _CENTI = 100  # the kernel counts the age of an address in hundredths of a secon
 
 def _lifetime(remaining: int, updated: int, uptime: int) -> Value:
     """A lifetime as it was given: what the kernel tells is what is left of it."""
-    return "forever" if remaining == FOREVER else remaining + max(0, uptime - updated) // _CENTI
+    if remaining in (0, FOREVER):  # one that was 0 from the start would else grow
+        return remaining and "forever"
+    return remaining + max(0, uptime - updated) // _CENTI
 
 
 class _Decoder:
