@@ -8,13 +8,14 @@ program adds to what is there.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from netgroupd.engine.capture_names import nameable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
-from netgroupd.engine.yaml_text import is_sayable, quoted, texts_of, unquoted
+from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Usual, differing_from
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.state import NOTHING, Object, State
-from netgroupd.model.value import Value
+from netgroupd.model.state import NOTHING, Key, Object, State
+from netgroupd.model.value import Value, split_prefix
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fold import Row, fold, fold_names
 
@@ -36,6 +37,7 @@ _MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
 
 def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str:
     """Write the configuration whose expansion is ``actual``, but for what its comments say is left out."""
+    actual, unnamed = nameable(actual)
     actual, comments = sayable(actual)
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
@@ -47,7 +49,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
-    return "".join(comments) + written
+    return "".join((*unnamed, *comments)) + written
 
 
 def _groups(actual: State, names: Mapping[int, str]) -> dict[int, str]:
@@ -60,7 +62,7 @@ def _blocks(rows: Iterable[Row]) -> list[str]:
     lines = []
     for pattern in fold(rows):
         name, *fields = texts_of(pattern)
-        key = unquoted(f'"{name}"') if "[" not in name or name[0] == "[" else name
+        key = key_text(name)
         body = "".join(f"    {unquoted(field)}\n" for field in fields)
         lines.append(f"  {key}:\n{body}" if body else f"  {key}: {{}}\n")
     return lines
@@ -164,17 +166,37 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     """What is written under each link of the objects on it."""
     plain: dict[str, list[str]] = defaultdict(list)
     detailed: dict[str, list[str]] = defaultdict(list)
+    behind: dict[str, list[str]] = defaultdict(list)
+    first: dict[Key, int] = {}
     for obj in actual.of(cls).values():
         main, attrs = _under(obj)
         if not main or obj.key == _LOOPBACK:
             continue
-        if attrs:
+        if _is_behind(obj, first, detailed=bool(attrs)):
+            behind[obj.name].append(main)
+        elif attrs:
             detailed[obj.name].append(quoted({_MAIN[cls]: main, **attrs}))
         else:
             plain[obj.name].append(main)
-    ranges = {name: [f'"{text}"' for text in fold_names(texts)] for name, texts in plain.items()}
-    names = dict.fromkeys([*ranges, *detailed])
-    return {name: f"[{', '.join([*ranges.get(name, ()), *detailed[name]])}]" for name in names}
+    names = dict.fromkeys([*plain, *detailed])
+    return {name: f"[{', '.join([*_ranges(plain[name]), *detailed[name], *_ranges(behind[name])])}]" for name in names}
+
+
+def _ranges(texts: list[str]) -> Iterator[str]:
+    return (f'"{text}"' for text in fold_names(texts))
+
+
+def _is_behind(obj: Object, first: dict[Key, int], *, detailed: bool) -> bool:
+    """Whether an address must be written behind the rest, lest it come before the ``first`` of its subnet.
+
+    That one is the address that IPv4 sends from; ranges are sorted, and stand before what has details.
+    """
+    if obj.cls != "address" or ":" in str(obj.key[1]):
+        return False
+    address, length = split_prefix(str(obj.key[1]))
+    number = int.from_bytes(address, "big")
+    subnet = (obj.name, length, number >> (32 - length))
+    return number < first.setdefault(subnet, 1 << 32 if detailed else number) and not detailed
 
 
 def _under(obj: Object) -> tuple[str, dict[str, Value]]:

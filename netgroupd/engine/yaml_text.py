@@ -8,6 +8,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.fold import Pattern, Piece, Term, form_text, range_text
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_PLAIN_KEY = re.compile(r"[A-Za-z_](?:[\w.-]|\[[\w=,/-]+\])*", re.ASCII)
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -27,6 +28,12 @@ def quoted(value: Value) -> str:
         return "{" + ", ".join(f"{name}: {quoted(inner)}" for name, inner in value.items()) + "}"
     escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').translate(_TWICE)
     return f'"{escaped}"'
+
+
+def key_text(name: str) -> str:
+    """The key of a mapping, quoted unless it is plain: behind a letter ranges are."""
+    plain = _WHOLE.fullmatch(name) or (_PLAIN_KEY.fullmatch(name) and name.lower() not in _WORDS)
+    return name if plain else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def is_sayable(value: Value) -> bool:

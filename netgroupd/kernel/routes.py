@@ -26,7 +26,7 @@ RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
 _HEADER = struct.Struct("=BBBBBBBBI")  # family, dst and src length, tos, table, protocol, scope, type, flags
 _HOP = struct.Struct("=HBBi")  # length, flags, weight - 1, ifindex
 
-_DST, _OIF, _GATEWAY, _PRIORITY, _METRICS, _MULTIPATH = 1, 4, 5, 6, 8, 9
+_DST, _SRC, _OIF, _GATEWAY, _PRIORITY, _METRICS, _MULTIPATH = 1, 2, 4, 5, 6, 8, 9
 _TABLE, _VIA, _NEWDST, _ENCAP_TYPE, _ENCAP, _TTL_PROPAGATE = 15, 18, 19, 21, 22, 26
 _LOCK = 1
 _ONLINK = 4
@@ -73,13 +73,16 @@ def _hops_of(attrs: Attrs) -> tuple[Value, ...]:
 
 
 def _decode(payload: memoryview, names: Names) -> Object | None:
-    family, length, _, tos, table, protocol, scope, kind, flags = _HEADER.unpack_from(payload)
+    family, length, origin, tos, table, protocol, scope, kind, flags = _HEADER.unpack_from(payload)
     if protocol not in _MADE_BY_OPERATORS or flags & _CLONED or family not in _FAMILY_NAMES:
         return None
     found = attributes(payload, _HEADER.size)
     number = int.from_bytes(found[_TABLE], "little") if _TABLE in found else table
     metric = int.from_bytes(found.get(_PRIORITY, b""), "little")
-    key = (_FAMILY_NAMES[family], number, _destination(family, length, found), tos, metric)
+    destination = _destination(family, length, found)
+    if origin:  # an IPv6 route for what comes from there is another route
+        destination += f" from {ip_text(bytes(found[_SRC]))}/{origin}"
+    key = (_FAMILY_NAMES[family], number, destination, tos, metric)
     word = _TYPE_NAMES.get(kind, kind)
     attrs: dict[str, Value] = {"type": word, "scope": _SCOPE_NAMES.get(scope, scope)}
     attrs |= unpack_rows(_PLAIN, found, names)

@@ -72,7 +72,7 @@ def _made(kernel: SampleKernel, number: int, kind: str, master: str, like: Objec
 
 def _told(kind: str, like: Object) -> Attrs:
     """What a tunnel cannot be made without although no row requires it, for it may be either of two."""
-    told = {attr: like.attrs.get(attr) for attr in ("id", "external") if attr not in KINDS[kind].required}
+    told = {attr: like.attrs.get(attr) for attr in ("id", "if_id", "external") if attr not in KINDS[kind].required}
     return {attr: value for attr, value in told.items() if value}
 
 

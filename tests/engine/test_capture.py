@@ -3,6 +3,7 @@
 
 from netgroupd.engine.capture import captured
 from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
 from tests.config.reading import desired
 
 HTB = Object("qdisc", ("v0", "root"), {"kind": "htb", "handle": "1:"})
@@ -27,3 +28,52 @@ def test_qdiscs_and_actions_that_no_file_can_say_are_left_out() -> None:
     ]
     found = desired(text, "actions: {gact 7: drop}", known=("v0",)).state
     assert {obj.key for obj in found if obj.cls != "link"} == {*(obj.key for obj in kept), ("gact", 7)}
+
+
+def _given(address: str, **attrs: Value) -> Object:
+    return Object("address", ("v0", address, None), {"scope": "global", **attrs})
+
+
+CARD = Object("link", ("v0",), {"kind": "", "up": True})
+
+
+def test_address_that_ipv4_sends_from_stays_the_first_of_its_subnet() -> None:
+    labelled = _given("10.1.0.1/24", label="v0:1")
+    last = [_given(f"10.0.0.{number}/24") for number in (5, 3, 4, 6)]
+    text = captured(State([CARD, labelled, *last, _given("10.1.0.2/24")]), {}, {})
+    assert '["10.0.0.[5-6]/24", {address: "10.1.0.1/24", label: "v0:1"}, "10.0.0.[3-4]/24", "10.1.0.2/24"]' in text
+    addresses = [str(key[1]) for key in desired(text, known=("v0",)).state.of("address")]
+    assert addresses.index("10.1.0.1/24") < addresses.index("10.1.0.2/24")
+    assert min(addresses.index(f"10.0.0.{number}/24") for number in (3, 4, 6)) > addresses.index("10.0.0.5/24")
+
+
+def test_links_whose_names_only_quotes_can_hold() -> None:
+    names = ["#c1", "#c2", 'a"b', "back\\s", "1e5", "yes", "*a", "é", "&a1", "&a2", "it's", "-a", "-", "007"]
+    links = [Object("link", (name,), {"kind": "dummy"}) for name in names]
+    found = desired(captured(State(links), {}, {})).state
+    assert [key[0] for key in found.of("link")] == names
+
+
+def test_links_that_no_file_can_name_are_left_out_with_what_refers_to_them() -> None:
+    unnamed = Object("link", ("g[1]",), {"kind": "", "up": True})
+    with_it = [
+        Object("link", ("up",), {"kind": "vlan", "link": "g[1]", "id": 5}),
+        Object("address", ("up", "10.0.0.1/24", None), {}),
+        Object("nexthop", (7,), {"dev": "g[1]"}),
+        Object("nexthop", (8,), {"group": ({"id": 7, "weight": 1},)}),
+        Object("route", ("inet", 254, "10.1.0.0/16", 0, 0), {"type": "unicast", "nhid": 8}),
+        Object("route", ("inet", 254, "10.2.0.0/16", 0, 0), {"type": "unicast", "nexthops": ({"dev": "g[1]"},)}),
+        Object("rule", ("inet", 9, ()), {"action": "lookup", "iif": "g[1]", "lookup": 5}),
+        Object("sysctl", ("net/ipv4/conf/g[1]/forwarding",), {"value": "1"}),
+    ]
+    kept = CARD._replace(attrs={"kind": "", "up": True, "alias": "g[1]"})
+    text = captured(State([unnamed, *with_it, kept, _given("10.0.0.1/24")]), {}, {})
+    assert text.startswith("# left out with what refers to them (no file can name such links): g[1]\nlinks:\n  v0:\n")
+    assert [obj.key for obj in desired(text, known=("v0",)).state] == [CARD.key, ("v0", "10.0.0.1/24", None)]
+
+
+def test_route_by_where_packets_come_from_is_left_out() -> None:
+    route = Object("route", ("inet6", 254, "2001:db8::/32 from fd00::/8", 0, 1024), {"type": "unicast", "dev": "v0"})
+    text = captured(State([CARD, route]), {}, {})
+    assert text.splitlines()[0].endswith(": 2001:db8::/32 from fd00::/8 table 254")
+    assert not desired(text, known=("v0",)).state.of("route")

@@ -2,6 +2,7 @@
 """What a host has, as configuration: no difference on that host, and the same text from an empty one."""
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -105,6 +106,67 @@ def test_captured_text_means_what_any_host_has(engine_in: EngineIn, name: str) -
         assert "  swp[1-3].[a=1-5]:" in text
         assert '"192.168.2.[0-99]/32"' in text
         assert len(text.splitlines()) < 80
+
+
+BY_OTHERS = (
+    "ip link add v0 up type veth peer v1",
+    "ip link add link v0 name v0.5 type vlan id 5 protocol 802.1ad",
+    "ip link set v0.5 up",  # as the kernel does when v0 comes up
+    "ip link add xf0 type xfrm if_id 7 dev v0",
+    "ip address add 10.0.0.5/24 dev v0",
+    "ip address add 10.0.0.3/24 dev v0",
+    "ip address add 2001:db8::1/64 dev v0 nodad preferred_lft 0",
+    "tc qdisc add dev v0 root handle 1: prio",
+    "tc filter add dev v0 parent 1: pref 7 protocol ip u32 match ip dport 53 0xffff classid 1:1",
+    "tc qdisc add dev v0 ingress",
+    "tc filter add dev v0 ingress pref 5 matchall action drop",
+)
+
+
+def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for command in BY_OTHERS:
+        program, *words = command.split()
+        subprocess.run([program, "-n", "here", *words], check=True)
+    time.sleep(2)  # the address is deprecated for longer than for nothing
+    text = engine_in("here", "{}").capture()
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+    engine_in("there", text).apply()
+    # In another order: links of one kind are made together.
+    assert sorted(engine_in("there", text).capture().splitlines()) == sorted(text.splitlines())
+    assert "preferred_lft: 0" in text
+    assert "numtxqueues" not in text  # nothing of what goes without saying
+
+
+ROOT_RULE = """
+links: {v0: {}}
+tc: {v0: {qdiscs: [{parent: root, kind: prio, handle: "1:"}], filters: [{parent: "1:", pref: 8, matchall: {}}]}}
+"""
+
+
+def test_rules_of_an_ingress_qdisc_are_not_those_of_the_root(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for command in BY_OTHERS:
+        program, *words = command.split()
+        subprocess.run([program, "-n", "here", *words], check=True)
+    engine_in("here", ROOT_RULE).apply()
+    shown = ["tc", "-n", "here", "filter", "show", "dev", "v0", "ingress"]
+    assert " pref 5 matchall" in subprocess.run(shown, capture_output=True, text=True, check=True).stdout
+
+
+def test_route_by_where_packets_come_from_is_nobodys_business(engine_in: EngineIn) -> None:
+    route = "{to: 2001:db8:1::/48, dev: v0}"
+    engine_in("here", f"links: {{v0: {{kind: dummy, up: true}}}}\nroutes: [{route}]").apply()
+    sourced = "2001:db8:1::/48 from 2001:db8::/64 dev v0"
+    subprocess.run(["ip", "-n", "here", "-6", "route", "add", *sourced.split()], check=True)
+    text = engine_in("here", "links: {v0: {kind: dummy, up: true}}").capture()
+    comment, _, rest = text.partition("\n")
+    assert comment.endswith(": 2001:db8:1::/48 from 2001:db8::/64 table 254")
+    assert rest.count("2001:db8:1::/48") == 1
+    engine_in("here", "links: {v0: {kind: dummy, up: true}}").apply()
+    left = subprocess.run(["ip", "-n", "here", "-6", "route"], capture_output=True, text=True, check=True).stdout
+    assert left.count("2001:db8:1::/48") == left.count(sourced) == 1
 
 
 def test_what_no_file_can_say_is_left_out(engine_in: EngineIn) -> None:

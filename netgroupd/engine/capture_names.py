@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a host has -> what of it a configuration has words for, and comments on the rest.
+
+The kernel lets a link be called g[1], and tells IPv6 routes apart by where packets come from.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from netgroupd.config.linkname import objection
+from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
+
+_TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
+_FROM = " from "  # in the destination of a route that is for packets from there
+
+
+def nameable(actual: State) -> tuple[State, list[str]]:
+    """Leave out links that nothing can name, with all that refers to them, and routes of packets from somewhere."""
+    unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
+    sourced = [obj for obj in actual.of("route").values() if _FROM in str(obj.key[2])]
+    if not unnamed and not sourced:
+        return actual, []
+    comments = []
+    if unnamed:
+        comments.append(f"# left out with what refers to them (no file can name such links): {_listed(unnamed)}\n")
+    if sourced:
+        told = _listed({f"{obj.key[2]} table {obj.key[1]}" for obj in sourced})
+        comments.append(f"# left out (no configuration has routes by where packets come from): {told}\n")
+    return _without(actual, unnamed, {(obj.cls, obj.key) for obj in sourced}), comments
+
+
+def _listed(names: set[str]) -> str:
+    # A name with a line break would end the comment.
+    return ", ".join(name if name.isprintable() else repr(name) for name in sorted(names))
+
+
+def _without(actual: State, names: set[str], left_out: set[tuple[str, object]]) -> State:
+    """``actual`` without the links, what refers to them, and what refers to nexthops that go with them."""
+    nexthops: set[Value] = set()
+    while True:
+        found = [
+            obj
+            for obj in actual
+            if (obj.cls, obj.key) not in left_out and (_refers(obj, names) or _uses(obj, nexthops))
+        ]
+        if not found:
+            break
+        left_out.update((obj.cls, obj.key) for obj in found)
+        names = names | {obj.name for obj in found if obj.cls == "link"}
+        nexthops.update(obj.key[0] for obj in found if obj.cls == "nexthop")
+    said = State(groups=actual.groups)
+    for obj in actual:
+        if (obj.cls, obj.key) not in left_out:
+            said.add(obj)
+    return said
+
+
+def _refers(obj: Object, names: set[str]) -> bool:
+    if obj.cls in ("sysctl", "rule", "nexthop", "route"):
+        where: tuple[Value, ...] = tuple(str(obj.key[0]).split("/")) if obj.cls == "sysctl" else ()
+    else:
+        where = obj.key
+    attrs = (value for name, value in obj.attrs.items() if name not in _TEXTS)
+    return any(text in names for text in _texts((*where, *attrs)))
+
+
+def _texts(values: Value) -> Iterator[str]:
+    """All texts in a value."""
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, Mapping):
+        for value in values.values():
+            yield from _texts(value)
+    elif isinstance(values, tuple):
+        for value in values:
+            yield from _texts(value)
+
+
+def _uses(obj: Object, nexthops: set[Value]) -> bool:
+    members = obj.attrs.get("group") if obj.cls == "nexthop" else ()
+    used = [member.get("id") for member in members if isinstance(member, Mapping)] if isinstance(members, tuple) else []
+    return obj.attrs.get("nhid") in nexthops or not nexthops.isdisjoint(used)
