@@ -68,7 +68,7 @@ def test_progress_counts_every_step_once(kernel: Kernel) -> None:
 def test_few_system_calls_make_many_links(kernel: Kernel) -> None:
     before = kernel.counters.syscalls
     kernel.apply([make(f"d{number}") for number in range(512)])
-    assert kernel.counters.syscalls - before <= 6
+    assert kernel.counters.syscalls - before <= 10  # the first packets are small, so that the kernel begins at once
 
 
 def test_group_is_deleted_by_one_message(kernel: Kernel) -> None:
