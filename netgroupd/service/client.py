@@ -21,6 +21,18 @@ _NAME = "org.netgroup1"
 _FOREVER = 0x7FFFFFFF
 _QUICK_MS = 30_000
 _PROPERTIES = "org.freedesktop.DBus.Properties"
+_STOPPED = "the daemon does not run; `systemctl start netgroupd` starts it"
+_BUS_ERROR = "org.freedesktop.DBus.Error."
+# What comes instead of the daemon's answer, by the beginning of the error's name.  Where the bus has systemd start the
+# daemon, the refusals of systemd come back: a unit that is not enabled, or masked, is not found by its alias.
+_NOT_THERE = {
+    f"{_BUS_ERROR}NoReply": "the daemon has ended; when it starts again it finishes or puts back what it was doing",
+    f"{_BUS_ERROR}TimedOut": "the daemon does not come in time; `systemctl status netgroupd` says why",
+    f"{_BUS_ERROR}Spawn.": _STOPPED,
+    f"{_BUS_ERROR}ServiceUnknown": _STOPPED,
+    f"{_BUS_ERROR}NameHasNoOwner": _STOPPED,
+    "org.freedesktop.systemd1.": _STOPPED,
+}
 _TYPES = {"confirm": "u", "generation": "u", "allow": "as", "session": "s", "format": "s", "origins": "b"}
 
 
@@ -29,10 +41,9 @@ class RemoteError(NetgroupError):
 
     def __init__(self, error: GLib.Error) -> None:
         self.dbus_name = Gio.DBusError.get_remote_error(error) or NetgroupError.dbus_name
-        message = error.message.removeprefix(f"GDBus.Error:{self.dbus_name}: ")
-        gone = self.dbus_name == "org.freedesktop.DBus.Error.NoReply"
-        left = "the daemon has ended; when it starts again it finishes or puts back what it was doing"
-        super().__init__(left if gone else message)
+        answered = error.message.removeprefix(f"GDBus.Error:{self.dbus_name}: ")
+        instead = (sentence for name, sentence in _NOT_THERE.items() if self.dbus_name.startswith(name))
+        super().__init__(next(instead, answered))
 
 
 def running() -> bool:
@@ -67,7 +78,7 @@ class Remote:
         try:
             self._connection = connection or Gio.bus_get_sync(Gio.BusType.SYSTEM, None)
         except GLib.Error as error:
-            raise RemoteError(error) from None
+            raise NetgroupError(f"the system bus, and by it the daemon, cannot be had: {error.message}") from None
 
     def check(self) -> Answer:
         """The warnings of a configuration that can be used."""

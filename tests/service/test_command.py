@@ -6,7 +6,10 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from netgroupd.service.daemon import Daemon
+from tests.service.conftest import PrivateBus
 from tests.service.fake import FakeEngine
 
 NETGROUPCTL = (sys.executable, "-m", "netgroupd.cli.main")
@@ -27,3 +30,20 @@ def test_watch_tells_each_change_as_a_line_of_json_until_interrupted(daemon: Dae
         assert watch.wait() == 0
     assert (first["object"], first["changed"]["State"]) == ("/org/netgroup1", "idle")
     assert then["changed"]
+
+
+def _failing(*arguments: str) -> tuple[int, str, str]:
+    got = subprocess.run([*NETGROUPCTL, *arguments], capture_output=True, text=True, check=False)
+    return got.returncode, got.stdout, got.stderr
+
+
+@pytest.mark.parametrize("verb", ["reload", "watch"])
+def test_command_says_that_the_daemon_does_not_run(bus: PrivateBus, verb: str) -> None:
+    want = "error: the daemon does not run; `systemctl start netgroupd` starts it\n"
+    assert _failing(verb) == (1, "", want)
+
+
+def test_command_says_that_there_is_no_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
+    want = "error: the system bus, and by it the daemon, cannot be had: Could not connect: No such file or directory\n"
+    assert _failing("reload") == (1, "", want)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The unit as systemd has it: what starts the daemon, what it waits for, and what its sandbox lets it do."""
+
+import re
+
+import pytest
+
+from tests.vm import bpf_programs
+from tests.vm.installed import ETC, MANAGER, eventually, good, reload, run
+
+pytestmark = pytest.mark.vm_systemd("stock")
+
+_KEY = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="
+
+
+def test_exposure_is_at_most_two(package: None) -> None:
+    said = run("systemd-analyze", "security", "--no-pager", "netgroupd.service").stdout
+    found = re.search(r"exposure level for netgroupd.service: ([0-9.]+)", said)
+    assert found
+    assert float(found[1]) <= 2.0
+
+
+def test_daemon_waits_for_the_firewall(package: None) -> None:
+    assert "network-pre.target" in run("systemctl", "show", "-P", "After", "netgroupd").stdout.split()
+
+
+def test_call_starts_a_daemon_that_is_enabled(package: None) -> None:
+    run("systemctl", "stop", "netgroupd")
+    # The bus gives up waiting after 25 s, and the daemon comes all the same.
+    eventually(lambda: run("busctl", "call", *MANAGER, "Status").returncode == 0)
+    assert run("systemctl", "is-active", "netgroupd").stdout.strip() == "active"
+
+
+def test_call_starts_no_daemon_that_is_disabled(daemon: None) -> None:
+    run("systemctl", "disable", "--now", "netgroupd")
+    try:
+        refused = run("netgroupctl", "check", user="65534")
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert refused.stderr == "error: the daemon does not run; `systemctl start netgroupd` starts it\n"
+        assert run("systemctl", "is-active", "netgroupd").stdout == "inactive\n"
+    finally:
+        run("systemctl", "enable", "netgroupd")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("links:\n  a0: {kind: tun, mode: tap}\n", id="device_file"),
+        pytest.param("links:\n  a0: {kind: netdevsim, id: 7}\n", id="file_in_sysfs"),
+        pytest.param(
+            "links:\n  a0: {kind: wireguard, private_key_file: /etc/wireguard/a0, listen_port: 443, up: true}\n",
+            id="key_file_and_port_below_1024",
+        ),
+        pytest.param(
+            "links:\n  a0: {kind: dummy}\n"
+            "tc:\n  a0: {ingress: [{pref: 1, bpf: {pinned: /sys/fs/bpf/rule}, action: drop}]}\n",
+            id="pinned_program",
+        ),
+        pytest.param("links:\n  a0: {kind: dummy, sysctl: {ipv4.rp_filter: 2}}\n", id="kernel_setting"),
+    ],
+)
+def test_sandbox_lets_the_daemon_make_what_takes_more_than_netlink(daemon: None, text: str) -> None:
+    bpf_programs.pin("rule", bpf_programs.CLASSIFIER, 0)
+    key = ETC.parent / "wireguard/a0"
+    key.parent.mkdir(exist_ok=True)
+    key.write_text(f"{_KEY}\n")
+    key.chmod(0o600)
+    (ETC / "20-more.yaml").write_text(text)
+    got = reload()
+    assert (got.returncode, got.stderr) == (0, "")
+    good(2)
+    assert reload().returncode == 0
