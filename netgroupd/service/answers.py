@@ -12,7 +12,7 @@ from netgroupd.engine.report import Result
 from netgroupd.errors import UsageError
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
-from netgroupd.service.details import Answer, Options, Progress
+from netgroupd.service.details import Answer, Options, Progress, checked
 from netgroupd.service.file_answers import FileAnswers
 
 FORMATS = ("json", "text")
@@ -74,16 +74,18 @@ class Answers(FileAnswers):
 
     def apply(self, options: Options, progress: Progress | None = None) -> Answer:
         """Apply the configuration."""
+        checked(options)
         result = self._engine.apply(
-            confirm_s=_seconds(options), allow=frozenset(options.get("allow") or ()), progress=progress
+            confirm_s=options.get("confirm"), allow=frozenset(options.get("allow") or ()), progress=progress
         )
         return _result_answer(result)
 
     def rollback(self, options: Options, progress: Progress | None = None) -> Answer:
         """Apply an earlier generation."""
+        checked(options)
         result = self._engine.rollback(
             options.get("generation"),
-            confirm_s=_seconds(options),
+            confirm_s=options.get("confirm"),
             allow=frozenset(options.get("allow") or ()),
             progress=progress,
         )
@@ -96,15 +98,6 @@ class Answers(FileAnswers):
     def confirm(self) -> Answer:
         """Keep the change that waits."""
         return {"generation": self._engine.confirm()}
-
-
-def _seconds(options: Options) -> float | None:
-    seconds = options.get("confirm")
-    if seconds is None:
-        return None
-    if not 1 <= seconds <= 86_400:
-        raise UsageError(f"confirm: expected 1 to 86400 seconds, not {seconds}")
-    return float(seconds)
 
 
 def form_of(options: Options) -> str:

@@ -7,14 +7,16 @@ to start.
 
 import json
 import os
+import re
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from gi.repository import Gio, GLib
 
-from netgroupd.errors import NetgroupError
-from netgroupd.service.details import Answer, Options, Progress
+from netgroupd.errors import ConfigError, NetgroupError, Problem
+from netgroupd.service.details import Answer, Options, Progress, checked
 from netgroupd.service.interface import JOB, MANAGER, ROOT
 
 _NAME = "org.netgroup1"
@@ -24,15 +26,17 @@ _PROPERTIES = "org.freedesktop.DBus.Properties"
 _STOPPED = "the daemon does not run; `systemctl start netgroupd` starts it"
 _BUS_ERROR = "org.freedesktop.DBus.Error."
 # What comes instead of the daemon's answer, by the beginning of the error's name.  Where the bus has systemd start the
-# daemon, the refusals of systemd come back: a unit that is not enabled, or masked, is not found by its alias.
+# daemon, the refusals of systemd come back: what is not enabled has no alias, and that of what is masked is in the way.
 _NOT_THERE = {
     f"{_BUS_ERROR}NoReply": "the daemon has ended; when it starts again it finishes or puts back what it was doing",
     f"{_BUS_ERROR}TimedOut": "the daemon does not come in time; `systemctl status netgroupd` says why",
     f"{_BUS_ERROR}Spawn.": _STOPPED,
     f"{_BUS_ERROR}ServiceUnknown": _STOPPED,
     f"{_BUS_ERROR}NameHasNoOwner": _STOPPED,
+    f"{_BUS_ERROR}FileExists": _STOPPED,
     "org.freedesktop.systemd1.": _STOPPED,
 }
+_PROBLEM = re.compile(r"(.*?):(\d+):(\d+): (warning: )?(.*?)(?:; (.*))?")
 _TYPES = {"confirm": "u", "generation": "u", "allow": "as", "session": "s", "format": "s", "origins": "b"}
 
 
@@ -44,6 +48,32 @@ class RemoteError(NetgroupError):
         answered = error.message.removeprefix(f"GDBus.Error:{self.dbus_name}: ")
         instead = (sentence for name, sentence in _NOT_THERE.items() if self.dbus_name.startswith(name))
         super().__init__(next(instead, answered))
+
+
+def _told(error: GLib.Error) -> NetgroupError:
+    """The daemon's error as it would be here: problems of files again as problems, each with its line."""
+    remote = RemoteError(error)
+    if remote.dbus_name != ConfigError.dbus_name:
+        return remote
+    problems = [_problem(line) for line in str(remote).splitlines()]
+    return ConfigError(list(filter(None, problems))) if all(problems) else remote
+
+
+def _problem(line: str) -> Problem | None:
+    found = _PROBLEM.fullmatch(line)
+    if found is None:
+        return None
+    file, number, column, warning, message, hint = found.groups(default="")
+    return Problem(file, int(number), int(column), message, hint, _line(Path(file), int(number)), bool(warning))
+
+
+def _line(file: Path, number: int) -> str:
+    """A line of a file, as far as this user may read it."""
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
 def running() -> bool:
@@ -69,7 +99,7 @@ def running() -> bool:
 class Remote:
     """Answers from the daemon; the methods are those of ``Answers``.
 
-    Every method raises RemoteError with what the daemon answered.
+    Every method raises what the daemon answered: a ConfigError, or a RemoteError.
     """
 
     keeps_deadlines = True
@@ -169,7 +199,7 @@ class Remote:
         try:
             return self._connection.call_sync(_NAME, path, interface, method, arguments, None, flags, _FOREVER, None)
         except GLib.Error as error:
-            raise RemoteError(error) from None
+            raise _told(error) from None
 
     def _open(self, method: str, options: Options) -> Answer:
         answer: Answer = json.loads(self._read(method, options))
@@ -183,12 +213,12 @@ class Remote:
                 _NAME, ROOT, MANAGER, "Open", arguments, GLib.VariantType("(h)"), flags, _FOREVER, None, None
             )
         except GLib.Error as error:
-            raise RemoteError(error) from None
+            raise _told(error) from None
         with os.fdopen(handles.get(answer.unpack()[0]), encoding="utf-8") as file:
             return file.read()
 
     def _job(self, method: str, options: Options, progress: Progress | None) -> Answer:
-        (path,) = self._call(method, "(a{sv})", (_variants(options),))
+        (path,) = self._call(method, "(a{sv})", (_variants(checked(options)),))
         # A context that nobody else runs: what comes back cannot come before the loop does.
         context = GLib.MainContext.new()
         loop = GLib.MainLoop(context)
@@ -217,7 +247,7 @@ class Remote:
         loop.run()
         self._connection.signal_unsubscribe(watch)
         if isinstance(ended[0], GLib.Error):
-            raise RemoteError(ended[0])
+            raise _told(ended[0])
         answer: Answer = json.loads(ended[0].unpack()[0])
         return answer
 

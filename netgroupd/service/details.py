@@ -7,11 +7,28 @@ An error becomes everything it knows: files and lines, objects, the kernel's sen
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from netgroupd.errors import ConfigError, KernelError, NetgroupError
+from netgroupd.errors import ConfigError, KernelError, NetgroupError, UsageError
 
 Answer: TypeAlias = dict[str, Any]
 Options: TypeAlias = Mapping[str, Any]
 Progress: TypeAlias = Callable[[int, int], None]
+
+_LONGEST_S = 86_400
+_GENERATIONS = 1 << 32
+
+
+def checked(options: Options) -> Options:
+    """The options of a change.
+
+    Raises:
+        UsageError: A number is none that there can be, and perhaps none that the bus can carry.
+    """
+    seconds, generation = options.get("confirm"), options.get("generation")
+    if seconds is not None and not 1 <= seconds <= _LONGEST_S:
+        raise UsageError(f"confirm: expected 1 to {_LONGEST_S} seconds, not {seconds}")
+    if generation is not None and not 0 <= generation < _GENERATIONS:
+        raise UsageError(f"there is no generation {generation}")
+    return options
 
 
 def error_answer(error: NetgroupError) -> Answer:

@@ -23,15 +23,17 @@ from netgroupd.service.work import Worker
 _LONGEST = 1_000_000  # bytes that a reply may have
 # Whoever gets a file may rely on it as on a reply.
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-_OPTIONS = {
-    "Check": frozenset[str](),
-    "Render": frozenset({"origins"}),
-    "Diff": frozenset({"format"}),
-    "Estimate": frozenset[str](),
-    "Capture": frozenset[str](),
-    "Apply": frozenset({"confirm", "allow", "session"}),
-    "Rollback": frozenset({"confirm", "allow", "session", "generation"}),
+_CHANGE = {"confirm": int, "allow": list, "session": str}
+_OPTIONS: Mapping[str, Mapping[str, type]] = {
+    "Check": {},
+    "Render": {"origins": bool},
+    "Diff": {"format": str},
+    "Estimate": {},
+    "Capture": {},
+    "Apply": _CHANGE,
+    "Rollback": {**_CHANGE, "generation": int},
 }
+_CALLED = {int: "a number", list: "an array of strings", str: "a string", bool: "a boolean"}
 _READS: Mapping[str, Callable[[Answers, Options], Answer | str]] = MappingProxyType(
     {
         "Check": lambda answers, _: answers.check(),
@@ -154,6 +156,10 @@ def _known(method: str, options: Options) -> Options:
     if unknown:
         known = ", ".join(sorted(_OPTIONS[method])) or "none"
         raise UsageError(f"{method}: there is no option {unknown[0]!r}; known: {known}")
+    for name, value in options.items():
+        kind = _OPTIONS[method][name]
+        if type(value) is not kind:  # to Python a boolean is a number too
+            raise UsageError(f"{method}: {name} is {_CALLED[kind]}, not {value!r}")
     return options
 
 

@@ -2,6 +2,7 @@
 """The daemon on a bus of its own: queueing, errors, large results, and a bus that goes away."""
 
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from gi.repository import Gio, GLib
 
-from netgroupd.errors import ConfigError, KernelError, Problem, Refusal
+from netgroupd.errors import ConfigError, KernelError, Problem, Refusal, UsageError
 from netgroupd.service.client import Remote, RemoteError
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.interface import GROUP, JOB, MANAGER, ROOT
@@ -144,6 +145,22 @@ def test_refused_configuration_is_named_with_every_line(remote: Remote, engine: 
     assert remote.properties()["LastResult"] == "org.netgroup1.Error.Config"
 
 
+def test_refused_configuration_is_told_as_without_the_daemon(
+    remote: Remote, engine: FakeEngine, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "a.yaml"
+    wrong.write_text("links:\n  swp1: {mttu: 3}\n")
+    problems = [
+        Problem(str(wrong), 2, 10, "unknown key 'mttu'", "did you mean 'mtu'?", "  swp1: {mttu: 3}"),
+        Problem(str(wrong), 1, 1, "it is old", warning=True, text="links:"),
+        Problem("/etc/netgroup", 0, 0, "there is no configuration"),
+    ]
+    engine.error = ConfigError(problems)
+    error = refused(lambda: remote.apply({}))
+    assert isinstance(error, ConfigError)
+    assert error.problems == tuple(problems)
+
+
 def test_refusal_of_the_kernel_keeps_its_sentence(remote: Remote, engine: FakeEngine) -> None:
     engine.error = KernelError([Refusal("+ vlan swp1.5", 22, "VLAN id out of range", "a.mako:7")])
     assert "a.mako:7: + vlan swp1.5: VLAN id out of range" in str(refused(lambda: remote.apply({})))
@@ -159,6 +176,39 @@ def test_unknown_option_is_refused_with_those_there_are(remote: Remote) -> None:
     error = refused(lambda: remote.apply({"generation": 3}))
     assert error.dbus_name == "org.netgroup1.Error.Usage"
     assert "allow, confirm, session" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("confirm", GLib.Variant("s", "60"), "Rollback: confirm is a number, not '60'"),
+        ("confirm", GLib.Variant("b", True), "Rollback: confirm is a number, not True"),
+        ("allow", GLib.Variant("s", "swp1"), "Rollback: allow is an array of strings, not 'swp1'"),
+        ("generation", GLib.Variant("d", 3.0), "Rollback: generation is a number, not 3.0"),
+    ],
+)
+def test_option_of_another_type_is_refused(
+    daemon: Daemon, bus: PrivateBus, option: str, value: GLib.Variant, said: str
+) -> None:
+    arguments = GLib.Variant("(a{sv})", ({option: value},))
+    with pytest.raises(GLib.Error, match=re.escape(said)):
+        bus.connect().call_sync(_NAME, ROOT, MANAGER, "Rollback", arguments, None, Gio.DBusCallFlags.NONE, -1, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"confirm": -1}, "confirm: expected 1 to 86400 seconds, not -1"),
+        ({"confirm": 1 << 32}, "confirm: expected 1 to 86400 seconds, not 4294967296"),
+        ({"generation": -5}, "there is no generation -5"),
+        ({"generation": 1 << 32}, "there is no generation 4294967296"),
+    ],
+)
+def test_number_that_the_bus_cannot_carry_is_refused_in_a_sentence(
+    remote: Remote, options: dict[str, int], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        remote.rollback(options)
 
 
 def test_properties_are_nobodys_to_set(remote: Remote, bus: PrivateBus) -> None:
