@@ -131,13 +131,19 @@ class _Keys(NamedTuple):
         return None if key == _NO_KEY else self.paths.get(key, "")
 
 
+def _clamped(key: bytes) -> bytes:
+    """A private key as the kernel keeps it; `wg genkey` writes such, and other makers of keys any 32 bytes."""
+    return bytes((key[0] & 248, *key[1:31], key[31] & 127 | 64))
+
+
 def _known(paths: Iterable[str]) -> _Keys:
     found: dict[bytes, str] = {}
     for path in paths:
         try:
-            found[_key(path)] = path
+            key = _key(path)
         except OSError:
             continue  # setting it will say what is wrong
+        found[key] = found[_clamped(key)] = path
     return _Keys(found)
 
 

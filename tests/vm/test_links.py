@@ -37,7 +37,8 @@ def kernel() -> Iterator[Kernel]:
     lower = [link(f"low{number}", kind="dummy", up=True) for number in range(4)]
     bridges = [link(f"br{number}", kind="bridge") for number in range(2)]
     for number, path in enumerate(KEY_FILES, 1):
-        Path(path).write_bytes(base64.b64encode(bytes([8 * number] * 31 + [64])))
+        # Not as `wg genkey` makes them, with some bits set and some not, but any 32 bytes.
+        Path(path).write_bytes(base64.b64encode(bytes([9 * number] * 31 + [255])))
     with Kernel() as opened:
         _reach(opened, *lower, *bridges)
         yield opened
