@@ -9,7 +9,7 @@
 # Python packages, all under ~/.cache/netgroupd; after that they take seconds to start.
 
 setup = python=$$(.ci/setup)
-lab = $(setup) && $$python -m netgroupd.lab
+lab = $(setup) && "$$python" -m netgroupd.lab
 
 .PHONY: help test check schema demo lab kernel kernel-deb bench bench-quick deb clean
 
@@ -18,14 +18,14 @@ help:
 
 test:
 	@echo "test: everything, in and out of the VM: about 20 minutes, and 12 more where the kernel is not built yet"
-	@$(lab) kernel && exec $$python -m pytest $(TESTS)
+	@$(lab) kernel && exec "$$python" -m pytest $(TESTS)
 
 check:
-	@$(setup) && $$python -m ruff check . && $$python -m mypy
+	@$(setup) && "$$python" -m ruff check . && "$$python" -m mypy
 
 schema:
-	@$(setup) && $$python -m netgroupd.config.schema > schemas/netgroup.schema.json && \
-	$$python -m netgroupd.config.reference > docs/reference.md
+	@$(setup) && "$$python" -m netgroupd.config.schema > schemas/netgroup.schema.json && \
+	"$$python" -m netgroupd.config.reference > docs/reference.md
 
 demo:
 	@$(lab) demo
@@ -40,10 +40,10 @@ kernel-deb:
 	@kernel-patches/debian-package $(CONFIG)
 
 bench:
-	@$(lab) kernel && exec $$python -m bench
+	@$(lab) kernel && exec "$$python" -m bench
 
 bench-quick:
-	@$(lab) kernel && exec $$python -m bench --quick
+	@$(lab) kernel && exec "$$python" -m bench --quick
 
 deb:
 	@.ci/deb

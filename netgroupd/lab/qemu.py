@@ -53,10 +53,11 @@ def kernel_parameters(guest: Guest) -> str:
         # Devices that are there before anybody asked only blur what a test sees.
         "bonding.max_bonds=0 dummy.numdummies=0 ifb.numifbs=0 fb_tunnels=none",
         *guest.parameters,
-        f"init=/usr/bin/python3 PYTHONPATH={guest.python_path} PYTHONDONTWRITEBYTECODE=1",
+        # Paths may have blanks, and the kernel takes quotes off.
+        f'init=/usr/bin/python3 PYTHONPATH="{guest.python_path}" PYTHONDONTWRITEBYTECODE=1',
     )
     # The guest with systemd has a /tmp of its own, and these may be in the host's.
-    first_process = "-S -m netgroupd.lab.guest" + (f" systemd {sys.prefix}" if guest.systemd else "")
+    first_process = "-S -m netgroupd.lab.guest" + (f' systemd "{sys.prefix}"' if guest.systemd else "")
     return " ".join((*kernel, "--", first_process))
 
 

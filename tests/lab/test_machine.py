@@ -37,6 +37,14 @@ def test_status_and_both_outputs_come_back(machine: Machine) -> None:
     assert _run(machine, "echo out; echo err >&2; exit 3") == (3, "out\n", "err\n")
 
 
+def test_checkout_may_have_a_blank_in_its_path(tmp_path: Path) -> None:
+    checkout = tmp_path / "a checkout"
+    checkout.symlink_to(CHECKOUT)
+    guest = Guest(kernel=find_image("stock"), python_path=checkout, cpus=1, memory_mib=512)
+    with Machine(guest, kvm=kvm_works(guest), lifetime_s=600.0) as machine:
+        assert _run(machine, "true")[0] == 0
+
+
 def test_command_reads_what_it_is_given(machine: Machine) -> None:
     assert _run(machine, "tr a-z A-Z", b"some words") == (0, "SOME WORDS", "")
 
