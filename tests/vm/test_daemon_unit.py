@@ -2,6 +2,8 @@
 """The unit as systemd has it: what starts the daemon, what it waits for, and what its sandbox lets it do."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +72,19 @@ def test_sandbox_lets_the_daemon_make_what_takes_more_than_netlink(daemon: None,
     assert (got.returncode, got.stderr) == (0, "")
     good(2)
     assert reload().returncode == 0
+
+
+def test_names_of_groups_are_there_where_iproute2_has_no_folder(daemon: None) -> None:
+    folder, away = Path("/etc/iproute2"), Path("/etc/iproute2.away")
+    good(3)  # something to apply
+    shutil.move(folder, away)
+    try:
+        run("systemd-tmpfiles", "--create", "netgroupd.conf")
+        run("systemctl", "restart", "netgroupd")
+        assert reload().returncode == 0
+        assert "\ttenants\n" in (folder / "group").read_text()
+    finally:
+        (folder / "group").unlink(missing_ok=True)
+        folder.rmdir()
+        shutil.move(away, folder)
+        run("systemctl", "restart", "netgroupd")
