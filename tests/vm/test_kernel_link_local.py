@@ -43,6 +43,11 @@ def connected() -> None:
     Path("/proc/sys/net/ipv6/conf/default/accept_dad").write_text("0", encoding="ascii")
     ip("link", "add", "name", "va", "up", "type", "veth", "peer", "name", "vb")
     ip("link", "set", "vb", "up")
+    end = time.monotonic() + _PATIENCE_S
+    # Their carriers come a moment later, and with them the addresses that they send from.
+    while not all(ip("-6", "address", "show", "dev", link, "scope", "link") for link in ("va", "vb")):
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_each_vlan_answers_for_its_own_address() -> None:
@@ -71,4 +76,4 @@ def test_an_address_of_no_scope_hides_no_other() -> None:
     assert answer("va", "fe80::7") == "REACHABLE"
     ip("address", "replace", "fe80::7/64", "dev", "vb", "nodad", "preferred_lft", "9")
     ip("address", "delete", "fe80::7/64", "dev", "vb")
-    assert "fe80::7" not in ip("-6", "address", "show", "dev", "vb")
+    assert "fe80::7/64" not in ip("-6", "address", "show", "dev", "vb")
