@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""VRFs that are deleted together while somebody sends through them."""
+"""Packets through VRFs, while these are deleted together or devices beside them come and go."""
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
 
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.vm()
 _VRFS = 20
 _GROUP = 5
 _ROUNDS = 5
+_BESIDE, _MANY = 6, 1_100  # a group of more devices than are looked for in one place
 _TABLE = 1  # the attribute of a VRF
 _TO = {socket.AF_INET: ("10.0.{k}.9", 9), socket.AF_INET6: ("fd00::{k:x}:9", 9)}
 
@@ -30,9 +31,9 @@ def make(nl: Netlink) -> None:
 
 
 @contextmanager
-def senders() -> Iterator[None]:
-    """A packet after the other through each VRF, of both families, for as long as this lasts."""
-    sockets = []
+def senders() -> Iterator[list[OSError]]:
+    """A packet after the other through each VRF, of both families, for as long as this lasts; what was refused."""
+    sockets, refused = [], []
     for k in range(_VRFS):
         for family, (host, port) in _TO.items():
             bound = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
@@ -43,12 +44,14 @@ def senders() -> Iterator[None]:
 
     def send() -> None:
         for bound, target in sockets:
-            with suppress(OSError):  # it is gone by now
+            try:
                 bound.sendto(b"x", target)
+            except OSError as error:
+                refused.append(error)
 
     try:
         with repeatedly(send):
-            yield
+            yield refused
     finally:
         for bound, _ in sockets:
             bound.close()
@@ -61,3 +64,13 @@ def test_vrfs_are_deleted_together_under_traffic() -> None:
             with senders():
                 assert nl.link(DELLINK, attr(GROUP, _GROUP)).error == 0
                 assert len(nl.links()) == 1
+
+
+def test_packets_find_their_devices_while_these_become_many_and_few() -> None:
+    with Netlink() as nl:
+        make(nl)
+        with senders() as refused:
+            for number in range(_MANY):
+                nl.add_link(f"beside{number}", "dummy", attr(GROUP, _BESIDE))
+            assert nl.link(DELLINK, attr(GROUP, _BESIDE)).error == 0
+        assert not refused
