@@ -48,7 +48,7 @@ _PACK = 64
 _SETTLE_S = 2
 _POLL_S = 0.01
 # A cell that takes longer says how many objects it came to.
-_CELL_S = 40
+_CELL_S = 10
 _GROUP, _MEMBERS = 1_000, 500
 _LOOKUPS = 1_024
 _BRIDGES = 50_000

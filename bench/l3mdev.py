@@ -13,8 +13,9 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import NamedTuple
 
 from bench.apply import Desk
@@ -77,19 +78,33 @@ class Wire(NamedTuple):
             ip("address", "add", f"fd00:7:{self.number}::{host}/64", "dev", wire, "nodad", netns=name)
             ip("link", "set", wire, "up", netns=name)
 
-    def transactions(self, program: Path, address: str) -> float:
+    def transactions(self, address: str) -> float:
         """How many a second, once."""
-        device = (self.vrf,) * bool(self.vrf)
-        server = subprocess.Popen(inside(self.end(_SERVER), program, "server", _PORT, *device))
-        try:
-            # The client waits for an answer for seconds, but its first packet needs a socket to come to.
-            while f":{int(_PORT):04X} " not in Path(f"/proc/{server.pid}/net/udp6").read_text():
-                time.sleep(0.05)
-            told = (_PORT, address.format(self.number), str(_SECONDS), *device)
-            return float(subprocess.check_output(inside(self.end(_CLIENT), program, "client", *told), text=True))
-        finally:
-            server.kill()
-            server.wait()
+        ends = self.end(_SERVER), self.end(_CLIENT)
+        return transactions(ends, address.format(self.number), _SECONDS, self.vrf)
+
+
+def transactions(ends: tuple[str, str], address: str, wanted_s: float, vrf: str = "") -> float:
+    """How many a second go from the second namespace to ``address`` in the first and back."""
+    program, device = compiled(), (vrf,) * bool(vrf)
+    server = subprocess.Popen(inside(ends[0], program, "server", _PORT, *device))
+    try:
+        # The client waits for an answer for seconds, but its first packet needs a socket to come to.
+        while f":{int(_PORT):04X} " not in Path(f"/proc/{server.pid}/net/udp6").read_text():
+            time.sleep(0.05)
+        told = (_PORT, address, str(wanted_s), *device)
+        return float(subprocess.check_output(inside(ends[1], program, "client", *told), text=True))
+    finally:
+        server.kill()
+        server.wait()
+
+
+@cache
+def compiled() -> Path:
+    """The program that sends and answers."""
+    program = Path(gettempdir()) / "udp_rr"
+    subprocess.run(("gcc", "-O1", "-o", program, Path(__file__).with_name("udp_rr.c")), check=True)
+    return program
 
 
 _WIRES = {"no VRF there": Wire("plain", 0), "beside a VRF": Wire("vrf", 1), "in it": Wire("vrf", 2, _VRF)}
@@ -115,16 +130,13 @@ def packets(quick: bool) -> Table:
     runs = 1 if quick else _RUNS
     found = wires()
     rows: dict[str, tuple[Cell, ...]] = {}
-    with TemporaryDirectory() as directory:
-        program = Path(directory) / "udp_rr"
-        subprocess.run(("gcc", "-O1", "-o", program, Path(__file__).with_name("udp_rr.c")), check=True)
-        for family, address in _ADDRESSES.items():
-            figures: dict[str, list[float]] = {way: [] for way in found}
-            for _ in range(runs):
-                for way, wire in found.items():
-                    figures[way].append(wire.transactions(program, address))
-            cells = [Cell(tuple(figures[way]), "/s") if way in found else Cell(note=_NONE) for way in _WIRES]
-            rows[family] = tuple(cells)
+    for family, address in _ADDRESSES.items():
+        figures: dict[str, list[float]] = {way: [] for way in found}
+        for _ in range(runs):
+            for way, wire in found.items():
+                figures[way].append(wire.transactions(address))
+        cells = [Cell(tuple(figures[way]), "/s") if way in found else Cell(note=_NONE) for way in _WIRES]
+        rows[family] = tuple(cells)
     goal = "the paper: 3.6 % fewer for IPv4 and 3.2 % more for IPv6 than without master devices in the kernel"
     return Table("l3mdev-packets", "L3 master devices: UDP transactions of one byte", tuple(_WIRES), rows, goal)
 

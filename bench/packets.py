@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a packet costs from one socket to another over a veth pair, which is what the patches must not make dearer.
+"""What a packet costs from one socket to another, which is what the patches must not make dearer.
 
 The receiver is in the other namespace, so that a packet takes the route lookup, the device's queue, the receive
-path and the lookup of the socket.  Run it in the lab on both kernels:
+path and the lookup of the socket: first over a veth pair alone, many at once, then there and back through what
+else may lie on the way.  Run it in the lab on both kernels:
 ``python -m netgroupd.lab run --cpus 1 -- python -m bench.packets``.
 """
 
@@ -12,8 +13,10 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from bench.harness import Cell, Table, run
+from bench.l3mdev import inside, ip, transactions
 
 _BATCH = 64
 _ADDRESSES = {socket.AF_INET: ("192.0.2.1/24", "192.0.2.2"), socket.AF_INET6: ("2001:db8::1/64", "2001:db8::2")}
@@ -43,14 +46,14 @@ class _Message(ctypes.Structure):
 
 def prepare() -> None:
     """Make a pair of links with addresses, the second one in a namespace of its own."""
-    subprocess.run(("ip", "netns", "add", "peer"), check=True)
+    ip("netns", "add", "peer")
     commands = ["link add v0 type veth peer name v1 netns peer", "link set v0 up", "-n peer link set v1 up"]
     for near, far in _ADDRESSES.values():
         length = near.partition("/")[2]
         nodad = "" if "." in far else " nodad"
         commands += [f"address add {near} dev v0{nodad}", f"-n peer address add {far}/{length} dev v1{nodad}"]
     for command in commands:
-        subprocess.run(("ip", *command.split()), check=True)
+        ip(*command.split())
 
 
 def receiver(family: socket.AddressFamily, port: int) -> socket.socket:
@@ -88,6 +91,89 @@ def per_packet(family: socket.AddressFamily, packets: int, runs: int) -> Cell:
         return Cell(tuple(send(packets) for _ in range(runs)), "µs")
 
 
+class Way(NamedTuple):
+    """What lies between the namespaces, as arguments for ``ip``: first once, then for each of the two."""
+
+    once: tuple[str, ...] = ("link add e0 netns one type veth peer name e0 netns two",)
+    each: tuple[str, ...] = ()
+    device: str = "e0"
+    rules: tuple[str, ...] = ()  # for ``tc``, in the one that answers
+    addresses: tuple[str, str] = ("10.7.0.1", "fd00:7::1")
+
+
+_TO_THE_MIDDLE = ("link add p{host} netns middle up type veth peer name e0 netns {end}",)
+_BRIDGE = "-n middle link add br0 up type bridge"
+_BRIDGE_PORT = (*_TO_THE_MIDDLE, "-n middle link set p{host} master br0")
+_ROUTED = (
+    *_TO_THE_MIDDLE,
+    "-n middle address add 10.8.{host}.9/24 dev p{host}",
+    "-n middle address add fd00:8:{host}::9/64 dev p{host} nodad",
+    "-n {end} address add 10.8.{host}.{host}/24 dev e0",
+    "-n {end} address add fd00:8:{host}::{host}/64 dev e0 nodad",
+    "-n {end} link set e0 up",
+    "-n {end} route add default via 10.8.{host}.9",
+    "-n {end} route add default via fd00:8:{host}::9",
+)
+_RULES = (
+    "qdisc add dev e0 clsact",
+    *(
+        f"filter add dev e0 ingress pref 1 protocol ip flower dst_ip 10.2.{number >> 8}.{number & 255} action drop"
+        for number in range(1_000)
+    ),
+    "filter add dev e0 ingress pref 2 protocol ip flower src_ip 10.7.0.0/24 action pass",
+)
+WAYS = {
+    "nothing else": Way(),
+    "VLANs": Way(each=("-n {end} link add link e0 name e1 type vlan id 7",), device="e1"),
+    "macvlans": Way(each=("-n {end} link add link e0 name e1 type macvlan mode bridge",), device="e1"),
+    "bonds": Way(each=("-n {end} link add e1 type bond", "-n {end} link set e0 master e1"), device="e1"),
+    "VXLANs": Way(
+        each=(
+            "-n {end} address add 10.9.0.{host}/24 dev e0",
+            "-n {end} link add e1 type vxlan id 9 dstport 4789 local 10.9.0.{host} remote 10.9.0.{other}",
+        ),
+        device="e1",
+    ),
+    "a bridge": Way((_BRIDGE,), _BRIDGE_PORT),
+    "a bridge with VLAN filtering": Way((f"{_BRIDGE} vlan_filtering 1",), _BRIDGE_PORT),
+    "a router": Way((), _ROUTED, addresses=("10.8.1.1", "fd00:8:1::1")),
+    "1,001 rules for IPv4": Way(rules=_RULES),
+}
+_ENDS = ("one", "two")
+
+
+def lay(way: Way) -> None:
+    """Make the namespaces anew, with addresses where the way ends."""
+    commands = [*way.once]
+    for host, end in enumerate(_ENDS, 1):
+        addresses = (f"10.7.0.{host}/24", f"fd00:7::{host}/64 nodad")
+        up = (f"-n {end} link set {device} up" for device in dict.fromkeys(("e0", way.device)))
+        commands += [each.format(end=end, host=host, other=3 - host) for each in way.each]
+        commands += [*up, *(f"-n {end} address add {address} dev {way.device}" for address in addresses)]
+    for name in (*_ENDS, "middle"):
+        subprocess.run(("ip", "netns", "delete", name), check=False, stderr=subprocess.DEVNULL)
+        ip("netns", "add", name)
+    for path in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
+        setting = inside("middle", "tee", f"/proc/sys/net/{path}")
+        subprocess.run(setting, input=b"1", stdout=subprocess.DEVNULL, check=True)
+    for command in commands:
+        ip(*command.split())
+    subprocess.run(("tc", "-n", _ENDS[0], "-batch", "-"), input="\n".join(way.rules), text=True, check=True)
+
+
+def through(quick: bool) -> Table:
+    """Transactions of one byte through each way."""
+    wanted_s, runs = (0.2, 1) if quick else (1.0, 3)
+    rows: dict[str, tuple[Cell, ...]] = {}
+    for name, way in WAYS.items():
+        lay(way)
+        rows[name] = tuple(
+            Cell(tuple(transactions(_ENDS, address, wanted_s) for _ in range(runs)), "/s") for address in way.addresses
+        )
+    title = "UDP transactions of one byte, there and back through"
+    return Table("packets-through", title, ("IPv4", "IPv6"), rows, "as on the stock kernel")
+
+
 def measure(quick: bool) -> Iterator[Table]:
     """Both families."""
     prepare()
@@ -96,6 +182,7 @@ def measure(quick: bool) -> Iterator[Table]:
     for name, family in (("IPv4", socket.AF_INET), ("IPv6", socket.AF_INET6)):
         rows[name] = (per_packet(family, packets, runs),)
     yield Table("packets", "One UDP packet of 64 bytes over veth", ("time",), rows, "as on the stock kernel")
+    yield through(quick)
 
 
 if __name__ == "__main__":

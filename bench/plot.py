@@ -13,7 +13,7 @@ _ACROSS, _HEIGHT = 480, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 300, 50, 50
 _PLOT, _BAR = 380, 17
 _LETTER, _TITLE_LETTER, _MARGIN = 6.8, 8.8, 30  # no letter of the font is wider on average
-_COLOURS = ("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66", "#c2255c", "#1864ab")
+_COLOURS = ("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66", "#c2255c", "#15aabf", "#94d82d")
 _LEAPS = (1, 2, 5)
 _ALIKE = 20  # values that differ by less need marks between the powers of ten
 _SIZE = re.compile(r"^([\d,]+)\b")
@@ -84,7 +84,7 @@ class Scale(NamedTuple):
     def marks(self) -> list[float]:
         """The values to mark: powers of ten, and 2 and 5 times those where there would be too few."""
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        leaps = _LEAPS if self.high <= _ALIKE * self.low else (1,)
+        leaps = _LEAPS if self.high < 100 * self.low else (1,)
         marks = [leap * 10.0**power for power in range(first, last + 1) for leap in leaps]
         return [mark for mark in marks if self.low <= mark <= self.high]
 
