@@ -21,7 +21,8 @@
 </%def>\
 <%def name="routes(first, last, via=None, prefix='tenant')">\
 % for t in range(first, last + 1):
-  - {to: default, vrf: ${prefix}${t}, type: unreachable, metric: 4278198272}
+  - {to: default, vrf: ${prefix}${t}, type: unreachable, metric: 4278198272, family: inet}
+  - {to: default, vrf: ${prefix}${t}, type: unreachable, metric: 4278198272, family: inet6}
 % if via:
   - {to: default, vrf: ${prefix}${t}, via: ${via.replace("{t}", str(t))}}
 % endif

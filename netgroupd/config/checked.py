@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the checks of a whole configuration look at, and what they have in common."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from netgroupd.config.entries import Compiled, Sink
@@ -12,12 +13,32 @@ from netgroupd.model.value import Value
 
 
 class Checked(NamedTuple):
-    """What the checks look at."""
+    """What the checks look at; the names of links by kind and by master, as most checks are about few of them."""
 
     state: State
     links: Links
     sink: Sink
     report: Report
+    by_kind: Mapping[Value, Sequence[str]]
+    by_master: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(cls, state: State, links: Links, sink: Sink) -> "Checked":
+        """Sort the links."""
+        by_kind: defaultdict[Value, list[str]] = defaultdict(list)
+        by_master: defaultdict[str, list[str]] = defaultdict(list)
+        for name, attrs in links.attrs.items():
+            by_kind[attrs.get("kind")].append(name)
+            if master := attrs.get("master"):
+                by_master[str(master)].append(name)
+        return cls(state, links, sink, links.report, dict(by_kind), dict(by_master))
+
+    def of_kinds(self, kinds: Iterable[str]) -> Iterator[tuple[str, Attrs]]:
+        """The links of some kinds, with what files and masters say of them."""
+        attrs = self.links.attrs
+        for kind in kinds:
+            for name in self.by_kind.get(kind, ()):
+                yield name, attrs[name]
 
     def attrs(self, name: str) -> Attrs:
         """The attributes of a link, those of its group too; of one that no file names, none."""

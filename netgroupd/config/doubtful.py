@@ -64,9 +64,7 @@ def _is_down(attrs: Attrs) -> bool:
 
 def _vrfs(checked: Checked) -> None:
     links = checked.links
-    for name, attrs in links.attrs.items():
-        if attrs.get("kind") != "vrf":
-            continue
+    for name, attrs in checked.of_kinds(["vrf"]):
         if _is_down(attrs):
             checked.report.warn(links.place(name, "up"), f"nothing sets VRF {name!r} up", "nothing passes it: up: true")
         if (table := attrs.get("table")) in _RESERVED_TABLES:
@@ -78,9 +76,7 @@ def _lower_links_down(checked: Checked) -> None:
     """The kernel refuses to set a VLAN up before what it is of."""
     links = checked.links
     down: dict[Value, bool] = {}
-    for name, attrs in links.attrs.items():
-        if attrs.get("kind") != "vlan":
-            continue
+    for name, attrs in checked.of_kinds(["vlan"]):
         below = attrs.get("link")
         if below not in down:
             down[below] = str(below) in links.attrs and _is_down(links.attrs[str(below)])
@@ -159,9 +155,9 @@ def _cables(checked: Checked) -> None:
     links = checked.links.attrs
     joined: defaultdict[str, list[str]] = defaultdict(list)
     roots: dict[str, str] = {}
-    for name, attrs in links.items():
+    for name, attrs in checked.of_kinds(["veth"]):
         peer = str(attrs.get("peer"))
-        if attrs.get("kind") != "veth" or name > peer:
+        if name > peer:
             continue
         ends = [str(links.get(end, {}).get("master") or "") for end in (name, peer)]
         if not all(links.get(bridge, {}).get("kind") == "bridge" for bridge in ends):

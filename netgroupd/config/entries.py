@@ -200,8 +200,11 @@ class Sink:
             objects[key] = Object(cls, key, attrs, self.report.origin(entry.at))
             self.entries.setdefault(cls, {})[key] = entry
         elif before.attrs != attrs:
-            first = self.report.where(self.entries[cls][key].at)
-            self.report.once(entry.at, f"{told(cls, key)} was described differently", f"the other is at {first}")
+            first = self.entries[cls][key]
+            # What could not be read may be what tells them apart, or makes the same of them.
+            if first.record.whole and entry.record.whole:
+                hint = f"the other is at {self.report.where(first.at)}"
+                self.report.once(entry.at, f"{told(cls, key)} was described differently", hint)
 
 
 def told(cls: str, key: Key) -> str:

@@ -6,6 +6,7 @@ it stays when others come and go.  Groups inside a group get ids that begin like
 its own: one mask then addresses them all.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
@@ -22,6 +23,8 @@ from netgroupd.model.state import Attrs, Group
 from netgroupd.model.value import GROUP, Value, number, several, word
 
 DEFAULT = "netgroupd"
+# As a word of iproute2's table, where they are written for "ip".
+_NAME = re.compile(r"[^\s#]{1,63}")
 _SPACE_BITS = 16
 _DEEPEST = 8
 _ID = Attr("id", number(32, 1), "Its number in the kernel; one of netgroupd's own if not mentioned.")
@@ -67,8 +70,9 @@ def _places(entries: Mapping[str, Entry]) -> dict[str, int]:
 
 
 def _put(drafts: dict[str, _Draft], draft: _Draft, report: Report) -> None:
-    if not draft.name or len(draft.name) > 63 or draft.name.isdigit():
-        report.error(draft.at, f"{draft.name!r} cannot name a group", "expected 1 to 63 characters, not only digits")
+    if not _NAME.fullmatch(draft.name) or draft.name.isdigit() or not draft.name.isprintable():
+        hint = "expected 1 to 63 characters without blanks and #, not only digits"
+        report.error(draft.at, f"{draft.name!r} cannot name a group", hint)
         return
     first = drafts.setdefault(draft.name, draft)
     if first is draft:

@@ -13,16 +13,23 @@ _REFUSED = re.compile(r"[\s/:%\0\[\]{}]|^\.{0,2}$")
 _OF_ALL = frozenset({"all", "default"})
 
 
+def too_long(name: str) -> tuple[str, str] | None:
+    """Why nothing can have a name of such a length, and what would be right; None when it can."""
+    size = len(name.encode(errors="replace"))
+    if size <= LONGEST:
+        return None
+    unit = "characters" if name.isascii() else "bytes"
+    return f"the name {name!r} has {size} {unit}", f"the kernel takes at most {LONGEST}"
+
+
 def objection(name: str) -> tuple[str, str] | None:
     """Why nothing can be named so, and what would be right; None when it can."""
-    written = name.encode(errors="replace")
-    if len(written) > LONGEST:
-        unit = "characters" if name.isascii() else "bytes"
-        return f"the name {name!r} has {len(written)} {unit}", f"the kernel takes at most {LONGEST}"
+    if wrong := too_long(name):
+        return wrong
     if _REFUSED.search(name):
         return f"{name!r} cannot name a link", "names have no blanks and none of / : % [ ] { }"
     if name in _OF_ALL:
         return f"{name!r} cannot name a link", "the kernel has settings of that name for all links"
-    if _BLANK in written:
+    if _BLANK in name.encode(errors="replace"):
         return f"{name!r} cannot name a link", "the kernel takes the byte 0xa0 of it for a blank"
     return None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from netgroupd.config.entries import Form, Made, compile_entries
 from netgroupd.config.expression import Env
 from netgroupd.config.known import Known
-from netgroupd.config.linkname import objection
+from netgroupd.config.linkname import objection, too_long
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar, kind_of
 from netgroupd.config.node import Mapping as MappingNode
@@ -166,7 +166,8 @@ class Links:
         lower = self.lower_of(name)
         if not lower or len(self.attrs) >= LIMIT:
             return False
-        if wrong := objection(name):
+        # What stands before the dot is a link's name already, and digits do not spoil it.
+        if wrong := too_long(name) if lower in self.attrs else objection(name):
             self.report.once(at, *wrong)
             return False
         if lower not in self.attrs and lower not in self.known and not self.make_vlan(lower, asker, at):

@@ -5,7 +5,6 @@ A link stands on its lower link, on what its tunnel goes through, and, as a
 master, on its ports.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from netgroupd.config.links import references_of
@@ -15,12 +14,8 @@ from netgroupd.model.state import Attrs
 _NOT_BELOW = frozenset({"master", "peer", "primary", "active_slave"})
 
 
-def loops(links: Mapping[str, Attrs]) -> Iterator[tuple[str, ...]]:
-    """Each loop once, as the names from one down to the next, the first again at the end."""
-    ports: defaultdict[str, list[str]] = defaultdict(list)
-    for name, attrs in links.items():
-        if attrs.get("master") is not None:
-            ports[str(attrs["master"])].append(name)
+def loops(links: Mapping[str, Attrs], ports: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Each loop once, as the names from one down to the next, the first again at the end; ``ports`` are by master."""
     done: set[str] = set()
     for start in _unsettled(links, ports, done):
         if start not in done:

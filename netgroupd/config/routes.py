@@ -38,9 +38,9 @@ def vrf_table(name: str, links: Links, at: int) -> int | None:
     if attrs.get("netns"):
         refuse_away(f"the table of VRF {name!r}", str(attrs["netns"]), links.report, at)
         return None
-    table = attrs.get("table")
-    if attrs.get("kind") == "vrf" and isinstance(table, int):
-        return table
+    if attrs.get("kind") == "vrf":
+        table = attrs.get("table")
+        return table if isinstance(table, int) else None  # which is told where the VRF is
     if name in links.unsound:
         return None
     vrfs = [other for other, given in links.attrs.items() if given.get("kind") == "vrf"]

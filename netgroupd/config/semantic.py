@@ -5,9 +5,9 @@ Errors for what the kernel would refuse, or what cannot be meant; what it takes
 and is doubtful is looked for in ``doubtful``.
 """
 
-from collections import Counter
 from collections.abc import Callable
 
+from netgroupd.config import semantic_bonds, semantic_ip, semantic_links
 from netgroupd.config.checked import Checked, named
 from netgroupd.config.doubtful import doubt
 from netgroupd.config.entries import Sink, told
@@ -27,7 +27,7 @@ _NO_GATEWAY = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 
 def check(state: State, links: Links, sink: Sink) -> None:
     """Look at the whole state; everything found goes to the report."""
-    checked = Checked(state, links, sink, links.report)
+    checked = Checked.of(state, links, sink)
     for rule in _CHECKS:
         rule(checked)
     if not checked.report.partial:  # or what is in doubt may be set right by what could not be read
@@ -37,14 +37,15 @@ def check(state: State, links: Links, sink: Sink) -> None:
 def _complete(checked: Checked) -> None:
     """Every kind has what it needs."""
     links = checked.links
-    needs = {kind.name: kind.required | ({"link"} if kind.lower else set()) for kind in KINDS.values()}
-    for name, attrs in links.attrs.items():
-        needed = needs.get(str(attrs.get("kind")))
-        if not needed or needed <= attrs.keys():
-            continue
-        if missing := needed - attrs.keys() - _written(links, name):
-            what = " and ".join(map(repr, sorted(missing)))
-            checked.report.once(links.places[name], f"{name!r} needs {what}: it is of the kind {attrs['kind']}")
+    for kind in map(str, checked.by_kind):
+        row = KINDS.get(kind)
+        needed = row.required | ({"link"} if row.lower else set()) if row else frozenset[str]()
+        for name, attrs in checked.of_kinds([kind] if needed else ()):
+            if needed <= attrs.keys():
+                continue
+            if missing := needed - attrs.keys() - _written(links, name):
+                what = " and ".join(map(repr, sorted(missing)))
+                checked.report.once(links.places[name], f"{name!r} needs {what}: it is of the kind {kind}")
 
 
 def _written(links: Links, name: str) -> set[str]:
@@ -54,9 +55,9 @@ def _written(links: Links, name: str) -> set[str]:
 
 def _identified(checked: Checked) -> None:
     """A tunnel has an id, or takes the one of each packet."""
-    for name, attrs in checked.links.attrs.items():
-        choice = _ONE_OF.get(str(attrs.get("kind")))
-        if choice and not any(attrs.get(row) not in (None, False) for row in choice):
+    for name, attrs in checked.of_kinds(_ONE_OF):
+        choice = _ONE_OF[str(attrs["kind"])]
+        if not any(attrs.get(row) not in (None, False) for row in choice):
             if _written(checked.links, name) & set(choice) - attrs.keys():
                 continue
             told_ = f"{name!r} needs {' or '.join(map(repr, choice))}: it is of the kind {attrs['kind']}"
@@ -68,30 +69,25 @@ _ONE_OF = {"vxlan": ("id", "external"), "geneve": ("id", "external"), "xfrm": ("
 
 def _masters(checked: Checked) -> None:
     links = checked.links
-    refused = {""}
-    for name, attrs in links.attrs.items():
-        master = attrs.get("master")
-        if not master or master not in links.attrs or master in refused:
-            continue
-        kind = KINDS.get(str(links.attrs[str(master)].get("kind")))
+    for master, ports in checked.by_master.items():
+        kind = KINDS.get(str(links.attrs.get(master, {}).get("kind")))
         if kind and not kind.master:
-            refused.add(str(master))
             hint = "ports have bridges, bonds, teams and VRFs"
-            place = links.place(name, "master")
-            checked.report.once(place, f"{master!r} cannot be the master of {name!r}: it is a {kind.name}", hint)
+            place = links.place(ports[0], "master")
+            checked.report.once(place, f"{master!r} cannot be the master of {ports[0]!r}: it is a {kind.name}", hint)
 
 
 def _ports(checked: Checked) -> None:
     links = checked.links
-    for master, ports in Counter(attrs.get("master") for attrs in links.attrs.values()).items():
-        if ports > _MOST_PORTS and master and links.attrs.get(str(master), {}).get("kind") == "bridge":
+    for master, ports in checked.by_master.items():
+        if len(ports) > _MOST_PORTS and links.attrs.get(master, {}).get("kind") == "bridge":
             hint = f"Linux numbers the ports of a bridge from 1 to {_MOST_PORTS}"
-            checked.report.once(links.place(str(master), "ports"), f"{master!r} would have {ports} ports", hint)
+            checked.report.once(links.place(master, "ports"), f"{master!r} would have {len(ports)} ports", hint)
 
 
 def _loops(checked: Checked) -> None:
     links = checked.links
-    for loop in loops(links.attrs):
+    for loop in loops(links.attrs, checked.by_master):
         name, below = loop[0], loop[1]
         key = next((key for key, lower in lower_links(links.attrs[name]).items() if lower == below), "")
         place = links.place(name, key) if key else links.place(below, "master")
@@ -130,9 +126,7 @@ def _vlans(checked: Checked) -> None:
     """One VLAN of a link is one device, and cannot carry more than the link does."""
     links = checked.links
     seen: dict[tuple[Value, Value, Value], str] = {}
-    for name, attrs in links.attrs.items():
-        if attrs.get("kind") != "vlan":
-            continue
+    for name, attrs in checked.of_kinds(["vlan"]):
         key = (attrs.get("link"), attrs.get("id"), attrs.get("protocol", "802.1q"))
         other = seen.setdefault(key, name)
         if other != name and None not in key:
@@ -143,9 +137,9 @@ def _vlans(checked: Checked) -> None:
 
 def _sizes(checked: Checked) -> None:
     links = checked.links.attrs  # complete by now: the groups' attributes are in it
-    for name, attrs in links.items():
+    for name, attrs in checked.of_kinds(["vlan", "macvlan", "macvtap"]):
         mtu = attrs.get("mtu")
-        if not isinstance(mtu, int) or attrs.get("kind") not in ("vlan", "macvlan", "macvtap"):
+        if not isinstance(mtu, int):
             continue
         below = links.get(str(attrs.get("link")), {}).get("mtu")
         if isinstance(below, int) and mtu > below:
@@ -157,8 +151,8 @@ def _sizes(checked: Checked) -> None:
 def _vrfs(checked: Checked) -> None:
     links = checked.links
     by_table: dict[tuple[Value, Value], str] = {}
-    for name, attrs in links.attrs.items():
-        if attrs.get("kind") != "vrf" or attrs.get("table") is None:
+    for name, attrs in checked.of_kinds(["vrf"]):
+        if attrs.get("table") is None:
             continue
         table = attrs["table"]
         other = by_table.setdefault((attrs.get("netns"), table), name)
@@ -221,7 +215,8 @@ def _address(address: str, text: str, obj: Object, checked: Checked) -> None:
     payload, length = split_prefix(text)
     entry = checked.entry(obj)
     multicast = payload[0] == 0xFF if len(payload) == 16 else payload[0] >> 4 == 0xE
-    if (multicast and not obj.attrs.get("autojoin")) or not any(payload):
+    joined = obj.attrs.get("autojoin") or not entry.record.whole
+    if (multicast and not joined) or not any(payload):
         what = "a multicast address" if multicast else "no address"
         checked.report.once(entry.place("address"), f"{address} is {what}; a link cannot have it")
         return
@@ -242,7 +237,7 @@ def _routes(checked: Checked) -> None:
         if attrs.get("type") in _NO_GATEWAY:
             if ways:
                 checked.report.once(entry.place(ways[0]), f"{name} is of type {attrs['type']} and leads nowhere")
-        elif not ways and not _WAYS & entry.entries.keys():  # one that could not be read is told already
+        elif not ways and entry.record.whole:  # or what could not be read, which is told, may say it
             hint = "give it via, dev, nexthops or nhid, or a type such as blackhole"
             checked.report.once(entry.at, f"{name} does not say where to", hint)
         if len({"via", "nexthops", "nhid"} & set(ways)) > 1:
@@ -275,12 +270,19 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     _macs,
     _names,
     _vlans,
+    semantic_links.unfit_ports,
+    semantic_links.takers,
+    semantic_links.tunnels,
+    semantic_bonds.options,
     _sizes,
     _vrfs,
     _references,
     namespaces,
     _addresses,
     _routes,
+    semantic_ip.routes,
+    semantic_ip.rules,
+    semantic_ip.nexthops,
     _pvids,
     shared_actions,
     preferences,

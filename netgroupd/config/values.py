@@ -62,10 +62,11 @@ class Varying(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The attributes of one mapping: shared by all instances, and varying with them."""
+    """The attributes of one mapping: shared by all instances, and varying with them; ``whole`` if all could be read."""
 
     shared: dict[str, Value]
     varying: tuple[Varying, ...]
+    whole: bool = True
 
 
 class Values:
@@ -206,7 +207,7 @@ class Values:
                 got = self._constant(row, raw.constant, node)
                 if node.at not in self._failed:
                     shared[row.name] = got
-        return Record(shared, tuple(varying))
+        return Record(shared, tuple(varying), len(shared) + len(varying) == len(entries))
 
     def _share(self, shared: dict[str, Value], row: Attr, node: Scalar) -> None:
         seen = (id(row), node.text) if node.plain else (~id(row), node.text)
@@ -232,7 +233,7 @@ class Values:
                     got[row.name] = None
                 elif node.at not in self._failed:
                     where = f", in {what}" if what else ""
-                    self._fail(row, node, f"{error}{_shown(value)}{where}")
+                    self._fail(row, node, f"{error}{_shown(value)}{where}", error)
         return got
 
     def unknown(self, key: str, at: int, known: Mapping[str, object] | Sequence[str]) -> None:
@@ -252,7 +253,7 @@ class Values:
             return None
         except ValueError as error:
             shown = f", not {kind_of(node)}" if isinstance(node, Scalar) and not node.null else ""
-            self._fail(row, node, f"{error}{shown}")
+            self._fail(row, node, f"{error}{shown}", error)
             return None
 
     def _unknown_inside(self, node: Node, error: UnknownKeyError) -> None:
@@ -261,15 +262,28 @@ class Values:
             self._failed.add(node.at)
             self.unknown(error.key, _place_of(error.key, node) or node.at, error.known)
 
-    def _fail(self, row: Attr, node: Node, message: str) -> None:
+    def _fail(self, row: Attr, node: Node, message: str, error: ValueError) -> None:
+        """Report what is wrong where it is, which may be deep inside the value."""
         self._failed.add(node.at)
         key, place, rest = row.name, node, message
-        while isinstance(place, MappingNode):
+        items = iter(getattr(error, "items", ()))
+        while not isinstance(place, Scalar):
+            if isinstance(place, SequenceNode):
+                item = next(items, len(place.items))
+                if item >= len(place.items) or any(map(_is_several, place.items)):
+                    break
+                place = place.items[item]
+                continue
             inner, colon, behind = rest.partition(": ")
             if not colon or inner not in place.entries:
                 break
             key, place, rest = inner, place.entries[inner].value, behind
         self.report.error(place.at, f"{key}: {rest}", _meant(place))
+
+
+def _is_several(node: Node) -> bool:
+    """Whether a list has several items for this one."""
+    return isinstance(node, Scalar) and "[" in node.text
 
 
 def _meant(node: Node) -> str:

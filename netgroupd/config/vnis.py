@@ -13,8 +13,15 @@ def expand_vnis(links: Links, sink: Sink) -> None:
     for link, keys, attrs, entry in written_under(links, "vnis", FORM):
         if "vni" not in keys:
             continue
-        of_link = links.attrs.get(link, {})
-        if link not in links.known and link not in links.unsound and not of_link.get("vnifilter"):
+        if not _filters(links, link):
             hint = "networks are listed for a VXLAN: {kind: vxlan, external: true, vnifilter: true}"
             links.report.missing(entry.at, f"{link!r} takes networks without a list", hint)
         sink.add("vni", (link, keys["vni"]), attrs, entry)
+
+
+def _filters(links: Links, name: str) -> bool:
+    """Whether a link takes only what is listed, as far as can be told."""
+    if name in links.known or name in links.unsound:
+        return True
+    written = any("vnifilter" in block.entries for block in links.blocks_of(name))
+    return bool(links.attrs.get(name, {}).get("vnifilter", written))  # written and not there: it could not be read

@@ -241,12 +241,29 @@ def names(cls: str, expected: str) -> Type:
     return Type(expected, parse, {"type": "string"}, ref=cls)
 
 
+class InsideError(ValueError):
+    """Something inside a value is wrong; ``items`` are the places in the lists on the way to it, from 0."""
+
+    def __init__(self, message: str, items: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.items = items
+
+
 def several(item: Type, *, unique: bool = False, ordered: bool = True) -> Type:
     """A list of ``item``; one item alone is a list too.  Without ``ordered`` it is a set, kept sorted."""
 
+    def parse_item(place: int, row: object) -> Value:
+        try:
+            return item.parse(row)
+        except UnknownKeyError:
+            raise
+        except ValueError as error:
+            raise InsideError(str(error), (place, *getattr(error, "items", ()))) from None
+
     def parse(raw: object) -> Value:
-        rows = raw if isinstance(raw, list | tuple) else (raw,)
-        got = tuple(item.parse(row) for row in rows)
+        if not isinstance(raw, list | tuple):
+            return (item.parse(raw),)
+        got = tuple(parse_item(place, row) for place, row in enumerate(raw))
         if not ordered:
             return tuple(sorted(set(got), key=str))
         return tuple(dict.fromkeys(got)) if unique else got
@@ -280,7 +297,7 @@ def record(rows: Mapping[str, Type], required: frozenset[str] = frozenset()) -> 
             try:
                 got[key] = rows[key].parse(value)
             except ValueError as error:
-                raise ValueError(f"{key}: {error}") from None
+                raise InsideError(f"{key}: {error}", getattr(error, "items", ())) from None
         return got
 
     schema = {

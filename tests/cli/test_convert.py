@@ -44,3 +44,10 @@ def test_import_of_files_that_cannot_be_read_prints_nothing(interfaces: Path) ->
     assert (got.returncode, got.stdout) == (1, "")
     assert "absent:1:1: cannot be read: No such file or directory" in got.stderr
     assert "interfaces:1:1:" in got.stderr
+
+
+def test_configuration_comes_though_nobody_can_be_told_what_is_not_in_it(interfaces: Path) -> None:
+    command = [sys.executable, "-m", "netgroupd.cli.main", "import", "ifupdown2", str(interfaces)]
+    with Path("/dev/full").open("w") as full:
+        got = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, check=True)
+    assert got.stdout.startswith(WANT)

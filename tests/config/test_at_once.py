@@ -153,3 +153,32 @@ def test_nothing_is_told_to_be_missing_when_a_template_does_not_run(tmp_path: Pa
         "unknown name 'nothing'",
         "mtu: expected a whole number from 0 to 2147483647, not the text 'x'",
     ]
+
+
+UNREADABLE = [
+    pytest.param("routes:\n- {to: default, dev: lo, table: many}\n- {to: default, via: 127.0.0.2}\n", id="table"),
+    pytest.param("routes:\n- {to: 10.0.0.0/8, type: blakhole}\n", id="type_of_a_route"),
+    pytest.param("routes:\n- {to: 10.0.0.0/8, vai: 127.0.0.2}\n", id="key_of_a_route"),
+    pytest.param("rules:\n- {pref: 10, lookup: many}\n", id="table_of_a_rule"),
+    pytest.param("rules:\n- {pref: 10, lookup: 5, from: 10.0.0.1/33}\n- {pref: 10, lookup: 6}\n", id="selector"),
+    pytest.param(
+        "vrfs:\n  r: {table: many, up: true}\nroutes:\n- {to: default, vrf: r, dev: lo}\n", id="table_of_a_vrf"
+    ),
+    pytest.param("links:\n  lo: {addresses: {address: 239.1.1.1/24, autojoin: perhaps}}\n", id="flag_of_an_address"),
+    pytest.param("links:\n  v: {kind: vxlan, external: on, vnifilter: perhaps, vnis: [5]}\n", id="flag_of_a_vxlan"),
+]
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_nothing_is_told_that_follows_from_a_value_that_cannot_be_read(text: str) -> None:
+    assert len(told(text)) == 1
+
+
+def test_vrf_without_a_table_is_told_where_it_is_alone() -> None:
+    [got] = told("vrfs:\n  r: {up: true}\nroutes:\n- {to: default, vrf: r, dev: lo}\n")
+    assert got.startswith("a.yaml:2:3: 'r' needs 'table'")
+
+
+def test_route_whose_way_is_taken_away_leads_nowhere() -> None:
+    [got] = told("routes:\n- {to: 10.0.0.0/8, via: null}\n")
+    assert "does not say where to" in got

@@ -12,6 +12,7 @@ from netgroupd.config.links import rows_of
 from netgroupd.config.sections import CLASS_FORMS, HOOKS, LISTS, QDISC_FORMS, UNDER_LINK
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
+from tests.config.reading import told
 
 STRANGE: tuple[Any, ...] = (None, True, -1, 1e3, "", "x", "[", "1:1", [], {}, [[]], [{}], {"x": {}}, [{"x": []}])
 
@@ -53,3 +54,25 @@ def test_anything_is_read_or_refused(row: Attr) -> None:
     for raw in nearly(row.type.schema):
         with suppress(ValueError):
             row.type.parse(raw)
+
+
+KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+DEEP = [
+    pytest.param("  b:\n    kind: bond\n    arp_ip_target:\n    - 10.0.0.1\n    - 10.0.0\n",
+                 "6:7: arp_ip_target: expected an IPv4 address", id="item"),
+    pytest.param(f"  w:\n    kind: wireguard\n    peers:\n    - public_key: {KEY}\n    - public_key: x\n",
+                 "6:19: public_key: expected a public key of 44 characters", id="field_of_an_item"),
+    pytest.param(f"  w:\n    kind: wireguard\n    peers:\n    - public_key: {KEY}\n      allowed_ips: ['::/0', x]\n",
+                 "6:29: allowed_ips: expected an IPv4 or IPv6 address", id="item_of_a_field_of_an_item"),
+    pytest.param(f"  w:\n    kind: wireguard\n    peers: {{public_key: {KEY}, allowed_ips: [x]}}\n",
+                 "4:85: allowed_ips: expected an IPv4 or IPv6 address", id="item_alone"),
+    pytest.param("  b[v=1-2]:\n    kind: bond\n    arp_ip_target:\n    - 10.0.0.{v}\n    - 10.0.{v}\n",
+                 "6:7: arp_ip_target: expected an IPv4 address, in b1", id="item_that_follows_a_range"),
+    pytest.param("  b:\n    kind: bond\n    arp_ip_target:\n    - 10.0.0.[1-5]\n    - 10.0.0\n",
+                 "5:5: arp_ip_target: expected an IPv4 address, in b", id="list_with_a_range"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "want"), DEEP)
+def test_mistake_inside_a_value_is_told_where_it_is(text: str, want: str) -> None:
+    assert told(f"links:\n{text}") == [f"a.yaml:{want}"]

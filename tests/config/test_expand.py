@@ -288,6 +288,12 @@ def test_id_of_a_group_stays_when_others_come() -> None:
     assert len({group.id for group in more.values()}) == len(more) == 102
 
 
+@pytest.mark.parametrize("name", ["", "7", "x" * 64, "a b", "a\\nb", "a#", "a\\0"])
+def test_name_of_a_group_is_a_word_of_the_table_that_ip_reads(name: str) -> None:
+    (line,) = told(f'groups: {{"{name}": {{}}}}\n')
+    assert "cannot name a group; expected 1 to 63 characters without blanks and #, not only digits" in line
+
+
 def test_objects_know_their_line() -> None:
     found = desired("links:\n  swp1: {}\n  swp[2-3]:\n    addresses:\n    - 10.0.{1}.1/24\n")
     assert [(obj.cls, obj.name, str(obj.origin)) for obj in found.state] == [

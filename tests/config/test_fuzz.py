@@ -151,5 +151,5 @@ def test_what_would_take_for_ever_is_refused(text: str) -> None:
 
 
 def test_long_chain_of_masters_is_fine() -> None:
-    links = "".join(f"  b{number}: {{kind: bridge, master: b{number + 1}}}\n" for number in range(5000))
+    links = "".join(f"  b{number}: {{kind: team, master: b{number + 1}}}\n" for number in range(5000))
     assert len(desired(f"links:\n{links}  b5000: {{kind: bridge}}\n").state) == 5001

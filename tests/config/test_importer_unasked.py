@@ -128,3 +128,38 @@ def test_vlan_whose_number_nothing_says_is_told(place: Path) -> None:
     place.write_text("auto uplink\niface uplink\n vlan-raw-device a\n")
     [problem] = import_files([place], facts=Facts(), trust=TRUST).problems
     assert (problem.line, problem.message) == (2, "uplink: it has no vlan-id, and none in its name")
+
+
+SHARED = "auto {0}\niface {0}\n address-virtual 0:0:5e:0:1:a 10.0.0.1/24 2001:db8::1/64\n"
+ADDRESSES = [
+    {"address": "10.0.0.1/24", "metric": 1024},
+    {"address": "2001:db8::1/64", "metric": 1024, "nodad": True},
+]
+VIRTUALS = [
+    pytest.param(SHARED.format("br"), "br-v0", {"link": "br", "up": True}, id="up_as_its_link"),
+    pytest.param(SHARED.format("br") + " link-down yes\n", "br-v0", {"link": "br"}, id="down_as_its_link"),
+    pytest.param(SHARED.format("br.20"), "br-20-v0", {"link": "br.20", "up": True}, id="name_without_dots"),
+    pytest.param("auto br-v7\niface br-v7\n" + SHARED.format("br"), "br-v0", {"link": "br", "up": True},
+                 id="number_that_no_other_link_moves"),
+    pytest.param(SHARED.format("br") + " vrf red\n ip-forward on\nauto red\niface red\n vrf-table 1001\n", "br-v0",
+                 {"link": "br", "up": True, "master": "red", "sysctl": {"ipv4.forwarding": 1}}, id="in_the_vrf"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "want"), VIRTUALS)
+def test_shared_gateway(place: Path, text: str, name: str, want: dict[str, Any]) -> None:
+    usual = {"kind": "macvlan", "mode": "private", "mac": "00:00:5e:00:01:0a", "addresses": ADDRESSES}
+    assert imported(place, text)["links"][name] == usual | want
+
+
+def test_vrf_leaves_nothing_of_either_protocol_to_the_main_table(place: Path) -> None:
+    routes = imported(place, "auto red\niface red\n vrf-table 1001\n")["routes"]
+    assert [(route["family"], route["type"]) for route in routes] == [("inet", "unreachable"), ("inet6", "unreachable")]
+
+
+def test_second_list_of_vlans_is_told(place: Path) -> None:
+    place.write_text("auto br a\niface br\n bridge-ports a\n bridge-vlan-aware yes\niface a\n bridge-vids 5\n"
+                     " bridge-vids 6\n")  # fmt: skip
+    got = import_files([place], facts=Facts(), trust=TRUST)
+    assert [(problem.line, problem.message) for problem in got.problems] == [(7, "a: bridge-vids is 5 already")]
+    assert yaml.safe_load(got.text)["links"]["a"]["vlans"] == [UNTAGGED, "[5]"]

@@ -14,9 +14,9 @@ from tests.engine.universe import state_of
 HOST = """
 links:
   swp[1-2]: {up: true, addresses: ["10.0.{1}.1/24"]}
-  bond0: {kind: bond, primary: swp1, up: true}
+  bond0: {kind: bond, mode: active-backup, primary: swp1, up: true}
   br-[v=10-11]: {kind: bridge, ports: "swp[1-2].{v}", up: true}
-  top: {kind: macvlan, link: swp1.10}
+  top: {kind: macvlan, link: swp1.12}
 vrfs: {red: {table: 100, links: top}}
 nexthops: {1: {via: 10.0.1.9, dev: swp1}, 2: {via: 10.0.2.9, dev: swp2}, 3: {group: [{id: 1}, {id: 2}]}}
 """

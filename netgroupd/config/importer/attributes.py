@@ -34,11 +34,16 @@ def _seconds(value: str) -> int:
     return round(float(value) * 100)
 
 
-def _mac(value: str) -> str:
-    mac = value.removeprefix("ether").strip().lower()
-    if not _MAC.fullmatch(mac):
+def mac(value: str) -> str:
+    """Read a MAC address, whose bytes may be written with one digit.
+
+    Raises:
+        ValueError: It is none.
+    """
+    word = value.removeprefix("ether").strip().lower().replace("-", ":")
+    if not _MAC.fullmatch(word):
         raise ValueError("expected a MAC address")
-    return mac
+    return ":".join(byte.zfill(2) for byte in word.split(":"))
 
 
 def _quoted(value: str) -> str:
@@ -81,7 +86,7 @@ Row = tuple[str, Callable[[str], Any]]
 ATTRIBUTES: dict[str, Row] = {
     "alias": ("alias", _quoted),
     "description": ("alias", _quoted),
-    "hwaddress": ("mac", _mac),
+    "hwaddress": ("mac", mac),
     "link-down": ("up", _inverse),
     "mtu": ("mtu", int),
     "txqueuelen": ("txqueuelen", int),
@@ -96,7 +101,7 @@ ATTRIBUTES: dict[str, Row] = {
     "bridge-fd": ("forward_delay", _seconds),
     "bridge-hashmax": ("mcast_hash_max", int),
     "bridge-hello": ("hello_time", _seconds),
-    "bridge-hw": ("mac", _mac),
+    "bridge-hw": ("mac", mac),
     "bridge-igmp-version": ("mcast_igmp_version", int),
     "bridge-maxage": ("max_age", _seconds),
     "bridge-mclmc": ("mcast_last_member_count", int),
@@ -119,8 +124,8 @@ ATTRIBUTES: dict[str, Row] = {
     "bridge-vlan-stats": ("vlan_stats_enabled", switch),
     # bonds
     "bond-ad-actor-sys-prio": ("ad_actor_sys_prio", int),
-    "bond-ad-actor-system": ("ad_actor_system", _mac),
-    "bond-ad-sys-mac-addr": ("ad_actor_system", _mac),
+    "bond-ad-actor-system": ("ad_actor_system", mac),
+    "bond-ad-sys-mac-addr": ("ad_actor_system", mac),
     "bond-ad-sys-priority": ("ad_actor_sys_prio", int),
     "bond-arp-interval": ("arp_interval", int),
     "bond-arp-ip-target": ("arp_ip_target", _several),

@@ -10,6 +10,7 @@ from netgroupd.config.importer.commands import Commands
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.gateways import NAMES, Gateways
 from netgroupd.config.importer.stanzas import Option, Stanza
+from netgroupd.config.importer.virtual import Virtuals
 from netgroupd.config.importer.vlans import VlanAware
 from netgroupd.config.importer.vxlans import Vxlans
 
@@ -34,6 +35,7 @@ class Translation:
         self._gateways = Gateways(draft)
         self._vlans = VlanAware(draft)
         self._vxlans = Vxlans(draft)
+        self._virtuals = Virtuals(draft)
         self._order: list[str] = []
         self._waiting: list[tuple[str, Place]] = []  # stanzas that nothing brings up by name
         self._patterns: list[tuple[str, re.Pattern[str]]] = []
@@ -133,7 +135,6 @@ class Translation:
     def _special(self, name: str, option: Option) -> bool:
         """Translate what is more than one attribute; say whether it was."""
         translate = {
-            "address-virtual": self._virtual,
             "bond-ports": self._ports,
             "bond-slaves": self._ports,
             "bridge-ports": self._ports,
@@ -151,7 +152,8 @@ class Translation:
         }.get(option.name)
         if translate:
             translate(name, option)
-        return bool(translate) or self._vlans.take(name, option) or self._vxlans.take(name, option)
+        takers = (self._vlans, self._vxlans, self._virtuals)
+        return bool(translate) or any(taker.take(name, option) for taker in takers)
 
     def _unknown(self, name: str, option: Option) -> None:
         reason = next((why for start, why in REASONS.items() if option.name.startswith(start)), "")
@@ -171,17 +173,6 @@ class Translation:
             else:
                 for port in notations.names(word) if "[" in word else (word,):
                     self.draft.append(name, "ports", port)
-
-    def _virtual(self, name: str, option: Option) -> None:
-        """Make what ifupdown2 makes: a macvlan for the shared addresses."""
-        mac, *addresses = option.value.split()
-        count = sum(1 for other in self.draft.links if other.startswith(f"{name}-v"))
-        virtual = f"{name}-v{count}"
-        if len(virtual) > 15:
-            self.draft.remark(option.place, f"the name {virtual} would be longer than 15 characters", name=name)
-            return
-        body = {"kind": "macvlan", "link": name, "mode": "private", "up": True, "addresses": addresses}
-        self.draft.links[virtual] = body if mac.lower() == "none" else {**body, "mac": mac.lower()}
 
     def _table(self, name: str, option: Option) -> None:
         self.draft.put(option.place, name, "table", option.value if option.value == "auto" else int(option.value))
@@ -205,15 +196,16 @@ class Translation:
         self._vxlans.finish()
         self._gateways.finish()
         self._raise_what_carries()
+        self._virtuals.finish()
         for route in self.draft.lists["routes"]:
             master = self.draft.links.get(route.get("dev", ""), {}).get("master")
             if master in self.draft.vrfs and route["to"] == "default":
                 route["vrf"] = master
-        for name in self.draft.vrfs:
-            self.draft.entry("routes", {"to": "default", "vrf": name, "type": "unreachable", "metric": _LAST_RESORT})
-        if self.draft.vrfs:
-            for family in ("inet", "inet6"):
-                self.draft.entry("rules", {"pref": 1000, "l3mdev": True, "family": family})
+        for family in ("inet", "inet6") if self.draft.vrfs else ():
+            for name in self.draft.vrfs:
+                last = {"to": "default", "vrf": name, "type": "unreachable", "metric": _LAST_RESORT, "family": family}
+                self.draft.entry("routes", last)
+            self.draft.entry("rules", {"pref": 1000, "l3mdev": True, "family": family})
 
     def _raise_what_carries(self) -> None:
         """Bring up what the links that come up stand on, as ifupdown2 does, and list what stays down."""

@@ -27,7 +27,10 @@ class VlanAware:
                 "bridge-vids": notations.numbers,
             }
             check.get(option.name, int)(option.value)
-            self._said.setdefault(name, {})[option.name] = option.value
+            first = self._said.setdefault(name, {}).setdefault(option.name, option.value)
+            if first != option.value:
+                hint = f"{option.value} is left out, as ifupdown2 does"
+                self._draft.remark(option.place, f"{option.name} is {first} already", hint, name)
             return True
         if option.name == "bridge-vlan-vni-map":
             self._map(name, option)

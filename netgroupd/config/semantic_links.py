@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Links that the kernel does not let be together: it refuses the second of them, or to enslave it."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from netgroupd.config.checked import Checked
+from netgroupd.model.state import Attrs
+from netgroupd.model.value import Value
+
+# All that no bridge takes, but the bridge itself, are without Ethernet addresses.
+_UNFIT = {
+    "bridge": frozenset(
+        {"bareudp", "bridge", "gre", "ip6gre", "ip6tnl", "ipip", "nlmon", "sit", "vti", "vti6", "wireguard", "xfrm"}
+    ),
+    "vrf": frozenset({"vrf"}),
+}
+_TAKE_PORTS = frozenset({"bond", "bridge", "team"})
+_TAKE_LOWER = {"macvlan": "macvlan", "macvtap": "macvlan", "ipvlan": "ipvlan", "ipvtap": "ipvlan", "macsec": "macsec"}
+_TOLD_APART = {
+    **dict.fromkeys(("gre", "gretap", "ip6gre", "ip6gretap", "vti", "vti6"), "the same local, remote, dev and ikey"),
+    **dict.fromkeys(("ip6tnl", "ipip", "sit"), "the same local, remote and dev"),
+    "vxlan": "the same network (id) and dstport",
+    "xfrm": "the same if_id",
+}
+_ENDS = ("local", "remote", "dev", "ikey")
+_VXLAN_PORT = 8472
+_VXLAN_MODES = ("external", "gbp", "gpe", "remcsumrx", "udp6zerocsumrx")
+
+
+def unfit_ports(checked: Checked) -> None:
+    """No port is one that its master does not take."""
+    links = checked.links
+    for master, ports in checked.by_master.items():
+        of_master = str(links.attrs.get(master, {}).get("kind"))
+        for name in ports if of_master in _UNFIT else ():
+            kind = links.attrs[name].get("kind")
+            if kind in _UNFIT[of_master] or name == "lo":
+                what = "the loopback device" if name == "lo" else f"a {kind}"
+                told = f"{name!r} cannot be a port of the {of_master} {master!r}: it is {what}"
+                checked.report.once(links.place(name, "master"), told)
+
+
+class _Taker(NamedTuple):
+    """What all that comes in by a link is handed to, and the link and its attribute that say so."""
+
+    sort: str
+    name: str
+    key: str
+
+
+def takers(checked: Checked) -> None:
+    """What comes in by a link is handed to its master, or to links of one sort that stand on it."""
+    links = checked.links
+    first: dict[str, _Taker] = {}
+    for name, attrs in checked.of_kinds(_TAKE_LOWER):
+        if not (link := str(attrs.get("link") or "")):
+            continue
+        taker = _Taker(_TAKE_LOWER[str(attrs["kind"])], name, "link")
+        if link not in first:
+            first[link] = _Taker("port", link, "master") if _gives_all_to_its_master(link, links.attrs) else taker
+        before = first[link]
+        if before.sort != taker.sort:
+            there = checked.report.where(links.place(before.name, before.key))
+            hint = f"the kernel hands what comes in to one of them; the other is at {there}"
+            told = f"{link!r} is {_role(before, checked)} and {_role(taker, checked)}"
+            checked.report.once(links.place(name, taker.key), told, hint)
+
+
+def _gives_all_to_its_master(name: str, links: Mapping[str, Attrs]) -> bool:
+    master = links.get(name, {}).get("master")
+    return bool(master) and links.get(str(master), {}).get("kind") in _TAKE_PORTS
+
+
+def _role(taker: _Taker, checked: Checked) -> str:
+    attrs = checked.links.attrs[taker.name]
+    return f"a port of {attrs['master']!r}" if taker.key == "master" else f"below the {attrs['kind']} {taker.name!r}"
+
+
+def tunnels(checked: Checked) -> None:
+    """No two tunnels are such that what comes in could be for either."""
+    links = checked.links
+    seen: dict[tuple[Value, ...], str] = {}
+    for name, attrs in checked.of_kinds(_TOLD_APART):
+        identity = _identity(attrs)
+        other = seen.setdefault(identity, name) if identity else name
+        if other != name:
+            what = f"{name!r} and {other!r}, both of the kind {attrs['kind']}, have {_TOLD_APART[str(attrs['kind'])]}"
+            hint = f"{other!r} is from {checked.report.where(links.places[other])}"
+            checked.report.once(links.places[name], what, hint)
+
+
+def _identity(attrs: Attrs) -> tuple[Value, ...]:
+    """What the kernel tells a tunnel by; () for one that it does not."""
+    kind, netns = attrs.get("kind"), attrs.get("netns")
+    if kind == "vxlan":
+        number = 0 if attrs.get("external") else attrs.get("id")
+        end = str(attrs.get("remote") or attrs.get("local") or "")
+        if number is None or attrs.get("vnifilter") or end.startswith("fe80:"):  # then the link counts too
+            return ()
+        modes = (bool(attrs.get(mode)) for mode in _VXLAN_MODES)
+        return (kind, netns, number, attrs.get("dstport", _VXLAN_PORT), ":" in end, *modes)
+    if attrs.get("external"):
+        return ()
+    if kind == "xfrm":
+        return (kind, netns, attrs["if_id"]) if attrs.get("if_id") else ()
+    return (kind, netns, *(attrs.get(end) for end in _ENDS))

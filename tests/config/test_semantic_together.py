@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is right one by one, and what the kernel refuses together."""
+
+import pytest
+
+from tests.config.reading import told
+
+DUMMY = "links:\n  d: {kind: dummy}\n"
+GRE = "kind: gre, local: 192.0.2.1, remote: 192.0.2.2"
+REFUSED = [
+    pytest.param("links:\n  b: {kind: bridge, ports: c}\n  c: {kind: bridge}\n",
+                 "3:3: 'c' cannot be a port of the bridge 'b': it is a bridge", id="bridge_in_a_bridge"),
+    pytest.param("links:\n  b: {kind: bridge}\n  lo: {master: b}\n",
+                 "3:8: 'lo' cannot be a port of the bridge 'b': it is the loopback device", id="loopback"),
+    pytest.param(f"links:\n  b: {{kind: bridge}}\n  g: {{{GRE}, master: b}}\n",
+                 "3:55: 'g' cannot be a port of the bridge 'b': it is a gre", id="port_without_ethernet"),
+    pytest.param("vrfs:\n  r: {table: 5, up: on}\n  s: {table: 6, up: on, master: r}\n",
+                 "3:25: 's' cannot be a port of the vrf 'r': it is a vrf", id="vrf_in_a_vrf"),
+    pytest.param("links:\n  b: {kind: bridge, ports: d}\n  d: {kind: dummy}\n  m: {kind: macvlan, link: d}\n",
+                 "4:22: 'd' is a port of 'b' and below the macvlan 'm'; "
+                 "the kernel hands what comes in to one of them; the other is at a.yaml:3",
+                 id="macvlan_of_a_port"),
+    pytest.param("links:\n  d: {kind: dummy}\n  m: {kind: macvlan, link: d}\n  i: {kind: ipvlan, link: d}\n",
+                 "4:21: 'd' is below the macvlan 'm' and below the ipvlan 'i'; "
+                 "the kernel hands what comes in to one of them; the other is at a.yaml:3",
+                 id="macvlan_and_ipvlan"),
+    pytest.param(f"links:\n  g[1-3]: {{{GRE}}}\n",
+                 "2:3: 'g2' and 'g1', both of the kind gre, have the same local, remote, dev and ikey; "
+                 "'g1' is from a.yaml:2", id="tunnels_with_the_same_ends"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7}\n  w: {kind: vxlan, id: 7, dstport: 8472}\n",
+                 "3:3: 'w' and 'v', both of the kind vxlan, have the same network (id) and dstport; "
+                 "'v' is from a.yaml:2", id="network_of_two_vxlans"),
+    pytest.param("links:\n  x[1-2]: {kind: xfrm, if_id: 7}\n",
+                 "2:3: 'x2' and 'x1', both of the kind xfrm, have the same if_id; 'x1' is from a.yaml:2", id="xfrm"),
+    pytest.param("links:\n  b: {kind: bond, mode: active-backup, lacp_rate: fast}\n",
+                 "2:40: the bond 'b' cannot have 'lacp_rate': its mode is active-backup; "
+                 "the kernel takes it for 802.3ad",
+                 id="bond_option_of_another_mode"),
+    pytest.param("links:\n  b: {kind: bond, primary: d, ports: d}\n  d: {kind: dummy}\n",
+                 "2:19: the bond 'b' cannot have 'primary': its mode is balance-rr; "
+                 "the kernel takes it for active-backup, balance-tlb, balance-alb",
+                 id="bond_option_without_a_mode"),
+    pytest.param("links:\n  b: {kind: bond, updelay: 200}\n",
+                 "2:19: the bond 'b' cannot have 'updelay': it does not look at carriers; "
+                 "set miimon, the milliseconds between two looks", id="bond_delay_without_miimon"),
+    pytest.param("links:\n  b: {kind: bond, miimon: 100, arp_interval: 200}\n",
+                 "2:32: the bond 'b' cannot have 'arp_interval': it has 'miimon'; "
+                 "it watches its ports by one of the two", id="bond_that_watches_in_two_ways"),
+    pytest.param("routes:\n- {to: '2001:db8::/32', via: 192.0.2.1, dev: lo}\n",
+                 "2:30: the route to 2001:db8::/32 is one of IPv6, and 192.0.2.1 is not", id="gateway"),
+    pytest.param("routes:\n- {to: '2001:db8::/32', nexthops: [{via: 192.0.2.1, dev: lo}]}\n",
+                 "2:35: the route to 2001:db8::/32 is one of IPv6, and 192.0.2.1 is not", id="one_of_several_ways"),
+    pytest.param("routes:\n- {to: 10.0.0.0/8, dev: lo, src: '::1'}\n",
+                 "2:34: the route to 10.0.0.0/8 is one of IPv4, and ::1 is not", id="source"),
+    pytest.param("rules:\n- {pref: 7, from: 10.0.0.0/8, to: '2001:db8::/32', lookup: 5}\n",
+                 "2:19: this rule is one of IPv6, and 10.0.0.0/8 is not; write a rule for each protocol",
+                 id="networks_of_a_rule"),
+    pytest.param("rules:\n- {pref: 7, family: inet, from: '2001:db8::/32', lookup: 5}\n",
+                 "2:33: this rule is one of IPv4, and 2001:db8::/32 is not; write a rule for each protocol",
+                 id="family_of_a_rule"),
+    pytest.param("rules:\n- {pref: 7, goto: 7}\n",
+                 "2:19: a rule at 7 cannot go to 7; the kernel goes only to a larger pref", id="rule_that_goes_back"),
+    pytest.param("nexthops:\n  1: {via: 192.0.2.1}\n",
+                 "2:6: nexthop 1 does not say where to; give it dev, blackhole or group", id="nexthop_without_a_link"),
+    pytest.param("nexthops:\n  1: {group: [{id: 1}]}\n",
+                 "2:14: nexthop 1 cannot have 1 in its group: that is a group itself", id="group_in_a_group"),
+    pytest.param("nexthops:\n  1: {dev: lo}\n  2: {group: [{id: 1}, {id: 1}]}\n",
+                 "3:14: nexthop 2 has 1 in its group twice; use weight", id="member_twice"),
+    pytest.param("nexthops:\n  1: {group: []}\n", "2:14: the group of nexthop 1 has no members", id="empty_group"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "want"), REFUSED)
+def test_what_the_kernel_refuses_together_is_told_before(text: str, want: str) -> None:
+    assert told(text) == [f"a.yaml:{want}"]
+
+
+TAKEN = [
+    pytest.param(f"{DUMMY}  m[1-2]: {{kind: macvlan, link: d}}\n  t: {{kind: macvtap, link: d}}\n", id="macvlans"),
+    pytest.param(f"{DUMMY}  b: {{kind: bridge}}\n  m: {{kind: macvlan, link: b}}\n"
+                 "  n: {kind: macvlan, link: d, master: b}\n",
+                 id="macvlan_of_a_bridge_and_in_it"),
+    pytest.param(f"{DUMMY}  m: {{kind: macvlan, link: d}}\nvrfs:\n  r: {{table: 5, up: on, links: d}}\n",
+                 id="macvlan_of_a_link_in_a_vrf"),
+    pytest.param(f"links:\n  g[v=1-2]: {{{GRE}, ikey: '{{v}}'}}\n  t: {{{GRE.replace('gre', 'gretap')}}}\n",
+                 id="tunnels_with_keys"),
+    pytest.param("links:\n  v[v=1-2]: {kind: vxlan, id: 7, dstport: '{4000+v}'}\n  w: {kind: vxlan, external: on}\n",
+                 id="vxlans_on_ports_of_their_own"),
+    pytest.param("links:\n  v[1-2]: {kind: vxlan, external: on, vnifilter: on}\n", id="vxlans_that_list_networks"),
+    pytest.param("routes:\n- {to: 10.0.0.0/8, via: '::1', dev: lo, onlink: on}\n", id="gateway_of_the_newer_protocol"),
+    pytest.param("rules:\n- {pref: 7, from: default, to: '2001:db8::/32', lookup: 5}\n", id="network_of_all"),
+    pytest.param("nexthops:\n  1: {via: 192.0.2.1, fdb: on}\n  2: {group: [{id: 1}], fdb: on}\n", id="ends_of_vxlans"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TAKEN)
+def test_what_the_kernel_takes_is_taken(text: str) -> None:
+    assert told(text) == []
