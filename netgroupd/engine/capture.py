@@ -16,7 +16,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value, split_prefix
-from netgroupd.plan.compare import UNOWNED, kind_of
+from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fold import Row, fold, fold_names
 
 _OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu"})
@@ -90,6 +90,8 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
         for name, texts in (*nested.items(), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]
+        if link.name == "lo" and link.attrs.get("up") and (attrs or group_of(link)):
+            attrs = {"up": True, **attrs}  # it is up on any host, but not in a namespace that is new
         if attrs or kind_of(link):
             fields = (f"{name}: {value if name in _READY else quoted(value)}" for name, value in attrs.items())
             yield (link.name, *fields)

@@ -30,7 +30,7 @@ _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None,
 
 
 class Way(NamedTuple):
-    """How a packet leaves: whose way it is, the link, the source, where to, and the route in use."""
+    """How a packet leaves: whose way it is, the link, the source, where to, and the route, which may be ``learned``."""
 
     whose: str
     link: str
@@ -40,6 +40,7 @@ class Way(NamedTuple):
     length: int = 0
     metric: int = 0
     nexthop: int = 0
+    learned: bool = False
     vrf: str = ""
 
     @property

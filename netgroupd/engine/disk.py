@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,5 +89,5 @@ def read_json(path: Path, *, packed: bool = False) -> Json:
             return None
     try:
         return json.loads(gzip.decompress(content) if packed else content)
-    except (ValueError, EOFError, gzip.BadGzipFile) as error:
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise JournalError(f"{path} makes no sense: {error}; move it away to go on without it") from error

@@ -371,7 +371,7 @@ class Engine(Files):
         owned["link"] = sum(map(mine.owned.has, actual.of("link").values()))
         return Status(
             self.netns or "",
-            self._generations.get(self._generations.current),
+            self.in_effect(),
             self.pending(),
             entry is not None and not entry.deadline,
             owned,

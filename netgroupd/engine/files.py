@@ -106,6 +106,10 @@ class Files:
         """What the last applied configuration stands for; empty where there was none."""
         return configuration.in_effect(self._generations.content(self._generations.current))
 
+    def in_effect(self) -> Generation | None:
+        """The generation that was applied last and is kept, if there was one."""
+        return self._generations.get(self._generations.current)
+
     def history(self) -> tuple[Generation, ...]:
         """The generations that are kept, the newest first."""
         return self._generations.all()

@@ -7,6 +7,7 @@ its nexthop object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from netgroupd.engine.detour import Detours, Way, leads_away, vrf_of
 from netgroupd.engine.observe import Connection
@@ -16,13 +17,16 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.fate import muted
+from netgroupd.plan.fate import muted, setting_of_ipv6
 from netgroupd.plan.present import noun
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
 # Documentation addresses: nothing but a default route leads there.
 ANYWHERE = ("192.0.2.1", "2001:db8::1")
+# With one of these nothing goes through a link any more.
+_SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False}
+_OPEN = "forwarding"
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
 
 
@@ -35,7 +39,8 @@ def refuse_cuts(plan: Plan, ways: Sequence[Way], around: State, detours: Detours
     if not ways:
         return
     carried = _Carried(ways, around)
-    told = [sentence for name, sentence in _silenced(plan, ways, around) if name not in allow]
+    lost = chain(_silenced(plan, ways, around), _unlearned(plan, ways))
+    told = [sentence for name, sentence in lost if name not in allow]
     for step in singles(plan.steps):
         if step.op is Op.CREATE and step.object.cls == "link":
             continue  # nothing goes through it yet; of these there are the most
@@ -62,6 +67,20 @@ def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[
                 yield name, f"that {why} {_cut(name, way.whose)}"
 
 
+def _unlearned(plan: Plan, ways: Sequence[Way]) -> Iterator[tuple[str, str]]:
+    """The links whose default route came from a router: the kernel drops it when it begins to forward IPv6."""
+    learned = {way.link: way.whose for way in ways if way.learned}
+    for step in singles(plan.steps) if learned else ():
+        link, setting = setting_of_ipv6(step.object)
+        value = step.attrs.get("value")
+        if (setting, value) == ("accept_ra", "2"):
+            learned.pop(link, None)
+        elif setting == "forwarding" and link != "default" and value != "0":
+            for name, whose in learned.items():
+                yield name, _sentence(step, name, whose, f"give {name!r} the sysctl ipv6.accept_ra: 2, or ")
+            return
+
+
 def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, str] | None:
     way = next((way for way in ways if detours.takes(step, way)), None)
     return (way.link, way.whose) if way else None
@@ -75,7 +94,15 @@ def ways_of(kernel: Connection, session: Session) -> list[Way]:
         asked[:0] = [(session.peer, session.local, vrf, whose) for vrf in _vrfs_of(kernel, session.local)]
     found = [(whose, to, vrf, kernel.way_to(to, source, vrf)) for to, source, vrf, whose in asked]
     ways = [Way(whose, way.link, way.source, to, *way[2:], vrf=vrf) for whose, to, vrf, way in found if way]
+    ways = [way._replace(learned=way.learned and _learns(kernel, way.link)) for way in ways]
     return [*ways, Way("your session", "", session.local)] if session.local else ways
+
+
+def _learns(kernel: Connection, link: str) -> bool:
+    """Whether the kernel itself learns routes by a link, and only as long as it does not forward."""
+    path = f"net/ipv6/conf/{link}/accept_ra"
+    setting = kernel.dump(Selection(frozenset({"sysctl"}), settings=frozenset({path}))).of("sysctl").get((path,))
+    return setting is not None and setting.attrs["value"] == "1"
 
 
 def _vrfs_of(kernel: Connection, address: str) -> list[str]:
@@ -193,7 +220,9 @@ class _Carried:
         attrs = step.attrs
         if step.op is Op.CREATE:
             return False
-        if step.op is Op.DELETE or attrs.get("up") is False or attrs.keys() & {"master", "netns"}:
+        if step.op is Op.DELETE or attrs.keys() & {"master", "netns"}:
+            return True
+        if any(attrs.get(name) is value for name, value in _SEVERING.items()):
             return True
         if attrs.get("vlan_filtering"):
             # Without a tag everything is in the default VLAN; with one it needs a VLAN on every port.
@@ -206,8 +235,10 @@ def _plain(address: Object) -> str:
 
 
 def _retags(step: Step) -> bool:
-    """Whether a step about a VLAN of a port takes it away, or changes where what has no tag belongs."""
-    return step.op is Op.DELETE or bool(step.attrs.get("pvid")) or (step.op is Op.CHANGE and "pvid" in step.attrs)
+    """Whether a step about a VLAN of a port takes or shuts it away, or changes where what has no tag belongs."""
+    attrs = step.attrs
+    changed = step.op is Op.CHANGE and ("pvid" in attrs or attrs.get("state", _OPEN) != _OPEN)
+    return step.op is Op.DELETE or changed or bool(attrs.get("pvid"))
 
 
 def _members(around: State, nexthop: int) -> list[Value]:
@@ -217,12 +248,12 @@ def _members(around: State, nexthop: int) -> list[Value]:
     return [one.get("id") for one in members if isinstance(one, Mapping)] if isinstance(members, tuple) else []
 
 
-def _sentence(step: Step, link: str, whose: str) -> str:
+def _sentence(step: Step, link: str, whose: str, instead: str = "") -> str:
     obj = step.object
     what = f"{noun(obj)} {' '.join(str(field) for field in obj.key if field)}"
     where = f"{obj.origin}: " if obj.origin else ""
-    return f"{where}to {step.op} {what} {_cut(link, whose)}"
+    return f"{where}to {step.op} {what} {_cut(link, whose, instead)}"
 
 
-def _cut(link: str, whose: str) -> str:
-    return f"would cut the way of {whose}; allow {link!r} to be cut if that is meant"
+def _cut(link: str, whose: str, instead: str = "") -> str:
+    return f"would cut the way of {whose}; {instead}allow {link!r} to be cut if that is meant"

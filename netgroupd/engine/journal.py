@@ -68,7 +68,7 @@ class Journal:
         try:
             before = Snapshot.from_json(plain.pop("before"))
             return Entry(**plain, before=before)
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
             raise JournalError(f"{self._path} makes no sense: {error}; move it away to go on without it") from error
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of, row_of
-from netgroupd.plan.fate import carried_down, followers, hangs_on, muted, why_muted
+from netgroupd.plan.fate import carried_down, followers, hangs_on, is_of_bridge, muted, resized_ports, why_muted
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -67,7 +67,7 @@ class Snapshot(NamedTuple):
         goal.classes["link"] = {key: lent.without(link, _FOLLOWING) for key, link in actual.of("link").items()}
         for cls, key in self.absent:
             goal.classes.get(cls, {}).pop(key, None)
-        self._drop_what_hangs(goal)
+        self._drop_what_hangs(goal, actual)
         for obj in self.objects:
             goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
         return goal
@@ -87,12 +87,14 @@ class Snapshot(NamedTuple):
         new = now.attrs.keys() - obj.attrs.keys() if now else ()
         return {**{name: None for name in new if _ends(obj, name)}, **was}
 
-    def _drop_what_hangs(self, goal: State) -> None:
-        """Leave out what the kernel made by itself on links that were not there."""
+    def _drop_what_hangs(self, goal: State, actual: State) -> None:
+        """Leave out what the kernel made by itself on links that were not there, or not in a bridge nor one."""
         gone = {str(key[0]) for cls, key in self.absent if cls == "link"}
-        for cls, objects in goal.classes.items():
-            if gone and cls != "link":
-                goal.classes[cls] = {key: obj for key, obj in objects.items() if gone.isdisjoint(hangs_on(obj))}
+        bridged = {obj.name for obj in self.objects if obj.cls == "link" and _was_elsewhere(obj, actual)}
+        for obj in [*goal] if gone or bridged else ():
+            on = hangs_on(obj) if obj.cls != "link" else ()
+            if not gone.isdisjoint(on) or (is_of_bridge(obj) and not bridged.isdisjoint(on)):
+                del goal.classes[obj.cls][obj.key]
 
     def state(self) -> State:
         """The objects that were there, for finding what to look at."""
@@ -109,6 +111,12 @@ class Snapshot(NamedTuple):
         return cls(objects_from(plain["objects"]), absent)
 
 
+def _was_elsewhere(link: Object, actual: State) -> bool:
+    """Whether a link was of another kind or had another master."""
+    now = actual.link(link.name) or link
+    return any(now.attrs.get(name) != link.attrs.get(name) for name in ("kind", "master"))
+
+
 def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     """What may be lost with links that are deleted, go down, change their master or lose IPv6."""
     links = [step for step in steps if step.object.cls == "link"]
@@ -119,11 +127,16 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     shaken |= deleted
     ports = [link for link in actual.of("link").values() if link.attrs.get("master") in deleted] if deleted else []
     shaken.update(link.name for link in ports)
-    shaken.update(name for name, _ in carried_down(list(shaken), actual.of("link")) if shaken)
+    carried = [name for name, _ in carried_down(list(shaken), actual.of("link"))] if shaken else []
+    shaken.update(carried)
     yield from ((link.cls, link.key) for link in ports)
+    # They are not up again before the link below them is, and that may not be reached.
+    yield from (("link", (name,)) for name in carried)
     # The MTU of a link is the most that those above it can have, and they do not grow again with it.
     resized = {step.object.name for step in links if "mtu" in step.attrs and step.op is Op.CHANGE}
     if resized:
+        resized.update(resized_ports(resized, actual.of("link")))
+        yield from (("link", (name,)) for name in resized)
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)

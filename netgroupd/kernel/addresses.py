@@ -8,16 +8,19 @@ from the first two single steps: an address and the distance to the next.
 
 import struct
 import time
+from contextlib import suppress
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, u8, u32
-from netgroupd.kernel.names import Names
+from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single
+from netgroupd.kernel.socket import Socket
 from netgroupd.model.address import CLASS, FOREVER, SCOPES
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 RTM_NEWADDR, RTM_DELADDR, RTM_GETADDR = 20, 21, 22
@@ -30,7 +33,7 @@ _FAMILIES = {4: 2, 16: 10}
 
 _ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
 _GROUP, _GROUP_MASK, _INCR = 32, 33, 34
-_PERMANENT = 0x80
+_SECONDARY, _PERMANENT = 0x01, 0x80
 _MADE_BY_KERNEL = frozenset({1, 2, 3})  # IFAPROT_KERNEL_LO, _RA, _LL
 _BITS = {"nodad": 0x02, "home": 0x10, "mngtmpaddr": 0x100, "noprefixroute": 0x200, "autojoin": 0x400}
 _PLAIN = tuple(CLASS.attrs[name] for name in ("label", "broadcast", "metric"))
@@ -99,6 +102,20 @@ def links_with(context: Context, address: str) -> frozenset[str]:
     header = _HEADER.pack(_FAMILIES[len(wanted)], 0, 0, 0, 0)
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, header)
     return frozenset(link.name for link in dump_objects(context, asked, holder, "dump of addresses", wanted))
+
+
+def links_of_others(socket: Socket, proto: int) -> set[int]:
+    """The numbers of links where others than ``proto`` have addresses that go with the first one of their subnet."""
+    ours = bytes((proto,))
+
+    def holder(_kind: int, payload: memoryview) -> int | None:
+        _, _, flags, _, index = _HEADER.unpack_from(payload)
+        if not flags & _SECONDARY or bytes(message.attributes(payload, _HEADER.size).get(_PROTO, b"")) == ours:
+            return None
+        return int(index)
+
+    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(_FAMILIES[4], 0, 0, 0, 0))
+    return set(socket.dump(asked, holder, "dump of addresses", enough=True))
 
 
 def _parts(key: Key) -> tuple[bytes, int, bytes]:
@@ -175,8 +192,19 @@ def _encode_group(step: GroupStep, context: Context) -> bytes:
     return message.request(kind, how, body, selector)
 
 
+def _spare_others(step: AnyStep, context: Context) -> None:
+    """An IPv4 address that goes may be the one that others' addresses hang on."""
+    for one in singles((step,)):
+        name, address, _ = one.object.key
+        if ":" not in str(address):
+            with suppress(UnknownLinkError):  # a member that has gone meanwhile
+                context.spare(context.names.index(str(name)))
+
+
 def encode(step: AnyStep, context: Context) -> tuple[Request]:
     """The one message that a step takes."""
+    if step.op is Op.DELETE:
+        _spare_others(step, context)
     return (_encode_group(step, context) if isinstance(step, GroupStep) else _encode_one(single(step), context),)
 
 

@@ -22,7 +22,7 @@ from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
-from netgroupd.plan.fate import LEAST_MTU, carried_down, followers, hangs_on, muted, why_muted
+from netgroupd.plan.fate import LEAST_MTU, carried_down, followers, hangs_on, muted, resized_ports, why_muted
 from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
@@ -195,22 +195,43 @@ class FakeKernel:
         if obj.cls == "nexthop":
             for route in [each for each in self.state.of("route").values() if each.attrs.get("nhid") == obj.key[0]]:
                 self._delete(route)
+        if obj.cls == "address":
+            self._lose_ipv4([obj])
         if obj.cls != "link":
             return
         self.state.add(obj)  # its ports still see what they leave
         for link in list(self.state.of("link").values()):
             if link.attrs.get("master") == obj.name:
                 self._change(link.name, {"master": None})
-        for name, _ in list(followers([obj.name], self.state.of("link"))):
-            if upper := self.state.link(name):
-                self._delete(upper)
+        along = [name for name, _ in followers([obj.name], self.state.of("link"))]
         del self.state.classes["link"][obj.key]
+        for upper in filter(None, map(self.state.link, along)):
+            self._delete(upper)
         self._drop(obj.name, lambda _obj: True)
 
     def _drop(self, link: str, which: Callable[[Object], bool]) -> None:
-        for obj in [obj for obj in self.state if obj.cls != "link" and link in hangs_on(obj) and which(obj)]:
+        self._forget([obj for obj in self.state if obj.cls != "link" and link in hangs_on(obj) and which(obj)])
+
+    def _forget(self, lost: list[Object]) -> None:
+        for obj in lost:
             del self.state.classes[obj.cls][obj.key]
             self._unmarked.pop((obj.cls, obj.key), None)
+        self._lose_ipv4([obj for obj in lost if obj.cls == "address"])
+
+    def _lose_ipv4(self, addresses: list[Object]) -> None:
+        """Routes from an address go with it, and with the last one of a link all that IPv4 has there."""
+        left = [str(key[1]).partition("/")[0] for key in self.state.of("address")]
+        sources = {str(gone.key[1]).partition("/")[0] for gone in addresses if _is_ipv4(gone)}.difference(left)
+        speaking = {obj.name for obj in self.state.of("address").values() if _is_ipv4(obj)}
+        silent = {gone.name for gone in addresses if _is_ipv4(gone)} - speaking
+        if sources or silent:
+            self._forget(
+                [
+                    obj
+                    for obj in (*self.state.of("route").values(), *self.state.of("neighbour").values())
+                    if obj.attrs.get("src") in sources or (_is_ipv4(obj) and not silent.isdisjoint(hangs_on(obj)))
+                ]
+            )
 
     def _link(self, step: Step) -> None:
         obj = step.object
@@ -267,6 +288,8 @@ class FakeKernel:
         self.state.add(link._replace(attrs=after))
         if attrs.get("up") is False:
             self._down(name)
+        if attrs.get("up") and not link.attrs.get("up"):
+            self._carry_up(name)
         if "mtu" in attrs:
             self._limit(name)
             self._mute(Step(Op.CHANGE, link, link, {"mtu": attrs["mtu"]}))
@@ -292,6 +315,11 @@ class FakeKernel:
             self.state.add(link._replace(attrs={**link.attrs, "up": False}))
             self._flush(upper)
 
+    def _carry_up(self, name: str) -> None:
+        for upper, _ in list(carried_down([name], self.state.of("link"))):
+            link = self.state.classes["link"][upper,]
+            self.state.add(link._replace(attrs={**link.attrs, "up": True}))
+
     def _flush(self, name: str) -> None:
         """IPv6 addresses, routes and neighbours do not survive their link's going down."""
         self._drop(
@@ -302,21 +330,22 @@ class FakeKernel:
     def _mute(self, step: Step) -> None:
         """Of a link that loses a protocol nothing of that stays."""
         lost = muted((step,), self.state.of("link"))
-        for obj in [obj for obj in self.state if why_muted(obj, lost)] if lost else ():
-            del self.state.classes[obj.cls][obj.key]
-            self._unmarked.pop((obj.cls, obj.key), None)
+        self._forget([obj for obj in self.state if why_muted(obj, lost)] if lost else [])
 
     def _speaks_ipv6(self, link: Object) -> bool:
         setting = self.state.of("sysctl").get((f"net/ipv6/conf/{link.name}/disable_ipv6",))
         return _mtu({}, link) >= LEAST_MTU["inet6"] and (setting is None or setting.attrs["value"] == "0")
 
     def _limit(self, name: str) -> None:
-        """A VLAN's packets are no larger than those of the link below it, and an ipvlan's as large."""
+        """A VLAN's packets are no larger than those of the link below it; ipvlans' and a bond's ports' are as large."""
         for link in list(self.state.of("link").values()):
             lower = self.state.classes["link"][name,]
             larger = _mtu({}, link) > _mtu({}, lower)
             if link.attrs.get("link") == name and ((kind_of(link) == "vlan" and larger) or kind_of(link) == "ipvlan"):
                 self.state.add(link._replace(attrs={**link.attrs, "mtu": lower.attrs["mtu"]}))
+        for port in list(resized_ports({name}, self.state.of("link"))):
+            link = self.state.classes["link"][port,]
+            self.state.add(link._replace(attrs={**link.attrs, "mtu": self.state.classes["link"][name,].attrs["mtu"]}))
 
     def _other(self, step: Step) -> None:
         obj = step.object
@@ -343,6 +372,10 @@ class FakeKernel:
 
 def _names(value: Value) -> frozenset[str]:
     return frozenset(map(str, value)) if isinstance(value, tuple) else frozenset()
+
+
+def _is_ipv4(obj: Object) -> bool:
+    return obj.key[0] == "inet" if obj.cls == "route" else ":" not in str(obj.key[1])
 
 
 def _needed(obj: Object) -> Iterator[str]:

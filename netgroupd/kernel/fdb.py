@@ -76,7 +76,8 @@ def _made_by_operators(found: Iterable[Object], own: _Own) -> Iterator[Object]:
     for obj in found:
         link, mac, vlan, where, dst, src_vni = obj.key
         group_address = int(str(mac)[:2], 16) & 1
-        if dst is None and "nhid" not in obj.attrs and (mac in own.macs or (where == "self" and group_address)):
+        to_link = mac in own.macs and obj.attrs["state"] == "permanent"
+        if dst is None and "nhid" not in obj.attrs and (to_link or (where == "self" and group_address)):
             continue
         if mac == _NOBODY and ((link, dst) in own.remotes or (link, dst, src_vni) in own.remotes_of_vnis):
             continue
@@ -117,11 +118,13 @@ def _identity(key: Key) -> bytes:
     )
 
 
-def _existing(key: Key, how: int) -> int:
-    """What to do with an entry that is there: one for many receivers gets another one beside those it has."""
+def _existing(key: Key, *, creating: bool) -> int:
+    """What to do with an entry that is there: a learnt one makes room; for many receivers one more is put beside it."""
     mac, dst = str(key[1]), key[4]
-    many = dst is not None and (mac == _NOBODY or int(mac[:2], 16) & 1)
-    return message.NLM_F_CREATE | (message.NLM_F_APPEND if many else how)
+    many = mac == _NOBODY or int(mac[:2], 16) & 1
+    if many and dst is not None:
+        return message.NLM_F_CREATE | message.NLM_F_APPEND
+    return message.NLM_F_CREATE | (message.NLM_F_EXCL if many and creating else message.NLM_F_REPLACE)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
@@ -140,7 +143,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     usual = "permanent" if key[3] == "self" else "static"
     state = STATES[str(attrs.get("state", usual))]
     flags = table | (_STICKY if attrs.get("sticky") else 0)
-    how = _existing(key, message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE)
+    how = _existing(key, creating=one.op is Op.CREATE)
     header = HEADER.pack(_AF_BRIDGE, 0, 0, index, state, flags, 0)
     yield message.request(RTM_NEWNEIGH, how, header, identity, pack_rows(_PLAIN, attrs, context.names))
 

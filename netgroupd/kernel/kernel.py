@@ -15,6 +15,7 @@ from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.secondaries import Secondaries
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Counters, Socket
 from netgroupd.kernel.turns import prompt_turns
@@ -45,7 +46,10 @@ class Kernel:
         self.names = Names()
         self._generic = Generic(netns, self._socket.counters)
         self._lanes = Lanes(netns, self._socket.counters, 1 if self.features.tc_batch else _LANES)
-        self._context = Context(self._socket, self.names, self.features, netns, self._generic, proto)
+        self._secondaries = Secondaries(self._socket, proto, self._lanes.settle)
+        self._context = Context(
+            self._socket, self.names, self.features, netns, self._generic, proto, spare=self._secondaries.spare
+        )
         self._asked = 0  # about single names
         self.names.find = self._find
 
@@ -149,6 +153,7 @@ class Kernel:
                 batch.flush()
         finally:
             self._lanes.arrived()  # after an interrupt, too, nothing is on its way any more
+            self._secondaries.done()
         return tuple(map(self._refused, batch.denied))
 
     def _fill(self, batch: Batch, steps: Sequence[AnyStep]) -> None:

@@ -19,7 +19,10 @@ Away: TypeAlias = frozenset[tuple[str, str]]
 
 
 class Context(NamedTuple):
-    """One network namespace as the modules of the classes see it."""
+    """One network namespace as the modules of the classes see it.
+
+    ``spare`` is told of each link that is about to lose an IPv4 address.
+    """
 
     socket: Socket
     names: Names
@@ -28,6 +31,7 @@ class Context(NamedTuple):
     generic: Generic
     proto: int = PROTO
     seen: Seen | None = None
+    spare: Callable[[int], None] = lambda _link: None
 
 
 class Selection(NamedTuple):

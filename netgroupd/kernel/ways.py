@@ -12,6 +12,7 @@ from netgroupd.model.value import ip_bytes, ip_text
 _RTM_GETROUTE = 26
 _RTA_DST, _RTA_SRC, _RTA_OIF, _RTA_PRIORITY, _RTA_PREFSRC, _RTA_TABLE, _RTA_NH_ID = 1, 2, 4, 6, 7, 15, 30
 _HEADER = 12  # struct rtmsg
+_RTPROT_RA = 9
 _FAMILIES = {4: 2, 16: 10}
 # RTM_F_FIB_MATCH: the route itself, not what it says of the packet. IPv4 tells the
 # table only for RTM_F_LOOKUP_TABLE, which IPv6 refuses.
@@ -19,7 +20,10 @@ _ROUTE_ITSELF = {4: 0x3000, 16: 0x2000}
 
 
 class Route(NamedTuple):
-    """What a packet follows: link and source address, the place of the route among the others, its nexthop object."""
+    """What a packet follows: link and source address, the place of the route among the others, its nexthop object.
+
+    ``learned`` is a default route out of a router's advertisement.
+    """
 
     link: str
     source: str = ""
@@ -27,6 +31,7 @@ class Route(NamedTuple):
     length: int = 0
     metric: int = 0
     nexthop: int = 0
+    learned: bool = False
 
 
 def way_to(context: Context, address: str, source: str = "", vrf: str = "") -> Route | None:
@@ -70,12 +75,14 @@ def _ask(context: Context, target: bytes, origin: bytes, within: bytes, flags: i
 
 
 def _placed(way: Route, answers: list[bytes]) -> Route:
-    """``way``, with the table, the prefix length, the metric and the nexthop object of its route."""
+    """``way``, with what is to be known of its route."""
     for answer in answers:
         found = attributes(memoryview(answer), _HEADER)
         table, metric, nexthop = (
             int.from_bytes(found[number], "little") if number in found else 0
             for number in (_RTA_TABLE, _RTA_PRIORITY, _RTA_NH_ID)
         )
-        return way._replace(table=table or answer[4], length=answer[1], metric=metric, nexthop=nexthop)
+        length, protocol = answer[1], answer[5]
+        learned = protocol == _RTPROT_RA and not length
+        return Route(way.link, way.source, table or answer[4], length, metric, nexthop, learned)
     return way

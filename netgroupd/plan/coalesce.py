@@ -179,7 +179,7 @@ def _delete(steps: list[Step], members: Members) -> list[AnyStep]:
 
 
 def _delete_together(steps: list[Step], scratch: int, members: Members) -> list[AnyStep]:
-    if len(steps) < _FEW:
+    if _are_few(steps):
         return _delete_singly(steps, members)
     doomed: dict[int, list[Step]] = defaultdict(list)
     for step in steps:
@@ -190,7 +190,7 @@ def _delete_together(steps: list[Step], scratch: int, members: Members) -> list[
         GroupStep(Op.DELETE, group, {}, tuple(found)) for group, found in doomed.items() if group in alone
     ]
     moved = [step for group, found in doomed.items() if group not in alone for step in found]
-    if len(moved) < _FEW:
+    if _are_few(moved):
         deletes += _delete_singly(moved, members)
         moved = []
     moves: list[AnyStep] = [_to_scratch(step, scratch) for step in moved]
@@ -201,17 +201,18 @@ def _delete_together(steps: list[Step], scratch: int, members: Members) -> list[
     return moves + deletes
 
 
+def _are_few(steps: list[Step]) -> bool:
+    """Whether these take no more messages singly; of a veth pair the one end goes with the other."""
+    names = {step.object.name for step in steps}
+    return len(steps) < _FEW and not any(
+        kind_of(step.before) == "veth" and peer_of(step.object) in names for step in steps
+    )
+
+
 def _delete_singly(steps: list[Step], members: Members) -> list[AnyStep]:
-    gone: set[str] = set()
-    left: list[AnyStep] = []
     for step in steps:
-        # The other end of a veth pair is deleted with the first.
-        if kind_of(step.before) != "veth" or peer_of(step.object) not in gone:
-            left.append(step)
-        gone.add(step.object.name)
-    for name in gone:
-        members.remove(name)
-    return left
+        members.remove(step.object.name)
+    return [*steps]
 
 
 def _to_scratch(step: Step, scratch: int) -> Step:

@@ -1,45 +1,49 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How many links are below a link or above it as masters: what must exist before it."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import NOTHING, Key, Object
 
 _BELOW = ("link", "master")
 
 
-class Depths:
-    """The depth of each link, found once; ``first`` is believed before ``second``."""
+class Depths(dict[str, int]):
+    """The depth of each link, found once; ``first`` is believed before ``second``, which says nothing of ``anew``.
 
-    def __init__(self, first: Mapping[Key, Object], second: Mapping[Key, Object]) -> None:
+    A loop ends where it closes.
+    """
+
+    def __init__(
+        self, first: Mapping[Key, Object], second: Mapping[Key, Object], anew: Container[str] = frozenset()
+    ) -> None:
+        super().__init__()
         self._first = first
         self._second = second
-        self._known: dict[str, int] = {}
+        self._anew = anew
 
-    def of(self, name: str) -> int:
-        """The depth of the link called ``name``; a loop ends where it closes."""
-        known = self._known
-        if name in known:
-            return known[name]
+    def __missing__(self, name: str) -> int:
         below = self._below(name)
-        if all(map(known.__contains__, below)):  # as it is when what is below was asked about before
-            known[name] = max(map(known.__getitem__, below)) + 1 if below else 0
-            return known[name]
+        if all(map(self.__contains__, below)):  # as it is when what is below was asked about before
+            self[name] = depth = max(map(self.__getitem__, below)) + 1 if below else 0
+            return depth
         path = [name]
-        known[name] = 0
+        self[name] = 0
         while path:
             below = self._below(path[-1])
-            missing = [lower for lower in below if lower not in known]
+            missing = [lower for lower in below if lower not in self]
             if missing:
-                known[missing[0]] = 0
+                self[missing[0]] = 0
                 path.append(missing[0])
                 continue
-            known[path.pop()] = max((known[lower] + 1 for lower in below), default=0)
-        return known[name]
+            self[path.pop()] = max((self[lower] + 1 for lower in below), default=0)
+        return self[name]
 
     def _below(self, name: str) -> list[str]:
-        link = self._first.get((name,)) or self._second.get((name,))
+        first, second = self._first.get((name,)), self._second.get((name,))
+        link = first or second
         if link is None:
             return []
+        kept = second.attrs if second and name not in self._anew else NOTHING  # what is not mentioned stays
         attrs = link.attrs
-        return [str(attrs[field]) for field in _BELOW if attrs.get(field)]
+        return [str(lower) for field in _BELOW if (lower := attrs.get(field, kept.get(field)))]

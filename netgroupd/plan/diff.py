@@ -44,7 +44,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     losses = Losses(links.fate, actual)
     losses.remade(classes.remade(desired, actual), actual)
     run = _Run(desired, actual, owned, losses)
-    losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")))
+    losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")), actual)
     steps = links.steps
     for cls in _FIRST:
         found = run.of(cls)

@@ -6,7 +6,7 @@ and does not delete what goes anyway.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.model.state import Key, Object, State
@@ -28,6 +28,8 @@ _LOST_WITH_BRIDGE = frozenset({"fdb", "bridge_vlan"})
 LEAST_MTU = {"inet": 68, "inet6": 1280}
 # What is above has no larger MTU than what is below.
 _FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
+_CONF = ["net", "ipv6", "conf"]
+_RESIZES_PORTS = frozenset({"bond", "team"})
 _PROTOCOLS = {"inet": "IPv4", "inet6": "IPv6"}
 
 # The others stay where they were made, or have their other half there: tunnels go on sending from there.
@@ -87,9 +89,18 @@ def peer_of(link: Object) -> str:
 
 def carried_down(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
     """The VLANs that go down and up together with the links below them."""
-    for upper, lower in followers(names, {key: link for key, link in links.items() if kind_of(link) == "vlan"}):
-        if not links[(upper,)].attrs.get("loose_binding"):
-            yield upper, lower
+    bound = {
+        key: link for key, link in links.items() if kind_of(link) == "vlan" and not link.attrs.get("loose_binding")
+    }
+    return followers(names, bound)
+
+
+def resized_ports(names: Set[str], links: Mapping[Key, Object]) -> Iterator[str]:
+    """The ports that get the MTU that ``names`` are given: those of a bond or a team."""
+    for link in links.values():
+        master = link.attrs.get("master")
+        if master in names and kind_of(links.get((master,))) in _RESIZES_PORTS:
+            yield link.name
 
 
 Muted: TypeAlias = Mapping[tuple[str, str], str]
@@ -127,9 +138,14 @@ def _follow_mtu(reasons: dict[str, str], links: Mapping[Key, Object]) -> None:
 
 def _without_ipv6(step: Step) -> str:
     """The link on which a setting ends IPv6."""
-    *tree, name, setting = ("", "", *str(step.object.key[0]).split("/"))
-    ends = setting == "disable_ipv6" and tree[-1:] == ["conf"] and step.attrs.get("value", "0") != "0"
-    return name if ends else ""
+    name, setting = setting_of_ipv6(step.object)
+    return name if setting == "disable_ipv6" and step.attrs.get("value", "0") != "0" else ""
+
+
+def setting_of_ipv6(obj: Object) -> tuple[str, str]:
+    """The link, "all" or "default" that a setting of IPv6 is of, and what it is called there; else nothing."""
+    *tree, name, setting = ("", "", *str(obj.key[0]).split("/"))
+    return (name, setting) if obj.cls == "sysctl" and tree[2:] == _CONF else ("", "")
 
 
 def why_muted(obj: Object, links: Muted) -> str:
@@ -178,9 +194,12 @@ class Losses:
         losses = (self._fate, self._sources, self._nexthops, self._parents, self._remade.classes, self._muted)
         return any(losses)
 
-    def mute(self, links: Muted) -> None:
+    def mute(self, links: Muted, actual: State) -> None:
         """Note which links lose a family."""
         self._muted = links
+        if self:
+            addresses = filter(_is_ipv4, actual.of("address").values())
+            self._sources.update({_plain(obj): why for obj in addresses if (why := self._by_links(obj))})
 
     def deleted(self, cls: str, deleted: list[Object], actual: State) -> None:
         """Note that objects of a class on which others depend are to be deleted."""
@@ -192,7 +211,7 @@ class Losses:
         if cls == "qdisc":
             self._parents |= swept(deleted, actual)
             return
-        self._sources = {_plain(obj): f"{obj.key[1]} is deleted" for obj in deleted}
+        self._sources.update({_plain(obj): f"{obj.key[1]} is deleted" for obj in deleted})
         self._follow_addresses({obj.key: obj for obj in deleted if _is_ipv4(obj)}, actual)
 
     def remade(self, found: Remade, actual: State) -> None:
@@ -219,15 +238,17 @@ class Losses:
         subnets: dict[tuple[str, str], list[Object]] = defaultdict(list)
         for obj in actual.of("address").values():
             if _is_ipv4(obj):
-                subnets[obj.name, _subnet(str(obj.key[1]))].append(obj)
-        kept = {link for (link, _), found in subnets.items() if any(obj.key not in going for obj in found)}
-        names = {obj.name for obj in going.values()} - kept
-        self._emptied = {name: f"{name} has no address for a moment" for name in names}
+                subnets[obj.name, _subnet(obj)].append(obj)
         # The first address of a subnet takes its secondaries along, unless
         # promote_secondaries is set, which differs from host to host.
         for first, *others in subnets.values():
             if first.key in going:
                 self._secondaries.update({obj.key: f"it goes with {first.key[1]}" for obj in others})
+                self._sources.update({_plain(obj): f"{obj.key[1]} goes with {first.key[1]}" for obj in others})
+        lost = going.keys() | self._secondaries.keys()
+        kept = {link for (link, _), found in subnets.items() if any(obj.key not in lost for obj in found)}
+        names = {obj.name for obj in going.values()} - kept
+        self._emptied = {name: f"{name} has no address for a moment" for name in names}
 
     def _follow_nexthops(self, actual: State) -> None:
         lost = self._nexthops
@@ -262,18 +283,19 @@ class Losses:
             return "" if obj.key[0] in self._deleted_nexthops else self._nexthops.get(obj.key[0], "")
         if obj.cls == "route":
             return self._route(obj)
-        return self._by_queues(obj) or self._by_links(obj)
+        return self._by_queues(obj) or self._by_addresses(obj) or self._by_links(obj)
+
+    def _by_addresses(self, obj: Object) -> str:
+        """Why a link that has no IPv4 address for a moment loses ``obj``; "" if it does not."""
+        ipv4 = obj.key[0] == "inet" if obj.cls == "route" else obj.cls == "neighbour" and _is_ipv4(obj)
+        return next((self._emptied[name] for name in hangs_on(obj) if name in self._emptied), "") if ipv4 else ""
 
     def _route(self, obj: Object) -> str:
         if reason := self._nexthops.get(obj.attrs.get("nhid")):
             return reason
         if reason := self._sources.get(str(obj.attrs.get("src"))):
             return reason
-        if obj.key[0] == "inet":
-            for name in hangs_on(obj):
-                if name in self._emptied:
-                    return self._emptied[name]
-        return self._by_links(obj)
+        return self._by_addresses(obj) or self._by_links(obj)
 
     def _by_links(self, obj: Object) -> str:
         if reason := why_muted(obj, self._muted):
@@ -284,9 +306,14 @@ class Losses:
                 return fate.gone[name]
             if name in fate.cycled and _dies_when_down(obj):
                 return fate.cycled[name]
-            if name in fate.moved and obj.cls in _LOST_WITH_BRIDGE and obj.key[3:4] != ("self",):
+            if name in fate.moved and is_of_bridge(obj):
                 return fate.moved[name]
         return ""
+
+
+def is_of_bridge(obj: Object) -> bool:
+    """Whether a link has this only in a bridge, or as one."""
+    return obj.cls in _LOST_WITH_BRIDGE and obj.key[3:4] != ("self",)
 
 
 def _dies_when_down(obj: Object) -> bool:
@@ -304,9 +331,9 @@ def _plain(address: Object) -> str:
     return str(address.key[1]).partition("/")[0]
 
 
-def _subnet(text: str) -> str:
-    """10.1.2.3/24 as a text that all addresses of that network share."""
-    address, _, length = text.partition("/")
-    parts = [int(part) for part in address.split(".")]
+def _subnet(address: Object) -> str:
+    """10.1.2.3/24 as a text that all addresses of that network share, which is the peer's if there is one."""
+    local, _, length = str(address.key[1]).partition("/")
+    parts = [int(part) for part in str(address.key[2] or local).split(".")]
     number = (parts[0] << 24) | (parts[1] << 16) | (parts[2] << 8) | parts[3]
     return f"{number >> (32 - int(length))}/{length}"

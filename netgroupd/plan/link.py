@@ -308,7 +308,8 @@ class _Comparison:
 def peers_made_along(steps: list[Step]) -> dict[str, str]:
     """The veth ends that come into being with the other end of the pair, by name."""
     made: dict[str, str] = {}
-    wanted = {step.object.name for step in steps if step.op is Op.CREATE and kind_of(step.after) == "veth"}
+    coming = [step.after for step in steps if step.before is None and step.after]
+    wanted = {link.name for link in coming if link.attrs.get("kind") == "veth"}
     for step in steps if wanted else ():
         if step.op is not Op.CREATE or step.object.name in made or kind_of(step.after) != "veth":
             continue

@@ -35,11 +35,14 @@ class Members:
         self.sizes = Counter(self.groups.values())
         self._by_group: dict[int, list[str]] | None = None
         self._indices = indices
+        self._made: set[str] = set()
 
     def move(self, name: str, group: int) -> None:
         """The link is in ``group`` from here on."""
-        self.remove(name)
+        if name in self.groups:
+            self.remove(name)
         group = 0 if name in self._away else group
+        self._by_group = None
         self.groups[name] = group
         self.sizes[group] += 1
 
@@ -49,11 +52,14 @@ class Members:
             self._away.add(step.object.name)
             self.move(step.object.name, 0)
 
-    def _come(self, made: Object) -> None:
+    def _come(self, made: Object, group: int) -> None:
+        name = made.name
+        self._made.add(name)
         if made.attrs.get("netns"):
-            self._away.add(made.name)
+            self._away.add(name)
         else:
-            self._away.discard(made.name)
+            self._away.discard(name)
+        self.move(name, group)
 
     def remove(self, name: str) -> None:
         """The link is deleted."""
@@ -63,18 +69,17 @@ class Members:
     def create(self, steps: Sequence[Step]) -> None:
         """What is to be created is there from here on, behind all that was there before."""
         for step in steps:
-            self._come(step.object)
-            self.move(step.object.name, group_of(step.object))
+            made = step.object
+            self._come(made, group_of(made))
         last = max(self._indices.values(), default=0)
-        made = {step.object.name: last + nth for nth, step in enumerate(steps, 1)}
-        self._indices = {**self._indices, **made}
+        indices = {step.object.name: last + nth for nth, step in enumerate(steps, 1)}
+        self._indices = {**self._indices, **indices}
 
     def settle(self, steps: Iterable[Step]) -> None:
         """The ends of veth pairs that came into being with the others join their groups."""
         for step in steps:
             if isinstance(group := step.attrs.get("group"), int):
-                self._come(step.object)
-                self.move(step.object.name, group)
+                self._come(step.object, group)
 
     def of(self, group: int) -> Sequence[str]:
         """The names of the members, in no order."""
@@ -104,4 +109,5 @@ class Members:
         want, have = self.wants.get((name,)), self.haves.get((name,))
         if want and attr in want.attrs:
             return want.attrs[attr]
-        return have.attrs.get(attr) if have else None
+        # One that is made anew has nothing of the one that had its name.
+        return have.attrs.get(attr) if have and name not in self._made else None

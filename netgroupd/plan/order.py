@@ -7,19 +7,19 @@ down.  Linear but for sorting by depth, which is at most a handful.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.atomic import Order
 from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths
 from netgroupd.plan.diff import Changes
-from netgroupd.plan.fate import LEAST_MTU
+from netgroupd.plan.fate import LEAST_MTU, carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.step import Op, Step
@@ -57,6 +57,7 @@ PHASES = (
     "add address",
     "bring links up",
     "take links down again",
+    "add address of a link held down",
     "add nexthop",
     "add nexthop group",
     "add route to a link",
@@ -101,11 +102,13 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
             cut.add(filters.phase(step), step)
         else:
             cut.add(_phase(step, cut.come), step)
+    # A router keeps the routes that others advertise only where this is said before it begins to forward.
+    cut.phases.get("add sysctl", []).sort(key=lambda step: not str(step.object.key[0]).endswith("/accept_ra"))
     cut.settle_bridges()
-    cut.hold_down()
+    cut.hold_down(changes.fate.cycled)
     cut.hold_classes(first.classes, actual)
     was = Depths({}, actual.of("link"))
-    will_be = Depths(desired.of("link"), actual.of("link"))
+    will_be = Depths(desired.of("link"), actual.of("link"), cut.made)
     for phase, state, sign in (("delete queue", actual, -1), ("delete class", actual, -1), ("add queue", desired, 1)):
         if phase in cut.phases:
             cut.phases[phase] = _by_depth(cut.phases[phase], Queues(state), sign)
@@ -120,7 +123,7 @@ def _by_depth(steps: list[Step], queues: Queues, sign: int) -> list[Step]:
 def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage:
     if steps[0].object.cls != "link":
         return Stage(phase, steps, [0] * len(steps))
-    depth = (was if phase == "delete link" else will_be).of
+    depths = was if phase == "delete link" else will_be
     sign = -1 if phase in UPPER_FIRST else 1
     by_depth: dict[int, list[Step]] = defaultdict(list)
     if phase == "change links":
@@ -128,7 +131,7 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage
         if given:  # before all others, for a link below may take what one above it gives
             by_depth[-1] = given
     for step in steps:
-        by_depth[sign * depth(step.object.name)].append(step)
+        by_depth[sign * depths[step.object.name]].append(step)
     ranks = sorted(by_depth)
     ranked = [step for rank in ranks for step in by_depth[rank]]
     return Stage(phase, ranked, [rank for rank in ranks for _ in by_depth[rank]])
@@ -160,12 +163,13 @@ class _Cut:
     """Collects steps by phase, cutting each change of a link into what its phases need."""
 
     def __init__(self, changes: Changes, desired: State, actual: State) -> None:
-        self.phases: dict[str, list[Step]] = {}
+        self.phases: defaultdict[str, list[Step]] = defaultdict(list)
         self.cycled = changes.cycled
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         links = [step for step in changes.steps if step.object.cls == "link"]
-        self.come = frozenset(step.object.name for step in links if _is_new_here(step))
+        self.made = frozenset([step.after.name for step in links if step.before is None and step.after])
+        self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         self.unsettled: set[str] = set()
         self.raised: set[str] = set()
@@ -173,7 +177,7 @@ class _Cut:
 
     def add(self, phase: str, step: Step) -> None:
         """Put ``step`` behind the others of its phase."""
-        self.phases.setdefault(phase, []).append(step)
+        self.phases[phase].append(step)
 
     def link(self, step: Step) -> None:
         """Cut one step about a link."""
@@ -189,7 +193,8 @@ class _Cut:
         name, attrs = want.name, want.attrs
         riding = dict(attrs)
         up = riding.pop("up", None)
-        port = {attr: riding.pop(attr) for attr in _port_attrs(tuple(attrs))}
+        of_port = _port_attrs(tuple(attrs))
+        port = {attr: riding.pop(attr) for attr in of_port} if of_port else NOTHING
         if None in riding.values():
             riding = {attr: value for attr, value in riding.items() if value is not None}
         if name in self.along:
@@ -206,10 +211,10 @@ class _Cut:
         if master := riding.get("master"):
             self._watch_bridge(str(master), riding.get("mtu"))
         if up:
-            self._raise(want, want)
+            self._raise(name, want, want)
 
-    def _raise(self, before: Object, want: Object) -> None:
-        self.raised.add(want.name)
+    def _raise(self, name: str, before: Object, want: Object) -> None:
+        self.raised.add(name)
         self.add("bring links up", Step(Op.CHANGE, before, want, _UP))
 
     def _change(self, step: Step) -> None:
@@ -225,7 +230,7 @@ class _Cut:
         if "master" in attrs:
             self._watch_bridge(str(attrs["master"]), want.attrs.get("mtu", have.attrs.get("mtu")))
         if attrs.get("up") or (cycled and want.attrs.get("up", have.attrs.get("up"))):
-            self._raise(have, want)
+            self._raise(want.name, have, want)
 
     def _watch_bridge(self, master: str, mtu: Value) -> None:
         want = self.wants.get((master,))
@@ -243,14 +248,23 @@ class _Cut:
             before = self.haves.get((name,), want)
             self.add("settle links", Step(Op.CHANGE, before, want, {"mtu": want.attrs["mtu"]}))
 
-    def hold_down(self) -> None:
-        """Take VLANs down again that the kernel brings up with the link below them."""
-        if not self.raised:
+    def hold_down(self, cycled: Iterable[str]) -> None:
+        """Take VLANs down again that the kernel brings up with the link below them, as it does ``cycled`` ones."""
+        up = {name for name in cycled if (want := self.wants.get((name,))) and want.attrs.get("up")}
+        raised = self.raised | up
+        if not raised:
             return
-        for want in self.wants.values():
-            if want.attrs.get("up") is False and kind_of(want) == "vlan" and want.attrs.get("link") in self.raised:
-                before = self.haves.get(want.key, want)
-                self.add("take links down again", Step(Op.CHANGE, before, want, _DOWN))
+        held = {want.name for want in self.wants.values() if want.attrs.get("up") is False and kind_of(want) == "vlan"}
+        if not held:
+            return
+        held.intersection_update([name for name, _ in carried_down(raised, self.wants)])
+        for name in sorted(held):
+            want = self.wants[name,]
+            self.add("take links down again", Step(Op.CHANGE, self.haves.get(want.key, want), want, _DOWN))
+        if held and (adding := self.phases.pop("add address", ())):
+            low = held.union(name for name, _ in carried_down(held, self.wants))
+            for step in adding:  # those of IPv6 would not outlast that
+                self.add("add address of a link held down" if step.object.name in low else "add address", step)
 
     def hold_classes(self, first: frozenset[Hook], actual: State) -> None:
         """Delete classes behind the rules that lead to them until then; of those that go ``first`` none does."""
@@ -265,9 +279,9 @@ class _Cut:
 
 
 def _is_new_here(step: Step) -> bool:
-    """Whether a link has no settings of IPv6 before ``step``, because it comes or because its MTU was too small."""
+    """Whether a link that is there has no settings of IPv6 before ``step``: it moves here, or its MTU was too small."""
     mtu = step.before.attrs.get("mtu") if step.before and "mtu" in step.attrs else None
-    return step.op is Op.CREATE or "netns" in step.attrs or (isinstance(mtu, int) and mtu < LEAST_MTU["inet6"])
+    return "netns" in step.attrs or (isinstance(mtu, int) and mtu < LEAST_MTU["inet6"])
 
 
 @cache

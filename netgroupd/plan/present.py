@@ -70,19 +70,18 @@ def _net(steps: tuple[Step, ...]) -> Net:
     created = deleted = None
     why = ""
     for step in steps:
-        if step.op is not Op.CHANGE:
-            why = why or step.why
-            if step.op is Op.CREATE:
-                created = created or step
-            else:
-                deleted = deleted or step
+        if step.op is Op.DELETE:
+            deleted = deleted or step
+        elif step.op is Op.CREATE or _comes_along(step):
+            created = created or step
+        else:
+            continue
+        why = why or step.why
     if created:
         before = deleted.object.attrs if deleted else NOTHING
         return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
     if deleted:
         return Net("-", deleted.object, deleted.object.attrs, NOTHING, why)
-    if first.before is first.after:  # a veth end that comes with its peer
-        return Net("+", first.object, NOTHING, first.object.attrs, "")
     why = next((step.why for step in steps if step.why), "")
     attrs: dict[str, Value] = {}
     for step in steps:
@@ -90,6 +89,11 @@ def _net(steps: tuple[Step, ...]) -> Net:
     have = first.before.attrs if first.before else {}
     before = {name: have.get(name) for name in attrs}
     return Net("~", steps[-1].object, before, attrs, why)
+
+
+def _comes_along(step: Step) -> bool:
+    """Whether a step is about the end of a veth pair that the other end has made."""
+    return step.before is step.after and "kind" in step.attrs
 
 
 def noun(obj: Object) -> str:

@@ -43,9 +43,7 @@ class Step(NamedTuple):
     @property
     def object(self) -> Object:
         """What the step is about: the object as it will be, or as it was."""
-        target = self.after or self.before
-        assert target is not None
-        return target
+        return self.after or self.before  # type: ignore[return-value]  # one of them is there
 
 
 class GroupStep(NamedTuple):

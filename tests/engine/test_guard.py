@@ -91,6 +91,46 @@ def test_route_that_is_not_in_use_or_has_an_equal_goes(
     assert refused(desk, there, Route("eth1", LOCAL, *way), f"routes: [{text}]") == ""
 
 
+@pytest.mark.parametrize("said", ["up: false", "carrier: false", "protodown: true", "arp: false"])
+def test_link_of_the_way_that_nothing_goes_through_any_more_is_refused(desk: Desk, said: str) -> None:
+    told = refused(desk, [], Route("eth1", LOCAL), f"links: {{eth1: {{{said}}}}}")
+    assert "to change link eth1 would cut the way of" in told
+    assert refused(desk, [], Route("eth1", LOCAL), f"links: {{eth2: {{{said}}}}}") == ""
+
+
+@pytest.mark.parametrize(("state", "cut"), [("blocking", True), ("forwarding", False)])
+def test_vlan_of_a_port_of_the_way_that_is_shut_is_refused(desk: Desk, state: str, cut: bool) -> None:
+    there = [
+        Object("link", ("br0",), {"kind": "bridge", "up": True, "mtu": 1500, "group": 0x4E470000}),
+        Object("link", ("p",), {"kind": "", "up": True, "mtu": 1500, "master": "br0"}),
+        Object("bridge_vlan", ("p", 5), {"pvid": False, "untagged": False}),
+    ]
+    text = f"links: {{br0: {{kind: bridge}}, p: {{master: br0, vlans: [{{vid: 5, state: {state}}}]}}}}"
+    assert ("change bridge_vlan p 5" in refused(desk, there, Route("br0", LOCAL), text)) == cut
+
+
+@pytest.mark.parametrize(
+    ("accepts", "said", "cut"),
+    [
+        pytest.param("1", "{net.ipv6.conf.all.forwarding: 1}", True, id="of_all"),
+        pytest.param("1", "{net.ipv6.conf.eth2.forwarding: 1}", True, id="of_another_link"),
+        pytest.param("1", "{net.ipv6.conf.default.forwarding: 1}", False, id="of_links_to_come"),
+        pytest.param("1", "{net.ipv4.conf.all.forwarding: 1}", False, id="of_the_other_protocol"),
+        pytest.param("2", "{net.ipv6.conf.all.forwarding: 1}", False, id="kept_already"),
+        pytest.param("0", "{net.ipv6.conf.all.forwarding: 1}", False, id="learned_by_another_program"),
+        pytest.param("1", "{net.ipv6.conf.all.forwarding: 1, net.ipv6.conf.eth1.accept_ra: 2}", False, id="kept"),
+    ],
+)
+def test_forwarding_that_ends_the_route_of_an_advertisement_is_refused(
+    desk: Desk, accepts: str, said: str, cut: bool
+) -> None:
+    was = {"accept_ra": accepts, "forwarding": "0"}
+    there = [Object("sysctl", (f"net/ipv6/conf/eth1/{name}",), {"value": value}) for name, value in was.items()]
+    told = refused(desk, there, Route("eth1", LOCAL, learned=True), f"sysctl: {said}")
+    assert ("give 'eth1' the sysctl ipv6.accept_ra: 2, or allow 'eth1' to be cut" in told) == cut
+    assert refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}") == ""
+
+
 def test_route_in_use_that_becomes_netgroupds_as_it_is_passes(desk: Desk) -> None:
     hops = tuple({"via": via, "dev": "eth1", "weight": 1, "onlink": False} for via in ("10.0.0.1", "10.0.0.2"))
     theirs = Object("route", ("inet", 254, OFFICE, 0, 0), {"type": "unicast", "nexthops": hops})

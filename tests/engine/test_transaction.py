@@ -17,9 +17,13 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Step
-from tests.engine.universe import FURTHER_NAMES, NEXTHOPS, UNIVERSE, state_of
+from tests.engine.universe import FURTHER_NAMES, LOSING, NEXTHOPS, UNIVERSE, state_of
 
-PAIRS = [*permutations(UNIVERSE, 2)]
+PAIRS = [
+    *(pytest.param(UNIVERSE[old], UNIVERSE[new], id=f"{old}-{new}") for old, new in permutations(UNIVERSE, 2)),
+    *(pytest.param(*texts, id=name) for name, texts in LOSING.items()),
+    *(pytest.param(*reversed(texts), id=f"{name}_backwards") for name, texts in LOSING.items()),
+]
 REFUSALS = [errno.EPERM, errno.EBUSY, errno.ENOMEM, errno.EEXIST, errno.ENODEV]
 EVERYTHING = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
 
@@ -29,10 +33,10 @@ def there(kernel: FakeKernel) -> dict[tuple[str, object], object]:
     return {(obj.cls, obj.key): dict(obj.attrs) for obj in kernel.state}
 
 
-def host_with(name: str, hardware: tuple[Object, ...] = ()) -> FakeKernel:
+def host_with(text: str) -> FakeKernel:
     """A host on which a configuration is in effect."""
-    kernel = FakeKernel(hardware)
-    goal = state_of(UNIVERSE[name])
+    kernel = FakeKernel()
+    goal = state_of(text)
     converge(kernel, plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING), goal, EVERYTHING)
     return kernel
 
@@ -56,7 +60,7 @@ class Refuser:
 @pytest.mark.parametrize(("old", "new"), PAIRS)
 def test_going_from_one_configuration_to_another_needs_one_run(old: str, new: str) -> None:
     kernel = host_with(old)
-    goal = state_of(UNIVERSE[new])
+    goal = state_of(new)
     plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
     kernel.messages = 0
     converge(kernel, plan, goal, EVERYTHING)
@@ -68,7 +72,7 @@ def test_going_from_one_configuration_to_another_needs_one_run(old: str, new: st
 def test_refusal_of_any_step_leaves_the_kernel_as_it_was(old: str, new: str) -> None:
     kernel = host_with(old)
     before = there(kernel)
-    goal = state_of(UNIVERSE[new])
+    goal = state_of(new)
     actual = look(kernel, goal, EVERYTHING)
     plan = plan_for(kernel, goal, actual, EVERYTHING)
     snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())

@@ -151,6 +151,72 @@ routes: [{{to: 10.9.0.0/16, nhid: 3}}]
 )
 """A route by way of a nexthop object that is one thing after the other."""
 
+_PAIR = (
+    "links: {br: {kind: bridge, up: true}, p: {kind: veth, peer: q, master: br, up: true}, "
+    "q: {kind: veth, peer: p, mac: '02:00:00:00:00:77', up: true}}\n"
+)
+FORWARDED = (_PAIR, _PAIR + "fdb: [{dev: p, mac: '02:00:00:00:00:77'}]\n", _PAIR)
+"""A forwarding entry for the MAC of a link, which is none of the kernel's own."""
+
+LOSING = {
+    "neighbours_with_the_last_address": (
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}, "
+        "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:01'}]}",
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.2/23]}}, "
+        "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:01'}]}",
+    ),
+    "routes_from_an_address_of_a_link_that_is_made_anew": (
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}, l: {kind: dummy, addresses: [10.9.0.1/32]}}, "
+        "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}, l: {kind: bridge, addresses: [10.9.0.1/32]}}, "
+        "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
+    ),
+    "routes_from_an_address_that_moves_from_a_link_that_goes": (
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}, l: {kind: dummy, addresses: [10.9.0.1/32]}}, "
+        "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}, m: {kind: dummy, addresses: [10.9.0.1/32]}}, "
+        "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
+    ),
+    "vlans_that_go_down_with_the_link_below_them": (
+        "links: {r: {kind: vrf, table: 9}, a: {kind: dummy, up: true}, "
+        "a.5: {kind: vlan, link: a, id: 5, up: true}, a.5.6: {kind: vlan, link: a.5, id: 6, up: true}}",
+        "links: {r: {kind: vrf, table: 9}, a: {kind: dummy, up: true, master: r}, "
+        "a.5: {kind: vlan, link: a, id: 5, up: true}, a.5.6: {kind: vlan, link: a.5, id: 6, up: true}}",
+    ),
+    "vlan_on_one_that_does_not_go_down": (
+        "links: {r: {kind: vrf, table: 9}, a: {kind: dummy, up: true}, "
+        "b: {kind: vlan, link: a, id: 5, up: true, loose_binding: true}, c: {kind: vlan, link: b, id: 6, up: true}}",
+        "links: {r: {kind: vrf, table: 9}, a: {kind: dummy, up: true, master: r}, "
+        "b: {kind: vlan, link: a, id: 5, up: true, loose_binding: true}, c: {kind: vlan, link: b, id: 6, up: true}}",
+    ),
+    "mtu_of_the_ports_of_a_bond": (
+        "links: {b: {kind: bond, mtu: 1500, ports: p}, p: {kind: dummy, mtu: 1500}, d: {kind: dummy}}",
+        "links: {b: {kind: bond, mtu: 1400, ports: p}, p: {kind: dummy}, d: {kind: dummy, alias: d}}",
+    ),
+    "addresses_of_vlans_that_come_up_for_a_moment": (
+        "links: {}",
+        "links: {a: {kind: dummy, up: true}, b: {kind: vlan, link: a, id: 5}, "
+        "c: {kind: vlan, link: b, id: 6, up: false, addresses: [{address: 'fd00::1/64', nodad: true}]}}",
+    ),
+    "the_other_end_of_a_pair": (
+        "links: {v: {kind: veth, peer: w, up: true, alias: v, addresses: [10.0.1.1/24]}, "
+        "w: {kind: veth, peer: v, alias: w, addresses: [10.0.2.1/24]}, d: {kind: dummy}}",
+        "links: {d: {kind: dummy, alias: d}}",
+    ),
+    "what_is_below_though_nobody_mentions_it": (
+        "links: {a: {kind: dummy, mtu: 1400}, b: {kind: bridge, mtu: 1300}, "
+        "v: {kind: vlan, link: a, id: 5, mtu: 1400}}",
+        "links: {v: {mtu: 1500}, a: {mtu: 1500, master: b}, b: {kind: bridge, mtu: 1300}}",
+    ),
+    "what_one_was_that_is_made_anew": (
+        "{groups: {g: {}}, links: {a: {kind: dummy, up: true, group: g}, b: {kind: dummy}, "
+        "c: {kind: dummy, up: true}}}",
+        "{groups: {g: {}}, links: {a: {kind: dummy, up: false, group: g}, b: {kind: dummy, up: true}, "
+        "c: {kind: vlan, link: a, id: 5}, d: {kind: dummy, up: true}}}",
+    ),
+}
+"""Two configurations; on the way from one to the other the kernel takes away more than is told."""
+
 
 def state_of(text: str, there: Iterable[str] = ()) -> State:
     """What a configuration asks for; the links ``there`` need no description."""

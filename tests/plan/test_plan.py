@@ -150,6 +150,26 @@ def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
     assert messages(plan)[:3] == ["delete nexthop 3", "delete nexthop 2", "delete nexthop 1"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(("10.0.0.1/24", None), ("10.0.0.2/24", None), id="one_subnet"),
+        pytest.param(("10.0.0.1/32", "10.5.0.1"), ("10.1.0.2/32", "10.5.0.1"), id="one_peer"),
+    ],
+)
+def test_address_that_goes_with_the_first_one_takes_the_routes_along(
+    first: tuple[str, str | None], second: tuple[str, str | None]
+) -> None:
+    there = [Object("address", ("a", *address), {}) for address in (first, second)]
+    route = Object("route", ("inet", 254, "10.9.0.0/16", 0, 0), {"via": "10.0.0.9", "dev": "a", "onlink": True})
+    actual = State([link("a", up=True), *there, route])
+    plan = assemble(State([link("a", up=True), there[1]._replace(), route._replace()]), actual, Owned())
+    told = present.text(plan).splitlines()
+    assert told[0].split()[:4] == ["-", "address", "a", first[0]]
+    assert told[1].endswith(f"# it goes with {first[0]}")
+    assert told[2:] == ["~ route 10.9.0.0/16  # a has no address for a moment", "2 to change, 1 to delete; 3 messages"]
+
+
 def test_mtu_grows_below_first_and_shrinks_above_first() -> None:
     have = [link("d0", "dummy", mtu=1500), link("d0.1", "vlan", link="d0", id=1, mtu=1500, group=OURS + 1)]
     grown = planned(
@@ -170,6 +190,16 @@ def test_group_message_is_used_only_where_every_member_wants_the_value() -> None
     rest = [*have[:3], link("d3", "dummy", mtu=1400)]
     assert messages(planned("links: {'d[0-2]': {kind: dummy, mtu: 1400}, d3: {kind: dummy}}", *rest)) == [
         "change group 0 mtu=1400"
+    ]
+
+
+def test_both_ends_of_a_pair_that_is_made_anew_are_told() -> None:
+    pair = [link("v", "veth", peer="w", numtxqueues=1), link("w", "veth", peer="v")]
+    plan = planned("links: {v: {kind: veth, peer: w, numtxqueues: 2}, w: {kind: veth, peer: v}}", *pair)
+    assert present.text(plan).splitlines() == [
+        "-/+ veth w  peer v  # it goes with v",
+        "-/+ veth v  peer w  numtxqueues 2  # veth numtxqueues cannot change in place",
+        "2 to recreate; 3 messages",
     ]
 
 

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What others gave stays when the first address of its subnet, which was ours, goes.
+
+The kernel deletes the other addresses of that subnet with it, unless the link
+promotes them.  Many distributions have that on for all links, and some do not:
+where it matters it is on for the time of a change.
+"""
+
+from collections.abc import Callable
+
+from netgroupd.kernel.addresses import links_of_others
+from netgroupd.kernel.features import IFLA_AF_SPEC, RTM_GETLINK, RTM_NEWLINK
+from netgroupd.kernel.links_write import header
+from netgroupd.kernel.message import attributes, nest, request, u32
+from netgroupd.kernel.socket import Socket
+
+_AF_INET, _CONF = 2, 1
+_PROMOTE = 20  # IPV4_DEVCONF_PROMOTE_SECONDARIES, counted from 1
+
+
+class Secondaries:
+    """The links on which others have such addresses, looked for when the first address is about to go."""
+
+    def __init__(self, socket: Socket, proto: int, settle: Callable[[], None]) -> None:
+        """``settle`` waits for what is on its way."""
+        self._socket = socket
+        self._settle = settle
+        self._proto = proto
+        self._links: set[int] | None = None
+        self._promoting: list[int] = []
+
+    def spare(self, link: int) -> None:
+        """Let others' addresses stay on the link of this number, which is about to lose one."""
+        if self._links is None:
+            self._settle()
+            self._links = links_of_others(self._socket, self._proto)
+        if link in self._links:
+            self._links.remove(link)
+            self._settle()
+            if not self._promotes(link):
+                self._promote(link, 1)
+                self._promoting.append(link)
+
+    def done(self) -> None:
+        """Have the links as they were; one that has gone is none any more."""
+        for link in self._promoting:
+            self._promote(link, 0)
+        self._promoting.clear()
+        self._links = None
+
+    def _promotes(self, link: int) -> bool:
+        def setting(_kind: int, payload: memoryview) -> int:
+            for start, number in ((16, IFLA_AF_SPEC), (0, _AF_INET), (0, _CONF)):
+                payload = attributes(payload, start).get(number, memoryview(b""))
+            return int.from_bytes(payload[4 * (_PROMOTE - 1) : 4 * _PROMOTE], "little")
+
+        return any(self._socket.ask(request(RTM_GETLINK, 0, header(link)), setting)[1])
+
+    def _promote(self, link: int, wanted: int) -> None:
+        said = nest(IFLA_AF_SPEC, nest(_AF_INET, nest(_CONF, u32(_PROMOTE, wanted))))
+        self._socket.ask(request(RTM_NEWLINK, 0, header(link), said))
