@@ -44,11 +44,19 @@ class Problem(NamedTuple):
         return f"{self}\n    {self.text}\n    {before}^"
 
 
+def notes_of(error: BaseException) -> tuple[str, ...]:
+    """What has been noted about ``error`` since: that it could not be made good, for instance."""
+    return tuple(getattr(error, "__notes__", ()))
+
+
 class NetgroupError(Exception):
-    """The root: shown to the operator as one sentence, never as a traceback."""
+    """The root: shown to the operator as one sentence, never as a traceback; each note is a line below it."""
 
     exit_code = 1
     dbus_name = "org.netgroup1.Error.Failed"
+
+    def __str__(self) -> str:
+        return "\n".join((super().__str__(), *notes_of(self)))
 
 
 class ConfigError(NetgroupError):

@@ -99,9 +99,9 @@ def _zsh_spec(option: Option) -> str:
         else {"file": "_files", "netns": f"($({_NETNS}))"}.get(option.complete, "")
     )
     doc = option.doc.replace("[", "(").replace("]", ")").replace(":", ",").replace("`", "")
-    if option.positional:
-        return _quoted(f":{option.name}:{action}")
     star = "*" if option.repeat else ""
+    if option.positional:
+        return _quoted(f"{star}:{option.name}:{action}")
     return _quoted(f"{star}{option.name}[{doc}]" + (f":{option.metavar}:{action}" if option.metavar else ""))
 
 

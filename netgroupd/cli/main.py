@@ -10,7 +10,7 @@ from pathlib import Path
 
 from netgroupd.cli.parser import by_name, parse
 from netgroupd.cli.terminal import OutputError, Terminal, writing
-from netgroupd.errors import NetgroupError
+from netgroupd.errors import NetgroupError, notes_of
 
 _INTERRUPTED = 130
 
@@ -52,17 +52,22 @@ def _told(arguments: Namespace, terminal: Terminal) -> int:
         terminal.error(error)
         terminal.flush()
         return error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         terminal.end_progress()
+        for note in notes_of(interrupt):
+            terminal.note(note)
         return _INTERRUPTED
     return status
 
 
 def _mend_streams() -> None:
-    """Have streams that take everything: closed ones lead nowhere, and the kernel's names may be any bytes."""
-    for name in ("stdout", "stderr"):
+    """Have streams that take everything: closed ones lead nowhere, and the kernel's names may be any bytes.
+
+    What is opened later must not take the number of one: whoever detaches from the terminal redirects these three.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - as long as the process
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - as long as the process
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 

@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from netgroupd.errors import ConfigError, NetgroupError, Problem
@@ -73,8 +73,9 @@ class Terminal:
             print(text, end="", file=self._out, flush=flush)
 
     def note(self, text: str) -> None:
-        """Print something that is not part of the result."""
-        print(text, file=self._err)
+        """Print something that is not part of the result; where nobody can be told, the result matters all the same."""
+        with suppress(OSError):
+            print(text, file=self._err)
 
     def changes(self, text: str) -> None:
         """Print the lines of a plan, each in the colour of its sign."""

@@ -8,6 +8,7 @@ their ``dbus_name``.  When the bus is restarted everything is published again.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 import pydbus
@@ -35,10 +36,20 @@ class Exported(Protocol):
         """The right that a call needs; None where everybody may make it."""
 
 
+class _Broadcast(signal):  # type: ignore[misc]
+    """What an object has to tell, for the bus; where that has just gone nobody listens, and the next one is asked."""
+
+    def emit(self, *told: object) -> None:
+        """Tell it."""
+        with suppress(GLib.Error):
+            super().emit(*told)
+
+
 class _Wrapper(ObjectWrapper):  # type: ignore[misc]
     """pydbus's wrapper, with rights, answers that come later, descriptors and named errors."""
 
     __slots__ = ()
+    SignalEmitted = _Broadcast()
 
     def call_method(
         self,
@@ -148,10 +159,7 @@ class Bus:
     def stop(self) -> None:
         """Leave the bus for good."""
         self._stopped = True
-        bus = self._bus
         self._forget()
-        if bus is not None:
-            bus.con.close_sync(None)
 
     def publish(self, path: str, exported: Exported) -> None:
         """Show ``exported`` at ``path``, now and after every reconnection."""
@@ -182,10 +190,16 @@ class Bus:
     def _forget(self) -> None:
         for path in tuple(self._registered):
             self._unregister(path)
-        self._bus = None
+        bus, self._bus = self._bus, None
+        if bus is None:
+            return
+        with suppress(GLib.Error):  # it has gone by itself
+            bus.con.close_sync(None)
+        with suppress(GLib.Error):  # pydbus keeps the connection, and with it a descriptor
+            bus.con.get_stream().close(None)
 
-    def _closed(self, *_: object) -> None:
-        if self._bus is None:
+    def _closed(self, connection: Gio.DBusConnection, *_: object) -> None:
+        if self._bus is None or connection is not self._bus.con:
             return
         LOG.warning("the bus went away; connecting again")
         self._forget()

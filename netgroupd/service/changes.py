@@ -122,6 +122,10 @@ class Changes:
         self._worker.submit(Answers(self._engine(CONSOLE)).confirm, kept, refused)
         return answered
 
+    def finish(self, then: Callable[[], None]) -> None:
+        """Call ``then`` when what is no job is done too: a confirmation, or what was not confirmed being put back."""
+        self._worker.submit(lambda: None, lambda _: then(), lambda _: then())
+
     def recover(self, then: Callable[[str], None]) -> None:
         """End what an earlier daemon left: an interrupted change, a deadline; then call ``then`` with what failed."""
 

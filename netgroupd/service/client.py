@@ -15,12 +15,11 @@ from typing import Any
 
 from gi.repository import Gio, GLib
 
-from netgroupd.errors import ConfigError, NetgroupError, Problem
+from netgroupd.errors import ConfigError, KernelError, NetgroupError, Problem, Refusal
+from netgroupd.service.call import NAME, call, own_loop
 from netgroupd.service.details import Answer, Options, Progress, checked
 from netgroupd.service.interface import JOB, MANAGER, ROOT
 
-_NAME = "org.netgroup1"
-_FOREVER = 0x7FFFFFFF
 _QUICK_MS = 30_000
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _STOPPED = "the daemon does not run; `systemctl start netgroupd` starts it"
@@ -36,6 +35,7 @@ _NOT_THERE = {
     f"{_BUS_ERROR}FileExists": _STOPPED,
     "org.freedesktop.systemd1.": _STOPPED,
 }
+_BUS_GONE = "the system bus has gone, and the answer with it; a change that runs goes on"
 _PROBLEM = re.compile(r"(.*?):(\d+):(\d+): (warning: )?(.*?)(?:; (.*))?")
 _TYPES = {"confirm": "u", "generation": "u", "allow": "as", "session": "s", "format": "s", "origins": "b"}
 
@@ -47,7 +47,8 @@ class RemoteError(NetgroupError):
         self.dbus_name = Gio.DBusError.get_remote_error(error) or NetgroupError.dbus_name
         answered = error.message.removeprefix(f"GDBus.Error:{self.dbus_name}: ")
         instead = (sentence for name, sentence in _NOT_THERE.items() if self.dbus_name.startswith(name))
-        super().__init__(next(instead, answered))
+        gone = error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.CLOSED)
+        super().__init__(_BUS_GONE if gone else next(instead, answered))
 
 
 def _told(error: GLib.Error) -> NetgroupError:
@@ -85,7 +86,7 @@ def running() -> bool:
             "/org/freedesktop/DBus",
             "org.freedesktop.DBus",
             "NameHasOwner",
-            GLib.Variant("(s)", (_NAME,)),
+            GLib.Variant("(s)", (NAME,)),
             GLib.VariantType("(b)"),
             Gio.DBusCallFlags.NONE,
             _QUICK_MS,
@@ -109,6 +110,7 @@ class Remote:
             self._connection = connection or Gio.bus_get_sync(Gio.BusType.SYSTEM, None)
         except GLib.Error as error:
             raise NetgroupError(f"the system bus, and by it the daemon, cannot be had: {error.message}") from None
+        self._connection.set_exit_on_close(False)  # whoever asked is told in a sentence
 
     def check(self) -> Answer:
         """The warnings of a configuration that can be used."""
@@ -154,8 +156,15 @@ class Remote:
 
     def reload(self) -> Answer:
         """Apply the configuration as ``systemctl reload`` does."""
-        answer: Answer = json.loads(self._call("Reload", "()", ())[0])
-        return answer
+        ended: list[str] = []
+        with own_loop() as loop:
+            watch = self._subscribe(MANAGER, "JobEnded", ROOT, lambda *job: ended.append(job[5].unpack()[0]))
+            try:
+                return self._outcome(loop, ROOT, MANAGER, "Reload")
+            except RemoteError as error:  # its job is the last that has ended
+                raise self._whole(error, ended[-1] if ended else "") from None
+            finally:
+                self._connection.signal_unsubscribe(watch)
 
     def confirm(self) -> Answer:
         """Keep the change that waits."""
@@ -174,6 +183,10 @@ class Remote:
         loop = GLib.MainLoop()
         failed: list[Exception] = []
 
+        def gone(*_: object) -> None:
+            failed.append(NetgroupError(_BUS_GONE))
+            loop.quit()
+
         def changed(*arguments: Any) -> None:
             try:
                 tell(arguments[2], arguments[5].unpack()[1])
@@ -181,23 +194,33 @@ class Remote:
                 failed.append(error)
                 loop.quit()
 
-        self._connection.signal_subscribe(
-            _NAME, _PROPERTIES, "PropertiesChanged", None, None, Gio.DBusSignalFlags.NONE, changed
-        )
+        self._subscribe(_PROPERTIES, "PropertiesChanged", None, changed)
+        self._connection.connect("closed", gone)
         tell(ROOT, self.properties())  # now that nothing can be missed in between
         GLib.unix_signal_add(GLib.PRIORITY_HIGH, signal.SIGINT, loop.quit)
         loop.run()
         if failed:
             raise failed[0]
 
+    def _subscribe(self, interface: str, signal_name: str, path: str | None, tell: Callable[..., None]) -> int:
+        """Have ``tell`` called with every such signal of the daemon.
+
+        Raises:
+            NetgroupError: The bus has gone; GLib would only write so.
+        """
+        if self._connection.is_closed():
+            raise NetgroupError(_BUS_GONE)
+        none = Gio.DBusSignalFlags.NONE
+        return int(self._connection.signal_subscribe(NAME, interface, signal_name, path, None, none, tell))
+
     def _call(self, method: str, signature: str, arguments: tuple[object, ...]) -> tuple[Any, ...]:
         answer: tuple[Any, ...] = self._send(ROOT, MANAGER, method, GLib.Variant(signature, arguments)).unpack()
         return answer
 
     def _send(self, path: str, interface: str, method: str, arguments: GLib.Variant) -> GLib.Variant:
-        flags = Gio.DBusCallFlags.ALLOW_INTERACTIVE_AUTHORIZATION
         try:
-            return self._connection.call_sync(_NAME, path, interface, method, arguments, None, flags, _FOREVER, None)
+            with own_loop() as loop:
+                return call(loop, self._connection, path, interface, method, arguments)[0]
         except GLib.Error as error:
             raise _told(error) from None
 
@@ -207,49 +230,53 @@ class Remote:
 
     def _read(self, method: str, options: Options) -> str:
         arguments = GLib.Variant("(sa{sv})", (method, _variants(options)))
-        flags = Gio.DBusCallFlags.ALLOW_INTERACTIVE_AUTHORIZATION
         try:
-            answer, handles = self._connection.call_with_unix_fd_list_sync(
-                _NAME, ROOT, MANAGER, "Open", arguments, GLib.VariantType("(h)"), flags, _FOREVER, None, None
-            )
+            with own_loop() as loop:
+                answer, handles = call(loop, self._connection, ROOT, MANAGER, "Open", arguments)
         except GLib.Error as error:
             raise _told(error) from None
+        assert handles is not None
         with os.fdopen(handles.get(answer.unpack()[0]), encoding="utf-8") as file:
             return file.read()
 
     def _job(self, method: str, options: Options, progress: Progress | None) -> Answer:
         (path,) = self._call(method, "(a{sv})", (_variants(checked(options)),))
-        # A context that nobody else runs: what comes back cannot come before the loop does.
-        context = GLib.MainContext.new()
-        loop = GLib.MainLoop(context)
-        ended: list[GLib.Variant | GLib.Error] = []
 
         def changed(*arguments: Any) -> None:
             properties = arguments[5].unpack()[1]
             if progress is not None and "Total" in properties and "Done" in properties:
                 progress(properties["Done"], properties["Total"])
 
-        def done(connection: Gio.DBusConnection, result: Gio.AsyncResult) -> None:
+        with own_loop() as loop:
+            watch = self._subscribe(_PROPERTIES, "PropertiesChanged", path, changed)
             try:
-                ended.append(connection.call_finish(result))
-            except GLib.Error as error:
-                ended.append(error)
-            loop.quit()
+                return self._outcome(loop, path, JOB, "Wait")
+            except RemoteError as error:
+                raise self._whole(error, path) from None
+            finally:
+                self._connection.signal_unsubscribe(watch)
 
-        context.push_thread_default()
-        watch = self._connection.signal_subscribe(
-            _NAME, _PROPERTIES, "PropertiesChanged", path, JOB, Gio.DBusSignalFlags.NONE, changed
-        )
-        self._connection.call(
-            _NAME, path, JOB, "Wait", None, GLib.VariantType("(s)"), Gio.DBusCallFlags.NONE, _FOREVER, None, done
-        )
-        context.pop_thread_default()
-        loop.run()
-        self._connection.signal_unsubscribe(watch)
-        if isinstance(ended[0], GLib.Error):
-            raise _told(ended[0])
-        answer: Answer = json.loads(ended[0].unpack()[0])
+    def _outcome(self, loop: GLib.MainLoop, path: str, interface: str, method: str) -> Answer:
+        """What a change comes to; nobody knows how long it takes."""
+        try:
+            outcome = call(loop, self._connection, path, interface, method)[0]
+        except GLib.Error as error:
+            raise _told(error) from None
+        answer: Answer = json.loads(outcome.unpack()[0])
         return answer
+
+    def _whole(self, error: RemoteError, job: str) -> NetgroupError:
+        """The error of ``job`` as it would be here: each refusal of the kernel with its number."""
+        if error.dbus_name != KernelError.dbus_name or not job:
+            return error
+        try:
+            told = self._send(job, _PROPERTIES, "Get", GLib.Variant("(ss)", (JOB, "Refusals"))).unpack()[0]
+        except RemoteError:  # a daemon that is older than this
+            return error
+        whole = KernelError([Refusal(*refusal) for refusal in told])
+        for note in str(error).removeprefix(str(whole)).splitlines()[1:]:
+            whole.add_note(note)
+        return whole
 
 
 def _variants(options: Options) -> dict[str, GLib.Variant]:

@@ -2,8 +2,8 @@
 """The daemon: bring back what was interrupted, configure once after boot, then answer.
 
 SIGHUP reloads.  SIGTERM ends the daemon and leaves the network as it is; a
-change that runs is finished first.  Starting again in the same boot changes
-nothing by itself.
+change that runs or is being put back is finished first.  Starting again in the
+same boot changes nothing by itself.
 """
 
 import argparse
@@ -54,6 +54,7 @@ class Daemon:
         self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see)
         self._damping = Damping()
         self._drifted = 0
+        self._stopping = False
 
     def run(self) -> int:
         """Serve until SIGTERM."""
@@ -95,7 +96,8 @@ class Daemon:
         self._metrics.write()
         self._manager.change(LastResult=result)
         first, _, more = job.Result.partition("\n")
-        failure = f"{job.Kind} failed, nothing was changed: {first}" + (" …" if more else "")
+        told = first + (" …" if more else "")
+        failure = "; ".join((f"{job.Kind} failed{'' if job.notes else ', nothing was changed'}: {told}", *job.notes))
         self._tell("" if job.State == "done" else failure)
         self._drift.renew()
 
@@ -117,6 +119,8 @@ class Daemon:
         self._drift.renew()
 
     def _configure(self, trouble: str) -> None:
+        if self._stopping:
+            return
         if self._configured_mark.exists():
             self._ready(trouble)
             return
@@ -127,13 +131,13 @@ class Daemon:
         """The files are wrong just after boot: what was applied last is better than nothing."""
         try:
             # Not the newest of all, which may have failed or was never confirmed.
-            kept = self._engine(CONSOLE).status().generation if isinstance(error, ConfigError) else None
+            kept = self._engine(CONSOLE).in_effect() if isinstance(error, ConfigError) else None
             if kept is None:
                 self._ready(str(error))
                 return
             LOG.warning("the configuration is refused; applying generation %d again", kept.number)
             job = self._changes.rollback({"generation": kept.number})
-        except NetgroupError as second:
+        except (NetgroupError, OSError) as second:  # the kernel may be out of reach: no descriptor is left
             self._ready(f"{error}; {second}")
             return
         job.outcome.then(lambda _: self._ready(str(error)), lambda second: self._ready(f"{error}; {second}"))
@@ -161,8 +165,6 @@ class Daemon:
 
     def _see(self, picture: Picture) -> None:
         """Show a new picture of what is owned, and do about drift what the configuration says."""
-        if self._changes.running is not None:
-            return
         self._show_groups(picture)
         self._show(picture)
         if picture.drifted and picture.drifted != self._drifted:
@@ -213,19 +215,27 @@ class Daemon:
         return True
 
     def stop(self) -> bool:
-        """End when no change runs any more; say whether to be asked again, as a GLib source wants it."""
+        """End when nothing is being changed any more; say whether to be asked again, as a GLib source wants it."""
         notify(STOPPING=1)
-        if self._manager.State == "unconfirmed":
-            LOG.warning("a change waits to be confirmed, and nobody puts it back until netgroupd runs again")
-        idle = self._changes.running is None
-        self._end()
-        return not idle
+        if not self._stopping:
+            self._stopping = True
+            self._end()
+        return bool(self._loop.is_running())
 
     def _end(self) -> None:
-        if self._changes.running is None:
-            self._loop.quit()
+        running = self._changes.running
+        if running is not None:
+            running.outcome.then(lambda _: self._end(), lambda _: self._end())
         else:
-            self._changes.running.outcome.then(lambda _: self._end(), lambda _: self._end())
+            self._changes.finish(self._leave)
+
+    def _leave(self) -> None:
+        if self._changes.running is not None:  # it was asked for in the last moment
+            self._end()
+            return
+        if self._manager.State == "unconfirmed":
+            LOG.warning("a change waits to be confirmed, and nobody puts it back until netgroupd runs again")
+        self._loop.quit()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

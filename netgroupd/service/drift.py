@@ -70,6 +70,7 @@ class Drift:
         self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._spacing = Spacing()
         self._last: Picture | None = None
+        self._wishes = 0
         self._trouble = ""
 
     def start(self) -> None:
@@ -77,7 +78,8 @@ class Drift:
         threading.Thread(target=self._run, name="drift", daemon=True).start()
 
     def renew(self) -> None:
-        """Take a picture soon, without any news."""
+        """Take a picture soon, without any news; one that is being taken is of no use any more."""
+        self._wishes += 1
         with suppress(BlockingIOError):  # it is full of wishes already
             os.write(self._waker, b"!")
 
@@ -120,13 +122,19 @@ class Drift:
 
     def _look(self) -> bool:
         """Take a picture and show it; say whether it is another than the last."""
+        wishes = self._wishes
         picture = take(self._engine)
         new = picture != self._last
         if new or picture.broken:  # a repair may have had to wait
-            self._last = picture
-            in_main_loop(lambda: self._see(picture))
+            in_main_loop(lambda: self._show(picture, wishes))
         self._trouble = ""
         return new
+
+    def _show(self, picture: Picture, wishes: int) -> None:
+        """Show a picture, unless a change has begun or ended since it was begun: it has both old and new."""
+        if not self._busy() and wishes == self._wishes:
+            self._last = picture
+            self._see(picture)
 
     def _complain(self, trouble: str) -> None:
         if trouble != self._trouble:

@@ -3,7 +3,7 @@
 
 import time
 
-from netgroupd.errors import NetgroupError
+from netgroupd.errors import KernelError, NetgroupError, notes_of
 from netgroupd.service.bus import sayable, signal
 from netgroupd.service.interface import JOB, interface
 from netgroupd.service.later import Later
@@ -29,7 +29,9 @@ class Job:
         self.Total = 0
         self.Result = ""
         self.Error = ""
+        self.Refusals: list[tuple[str, int, str, str]] = []
         self.Started = 0
+        self.notes: tuple[str, ...] = ()
         self._told = (0, 0)
         self._began_s = time.monotonic()
 
@@ -70,7 +72,13 @@ class Job:
     def failed(self, error: NetgroupError) -> None:
         """The work ended in ``error``."""
         self.State, self.Result, self.Error = "failed", sayable(str(error)), error.dbus_name
-        self._changed("State", "Done", "Total", "Result", "Error")
+        self.notes = notes_of(error)
+        if isinstance(error, KernelError):
+            self.Refusals = [
+                (sayable(each.what), each.errno, sayable(each.sentence), sayable(each.origin))
+                for each in error.refusals
+            ]
+        self._changed("State", "Done", "Total", "Result", "Error", "Refusals")
 
     def _changed(self, *names: str) -> None:
         self.PropertiesChanged(JOB, {name: getattr(self, name) for name in names}, [])

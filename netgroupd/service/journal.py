@@ -10,7 +10,7 @@ import struct
 import sys
 from pathlib import Path
 
-from netgroupd.errors import ConfigError, KernelError, NetgroupError
+from netgroupd.errors import ConfigError, KernelError, NetgroupError, notes_of
 from netgroupd.service.notify import send_datagram
 
 LOG = logging.getLogger("netgroupd")
@@ -76,5 +76,7 @@ def log_error(error: NetgroupError, **context: object) -> None:
         for refusal in error.refusals:
             where = {"object": refusal.what, "errno": refusal.errno, "origin": refusal.origin}
             LOG.error("%s", refusal, extra=fields(**context, **where))
+        for note in notes_of(error):
+            LOG.error("%s", note, extra=fields(**context))
     else:
         LOG.error("%s", error, extra=fields(**context))

@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 from netgroupd.errors import NetgroupError
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 
 class Later(Generic[T]):
@@ -46,21 +45,6 @@ class Later(Generic[T]):
             failed(self._error)
         else:
             self._waiting.append((done, failed))
-
-    def map(self, change: Callable[[T], U]) -> "Later[U]":
-        """The answer passed through ``change``, which may refuse by raising."""
-        result: Later[U] = Later()
-
-        def done(value: T) -> None:
-            try:
-                changed = change(value)
-            except NetgroupError as error:
-                result.refuse(error)
-            else:
-                result.settle(changed)
-
-        self.then(done, result.refuse)
-        return result
 
     def _take(self) -> list[tuple[Callable[[T], None], Callable[[NetgroupError], None]]]:
         waiting, self._waiting = self._waiting, []

@@ -5,12 +5,12 @@ import fcntl
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import NetgroupError, UsageError
+from netgroupd.errors import UsageError
 from netgroupd.service.answers import Answers, encode
 from netgroupd.service.bus import sayable, signal
 from netgroupd.service.changes import Changes
@@ -20,6 +20,7 @@ from netgroupd.service.later import Later
 from netgroupd.service.polkit import Right
 from netgroupd.service.work import Worker
 
+T = TypeVar("T")
 _LONGEST = 1_000_000  # bytes that a reply may have
 # Whoever gets a file may rely on it as on a reply.
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
@@ -101,15 +102,15 @@ class Manager:
 
     def Open(self, method: str, options: Options) -> Later[int]:
         """A result of any size as a memory file."""
-        return self._answer(method, options).map(_memory_file)
+        return self._answer(method, options, _memory_file)
 
     def Status(self) -> Later[str]:
         """Where things stand."""
-        return self._ask(lambda answers: answers.status()).map(encode)
+        return self._ask(lambda answers: encode(answers.status()))
 
     def History(self) -> Later[str]:
         """The generations that are kept."""
-        return self._ask(lambda answers: answers.history()).map(encode)
+        return self._ask(lambda answers: encode(answers.history()))
 
     def Apply(self, options: Options) -> str:
         """Start a change."""
@@ -136,16 +137,16 @@ class Manager:
             self.PropertiesChanged(MANAGER, changed, [])
 
     def _read(self, method: str, options: Options) -> Later[str]:
-        return self._answer(method, options).map(encode).map(_bounded)
+        return self._answer(method, options, lambda answer: _bounded(encode(answer)))
 
-    def _answer(self, method: str, options: Options) -> Later[Answer | str]:
+    def _answer(self, method: str, options: Options, form: Callable[[Answer | str], T]) -> Later[T]:
         if method not in _READS:
             raise UsageError(f"Open: expected one of {', '.join(_READS)}, not {method!r}")
         _known(method, options)
-        return self._ask(lambda answers: _READS[method](answers, options))
+        return self._ask(lambda answers: form(_READS[method](answers, options)))
 
-    def _ask(self, question: Callable[[Answers], Answer | str]) -> Later[Answer | str]:
-        later: Later[Answer | str] = Later()
+    def _ask(self, question: Callable[[Answers], T]) -> Later[T]:
+        later: Later[T] = Later()
         answers = Answers(self._engine(CONSOLE))
         self._reads.submit(lambda: question(answers), later.settle, later.refuse)
         return later
@@ -172,12 +173,9 @@ def _bounded(result: str) -> str:
 
 
 def _memory_file(answer: Answer | str) -> int:
-    try:
-        descriptor = os.memfd_create("netgroup", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    except OSError as error:
-        raise NetgroupError(f"cannot make a file for the result: {error.strerror}") from error
-    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as file:
-        file.write(encode(answer))
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
-    return descriptor
+    text = sayable(encode(answer)).encode()
+    with os.fdopen(os.memfd_create("netgroup", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file:
+        file.write(text)
+        file.seek(0)
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
+        return os.dup(file.fileno())

@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from gi.repository import GLib
 
-from netgroupd.errors import BusyError, NetgroupError
+from netgroupd.errors import BusyError, NetgroupError, notes_of
 from netgroupd.service.journal import LOG
 
 T = TypeVar("T")
@@ -26,12 +26,10 @@ def in_main_loop(call: Callable[[], None]) -> None:
 
 
 def regardless(*steps: Callable[[], None]) -> None:
-    """Take every step, whatever becomes of the others: a bus that has just gone must not keep a change from ending."""
+    """Take every step, whatever becomes of the others."""
     for step in steps:
         try:
             step()
-        except GLib.Error as error:
-            LOG.warning("not told: %s", error.message)
         except Exception:  # the steps behind it matter to others
             LOG.exception("netgroupd has a defect")
 
@@ -88,7 +86,9 @@ class Worker:
                 kept = error
                 in_main_loop(lambda: failed(kept))
             except (OSError, MemoryError) as error:
-                short = NetgroupError(f"the system lacks what this needs: {error or 'memory'}")
+                short = NetgroupError(
+                    "\n".join((f"the system lacks what this needs: {error or 'memory'}", *notes_of(error)))
+                )
                 in_main_loop(lambda: failed(short))
             except Exception:  # the thread must live on, and the caller gets an answer
                 LOG.exception("netgroupd has a defect")

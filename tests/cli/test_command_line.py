@@ -126,6 +126,10 @@ def test_completions_know_every_command(shell: str) -> None:
     assert all(command.name in script for command in COMMANDS)
 
 
+def test_zsh_completes_every_file_of_several() -> None:
+    assert "'*:path:_files'" in completion.zsh()
+
+
 def test_colour_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     screen, file = Screen(), io.StringIO()
@@ -179,3 +183,20 @@ def test_command_loads_neither_the_engine_nor_the_bus_before_it_must() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
     ).stderr.split()
     assert not {"netgroupd.engine.engine", "netgroupd.kernel.kernel", "gi", "yaml", "mako"} & set(loaded)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_nothing_takes_the_number_of_a_closed_stream(closed: str, tmp_path: Path) -> None:
+    script = f"""
+import os
+from netgroupd.cli import completion, main
+def run(*_):
+    lowest = min(os.pipe())
+    with open({str(tmp_path / "lowest")!r}, "w") as file:
+        file.write(str(lowest))
+    return 0
+completion.run = run
+main.main(["completion", "bash"])
+"""
+    subprocess.run(["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, script], check=True)
+    assert int((tmp_path / "lowest").read_text()) > 2

@@ -13,6 +13,7 @@ from netgroupd.cli.main import main
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.plan.step import Op
 
 CONFIG = """\
 groups: {tenants: {mtu: 9000}}
@@ -91,3 +92,13 @@ def test_refusal_is_told_in_json_with_its_line(name: str, host: Path, capsys: py
     status, said = answer(capsys, name)
     assert status == 1
     assert (said["problems"][0]["line"], said["error"]) == (2, "org.netgroup1.Error.Config")
+
+
+def test_change_that_could_not_be_put_back_is_told(
+    host: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel = FakeKernel(refuse=lambda step: 16 * (step.op is Op.DELETE or "192.0.2.3" in str(step)))
+    monkeypatch.setattr("netgroupd.engine.engine.Engine", partial(Engine, connect=lambda _netns: kernel))
+    status, said = answer(capsys, "apply")
+    assert (status, len(said["refusals"])) == (1, 1)
+    assert "\nwhat was there before could not be put back either: " in said["message"]

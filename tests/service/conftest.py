@@ -60,6 +60,14 @@ def eventually(condition: Callable[[], object], limit_s: float = 20) -> None:
         time.sleep(0.02)
 
 
+def answers(bus: PrivateBus) -> bool:
+    """Whether the bus is there and the daemon is on it."""
+    try:
+        return bool(Remote(bus.connect()).properties())
+    except (RemoteError, GLib.Error):
+        return False
+
+
 @pytest.fixture
 def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateBus]:
     private = PrivateBus(tmp_path)

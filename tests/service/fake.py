@@ -154,12 +154,14 @@ class FakeEngine(Engine):
     def recover(self) -> str | None:
         return None
 
+    def in_effect(self) -> Generation | None:
+        number = self.generation - (self.waits is not None)  # what waits does not count yet
+        return Generation(number, 1.0, "applied", "1 to create") if number else None
+
     def status(self) -> Status:
         if self.broken:
             raise ZeroDivisionError
-        number = self.generation - (self.waits is not None)  # what waits does not count yet
-        current = Generation(number, 1.0, "applied", "1 to create") if number else None
-        return Status("", current, self.waits, False, {"link": 1}, "", ("light",))
+        return Status("", self.in_effect(), self.waits, False, {"link": 1}, "", ("light",))
 
     def history(self) -> tuple[Generation, ...]:
         return tuple(Generation(number, 1.0, "applied", "") for number in range(self.generation, 0, -1))

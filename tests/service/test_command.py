@@ -5,11 +5,14 @@ import json
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
+from netgroupd.errors import KernelError, NetgroupError, Refusal
+from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
-from tests.service.conftest import PrivateBus
+from tests.service.conftest import PrivateBus, answers, eventually
 from tests.service.fake import FakeEngine
 
 NETGROUPCTL = (sys.executable, "-m", "netgroupd.cli.main")
@@ -47,3 +50,80 @@ def test_command_says_that_there_is_no_bus(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
     want = "error: the system bus, and by it the daemon, cannot be had: Could not connect: No such file or directory\n"
     assert _failing("reload") == (1, "", want)
+
+
+def _told_to(remote: Remote, *arguments: str) -> subprocess.Popen[str]:
+    """A command that waits for a change."""
+    command = subprocess.Popen([*NETGROUPCTL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    eventually(lambda: remote.properties()["State"] == "changing")
+    return command
+
+
+@pytest.mark.parametrize("verb", ["apply", "reload"])
+def test_ctrl_c_ends_the_command_though_the_daemon_has_nothing_to_say(
+    remote: Remote, engine: FakeEngine, verb: str
+) -> None:
+    engine.gate.clear()
+    with _told_to(remote, verb) as command:
+        command.send_signal(signal.SIGINT)
+        assert command.wait(10) == 130  # the engine would wait longer
+        assert command.communicate() == ("", "")
+
+
+@pytest.mark.parametrize("verb", ["apply", "reload"])
+def test_command_says_that_the_bus_has_gone(bus: PrivateBus, remote: Remote, engine: FakeEngine, verb: str) -> None:
+    engine.gate.clear()
+    with _told_to(remote, verb) as command:
+        bus.stop()
+        told = command.communicate(timeout=20)
+    bus.start()
+    eventually(lambda: answers(bus))
+    assert told == ("", "error: the system bus has gone, and the answer with it; a change that runs goes on\n")
+
+
+def test_a_bus_that_has_gone_before_the_wait_is_told_in_the_same_sentence(
+    remote: Remote, engine: FakeEngine, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.gate.clear()
+    tell = remote._call
+
+    def call_and_lose_the_bus(*arguments: Any) -> tuple[Any, ...]:
+        answer = tell(*arguments)
+        remote._connection.close_sync()
+        return answer
+
+    monkeypatch.setattr(remote, "_call", call_and_lose_the_bus)
+    with pytest.raises(NetgroupError, match="the system bus has gone"):
+        remote.apply({})
+    assert capfd.readouterr().err == ""
+
+
+def test_watch_says_that_the_bus_has_gone(bus: PrivateBus, daemon: Daemon) -> None:
+    argv = [*NETGROUPCTL, "watch"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watch:
+        assert watch.stdout
+        watch.stdout.readline()
+        bus.stop()
+        told = watch.communicate(timeout=20)[1]
+    bus.start()
+    eventually(lambda: answers(bus))
+    assert (watch.returncode, told.partition(",")[0]) == (1, "error: the system bus has gone")
+
+
+@pytest.mark.parametrize("verb", ["apply", "reload", "rollback"])
+def test_refusals_of_the_kernel_come_in_json_as_without_the_daemon(
+    daemon: Daemon, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    refusals = [
+        Refusal("+ vlan swp1.5", 22, "VLAN id out of range", "a.mako:7"),
+        Refusal("delete link br-1", 16, "busy"),
+    ]
+
+    def refuse(*_: object, **__: object) -> None:
+        raise KernelError(refusals)
+
+    monkeypatch.setattr(engine, "apply", refuse)
+    monkeypatch.setattr(engine, "rollback", refuse)
+    status, out, _ = _failing(verb, "--json")
+    assert status == 1
+    assert json.loads(out)["refusals"] == [refusal._asdict() for refusal in refusals]

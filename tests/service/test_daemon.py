@@ -3,7 +3,9 @@
 
 import os
 import re
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,12 @@ import pytest
 from gi.repository import Gio, GLib
 
 from netgroupd.errors import ConfigError, KernelError, Problem, Refusal, UsageError
-from netgroupd.service.client import Remote, RemoteError
+from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.interface import GROUP, JOB, MANAGER, ROOT
 from netgroupd.service.metrics import METRICS
-from tests.service.conftest import PrivateBus, eventually, refused
+from netgroupd.service.work import in_main_loop
+from tests.service.conftest import PrivateBus, answers, eventually, refused
 from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine
 
 _NAME = "org.netgroup1"
@@ -295,15 +298,30 @@ def test_restarted_bus_has_the_daemon_again(remote: Remote, bus: PrivateBus, eng
     before = engine.applied_times
     bus.stop()
     bus.start()
-
-    def back() -> bool:
-        try:
-            return bool(Remote(bus.connect()).properties()["Groups"])
-        except (RemoteError, GLib.Error):
-            return False
-
-    eventually(back)
+    eventually(lambda: answers(bus) and Remote(bus.connect()).properties()["Groups"])
     assert engine.applied_times == before
+
+
+def test_what_is_told_to_a_bus_that_has_just_gone_breaks_nothing(
+    bus: PrivateBus, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = threading.Event()
+    uncaught: list[object] = []
+    monkeypatch.setattr(sys, "excepthook", lambda *error: uncaught.append(error))
+
+    def tell() -> None:
+        bus.stop()
+        for generation in range(50):  # the main loop, which runs this, cannot hear yet that the bus is gone
+            daemon.confirmed(generation)
+            time.sleep(0.01)
+
+        told.set()
+
+    in_main_loop(tell)
+    assert told.wait(20)
+    bus.start()
+    eventually(lambda: answers(bus))
+    assert uncaught == []
 
 
 def test_drift_of_a_group_that_wants_it_is_repaired(daemon: Daemon, remote: Remote, engine: FakeEngine) -> None:

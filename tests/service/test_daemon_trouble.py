@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The daemon where things go wrong: files refused just after boot, a bus that goes, a disk that cannot be read."""
 
+import resource
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pydbus
 import pytest
 from gi.repository import GLib
 
-from netgroupd.engine.report import Generation, Pending, Result
-from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal
+from netgroupd.engine.report import Generation, Pending, Result, Status
+from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, notes_of
 from netgroupd.service import changes
-from netgroupd.service.client import Remote, RemoteError
+from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.job import Job
 from netgroupd.service.metrics import Metrics
-from tests.service.conftest import PrivateBus, eventually, refused
+from netgroupd.service.work import in_main_loop
+from tests.service.conftest import PrivateBus, answers, eventually, refused
 from tests.service.fake import FakeEngine
 
 REFUSED_FILES = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
@@ -33,6 +37,10 @@ class Recording(FakeEngine):
     def history(self) -> tuple[Generation, ...]:
         return (Generation(3, 1.0, "rolled back", ""), *super().history())
 
+    def status(self) -> Status:
+        assert self.rolled, "it takes as long as planning all there is, and nobody is answered meanwhile"
+        return super().status()
+
     def rollback(self, generation: int | None = None, **said: object) -> Result:
         self.rolled.append(generation)
         return super().rollback(generation)
@@ -44,7 +52,7 @@ def serving(bus: PrivateBus, engine: FakeEngine, runtime: Path) -> Iterator[Remo
     daemon = Daemon(lambda _: engine, runtime)
     thread = threading.Thread(target=daemon.run, daemon=True)
     thread.start()
-    eventually(lambda: _answers(bus))
+    eventually(lambda: answers(bus))
     try:
         yield Remote(bus.connect())
     finally:
@@ -52,13 +60,6 @@ def serving(bus: PrivateBus, engine: FakeEngine, runtime: Path) -> Iterator[Remo
         GLib.idle_add(daemon.stop)
         thread.join(20)
         assert not thread.is_alive()
-
-
-def _answers(bus: PrivateBus) -> bool:
-    try:
-        return bool(Remote(bus.connect()).properties())
-    except RemoteError:
-        return False
 
 
 def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_path: Path) -> None:
@@ -109,16 +110,120 @@ def test_reload_that_waited_is_seen_to_run(bus: PrivateBus, tmp_path: Path, monk
         eventually(lambda: remote.properties()["State"] == "idle")
 
 
-def test_change_ends_though_nobody_can_be_told(
+def test_change_ends_though_what_tells_of_it_breaks(
     bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(_job: Job, _result: str) -> None:
-        raise GLib.Error.new_literal(GLib.quark_from_string("g-io-error-quark"), "The connection is closed", 18)
+        raise RuntimeError
 
     with serving(bus, FakeEngine(), tmp_path / "run") as remote:
         eventually(lambda: remote.properties()["State"] == "idle")
         monkeypatch.setattr(Job, "succeeded", gone)
         assert [remote.apply({})["generation"] for _ in range(2)] == [2, 3]
+
+
+def test_daemon_ends_well_though_the_bus_has_just_gone(bus: PrivateBus, tmp_path: Path) -> None:
+    ended: list[int] = []
+    daemon = Daemon(lambda _: FakeEngine(), tmp_path / "run")
+    thread = threading.Thread(target=lambda: ended.append(daemon.run()), daemon=True)
+    thread.start()
+    eventually(lambda: answers(bus))
+
+    def stop() -> None:
+        bus.stop()
+        time.sleep(0.5)  # the main loop, which runs this, cannot hear yet that the bus is gone
+        daemon.stop()
+
+    in_main_loop(stop)
+    thread.join(20)
+    bus.start()
+    assert ended == [0]
+
+
+def test_daemon_ends_when_what_was_not_confirmed_is_back(bus: PrivateBus, tmp_path: Path) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    class Slow(FakeEngine):
+        def expire(self) -> str | None:
+            if self.waits is None:
+                return None
+            begun.set()
+            time.sleep(1)
+            ended.set()
+            return super().expire()
+
+    with serving(bus, Slow(), tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        remote.apply({"confirm": 1})
+        assert begun.wait(20)
+    assert ended.is_set()
+
+
+def test_daemon_gets_ready_though_the_kernel_is_out_of_reach(bus: PrivateBus, tmp_path: Path) -> None:
+    class Unreachable(Recording):
+        def in_effect(self) -> Generation | None:
+            if not self.rolled:
+                raise OSError(24, "Too many open files")
+            return super().in_effect()
+
+    engine = Unreachable()
+    engine.error = REFUSED_FILES
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "failed")
+        engine.error = None
+        engine.rolled.append(None)
+        remote.reload()  # it begins to look at the kernel when it is ready
+        eventually(lambda: remote.properties()["Groups"])
+
+
+def test_question_whose_answer_has_no_room_is_refused(bus: PrivateBus, tmp_path: Path) -> None:
+    """The test's own limit on files stands for memory that is used up."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    engine = FakeEngine()
+    engine.text = "# long\n" * 100_000
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+        try:
+            assert "File too large" in str(refused(remote.render))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_restart_of_the_bus_costs_no_descriptor(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[pydbus.bus.Bus] = []
+    connect = pydbus.connect
+
+    def noted(address: str) -> pydbus.bus.Bus:
+        made.append(connect(address))
+        return made[-1]
+
+    monkeypatch.setattr(pydbus, "connect", noted)
+    with serving(bus, FakeEngine(), tmp_path / "run"):
+        bus.stop()
+        bus.start()
+        eventually(lambda: answers(bus))
+        assert [each.con.get_stream().is_closed() for each in made] == [True, False]
+
+
+def test_change_that_could_not_be_put_back_is_told(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    note, status = "what was there before could not be put back either: busy", []
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        monkeypatch.setattr("netgroupd.service.daemon.notify", lambda **said: status.append(said.get("STATUS")))
+        refusal = Refusal("+ vlan swp1.5", 22, "VLAN id out of range")
+        engine.error = KernelError([refusal])
+        engine.error.add_note(note)
+        error = refused(lambda: remote.apply({}))
+        assert isinstance(error, KernelError)
+        assert (error.refusals, notes_of(error)) == ((refusal,), (note,))
+        assert f"apply failed: {refusal} …; {note}" in status
+        assert note in caplog.messages
 
 
 def test_names_of_any_bytes_are_told(bus: PrivateBus, tmp_path: Path) -> None:

@@ -1,7 +1,70 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How often pictures are taken and repairs are made."""
 
+import threading
+import time
+
+import pytest
+
+from netgroupd.errors import ConfigError, Problem
+from netgroupd.plan.step import Plan
+from netgroupd.service.client import Remote
+from netgroupd.service.daemon import Daemon
 from netgroupd.service.drift import Damping, Spacing
+from tests.service.conftest import PrivateBus, eventually, refused
+from tests.service.fake import PLAN, FakeEngine
+
+
+class Look:
+    """A comparison that takes as long as the test wants it to."""
+
+    def __init__(self, found: Plan) -> None:
+        self.begun, self.end = threading.Event(), threading.Event()
+        self._found = found
+
+    def __call__(self) -> Plan:
+        self.begun.set()
+        self.end.wait(20)
+        return self._found
+
+
+@pytest.fixture
+def look(engine: FakeEngine, daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> Look:
+    """One that has begun."""
+    engine.policy = "report"
+    slow = Look(PLAN)
+    monkeypatch.setattr(engine, "drift", slow)
+    engine.news.tell()
+    assert slow.begun.wait(20)
+    return slow
+
+
+def test_picture_from_before_a_change_is_not_shown(
+    look: Look, engine: FakeEngine, remote: Remote, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    remote.apply({})
+    after = Look(Plan())
+    monkeypatch.setattr(engine, "drift", after)
+    look.end.set()
+    assert after.begun.wait(20)
+    assert remote.properties()["Drift"] == 0
+    assert "changed from outside" not in caplog.text
+    after.end.set()
+
+
+def test_drift_that_was_seen_while_a_change_was_refused_is_told(
+    look: Look, engine: FakeEngine, bus: PrivateBus, remote: Remote
+) -> None:
+    engine.gate.clear()
+    engine.error = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
+    caller = threading.Thread(target=lambda: refused(Remote(bus.connect()).reload))
+    caller.start()
+    eventually(lambda: remote.properties()["State"] == "changing")
+    look.end.set()
+    time.sleep(0.5)  # it is over before the change is
+    engine.gate.set()
+    caller.join(20)
+    eventually(lambda: remote.properties()["Drift"] == 1)
 
 
 def test_repairs_that_follow_closely_wait_twice_as_long_each_time() -> None:
