@@ -12,7 +12,7 @@ import pytest
 from tests.vm.installed import good, install, package_file, reload, run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def package() -> Iterator[None]:
     """The Debian package, installed; its dependencies come from where this test has them."""
     version = sysconfig.get_python_version()

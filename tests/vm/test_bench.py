@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import apply, groups, l3mdev, links, memory, peers
+from bench import apply, groups, l3mdev, links, memory, packets, peers
 from bench.apply import Desk
 from bench.peer_files import Size
 from bench.peer_tools import PHASES, TOOLS, Phase
@@ -52,6 +52,11 @@ def test_packets_go_past_a_vrf_and_through_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(l3mdev, "_SECONDS", 0.2)
     table = l3mdev.packets(quick=True)
     assert all(len(cell.runs) == 1 for cells in table.rows.values() for cell in cells)
+
+
+def test_packets_go_through_what_lies_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packets, "WAYS", {"a router": packets.WAYS["a router"]})
+    assert [len(cell.runs) for cell in packets.through(quick=True).rows["a router"]] == [1, 1]
 
 
 def test_a_peer_takes_a_stack_up_and_down() -> None:

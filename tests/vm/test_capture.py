@@ -103,6 +103,7 @@ def test_captured_text_means_what_the_host_has(engine_in: EngineIn, name: str) -
 def test_captured_text_means_what_any_host_has(engine_in: EngineIn, name: str) -> None:
     text = captured(engine_in, READ_ALIKE[name])
     if name == "many":
+        assert "  lo:\n    up: true\n" in text
         assert "  swp[1-3].[a=1-5]:" in text
         assert '"192.168.2.[0-99]/32"' in text
         assert len(text.splitlines()) < 80

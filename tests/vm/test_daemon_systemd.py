@@ -6,6 +6,7 @@ makes it, with the daemon running.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -295,18 +296,4 @@ def test_restart_and_stop_leave_the_network(daemon: None) -> None:
 def test_nothing_of_all_this_left_a_trace_of_the_program_in_the_journal(package: None) -> None:
     said = run("journalctl", "--unit=netgroupd", "--output=cat").stdout
     assert "netgroupd 99.0 is ready" in said
-    assert [line for line in said.splitlines() if "Traceback" in line or "has a defect" in line] == []
-
-
-def test_package_goes_and_leaves_the_network_and_the_configuration(package: None) -> None:
-    good(2)
-    assert run("dpkg", "--no-triggers", "--remove", "netgroupd").returncode == 0
-    left = run(
-        "find", "/usr/lib/python3/dist-packages/netgroupd", "/usr/bin/netgroupctl", "/run/netgroup", "/var/lib/netgroup"
-    )
-    assert left.stdout == ""
-    assert (ETC / "10-bridges.yaml").exists()
-    assert "netgroupd" not in Path("/etc/iproute2/group").read_text()
-    assert bridges() >= 2
-    for number in range(1, 41):
-        run("ip", "link", "del", f"tbr-{number}")
+    assert re.findall("(?:Traceback|.*has a defect)(?:.*\n){,30}", said) == []

@@ -21,7 +21,7 @@ from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep, Plan
-from tests.engine.universe import FURTHER_NAMES, NEXTHOPS, UNIVERSE, state_of
+from tests.engine.universe import FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, UNIVERSE, state_of
 from tests.vm.meanwhile import repeatedly
 
 _TURNS = 5
@@ -106,10 +106,14 @@ def test_every_configuration_follows_every_other_one(kernel: Stumbling, one: str
     become(kernel, State())
 
 
+_FAR = (1, 2, 4, 7, 11)  # each configuration comes before five others and after five; on the fake kernel, all
+
+
 @pytest.mark.vm("stock")
 @pytest.mark.parametrize("old", UNIVERSE)
 def test_a_refusal_half_way_leaves_the_kernel_as_it_was(kernel: Stumbling, old: str) -> None:
-    refused_half_way(kernel, old, UNIVERSE)
+    names = [*UNIVERSE]
+    refused_half_way(kernel, old, [names[(names.index(old) + far) % len(names)] for far in _FAR])
 
 
 @pytest.mark.vm("patched")
@@ -136,7 +140,7 @@ def refused_half_way(kernel: Stumbling, old: str, others: Iterable[str]) -> None
         assert there(kernel, goal) == before, f"{old} after half of {new}"
 
 
-@pytest.mark.parametrize("texts", [FURTHER_NAMES, NEXTHOPS], ids=["further_names", "nexthop"])
+@pytest.mark.parametrize("texts", [FURTHER_NAMES, NEXTHOPS, FORWARDED], ids=["names", "nexthop", "fdb"])
 def test_what_follows_what_needs_one_run_there_and_back(kernel: Stumbling, texts: Sequence[str]) -> None:
     goals = [*map(state_of, texts)]
     become(kernel, goals[0])
@@ -149,6 +153,27 @@ def test_what_follows_what_needs_one_run_there_and_back(kernel: Stumbling, texts
         assert not plan_for(kernel, old, look(kernel, old, MINE), MINE).steps
         assert there(kernel, new) == before
         become(kernel, new)
+    become(kernel, State())
+
+
+@pytest.mark.parametrize("texts", LOSING.values(), ids=LOSING)
+def test_what_the_kernel_takes_away_with_something_comes_back(kernel: Stumbling, texts: Sequence[str]) -> None:
+    goals = [*map(state_of, texts)]
+    become(kernel, goals[0])
+    for old, new in ((goals[0], goals[1]), (goals[1], goals[0])):
+        steps = len(plan_for(kernel, new, look(kernel, new, MINE), MINE).steps)
+        for place in sorted({1, steps // 2, steps - 1} - {0, steps}):
+            actual = look(kernel, new, MINE)
+            before = there(kernel, new)
+            plan = plan_for(kernel, new, actual, MINE)
+            kernel.stumbles_at = place
+            with pytest.raises(KernelError):
+                converge(kernel, plan, new, MINE)
+            put_back(kernel, Snapshot.of(plan, actual), MINE)
+            assert there(kernel, new) == before, f"after {place} of {present.text(plan)}"
+            assert not plan_for(kernel, old, look(kernel, old, MINE), MINE).steps
+        become(kernel, new)
+        assert not plan_for(kernel, new, look(kernel, new, MINE), MINE).steps
     become(kernel, State())
 
 
@@ -244,6 +269,28 @@ def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_aw
     assert not plan_now(kernel, goal, MINE)[0].steps
     put_back(kernel, Snapshot.of(plan, actual), MINE)
     assert there(kernel, goal) == before
+
+
+def told(*command: str) -> str:
+    """What a command says in the namespace of the engine."""
+    return subprocess.run(
+        ["ip", "netns", "exec", "engine", *command], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.parametrize("promotes", ["0", "1"])
+def test_addresses_of_others_outlive_the_first_one_of_their_subnet(kernel: Stumbling, promotes: str) -> None:
+    def becomes(addresses: str) -> str:
+        become(kernel, state_of(f"links: {{d0: {{kind: dummy, up: true, addresses: [{addresses}]}}}}"))
+        return told("ip", "-4", "-oneline", "address", "show", "dev", "d0")
+
+    setting = "/proc/sys/net/ipv4/conf/d0/promote_secondaries"
+    becomes("10.0.0.1/24, 10.0.0.2/24")
+    told("sh", "-c", f"echo {promotes} > {setting}")
+    ip("address add 10.0.0.9/24 dev d0")
+    assert "10.0.0.9/24" in becomes("10.0.0.2/24, 10.0.0.5/24")
+    assert "10.0.0.9/24" in becomes("")
+    assert told("cat", setting) == f"{promotes}\n"
 
 
 SPEAKING_IPV6 = """

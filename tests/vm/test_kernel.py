@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Batches, refusals and dumps on a real kernel, with others changing the same links."""
 
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,6 +139,26 @@ route add default nhid 7 metric 50
 route add 198.51.100.0/24 via 192.0.2.9
 route add 2001:db8:8::/48 nhid 8 metric 60
 """
+
+
+ROUTER = """
+link add name d0 up type veth peer name d1
+link set d1 up addrgenmode none
+address add fe80::2/64 dev d1 nodad
+"""
+ADVERTISEMENT = bytes((134, 0, 0, 0, 64, 0, 0x07, 0x08)) + bytes(8)  # a router for half an hour
+
+
+def test_default_route_out_of_an_advertisement_is_told_as_such_and_goes_with_forwarding(kernel: Kernel) -> None:
+    subprocess.run(["ip", "-batch", "-"], input=ROUTER, text=True, check=True)
+    with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as router:
+        router.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+        router.sendto(ADVERTISEMENT, ("ff02::1", 0, 0, socket.if_nametoindex("d1")))
+    found = kernel.way_to("2001:db8:9::1")
+    assert found is not None
+    assert (found.link, found.length, found.learned) == ("d0", 0, True)
+    subprocess.run(["sysctl", "-qw", "net.ipv6.conf.d1.forwarding=1"], check=True)
+    assert kernel.way_to("2001:db8:9::1") is None
 
 
 def test_way_to_an_address_is_told_with_its_route_and_its_nexthop(kernel: Kernel) -> None:

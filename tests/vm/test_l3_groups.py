@@ -58,6 +58,15 @@ def test_members_get_their_addresses_by_one_message(kernel: Kernels, addresses: 
     assert not kernel.dump(_SELECTION).of("address")
 
 
+def test_what_others_gave_to_a_member_stays(kernel: Kernels) -> None:
+    addresses = ["10.0.0.1/24", "10.0.1.1/24", "10.0.2.1/24"]
+    assert kernel.apply([_steps(Op.CREATE, addresses)]) == ()
+    subprocess.run(["ip", "address", "add", "10.0.1.9/24", "dev", "dum1"], check=True)
+    assert kernel.apply([_steps(Op.DELETE, addresses)]) == ()
+    found = kernel.dump(Selection(classes=frozenset({"address"}), everything=True)).of("address")
+    assert [key[:2] for key in found] == [("dum1", "10.0.1.9/24")]
+
+
 NUMBERED = """
 groups:
   edge: {members: [tenants, guests], mtu: %d}

@@ -3,6 +3,7 @@
 
 import subprocess
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,15 @@ def kernel() -> Iterator[Kernels]:
         yield opened
 
 
+@lru_cache(maxsize=1)
+def _links(kernel: Kernels) -> State:
+    """The links, which no test here changes."""
+    return kernel.dump(Selection(everything=True))
+
+
 def _pending(kernel: Kernels, wanted: tuple[Object, ...], had: tuple[Object, ...]) -> list[Step]:
     """What the pipeline would do to have ``wanted`` and nothing else where ``had`` was."""
-    links = kernel.dump(Selection(everything=True))
+    links = _links(kernel)
     hooks = hooks_of(State(wanted)) | hooks_of(State(had))
     actual = kernel.dump(Selection(classes=_TC, hooks=hooks))
     actual.classes.update(links.classes)

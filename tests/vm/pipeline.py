@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pipeline's own way from what is wanted to a kernel that has it, with nothing to do after it."""
+
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Object, State
+from netgroupd.plan.diff import diff
+from netgroupd.plan.link import Owned
+from netgroupd.plan.step import Step
+
+
+class Pipeline:
+    """A kernel that nobody else changes: what was found after one change is what the next begins with."""
+
+    def __init__(self, kernel: Kernel, selection: Selection) -> None:
+        self.kernel = kernel
+        self._selection = selection
+        self.actual = kernel.dump(selection)
+
+    def look(self) -> State:
+        """Read what there is."""
+        self.actual = self.kernel.dump(self._selection)
+        return self.actual
+
+    def reach(self, cls: str, *wanted: Object) -> tuple[Step, ...]:
+        """Have ``wanted`` and nothing else of its own of a class, and make sure of it; what it took."""
+        steps = self._pending(cls, wanted)
+        refused = self.kernel.apply(steps)
+        assert not refused, [str(one.refusal) for one in refused]
+        self.look()
+        assert [(step.op, step.object.name, dict(step.attrs)) for step in self._pending(cls, wanted)] == []
+        return steps
+
+    def _pending(self, cls: str, wanted: tuple[Object, ...]) -> tuple[Step, ...]:
+        desired = State((*wanted, *(obj for obj in self.actual if obj.cls != cls)))
+        return diff(desired, self.actual, Owned()).steps
