@@ -22,6 +22,7 @@ _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
 _NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, *_BLOCKS})
 
+_NOWHERE = "mirred to a link that is gone"
 _USUAL = {"no_percpu": False, "hw_stats": "any"}
 
 
@@ -39,9 +40,12 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         if qdisc.attrs["kind"] not in KINDS:
             unknown[f"qdisc {qdisc.attrs['kind']}"].append(qdisc)
     parents = swept((qdisc for found in unknown.values() for qdisc in found), actual)
+    lost = {key: action for key, action in actual.of("action").items() if _unsayable(*_records(action.attrs))}
+    if lost:
+        unknown[f"action {_NOWHERE}"] += lost.values()
     for rule in actual.of("filter").values():
-        kinds = (str(action["kind"]) for action in _records(rule.attrs))
-        if kind := next((kind for kind in kinds if kind not in FIELDS and not shared(kind)), ""):
+        kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in _records(rule.attrs))
+        if kind := next(filter(None, kinds), ""):
             unknown[f"action {kind}"].append(rule)
     if not unknown:
         return actual, []
@@ -54,6 +58,14 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         for cls, found in actual.classes.items()
     }
     return said, [_comment(kind, found) for kind, found in unknown.items()]
+
+
+def _unsayable(action: Mapping[str, Value]) -> str:
+    """The kind of an action that no file can describe; "" for others."""
+    kind = str(action["kind"])
+    if kind == "mirred" and action.keys().isdisjoint(("dev", "block")):
+        return _NOWHERE
+    return "" if kind in FIELDS or shared(kind) else kind
 
 
 def _comment(kind: str, found: Iterable[Object]) -> str:

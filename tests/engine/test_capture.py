@@ -30,6 +30,17 @@ def test_qdiscs_and_actions_that_no_file_can_say_are_left_out() -> None:
     assert {obj.key for obj in found if obj.cls != "link"} == {*(obj.key for obj in kept), ("gact", 7)}
 
 
+def test_rules_whose_packets_go_nowhere_any_more_are_left_out() -> None:
+    lost = Object("action", ("mirred", 7), {"actions": ({"kind": "mirred", "egress": "redirect"},)})
+    rules = [_rule(pref, kind) for pref, kind in enumerate(("mirred 7", "mirred", "gact", "gact 8"), 1)]
+    text = captured(State([CLSACT, lost, *rules]), {}, {})
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert len(comments) == 1
+    assert "there is no action mirred to a link that is gone in a configuration" in comments[0]
+    assert comments[0].endswith(": action mirred 7, filter v0 ingress pref [1-2]")
+    assert [key[3] for key in desired(text, "actions: {gact 8: drop}", known=("v0",)).state.of("filter")] == [3, 4]
+
+
 def _given(address: str, **attrs: Value) -> Object:
     return Object("address", ("v0", address, None), {"scope": "global", **attrs})
 

@@ -15,7 +15,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket, split
 from netgroupd.kernel.tc import actions_tunnel, filters, filters_read, filters_run
-from netgroupd.kernel.tc.actions import GENERIC
+from netgroupd.kernel.tc.actions import GENERIC, pack_actions, unpack_actions
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
 from netgroupd.kernel.tc.police import pack_police, unpack_police
@@ -277,6 +277,16 @@ def test_another_control_is_another_action(names: Names) -> None:
     assert seen.read(_action(1, 0, 3), names) == (
         {"kind": "gact", "control": "pass", "hw_stats": "any", "no_percpu": False},
     )
+
+
+def test_action_whose_link_is_gone_is_told_without_it(names: Names) -> None:
+    want = ACTION.parse({"mirred": {"egress": "mirror", "dev": "v1"}})
+    sent = pack_actions(1, (want,), names)
+    names.forget("v1")
+    (have,) = unpack_actions(attributes(memoryview(sent))[1], names)
+    assert isinstance(have, Mapping)
+    assert (have["egress"], "dev" in have) == ("mirror", False)
+    assert not same("actions", (want,), (have,))
 
 
 def test_shared_actions_are_told_by_their_index(names: Names) -> None:

@@ -263,6 +263,22 @@ def test_pinned_program_that_was_replaced_is_taken_up(kernel: Kernels) -> None:
     assert _pending(kernel, (CLSACT, *rules), ()) == []  # the one that was there goes on
 
 
+def test_rule_whose_link_was_made_anew_leads_there_again(kernel: Kernels) -> None:
+    made = ["ip", "link", "add", "t0", "type", "dummy"]
+    subprocess.run(made, check=True)
+    mirred = {"mirred": {"egress": "redirect", "dev": "t0"}}
+    shared = action("mirred", 7, mirred)
+    rules = (rule("matchall", {}, actions=mirred), rule("matchall", {}, pref=20, actions="mirred 7"))
+    _reach(kernel, (CLSACT, shared, *rules), ())
+    subprocess.run(["ip", "link", "del", "t0"], check=True)
+    subprocess.run(made, check=True)
+    kernel.dump(Selection(classes=frozenset({"link"}), everything=True))
+    steps = _reach(kernel, (CLSACT, shared, *rules), (CLSACT, shared, *rules))
+    assert [(step.op, step.object.key) for step in steps] == [(Op.CHANGE, shared.key), (Op.CHANGE, rules[0].key)]
+    _reach(kernel, (), (CLSACT, shared, *rules))
+    subprocess.run(["ip", "link", "del", "t0"], check=True)
+
+
 def test_program_that_is_pinned_nowhere_is_told(kernel: Kernels) -> None:
     missing = rule("bpf", {"pinned": "/sys/fs/bpf/none"}, actions="drop")
     refused = kernel.apply([Step(Op.CREATE, None, obj, obj.attrs) for obj in (CLSACT, missing)])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from netgroupd.kernel.message import attr, attributes, nest, text, u32, u64, walk
-from netgroupd.kernel.names import Names
+from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.tc import actions_nat, actions_pedit, actions_tunnel, programs
 from netgroupd.kernel.tc.actions_rows import packed, read, simple
 from netgroupd.kernel.tc.police import pack_police, police_counts, unpack_police
@@ -100,7 +100,10 @@ def _unpack_mirred(rest: bytes, found: Mapping[int, memoryview], names: Names) -
     side, what = _DIRECTION_NAMES[number]
     if _MIRRED_BLOCK in found:
         return {side: what, "block": int.from_bytes(found[_MIRRED_BLOCK], "little")}
-    return {side: what, "dev": names.name(index)}
+    try:
+        return {side: what, "dev": names.name(index)}
+    except UnknownLinkError:
+        return {side: what}  # the link has gone, and packets that are sent there are lost
 
 
 _VLAN = {"id": 3, "protocol": 4, "priority": 6, "dst_mac": 7, "src_mac": 8}
