@@ -12,7 +12,7 @@ from typing import NamedTuple
 from netgroupd.errors import Problem
 from netgroupd.model import CLASSES
 from netgroupd.model.attr import Change
-from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan import classes, tables
 from netgroupd.plan.compare import UNOWNED, differing, hardest
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -87,11 +87,15 @@ class _Run:
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
             elif UNOWNED in have.attrs and UNOWNED not in want.attrs and cls not in _UNCHANGEABLE:
                 steps += self._taken_over(want, have)
-            elif attrs := differing(want, have):
+            elif attrs := differing(want, have) or (self._said_again(want, have) if lossy else NOTHING):
                 steps += self._different(want, have, attrs)
             elif lossy and (why := self.losses.in_the_way(have)):
                 steps += _again(want, have, why)
         return steps
+
+    def _said_again(self, want: Object, have: Object) -> Attrs:
+        """What the kernel forgets of an object that stays."""
+        return {"actions": want.attrs.get("actions", have.attrs["actions"])} if self.losses.forgets(have) else NOTHING
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
         change, name = hardest(want, attrs, have.attrs)

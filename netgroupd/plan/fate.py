@@ -272,6 +272,15 @@ class Losses:
         names = hangs_on(obj) if self._fate.gone else ()
         return bool(names) and all(name in self._fate.gone for name in names)
 
+    def forgets(self, obj: Object) -> bool:
+        """Whether a rule or action that stays sends packets to a link that goes: it does not know another one."""
+        gone = self._fate.gone
+        if not gone or obj.cls not in ("filter", "action"):
+            return False
+        actions = obj.attrs.get("actions") or ()
+        assert isinstance(actions, tuple)
+        return any(isinstance(action, Mapping) and action.get("dev") in gone for action in actions)
+
     def why(self, obj: Object) -> str:
         """Why ``obj`` will be lost; "" if it stays."""
         if not self:

@@ -36,8 +36,12 @@ def rule(address: str, parent: str = "ingress", action: str = "drop") -> Object:
 
 
 def _steps(want: tuple[Object, ...], have: tuple[Object, ...]) -> list[Step]:
-    desired, actual = State((LINK, *want)), State((LINK, *have))
-    stages = order(diff(desired, actual, Owned()), desired, actual)
+    return _through((LINK, *want), (LINK, *have))
+
+
+def _through(want: tuple[Object, ...], have: tuple[Object, ...]) -> list[Step]:
+    desired, actual = State(want), State(have)
+    stages = order(diff(desired, actual, Owned(frozenset({7}))), desired, actual)
     return [step for stage in stages for step in stage.steps]
 
 
@@ -135,6 +139,22 @@ def test_changed_action_is_one_change() -> None:
     assert [(step.op, step.object.key) for step in _steps((CLSACT, *changed), (CLSACT, *rules))] == [
         (Op.CHANGE, rules[7].key)
     ]
+
+
+@pytest.mark.parametrize("said", [{"kind": "mirred", "egress": "redirect", "dev": "w0"}, {"kind": "mirred 7"}])
+def test_what_redirects_to_a_link_that_is_made_anew_is_told_again(said: Attrs) -> None:
+    below = Object("link", ("up0",), {"kind": "dummy"})
+    of_vlan: Attrs = {"kind": "vlan", "link": "up0", "group": 7}
+    before, after = (Object("link", ("w0",), {**of_vlan, "id": number}) for number in (5, 6))
+    into = rule("10.0.0.1")._replace(attrs={"kind": "flower", "protocol": "ip", "actions": (said,)})
+    shared = Object("action", ("mirred", 7), {"actions": ({"kind": "mirred", "egress": "redirect", "dev": "w0"},)})
+    same = (LINK, below, CLSACT, into, shared)
+    steps = [step for step in _through((*same, after), (*same, before)) if step.object.cls != "link"]
+    stale = into if said["kind"] == "mirred" else shared
+    assert [(step.op, step.object.key, step.why) for step in steps if step.object is stale] == [
+        (Op.CHANGE, stale.key, "")
+    ]
+    assert {step.object.cls for step in steps} <= {"filter", "action"}
 
 
 def test_handle_that_the_kernel_gave_is_no_difference() -> None:
