@@ -87,9 +87,18 @@ def expand_tc(items: Sequence[Item], links: Links, sink: Sink) -> None:
         pattern = links.values.pattern(item.key, item.at)
         if not isinstance(item.node, MappingNode):
             links.report.error(item.node.at, f"{item.key!r} must be a mapping of {', '.join(SECTIONS)}")
-        elif pattern is not None:
+        elif pattern is not None and _are_blocks(item, pattern, links):
             _Expansion(_Place(item, pattern, item.node.entries), links, sink).run()
     _leave_to_leaves(sink.classes.get("tclass", {}))
+
+
+def _are_blocks(item: Item, pattern: Pattern, links: Links) -> bool:
+    """Make sure that what begins like a shared block is one; links have no spaces in their names."""
+    named = (str(text) for text, _ in pattern.instances()) if item.key.startswith("block ") else iter(())
+    wrong = next((name for name in named if not classifier.block_number(name)), None)
+    if wrong is not None:
+        links.report.error(item.at, f"{wrong!r} is no block", "its number is from 1 to 4294967295, as in block 7")
+    return wrong is None
 
 
 def _leave_to_leaves(classes: dict[Key, Object]) -> None:

@@ -235,6 +235,20 @@ MISTAKES = [
         "2:41: a chain that is atomic has a number up to 67108863",
         id="atomic_chain_without_room_for_its_spare_ones",
     ),
+    *(
+        pytest.param(
+            f"tc:\n  lo: {{}}\n  block {number}: {{filters: {{pref: 1, matchall: {{}}}}}}\n",
+            f"3:3: {said!r} is no block; its number is from 1 to 4294967295, as in block 7",
+            id=f"block_{number}",
+        )
+        for number, said in (
+            ("0", "block 0"),
+            ("07", "block 07"),
+            ("4294967296", "block 4294967296"),
+            ("[08-11]", "block 08"),
+            ("x", "block x"),
+        )
+    ),
     pytest.param(
         "tc:\n  lo: {qdiscs: {kind: fq_codel, rate: 5}}\n",
         "2:33: unknown key 'rate'",

@@ -8,6 +8,7 @@ others renumbers nothing, and two rules that match the same are a mistake.
 the link, and have no parent.
 """
 
+import re
 from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
@@ -117,6 +118,8 @@ _FLOWER, _BPF, _FLOW = (
 _IN_HARDWARE = ("flower", "matchall", "u32", "bpf")
 FLAGS_OF = {"skip_hw": _IN_HARDWARE, "skip_sw": _IN_HARDWARE, "direct_action": ("bpf",)}
 """The classifiers that have a flag."""
+_BLOCK = re.compile(r"[1-9][0-9]{0,9}")
+_MOST_BLOCKS = 0xFFFFFFFF
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
 RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
@@ -160,7 +163,8 @@ def block(number_: int) -> str:
 def block_number(where: str) -> int:
     """The number of a shared block; 0 where ``where`` is a link."""
     word_, _, last = where.partition(" ")
-    return int(last) if word_ == "block" and last.isdigit() else 0
+    number_ = int(last) if word_ == "block" and _BLOCK.fullmatch(last) else 0
+    return number_ if number_ <= _MOST_BLOCKS else 0
 
 
 def key(where: str, parent: str, chain: int, pref: int, match: Mapping[str, Value]) -> Key:
