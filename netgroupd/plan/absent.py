@@ -13,6 +13,7 @@ from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, row_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
+from netgroupd.plan.hooks import blocks_of
 
 _MASTER = "master"
 
@@ -26,12 +27,33 @@ def without_absent(desired: State, actual: State) -> tuple[State, tuple[str, ...
     if not absent:
         return desired, ()
     missing = frozenset(standing_on(absent, desired.of("link")))
+    missing |= _empty_blocks(missing, desired, actual) | _shared_actions(missing, desired)
     attainable = State(groups=desired.groups)
     attainable.classes = {cls: dict(_left(cls, desired, missing)) for cls in desired.classes}
     _drop_unreachable(attainable, desired)
     waiting = len(desired) - len(attainable) - len(absent)
     on_it = f" and {waiting} objects on it" if waiting else ""
     return attainable, (f"not there yet, and configured when it comes: {' '.join(fold_names(absent))}{on_it}",)
+
+
+def _empty_blocks(missing: frozenset[str], desired: State, actual: State) -> frozenset[str]:
+    """The shared blocks that no link is in until one of the missing ones comes, and that can have no rules before."""
+    waiting = {key: qdisc for key, qdisc in desired.of("qdisc").items() if qdisc.name in missing}
+    there = {**actual.of("qdisc"), **desired.of("qdisc")}
+    shared = {block for key, qdisc in there.items() if key not in waiting for block in blocks_of(qdisc)}
+    return frozenset(name for qdisc in waiting.values() for name, _ in blocks_of(qdisc) - shared)
+
+
+def _shared_actions(missing: frozenset[str], desired: State) -> frozenset[str]:
+    """The actions that stand by themselves and lead to missing links, as rules name them."""
+    actions = desired.of("action").values()
+    return frozenset(f"{obj.key[0]} {obj.key[1]}" for obj in actions if missing.intersection(_needed_by_actions(obj)))
+
+
+def _needed_by_actions(obj: Object) -> Iterator[str]:
+    """The links that the actions of a rule lead to, and what they are called, which no link is."""
+    for action in _records(obj, "actions"):
+        yield from (str(action[field]) for field in ("kind", "dev") if field in action)
 
 
 def standing_on(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[str]:
@@ -68,9 +90,7 @@ def _left(cls: str, desired: State, missing: frozenset[str]) -> Iterator[tuple[K
             hops = tuple(hop for hop in _records(obj, "nexthops") if hop.get("dev") not in missing)
             if hops:
                 yield key, obj._replace(attrs={**obj.attrs, "nexthops": hops})
-        elif missing.isdisjoint(hangs_on(obj)) and all(
-            action.get("dev") not in missing for action in _records(obj, "actions")
-        ):
+        elif missing.isdisjoint(hangs_on(obj)) and missing.isdisjoint(_needed_by_actions(obj)):
             yield key, obj
 
 

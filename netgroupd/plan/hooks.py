@@ -49,12 +49,13 @@ def hooks_of(state: State) -> frozenset[Hook]:
 def parents_of(qdisc: Object) -> frozenset[Hook]:
     """What stands, as (link, major number or hook) or as a block, for everything that hangs on ``qdisc``."""
     if qdisc.key[1] == CLSACT:
-        return frozenset((qdisc.name, hook) for hook in CLSACT_HOOKS) | _blocks_of(qdisc)
+        return frozenset((qdisc.name, hook) for hook in CLSACT_HOOKS) | blocks_of(qdisc)
     handle = str(qdisc.attrs.get("handle") or "")
     return frozenset({(qdisc.name, _major(handle))}) if handle else frozenset()
 
 
-def _blocks_of(qdisc: Object) -> frozenset[Hook]:
+def blocks_of(qdisc: Object) -> frozenset[Hook]:
+    """The shared blocks that the hooks of ``qdisc`` are in."""
     numbers = (qdisc.attrs.get(name) for name in BLOCKS)
     return frozenset((block(number), "") for number in numbers if isinstance(number, int))
 
@@ -76,7 +77,7 @@ def swept(deleted: Iterable[Object], state: State) -> frozenset[Hook]:
     """
     going = {qdisc.key: qdisc for qdisc in deleted}
     parents = {hook for qdisc in going.values() for hook in parents_of(qdisc)}
-    parents -= {hook for key, qdisc in state.of("qdisc").items() if key not in going for hook in _blocks_of(qdisc)}
+    parents -= {hook for key, qdisc in state.of("qdisc").items() if key not in going for hook in blocks_of(qdisc)}
     more = parents
     while more:
         inside = (qdisc for qdisc in state.of("qdisc").values() if hangs_on_one_of(qdisc, more))

@@ -102,3 +102,31 @@ def test_gateway_waits_with_the_network_at_the_other_end_of_its_address(via: str
     route = Object("route", ("", 254, "", 0, 0), {"via": via})
     wanted = State([Object("link", ("swp1",), {}), *(Object("address", key, {}) for key in addresses), route])
     assert (not without_absent(wanted, State())[0].of("route")) == waits
+
+
+BLOCK = """
+links: {swp1: {}, swp2: {}, d0: {kind: dummy}}
+actions: {mirred 7: {egress: redirect, dev: swp1}, mirred 8: {egress: redirect, dev: swp2}}
+tc:
+  swp1: {ingress_block: 7}
+  d0: {ingress: [{pref: 1, matchall: {}, action: mirred 7}, {pref: 2, matchall: {}, action: mirred 8}]}
+  block 7: {filters: {pref: 1, matchall: {}, action: drop}}
+"""
+IN_IT = Object("qdisc", ("other0", "clsact"), {"kind": "clsact", "ingress_block": 7})
+
+
+def test_rules_of_a_block_wait_for_the_first_link_that_is_in_it() -> None:
+    def rules(text: str, *there: Object) -> list[object]:
+        wanted = without_absent(state_of(text), State([hardware("swp2"), *there]))[0]
+        return [key[0] for key in wanted.of("filter") if key[0] != "d0"]
+
+    assert rules(BLOCK) == []
+    assert rules(BLOCK, hardware("swp1")) == ["block 7"]
+    assert rules(BLOCK, IN_IT) == ["block 7"]
+    assert rules(f"{BLOCK}  swp2: {{egress_block: 7}}\n") == ["block 7"]
+
+
+def test_rules_wait_with_the_shared_action_that_they_have() -> None:
+    state = attainable(BLOCK, "swp2")
+    assert list(state.of("action")) == [("mirred", 8)]
+    assert [key[3] for key in state.of("filter")] == [2]
