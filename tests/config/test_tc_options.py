@@ -53,6 +53,10 @@ SETTLED: list[tuple[str, dict[str, object]]] = [
     ("kind: red, limit: 0, min: 0, ecn: false", {"ecn": False}),
     ("kind: tbf, rate: 1mbit, burst: 125, limit: 9, mtu: 0", {"rate": 125000, "burst": 125, "limit": 9}),
     ("kind: red, adaptive: false, probability: 5", {"adaptive": False, "probability": 5}),
+    ("kind: tbf, rate: 8, burst: 1, limit: 9, peakrate: 0", {"rate": 8, "burst": 1, "limit": 9, "peakrate": None}),
+    ("kind: netem, delay: 9s, jitter: 3s", {"delay": 9_000_000, "jitter": 2_147_483}),
+    ("kind: prio, bands: 2, priomap: [" + "1, " * 16 + "]", {"bands": 2, "priomap": (1,) * 16}),
+    ("kind: sfq, divisor: 65536", {"divisor": 65536}),
 ]
 
 
@@ -70,6 +74,25 @@ INCOMPLETE = [
     ("classes: {kind: hfsc, classid: '1:1', rt: 0}", "rt: expected a rate, or a list of a first rate"),
     ("classes: {kind: htb, classid: '1:1', ceil: 1mbit}", "rate: expected one above 0"),
     ("classes: {kind: htb, classid: '1:1', rate: 0}", "rate: expected one above 0"),
+    ("classes: {kind: htb, classid: '1:1', rate: 1mbit, ceil: 0}", "ceil: expected one above 0; where it is not said"),
+    ("classes: {kind: htb, classid: '1:1', rate: 1mbit, quantum: 0}", "quantum: expected a size"),
+    ("qdiscs: {kind: prio, bands: 2}", "priomap: expected none above 1 of 2 bands, not 2; the usual one has band 2"),
+    (
+        f"qdiscs: {{kind: prio, priomap: [{'3, ' * 16}]}}",
+        "priomap: expected none above 2 of 3 bands, not 3; the bands are counted from 0",
+    ),
+    ("qdiscs: {kind: fq, buckets_log: 19}", "buckets_log: expected a whole number from 1 to 18"),
+    ("qdiscs: {kind: fq, initial_quantum: 3gb}", "initial_quantum: expected a size"),
+    ("qdiscs: {kind: fq_codel, flows: 0}", "flows: expected a whole number from 1 to 65536"),
+    ("qdiscs: {kind: sfq, divisor: 100}", "divisor: expected a power of 2 up to 65536"),
+    ("qdiscs: {kind: sfq, divisor: 131072}", "divisor: expected a power of 2 up to 65536"),
+    ("qdiscs: {kind: red, limit: 100k, min: 30k}", "min: expected at most 25600, which is max"),
+    ("qdiscs: {kind: red, limit: 100k, min: 30k, max: 20k}", "min: expected at most 20480, which is max"),
+    ("qdiscs: {kind: tbf, rate: 1gbit, burst: 1, limit: 9}", "burst: expected at least 8; with less nothing is"),
+    (
+        "qdiscs: {kind: tbf, rate: 1mbit, burst: 9k, limit: 9, peakrate: 1mbit, mtu: 2k}",
+        "peakrate: expected more than the rate",
+    ),
     ("classes: {kind: hfsc, classid: '1:1', ul: 1mbit}", "ls: expected it or rt"),
     (
         "ingress: {pref: 1, matchall: {}, action: {ct: {commit: true, nat_src: 10.0.0.1, nat_dst: 10.0.0.2}}}",

@@ -87,6 +87,13 @@ BOUNDED: list[tuple[str, Raw, Raw]] = [
     ("sfq", {"limit": 50000, "depth": 10}, {"limit": 0, "perturb": 0}),
     ("red", {"limit": 100000, "min": 0, "max": 0}, {"limit": 100000, "adaptive": True, "probability": 5}),
     ("netem", {"delay": 1000, "reorder": 50}, {"delay": 1000, "reorder": 0}),
+    ("netem", {"delay": "9s", "jitter": "3s"}, {"delay": "9s", "jitter": 2_147_482}),
+    ("sfq", {}, {"limit": 127, "flows": 128, "divisor": 1024, "depth": 127}),
+    (
+        "tbf",
+        {"rate": 125000, "burst": 10000, "limit": 20000, "peakrate": 250000, "mtu": 2000},
+        {"rate": 125000, "burst": 10000, "limit": 20000, "peakrate": 0},
+    ),
 ]
 CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {
     "htb": {

@@ -191,7 +191,7 @@ def _unpack_sfq(payload: memoryview) -> dict[str, Value]:
         "perturb": perturb,
         "limit": limit,
         "divisor": divisor,
-        "flows": flows,
+        "flows": min(flows, limit),  # no more have packets, and where both are said it takes no more
         "depth": depth,
     }
 

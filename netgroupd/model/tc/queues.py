@@ -4,8 +4,10 @@
 It takes what is too little or too much for the nearest that it has, and tells that.
 """
 
+from collections.abc import Callable, Mapping
+
 from netgroupd.model.state import Attrs
-from netgroupd.model.tc.rates import BURSTS, settled
+from netgroupd.model.tc.rates import BURSTS, settled, size_of
 
 _OF_TBF = {**BURSTS, "mtu": "peakrate"}  # that of police is bytes
 _MOST = 0xFFFFFFFF
@@ -13,12 +15,13 @@ _BOUNDS = {
     "fq_codel": {"quantum": (256, _MOST), "drop_batch": (1, _MOST), "memory_limit": (0, 1 << 31)},
     "fq": {"quantum": (256, 1 << 20)},
     "sfq": {"quantum": (256, _MOST), "depth": (1, 127), "flows": (1, 65408)},
+    "netem": {"jitter": (0, 2147483)},
 }
 # For these 0 is the usual, as if nothing were said.
 _UNSAID = {
     "sfq": ("limit", "quantum", "divisor", "flows", "depth"),
     "red": ("limit", "min", "max"),
-    "tbf": ("peakrate", "mtu"),
+    "tbf": ("mtu",),
 }
 _SFQ_USUAL = {"depth": 127, "flows": 128}
 
@@ -28,12 +31,13 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
     unsaid = _UNSAID.get(kind, ())
     attrs = {name: value for name, value in attrs.items() if value != 0 or name not in unsaid}
     if kind == "tbf":
+        attrs = settled(attrs, _OF_TBF)
         _check_tbf(attrs)
-        return settled(attrs, _OF_TBF)
-    if kind == "mqprio":
-        _check_mqprio(attrs)
+        return attrs if attrs.get("peakrate") != 0 else {**attrs, "peakrate": None}  # none is what takes one away
+    if kind in _CHECKS:
+        _CHECKS[kind](attrs)
     if kind == "netem" and attrs.get("reorder") and "gap" not in attrs:
-        return {**attrs, "gap": 1}  # without one, none overtakes
+        attrs = {**attrs, "gap": 1}  # without one, none overtakes
     if kind == "red" and attrs.get("adaptive"):  # what it begins with is soon another, and no difference
         return {name: value for name, value in attrs.items() if name != "probability"}
     attrs = _bounded(kind, attrs)
@@ -44,6 +48,8 @@ def whole_class(kind: str, attrs: Attrs) -> Attrs:
     """The attributes of a class as the kernel will tell them; raises ValueError("OPTION: expected …")."""
     if kind == "htb" and not attrs.get("rate"):
         raise ValueError("rate: expected one above 0; no class of htb is without")
+    if kind == "htb" and attrs.get("ceil") == 0:
+        raise ValueError("ceil: expected one above 0; where it is not said it is the rate")
     if kind == "hfsc" and not (attrs.get("rt") or attrs.get("ls")):
         raise ValueError("ls: expected it or rt; no class of hfsc is without both")
     return settled(attrs)
@@ -69,6 +75,12 @@ def _check_tbf(attrs: Attrs) -> None:
     for name, other in (("mtu", "peakrate"), ("peakrate", "mtu")):
         if attrs.get(name) and not attrs.get(other):
             raise ValueError(f"{name}: expected {other} beside it")
+    rate, peak = (_number(attrs, name, 0) for name in ("rate", "peakrate"))
+    if 0 < peak <= rate:
+        raise ValueError("peakrate: expected more than the rate")
+    for name, speed in (("burst", rate), ("mtu", peak)):
+        if attrs.get(name) == 0 and speed:
+            raise ValueError(f"{name}: expected at least {size_of(1, speed)}; with less nothing is let through")
 
 
 def _check_mqprio(attrs: Attrs) -> None:
@@ -77,3 +89,40 @@ def _check_mqprio(attrs: Attrs) -> None:
     if isinstance(queues, tuple) and len(queues) != 2 * classes:
         wanted = f"{2 * classes} numbers, count and offset of each of num_tc {classes}"
         raise ValueError(f"queues: expected {wanted}, not {len(queues)}")
+
+
+def _check_prio(attrs: Attrs) -> None:
+    bands, priomap = _number(attrs, "bands", 3), attrs.get("priomap", (2,))  # so many has the usual map
+    assert isinstance(priomap, tuple)
+    highest = max(band for band in priomap if isinstance(band, int))
+    if highest >= bands:
+        hint = "the usual one has band 2" if "priomap" not in attrs else "the bands are counted from 0"
+        raise ValueError(f"priomap: expected none above {bands - 1} of {bands} bands, not {highest}; {hint}")
+
+
+def _check_red(attrs: Attrs) -> None:
+    high = _number(attrs, "max", _number(attrs, "limit", 60000) // 4)
+    low = _number(attrs, "min", 0)
+    if low > high:
+        raise ValueError(f"min: expected at most {high}, which is max; where that is not said it is a quarter of limit")
+
+
+def _check_sfq(attrs: Attrs) -> None:
+    divisor = _number(attrs, "divisor", 1)
+    if divisor > _MOST_DIVISOR or divisor & (divisor - 1):
+        raise ValueError(f"divisor: expected a power of 2 up to {_MOST_DIVISOR}")
+
+
+def _number(attrs: Attrs, name: str, usual: int) -> int:
+    value = attrs.get(name, usual)
+    assert isinstance(value, int)
+    return value
+
+
+_MOST_DIVISOR = 1 << 16
+_CHECKS: Mapping[str, Callable[[Attrs], None]] = {
+    "mqprio": _check_mqprio,
+    "prio": _check_prio,
+    "red": _check_red,
+    "sfq": _check_sfq,
+}
