@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
+from netgroupd.model.rule import split_mark
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc.action import shared
 from netgroupd.model.tc.handle import numbered_by
@@ -29,24 +30,30 @@ def shared_actions(checked: Checked) -> None:
 
 
 def preferences(checked: Checked) -> None:
-    """The filters of one chain that have one preference are of one kind and for one protocol."""
+    """The filters of one chain that have one preference are of one kind, for one protocol and, of fw, of one mask."""
     first: dict[Key, Key] = {}
     rules = checked.state.of("filter")
     seen: Attrs = {}
     place: Key = ()
     for key, obj in rules.items():
-        if obj.attrs is seen and key[:4] == place:
+        if obj.attrs is seen and key[:4] == place and seen.get("kind") != "fw":
             continue
         seen, place = obj.attrs, key[:4]
         other = rules[first.setdefault(place, key)]
-        for name in ("kind", "protocol"):
-            mine, theirs = seen.get(name), other.attrs.get(name)
+        for name, mine, theirs in zip(("kind", "protocol", "mask"), _common(obj), _common(other), strict=True):
             if mine != theirs:
                 there = checked.report.where(checked.entry(other).at)
                 told_ = f"{told('filter', key)} is of the {name} {mine}, and another of its pref is of {theirs}"
                 hint = f"the other is at {there}; give one of them another pref"
                 checked.report.once(checked.entry(obj).at, told_, hint)
                 break
+
+
+def _common(rule: Object) -> tuple[Value, Value, str]:
+    """What the rules of one preference have in common."""
+    kind = rule.attrs.get("kind")
+    mask = hex(split_mark(str(dict(rule.key[4])["mark"]))[1]) if kind == "fw" else ""  # type: ignore[arg-type]  # pairs
+    return kind, rule.attrs.get("protocol"), mask
 
 
 def hash_tables(checked: Checked) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.rule import MARK
+from netgroupd.model.rule import MARK, split_mark
 from netgroupd.model.state import Key
 from netgroupd.model.tc.action import ACTIONS
 from netgroupd.model.tc.bpf import CURRENT, PROGRAM, one_program
@@ -109,12 +109,19 @@ def _parse_flow(raw: object) -> Value:
     return {"mode": "map", **said}
 
 
+def _parse_fw(raw: object) -> Value:
+    match = _FW.parse(raw)
+    assert isinstance(match, Mapping)
+    if not split_mark(str(match["mark"]))[0]:
+        raise ValueError("mark: expected one above 0 before the mask, for it is the handle of the rule")
+    return match
+
+
 # What the kernel does not tell, for it is so without being said.
 _FLOW_DEFAULTS = {**dict.fromkeys(("divisor", "perturb", "xor", "rshift", "addend"), 0), "mask": 0xFFFFFFFF}
 _FIRST_CLASS = ("", "1")
-_FLOWER, _BPF, _FLOW = (
-    record(MATCHES[kind], frozenset({"keys"} if kind == "flow" else ())) for kind in ("flower", "bpf", "flow")
-)
+_FLOWER, _BPF = (record(MATCHES[kind]) for kind in ("flower", "bpf"))
+_FLOW, _FW = record(MATCHES["flow"], frozenset({"keys"})), record(MATCHES["fw"], frozenset({"mark"}))
 _IN_HARDWARE = ("flower", "matchall", "u32", "bpf")
 FLAGS_OF = {"skip_hw": _IN_HARDWARE, "skip_sw": _IN_HARDWARE, "direct_action": ("bpf",)}
 """The classifiers that have a flag."""
@@ -123,7 +130,7 @@ _MOST_BLOCKS = 0xFFFFFFFF
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
 RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
-RECORDS["fw"] = record(MATCHES["fw"], frozenset({"mark"}))
+RECORDS["fw"] = _FW._replace(parse=_parse_fw)
 RECORDS["flow"] = _FLOW._replace(parse=_parse_flow)
 RECORDS["u32"] = U32_RULE
 RECORDS["bpf"] = _BPF._replace(parse=lambda raw: one_program(_BPF.parse(raw)))
