@@ -2,7 +2,7 @@
 """(wanted object, actual object) -> the attributes that differ.
 
 What was not mentioned is kept, ``None`` is absent, and of a nested record only
-the mentioned fields count.  Linear, and at C speed where nothing differs.
+the mentioned fields count, but for actions of traffic control.  Linear, and at C speed where nothing differs.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.state import NOTHING, Attrs, Object
+from netgroupd.model.tc.action import staying, usual
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
 from netgroupd.model.value import Value
 
@@ -30,6 +31,8 @@ _LATE_S = 5
 _JIFFIES = frozenset({"refill_delay"})  # the kernel rounds up to a jiffy, 1 to 10 ms
 _JIFFY_US = 10_000
 _COMPARED = 1024
+# Of a filter's own actions a file says all, for each is made anew with the filter.
+_ALONE = {"actions": False, "action": True}
 
 UNOWNED = "foreign_protocol"
 """The mark of an object that is not netgroupd's, and that shall not be where a wanted object has it."""
@@ -71,7 +74,9 @@ def same(name: str, want: Value, have: Value) -> bool:
     if want == have:
         return True
     if isinstance(want, Mapping) and isinstance(have, Mapping):
-        return all(same(field, value, have.get(field)) for field, value in want.items())
+        alone = _ALONE.get(name)
+        fields = want if alone is None else _fields_of_action(want, have, alone=alone)
+        return all(same(field, value, have.get(field)) for field, value in fields.items())
     if isinstance(want, tuple) and isinstance(have, tuple) and len(want) == len(have):
         if name in _UNORDERED:
             return set(want) == set(have)
@@ -79,6 +84,12 @@ def same(name: str, want: Value, have: Value) -> bool:
     if isinstance(want, int) and isinstance(have, int):
         return _as_near_as_can_be(name, have - want)
     return want in (None, ()) and have in (None, ())
+
+
+def _fields_of_action(want: Mapping[str, Value], have: Mapping[str, Value], *, alone: bool) -> Mapping[str, Value]:
+    """What an action is to have: what a file says, and the usual of what else the kernel tells."""
+    others, told = usual(want), have.keys() - staying(str(want["kind"]), alone=alone)
+    return {**{field: others.get(field) for field in told}, **want}
 
 
 def _as_near_as_can_be(name: str, more: int) -> bool:
@@ -138,7 +149,9 @@ def differing(want: Object, have: Object) -> Attrs:
     found: Attrs = {
         name: value
         for name, value in wanted.items()
-        if (had := actual.get(name)) != value and not _compared.same(name, value, had) and not _silent(want, name)
+        if (had := actual.get(name)) != value
+        and not _compared.same("action" if want.cls == "action" else name, value, had)
+        and not _silent(want, name)
     }
     if found == _alike.found:
         found = _alike.found

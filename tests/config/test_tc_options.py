@@ -119,6 +119,22 @@ INCOMPLETE = [
     ),
     ("ingress: {pref: 1, matchall: {}, action: {police: {overhead: 4}}}", "overhead: expected rate beside it"),
     ("ingress: {pref: 1, matchall: {}, action: {police: {burst: 10k}}}", "burst: expected rate beside it"),
+    ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: push}}}", "id: vlan to push needs one"),
+    ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: modify, priority: 3}}}", "id: vlan to modify needs one"),
+    ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: push, id: 4095}}}", "id: expected a whole number from 0 to"),
+    ("ingress: {pref: 1, matchall: {}, action: {vlan: {do: push_eth}}}", "dst_mac: vlan to push_eth needs one"),
+    ("ingress: {pref: 1, matchall: {}, action: skbedit}", "expected what is to change of priority, queue_mapping"),
+    (
+        "ingress: {pref: 1, matchall: {}, action: {skbedit: {inheritdsfield: false}}}",
+        "expected what is to change of priority, queue_mapping",
+    ),
+    ("ingress: {pref: 1, matchall: {}, action: {police: {rate: 0, burst: 0}}}", "burst: expected rate beside it"),
+    ("ingress: {pref: 1, fw: {mark: 0}}", "mark: expected one above 0 before the mask"),
+    ("ingress: {pref: 1, fw: {mark: 0/0xff}}", "mark: expected one above 0 before the mask"),
+    (
+        "ingress: [{pref: 1, fw: {mark: 5/0xff}}, {pref: 1, fw: {mark: 6/0xf}}]",
+        "filter lo ingress 1 mark 0x6/0xf is of the mask 0xf, and another of its pref is of 0xff",
+    ),
     ("ingress: {pref: 1, matchall: {}, action: {police: {pkts_rate: 9}}}", "pkts_rate: expected pkts_burst beside it"),
 ]
 

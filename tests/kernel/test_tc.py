@@ -29,6 +29,7 @@ from netgroupd.model.tc.rates import settled, size_of, ticks
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, same
 from netgroupd.plan.step import Op, Step
+from tests.vm.tc_action_cases import ACTION_CASES
 from tests.vm.tc_cases import CASES, Case
 
 
@@ -309,8 +310,29 @@ def _police(said: dict[str, object], **told: object) -> bool:
 def test_policer_that_lets_pass_is_told_without_saying_so() -> None:
     assert _police({"conform": "pass"})
     assert _police({})
-    assert _police({}, conform="pipe")
+    assert not _police({}, conform="pipe")
     assert not _police({"conform": "pass"}, conform="pipe")
+
+
+_LESS = [name for name in ACTION_CASES if name.endswith("-less")]
+
+
+@pytest.mark.parametrize("name", _LESS)
+def test_what_an_action_no_longer_says_is_a_difference(names: Names, name: str) -> None:
+    had, want = map(ACTION.parse, ACTION_CASES[name])
+    (told_before,), (told,) = (
+        unpack_actions(attributes(memoryview(pack_actions(1, (one,), names)))[1], names) for one in (had, want)
+    )
+    assert same("actions", (had,), (told_before,))
+    assert not same("actions", (want,), (told_before,))
+    assert same("actions", (want,), (told,))
+
+
+def test_shared_action_keeps_what_the_kernel_takes_from_none() -> None:
+    had = ACTION.parse({"sample": {"rate": 10, "trunc": 64, "cookie": "aa"}})
+    shorter = ACTION.parse({"sample": {"rate": 10}})
+    assert same("action", (shorter,), (had,))
+    assert not same("action", (ACTION.parse({"sample": {}}),), (had,))
 
 
 def test_tunnel_without_port_tos_and_ttl_is_told_without_saying_so(names: Names) -> None:

@@ -104,4 +104,24 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
     "sample": ({"sample": {"rate": 10, "group": 5, "trunc": 100}}, {"sample": {"rate": 20, "group": 5}}),
     "connmark": ({"connmark": {"zone": 5}}, {"connmark": {}}),
     "bpf": ({"bpf": {"bytecode": "1,6 0 0 2"}}, {"bpf": {"bytecode": "1,6 0 0 0", "control": "drop"}}),
+    "gact-less": ({"gact": {"control": "drop", "random": "determ pass 5", "cookie": "aa"}}, "drop"),
+    "gact-usual": ({"gact": {"control": "drop", "hw_stats": "disabled", "no_percpu": True}}, {"gact": {}}),
+    "mirred-less": ({"mirred": {"dev": "v2", "control": "pipe"}}, {"mirred": {"dev": "v2"}}),
+    "vlan-less": (
+        {"vlan": {"do": "push", "id": 5, "protocol": "802.1ad", "priority": 3}},
+        {"vlan": {"do": "push", "id": 5}},
+    ),
+    "skbedit-less": ({"skbedit": {"priority": 1, "mark": 5}}, {"skbedit": {"priority": 1}}),
+    "police-less": (
+        {"police": {"rate": 125000, "burst": 10000, "peakrate": 250000, "mtu": 2000, "mpu": 64}},
+        {"police": {"rate": 125000, "burst": 10000, "peakrate": 0, "mtu": 0}},
+    ),
+    "police-none": ({"police": {"pkts_rate": 1000, "pkts_burst": 100}}, {"police": {"pkts_rate": 0}}),
+    "tunnel_key-less": (
+        {"tunnel_key": {**_THERE, "ttl": 5, "csum": False, "vxlan_opts": 5}},
+        {"tunnel_key": {"do": "set", "src_ip": "192.0.2.1", "dst_ip": "192.0.2.2"}},
+    ),
+    "mpls-less": ({"mpls": {"do": "push", "label": 5, "tc": 1, "bos": 1}}, {"mpls": {"do": "push", "label": 5}}),
+    "ct-less": ({"ct": {"commit": True, "zone": 5, "mark": "0x1/0xf"}}, {"ct": {"commit": True}}),
+    "sample-less": ({"sample": {"rate": 10, "group": 5, "trunc": 64}}, {"sample": {"rate": 10}}),
 }

@@ -27,6 +27,7 @@ from netgroupd.model.tc.action import (
     control_number,
     control_text,
     shared,
+    usual_control,
 )
 from netgroupd.model.tc.masked import halves
 from netgroupd.model.value import Value
@@ -43,13 +44,12 @@ Fields = Mapping[str, Value]
 
 
 class Form(NamedTuple):
-    """How one kind is laid out: the number of its structure, its usual control, and what it adds.
+    """How one kind is laid out: the number of its structure, and what it adds.
 
     ``rest`` is how many bytes follow in the structure what all kinds have in it.
     """
 
     parms: int
-    control: str
     pack: Callable[[Fields, Names], tuple[bytes, bytes]]
     """What follows in the structure, and the attributes beside it."""
     unpack: Callable[[bytes, Mapping[int, memoryview], Names], dict[str, Value]]
@@ -196,26 +196,20 @@ def _unpack_bpf(_rest: bytes, found: Mapping[int, memoryview], _names: Names) ->
 
 
 FORMS = {
-    "gact": Form(2, "drop", _pack_gact, _unpack_gact),
-    "mirred": Form(2, "stolen", _pack_mirred, _unpack_mirred, 8),
-    "vlan": Form(2, "pipe", _pack_vlan, _unpack_vlan, 4),
-    "skbedit": Form(2, "pipe", _pack_skbedit, _unpack_skbedit),
-    "pedit": Form(4, "pipe", actions_pedit.pack, actions_pedit.unpack, 4),
-    "tunnel_key": Form(2, "pipe", actions_tunnel.pack, actions_tunnel.unpack, 4),
-    "mpls": Form(2, "pipe", _pack_mpls, _unpack_mpls, 4),
-    "ct": Form(1, "pipe", actions_nat.pack_ct, actions_nat.unpack_ct),
-    "nat": Form(1, "pipe", actions_nat.pack_nat, actions_nat.unpack_nat, 16),
-    "csum": Form(1, "pipe", _pack_csum, _unpack_csum, 4),
-    "sample": Form(2, "pipe", _pack_sample, _unpack_sample),
-    "bpf": Form(2, "pipe", _pack_bpf, _unpack_bpf),
-    "connmark": Form(1, "pipe", _pack_connmark, _unpack_connmark, 4),
+    "gact": Form(2, _pack_gact, _unpack_gact),
+    "mirred": Form(2, _pack_mirred, _unpack_mirred, 8),
+    "vlan": Form(2, _pack_vlan, _unpack_vlan, 4),
+    "skbedit": Form(2, _pack_skbedit, _unpack_skbedit),
+    "pedit": Form(4, actions_pedit.pack, actions_pedit.unpack, 4),
+    "tunnel_key": Form(2, actions_tunnel.pack, actions_tunnel.unpack, 4),
+    "mpls": Form(2, _pack_mpls, _unpack_mpls, 4),
+    "ct": Form(1, actions_nat.pack_ct, actions_nat.unpack_ct),
+    "nat": Form(1, actions_nat.pack_nat, actions_nat.unpack_nat, 16),
+    "csum": Form(1, _pack_csum, _unpack_csum, 4),
+    "sample": Form(2, _pack_sample, _unpack_sample),
+    "bpf": Form(2, _pack_bpf, _unpack_bpf),
+    "connmark": Form(1, _pack_connmark, _unpack_connmark, 4),
 }
-
-
-def _usual(fields: Fields, form: Form) -> str:
-    """What comes next where nothing is said: a mirrored packet goes on, a redirected one does not."""
-    mirrors = "mirror" in (fields.get("egress"), fields.get("ingress"))
-    return "pipe" if mirrors else form.control
 
 
 def _options(kind: str, index: int, fields: Fields, names: Names) -> bytes:
@@ -223,7 +217,7 @@ def _options(kind: str, index: int, fields: Fields, names: Names) -> bytes:
         return pack_police(index, fields)
     form = FORMS[kind]
     rest, more = form.pack(fields, names)
-    control = control_number(str(fields.get("control", _usual(fields, form))))
+    control = control_number(str(fields.get("control", usual_control(fields))))
     return attr(form.parms, GENERIC.pack(index, 0, control, 0, 0) + rest) + more
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from netgroupd.kernel.message import attr, u32, u64
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, table, unpack_rate
-from netgroupd.model.tc.action import LINK_LAYERS, control_number, control_text
+from netgroupd.model.tc.action import LINK_LAYERS, control_number, control_text, usual_control
 from netgroupd.model.tc.rates import size_of, ticks
 from netgroupd.model.value import Value
 
@@ -26,7 +26,7 @@ def _number(fields: Mapping[str, Value], name: str) -> int:
 def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
     """The options of the action; the kernel gives it an index where ``index`` is 0."""
     rate, peak = _number(fields, "rate"), _number(fields, "peakrate")
-    control = control_number(str(fields.get("control", "reclassify")))
+    control = control_number(str(fields.get("control", usual_control({"kind": "police"}))))
     layer = LINK_LAYERS[str(fields.get("linklayer", "ethernet"))]
     framed = (layer, _number(fields, "overhead"), _number(fields, "mpu"))
     burst = ticks(_number(fields, "burst"), rate) if rate else 0

@@ -132,7 +132,7 @@ FIELDS: dict[str, Mapping[str, Type]] = {
     "mirred": {"egress": DIRECTION, "ingress": DIRECTION, "dev": LINK, "block": number(32, 1)},
     "vlan": {
         "do": word(8, VLAN_STEPS),
-        "id": number(16, 0, 4095),
+        "id": number(16, 0, 4094),
         "protocol": PROTOCOL,
         "priority": number(8, 0, 7),
         "dst_mac": MAC,
@@ -213,6 +213,7 @@ _BESIDE = {
     "pkts_rate": "pkts_burst",
     "pkts_burst": "pkts_rate",
 }
+_NONE_IF_ZERO = frozenset({"rate", "peakrate", "pkts_rate", "mtu"})
 _TAG = frozenset({"id", "protocol", "priority"})
 # What each step takes; the kernel forgets the rest.
 _OF_STEP: Mapping[tuple[str, str], frozenset[str]] = {
@@ -222,6 +223,11 @@ _OF_STEP: Mapping[tuple[str, str], frozenset[str]] = {
     ("vlan", "pop_eth"): frozenset(),
     ("vlan", "push_eth"): frozenset({"dst_mac", "src_mac"}),
     ("tunnel_key", "unset"): frozenset(),
+}
+_NEEDED_BY_STEP: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("vlan", "push"): ("id",),
+    ("vlan", "modify"): ("id",),
+    ("vlan", "push_eth"): ("dst_mac", "src_mac"),
 }
 _NOT_CLEARED = ("zone", "mark", "label", "nat_src", "nat_dst")
 _RECORDS = {kind: record({**fields, **COMMON}, frozenset(NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
@@ -260,13 +266,10 @@ def _parse(raw: object) -> Value:
 def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
     """What an action of a kind is once it is there; raises ValueError where it can be none."""
     if kind == "police":
-        for name, other in _BESIDE.items():
-            if name in fields and other not in fields:
-                raise ValueError(f"{name}: expected {other} beside it")
-        return settled(fields)
-    step = str(fields.get("do"))
-    for name in sorted(fields.keys() - COMMON.keys() - {"do"} - _OF_STEP.get((kind, step), fields.keys())):
-        raise ValueError(f"{name}: {kind} to {step} takes none")
+        return _whole_policer(fields)
+    _check_step(kind, fields)
+    if kind == "skbedit" and not any(fields.get(name, False) is not False for name in FIELDS[kind]):
+        raise ValueError(f"expected what is to change of {', '.join(FIELDS[kind])}")
     if kind == "ct" and fields.get("clear") and (beside := [name for name in _NOT_CLEARED if name in fields]):
         raise ValueError(f"{beside[0]}: ct to clear takes none")
     if kind == "ct" and fields.keys() >= {"nat_src", "nat_dst"}:
@@ -279,6 +282,68 @@ def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
         one_program(fields)
         return {**fields, CURRENT: True} if "pinned" in fields else fields
     return fields
+
+
+def _whole_policer(fields: Mapping[str, Value]) -> Mapping[str, Value]:
+    fields = {name: value for name, value in fields.items() if value != 0 or name not in _NONE_IF_ZERO}
+    for name, other in _BESIDE.items():
+        if name in fields and other not in fields:
+            raise ValueError(f"{name}: expected {other} beside it")
+    return settled(fields)
+
+
+def _check_step(kind: str, fields: Mapping[str, Value]) -> None:
+    step = str(fields.get("do"))
+    for name in sorted(fields.keys() - COMMON.keys() - {"do"} - _OF_STEP.get((kind, step), fields.keys())):
+        raise ValueError(f"{name}: {kind} to {step} takes none")
+    for name in _NEEDED_BY_STEP.get((kind, step), ()):
+        if name not in fields:
+            raise ValueError(f"{name}: {kind} to {step} needs one")
+
+
+_CONTROLS = {"gact": "drop", "mirred": "stolen", "police": "reclassify"}  # others are there to go on behind them
+_USUAL: Mapping[str, Mapping[str, Value]] = {
+    "vlan": {"protocol": "802.1q"},
+    "skbedit": {"inheritdsfield": False},
+    "police": {"overhead": 0, "mpu": 0, "linklayer": "ethernet", "conform": "pass"},
+    "tunnel_key": {"csum": True, "nofrag": False, "dst_port": 0, "tos": 0, "ttl": 0},
+    "mpls": {"protocol": "mpls_uc"},
+    "ct": {"commit": False, "force": False, "clear": False, "zone": 0},
+    "csum": {"of": ()},
+    "sample": {"rate": 1, "group": 0},
+    "connmark": {"zone": 0},
+}
+_OF_HOST: Mapping[str, frozenset[str]] = {"mpls": frozenset({"ttl"})}
+_STAYING = frozenset({"cookie", "no_percpu", "trunc", "random"})
+
+
+def usual_control(fields: Mapping[str, Value]) -> str:
+    """What comes next where nothing is said: a mirrored packet goes on, a redirected one does not."""
+    mirrors = "mirror" in (fields.get("egress"), fields.get("ingress"))
+    return "pipe" if mirrors else _CONTROLS.get(str(fields["kind"]), "pipe")
+
+
+def usual(fields: Mapping[str, Value]) -> Mapping[str, Value]:
+    """What an action is in what a file does not say of it, where it is something."""
+    kind = str(fields["kind"])
+    more: dict[str, Value] = {"control": usual_control(fields), "hw_stats": "any", "no_percpu": False}
+    if kind == "mirred" and "ingress" not in fields:
+        more["egress"] = "redirect"
+    elif kind == "police":
+        more["mtu"] = 2040 if fields.get("rate") else 0xFFFFFFFF  # with a rate comes a table of so many bytes
+    elif kind == "vlan" and fields.get("do") == "push":
+        more["priority"] = 0
+    elif kind == "ct":
+        more["nat"] = "nat_src" in fields or "nat_dst" in fields
+    return {**more, **_USUAL.get(kind, {})}
+
+
+def staying(kind: str, *, alone: bool) -> frozenset[str]:
+    """What stays as it is where a file does not say it: each host has its own, or the kernel takes none away.
+
+    An action of one filter is made anew, but one that stands ``alone`` is changed.
+    """
+    return _OF_HOST.get(kind, frozenset()) | (_STAYING if alone else frozenset())
 
 
 ACTION = Type(
