@@ -119,11 +119,11 @@ class Order:
         for key in desired.of("filter") if doomed else ():
             if key[:3] in taken:
                 taken[key[:3]].add(key[3])
-        deleted = {step.object.key for step in steps if step.op is Op.DELETE and step.object.cls == "chain"}
+        emptied = {step.object.key for step in steps if step.object.cls == "chain"}
         self._last = {
             chain
             for chain, prefs in doomed.items()
-            if chain not in deleted
+            if chain not in emptied
             and taken[chain] <= {_SWITCH_PREF}
             and not taken[chain] & prefs
             # No rule goes to the first chain: it is emptied first, unless it becomes an atomic one.

@@ -19,8 +19,9 @@ from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.step import Op, Step
 
-# Lost nexthops and addresses take routes along, and qdiscs what hangs on them.
-_FIRST = ("address", "nexthop", "qdisc")
+# Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
+# chain gets or loses its template without rules in it.
+_FIRST = ("address", "nexthop", "qdisc", "chain")
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _DEFAULT_VID = 1
 _UNCHANGEABLE = frozenset({"rule"})  # one that is there by another hand is as good
@@ -48,7 +49,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     steps = links.steps
     for cls in _FIRST:
         found = run.of(cls)
-        if deleted := [step.before for step in found if step.op is Op.DELETE and step.before]:
+        lost = (step.object for step in found if step.op is Op.DELETE or cls == "chain")
+        if deleted := list(lost):
             losses.deleted(cls, deleted, actual)
             found = run.of(cls)
         steps += found

@@ -186,13 +186,14 @@ class Losses:
         self._deleted_nexthops: set[Value] = set()
         self._parents: frozenset[Hook] = frozenset()
         self._remade = Remade()
+        self._chains: dict[Key, str] = {}
         self._muted: Muted = {}
         if fate:
             self._follow_nexthops(actual)
 
     def __bool__(self) -> bool:
-        losses = (self._fate, self._sources, self._nexthops, self._parents, self._remade.classes, self._muted)
-        return any(losses)
+        by_queues = (self._parents, self._remade.classes, self._chains)
+        return any((self._fate, self._sources, self._nexthops, self._muted, *by_queues))
 
     def mute(self, links: Muted, actual: State) -> None:
         """Note which links lose a family."""
@@ -210,6 +211,9 @@ class Losses:
             return
         if cls == "qdisc":
             self._parents |= swept(deleted, actual)
+            return
+        if cls == "chain":
+            self._chains.update({obj.key: "its chain is emptied for another template" for obj in deleted})
             return
         self._sources.update({_plain(obj): f"{obj.key[1]} is deleted" for obj in deleted})
         self._follow_addresses({obj.key: obj for obj in deleted if _is_ipv4(obj)}, actual)
@@ -231,6 +235,8 @@ class Losses:
     def in_the_way(self, obj: Object) -> str:
         """Why ``obj`` is to be deleted and made again, though nothing takes it along; "" if it is not."""
         found = self._remade
+        if obj.cls == "filter" and obj.key[:3] in self._chains:
+            return self._chains[obj.key[:3]]
         first = obj.key in found.rules if obj.cls == "filter" else obj.cls == "tclass" and obj.key in found.classes
         return "a class is made anew" if first else ""
 

@@ -297,6 +297,39 @@ def _policed(address: str) -> Object:
     )
 
 
+def _template(said: str) -> Object:
+    return Object("chain", ("v0", "ingress", 5), {"protocol": "ip", "flower": {said: "0.0.0.0/255.255.255.255"}})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "had", "want"),
+    [
+        ((_template("dst_ip"),), (), [(Op.CREATE, "chain")]),
+        ((), (_template("dst_ip"),), [(Op.DELETE, "chain")]),
+        ((_template("dst_ip"),), (_template("src_ip"),), [(Op.DELETE, "chain"), (Op.CREATE, "chain")]),
+    ],
+    ids=["gets_one", "loses_it", "gets_another"],
+)
+def test_chain_is_empty_when_its_template_changes(
+    wanted: tuple[Object, ...], had: tuple[Object, ...], want: list[tuple[Op, str]]
+) -> None:
+    stays, goes = (rule(address)._replace(key=("v0", "ingress", 5, 10, (("dst_ip", address),))) for address in "ab")
+    elsewhere = rule("10.0.0.1")
+    steps = _steps((CLSACT, stays, elsewhere, *wanted), (CLSACT, stays, goes, elsewhere, *had))
+    assert [(step.op, step.object.cls) for step in steps] == [
+        *[(Op.DELETE, "filter")] * 2,
+        *want,
+        (Op.CREATE, "filter"),
+    ]
+    assert {step.object.key for step in steps} == {obj.key for obj in (stays, goes, *wanted, *had)}
+
+
+def test_chain_that_gets_a_template_is_rid_of_other_rules_before() -> None:
+    goes = rule("10.0.0.1")._replace(key=("v0", "ingress", 5, 10, ()))
+    steps = _steps((CLSACT, _template("dst_ip")), (CLSACT, goes))
+    assert [(step.op, step.object.cls) for step in steps] == [(Op.DELETE, "filter"), (Op.CREATE, "chain")]
+
+
 def test_shared_action_is_there_before_its_filters_and_goes_after_them() -> None:
     whole = (CLSACT, _policer(1000), _policed("10.0.0.1"))
     want = [(Op.CREATE, "qdisc"), (Op.CREATE, "action"), (Op.CREATE, "filter")]

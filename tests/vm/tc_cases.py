@@ -217,6 +217,14 @@ def _trees() -> Iterator[Case]:
         "chain", ("v0", "ingress", 5), {"protocol": "ip", "flower": filters.RECORDS["flower"].parse(template)}
     )
     yield Case("chain", (CLSACT, chain), (CLSACT,))
+    fits = {"dst_ip": "10.0.0.0/24", "ip_proto": "tcp"}
+    into, inside = rule("matchall", {}, pref=1, actions="goto chain 5"), rule("flower", fits, protocol="ip", chain=5)
+    wider = chain._replace(
+        attrs={**chain.attrs, "flower": filters.RECORDS["flower"].parse({**template, "ip_tos": "0/3"})}
+    )
+    yield Case("chain-template", (CLSACT, into, inside), (CLSACT, chain, into, inside))
+    yield Case("chain-template-changed", (CLSACT, chain, into, inside), (CLSACT, wider, into, inside))
+    yield Case("chain-template-lost", (CLSACT, chain, inside), (CLSACT, inside))
 
 
 def hook_in(block: int | None, link: str = "v0") -> Object:
