@@ -16,6 +16,7 @@ from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar
 from netgroupd.config.node import Mapping as MappingNode
+from netgroupd.config.node import Sequence as SequenceNode
 from netgroupd.config.ranges import Pattern, has_pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
@@ -146,6 +147,11 @@ class _Expansion:
         given = {name: self.place.entries[name] for name in BLOCKS if name in self.place.entries}
         if not hooks and not given:
             return
+        for hook in hooks:
+            if f"{hook}_block" in given and self._node(f"{hook}_block") and _holds_entries(self._node(hook)):
+                told = f"{hook} is in a shared block, and has no filters of its own"
+                hint = f"write them under the block, or leave out {hook}_block"
+                self.links.report.error(self.place.entries[hook].at, told, hint)
         record = self.values.record(given, qdisc.CLASS.attrs, self.place.pattern.ranges)
         # Rules of a hook are the link's own, unless the hook is said to be in a block.
         unshared = {f"{hook}_block": None for hook in hooks}
@@ -332,6 +338,10 @@ class _Expansion:
         if kind == "bpf" and isinstance(matched, MappingNode) and "pinned" in matched.entries:
             shared[CURRENT] = True
         return entry._replace(attrs=shared)
+
+
+def _holds_entries(node: Node | None) -> bool:
+    return node is not None and not (isinstance(node, SequenceNode) and not node.items)
 
 
 def _written(entry: Compiled, kind: str) -> Mapping[str, Entry]:

@@ -250,6 +250,11 @@ MISTAKES = [
         )
     ),
     pytest.param(
+        "tc:\n  lo: {ingress_block: 7, egress: [], ingress: {pref: 1, matchall: {}}}\n",
+        "2:38: ingress is in a shared block, and has no filters of its own; write them under the block, or leave out",
+        id="filters_of_a_hook_in_a_block",
+    ),
+    pytest.param(
         "tc:\n  lo: {qdiscs: {kind: fq_codel, rate: 5}}\n",
         "2:33: unknown key 'rate'",
         id="option_of_another_qdisc",
@@ -291,6 +296,11 @@ tc:
     of_both = {"kind": "htb", "rate": 125000}
     assert attrs(found, "tclass", "lo", "1:1") == {**of_both, "parent": "1:"}
     assert attrs(found, "tclass", "lo", "1:11") == {**of_both, "parent": "1:1", "prio": 3, "quantum": 2000}
+
+
+def test_hook_in_a_block_is_named_without_filters_and_out_of_it_with_some() -> None:
+    found = desired("tc: {lo: {ingress_block: 7, ingress: [], egress_block: null, egress: {pref: 1, matchall: {}}}}\n")
+    assert keys(found, "filter") == [("lo", "egress", 0, 1, ())]
 
 
 def test_filters_of_a_block_hang_on_it() -> None:
