@@ -329,6 +329,9 @@ class _Expansion:
         for name in wrong:
             told = f"{kind} has no {name}"
             self.links.report.error(entry.place(name), told, f"it is of {', '.join(classifier.FLAGS_OF[name])}")
+        if entry.attrs.get("skip_hw") and entry.attrs.get("skip_sw"):
+            self.links.report.error(entry.place("skip_sw"), "a filter that is in hardware alone cannot skip it", "")
+            return False
         return not wrong
 
     def _with_kind(self, entry: Compiled, kind: str) -> Compiled:

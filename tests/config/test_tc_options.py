@@ -129,6 +129,12 @@ INCOMPLETE = [
         "expected what is to change of priority, queue_mapping",
     ),
     ("ingress: {pref: 1, matchall: {}, action: {police: {rate: 0, burst: 0}}}", "burst: expected rate beside it"),
+    ("ingress: {pref: 1, bpf: {bytecode: '2,6 0 0 0'}}", "bytecode: expected instructions as `tcpdump -ddd`"),
+    ("ingress: {pref: 1, bpf: {bytecode: '1,65536 0 0 0'}}", "of numbers up to 65535, 255, 255, 4294967295"),
+    ("ingress: {pref: 1, flow: {keys: []}}", "keys: expected one at least"),
+    ("ingress: {pref: 1, flow: {keys: [src, dst]}}", "mode: expected hash beside several keys"),
+    ("ingress: {pref: 1, flower: {ct_state: +trk-trk}}", "each once, not 'trk' again"),
+    ("ingress: {pref: 1, matchall: {}, skip_hw: true, skip_sw: true}", "in hardware alone cannot skip it"),
     ("ingress: {pref: 1, fw: {mark: 0}}", "mark: expected one above 0 before the mask"),
     ("ingress: {pref: 1, fw: {mark: 0/0xff}}", "mark: expected one above 0 before the mask"),
     (
@@ -149,6 +155,11 @@ def test_option_that_does_nothing_alone_is_told(said: str, want: str) -> None:
 def test_shared_policer_needs_its_burst() -> None:
     (found,) = told("actions: {police 7: {rate: 1mbit}}\n")
     assert "police 7: rate: expected burst beside it" in found
+
+
+def test_bytecode_is_what_the_kernel_will_tell() -> None:
+    found = desired("tc: {lo: {ingress: {pref: 1, bpf: {bytecode: '01,006 0 00 0'}}}}\n")
+    assert [key[4] for key in keys(found, "filter")] == [(("bytecode", "1,6 0 0 0"),)]
 
 
 @pytest.mark.parametrize(("said", "want"), [("", 1), (", gap: 5", 5)])

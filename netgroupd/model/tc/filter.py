@@ -103,6 +103,12 @@ def _is_vain(name: str, value: str) -> bool:
 def _parse_flow(raw: object) -> Value:
     match = _FLOW.parse(raw)
     assert isinstance(match, Mapping)
+    keys = match["keys"]
+    assert isinstance(keys, tuple)
+    if not keys:
+        raise ValueError("keys: expected one at least")
+    if len(keys) > 1 and match.get("mode", "map") == "map":
+        raise ValueError("mode: expected hash beside several keys, for one alone can be mapped to classes")
     said = {name: value for name, value in match.items() if value != _FLOW_DEFAULTS.get(name)}
     if "baseclass" in said and str(said["baseclass"]).partition(":")[2] in _FIRST_CLASS:
         del said["baseclass"]

@@ -51,6 +51,8 @@ def bits_of(names: Mapping[str, int], width: int, *, order: str) -> Type:
                 sign, name = "-", name[2:]
             if name not in names:
                 raise ValueError(f"expected {expected}, not {name!r}")
+            if mask & names[name]:
+                raise ValueError(f"expected {expected}, each once, not {name!r} again")
             mask |= names[name]
             value |= names[name] if sign == "+" else 0
         if not mask:
