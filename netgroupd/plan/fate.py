@@ -13,7 +13,7 @@ from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.hooks import Hook, hangs_on_one_of, is_in_one_of, swept
+from netgroupd.plan.hooks import Hook, blocks_of, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.step import Op, Step
 
 # These are unregistered together with the link below them; tunnels are not.
@@ -187,6 +187,7 @@ class Losses:
         self._parents: frozenset[Hook] = frozenset()
         self._remade = Remade()
         self._chains: dict[Key, str] = {}
+        self._blocks = _emptied_blocks(fate.gone, actual) if fate.gone else {}
         self._muted: Muted = {}
         if fate:
             self._follow_nexthops(actual)
@@ -298,6 +299,8 @@ class Losses:
             return "" if obj.key[0] in self._deleted_nexthops else self._nexthops.get(obj.key[0], "")
         if obj.cls == "route":
             return self._route(obj)
+        if obj.name in self._blocks:
+            return self._blocks[obj.name]
         return self._by_queues(obj) or self._by_addresses(obj) or self._by_links(obj)
 
     def _by_addresses(self, obj: Object) -> str:
@@ -324,6 +327,19 @@ class Losses:
             if name in fate.moved and is_of_bridge(obj):
                 return fate.moved[name]
         return ""
+
+
+def _emptied_blocks(gone: Mapping[str, str], actual: State) -> dict[str, str]:
+    """The shared blocks whose last links go, each with the reason: the kernel knows a block as long as one is in it."""
+    found: dict[str, str] = {}
+    stay: set[str] = set()
+    for qdisc in actual.of("qdisc").values():
+        for block, _ in blocks_of(qdisc):
+            if qdisc.name in gone:
+                found[block] = gone[qdisc.name]
+            else:
+                stay.add(block)
+    return {block: why for block, why in found.items() if block not in stay}
 
 
 def is_of_bridge(obj: Object) -> bool:

@@ -157,6 +157,28 @@ def test_what_redirects_to_a_link_that_is_made_anew_is_told_again(said: Attrs) -
     assert {step.object.cls for step in steps} <= {"filter", "action"}
 
 
+@pytest.mark.parametrize(("others", "lost"), [((), True), (("v0",), False)])
+def test_rules_of_a_block_go_with_the_last_link_that_is_in_it(others: tuple[str, ...], lost: bool) -> None:
+    below = Object("link", ("up0",), {"kind": "dummy"})
+    of_vlan: Attrs = {"kind": "vlan", "link": "up0", "group": 7}
+    before, after = (Object("link", ("w0",), {**of_vlan, "id": number}) for number in (5, 6))
+    shared = [
+        Object("qdisc", (name, "clsact"), {"kind": "clsact", "handle": "ffff:", "ingress_block": 3})
+        for name in ("w0", *others)
+    ]
+    stays, goes = (rule(address)._replace(key=("block 3", "", 0, 10, (("dst_ip", address),))) for address in "ab")
+    actual = State((LINK, below, before, *shared, stays, goes))
+    desired = State((LINK, below, after, *shared, stays))
+    plan = assemble(desired, actual, Owned(frozenset({7})))
+    steps = [step for step in plan.steps if isinstance(step, Step) and step.object.cls == "filter"]
+    assert [(step.op, step.object.key) for step in steps] == [
+        (Op.DELETE, goes.key),
+        *([(Op.CHANGE, stays.key)] if lost else []),
+    ]
+    kept = Snapshot.of(plan, actual).state().of("filter").keys()
+    assert kept == {obj.key for obj in ((stays, goes) if lost else (goes,))}
+
+
 def test_handle_that_the_kernel_gave_is_no_difference() -> None:
     have = rule("10.0.0.1")
     assert _steps((CLSACT, have), (CLSACT, have._replace(attrs={**have.attrs, "handle": 77}))) == []
