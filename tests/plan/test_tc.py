@@ -36,12 +36,8 @@ def rule(address: str, parent: str = "ingress", action: str = "drop") -> Object:
 
 
 def _steps(want: tuple[Object, ...], have: tuple[Object, ...]) -> list[Step]:
-    return _through((LINK, *want), (LINK, *have))
-
-
-def _through(want: tuple[Object, ...], have: tuple[Object, ...]) -> list[Step]:
-    desired, actual = State(want), State(have)
-    stages = order(diff(desired, actual, Owned(frozenset({7}))), desired, actual)
+    desired, actual = State((LINK, *want)), State((LINK, *have))
+    stages = order(diff(desired, actual, Owned()), desired, actual)
     return [step for stage in stages for step in stage.steps]
 
 
@@ -139,44 +135,6 @@ def test_changed_action_is_one_change() -> None:
     assert [(step.op, step.object.key) for step in _steps((CLSACT, *changed), (CLSACT, *rules))] == [
         (Op.CHANGE, rules[7].key)
     ]
-
-
-@pytest.mark.parametrize("said", [{"kind": "mirred", "egress": "redirect", "dev": "w0"}, {"kind": "mirred 7"}])
-def test_what_redirects_to_a_link_that_is_made_anew_is_told_again(said: Attrs) -> None:
-    below = Object("link", ("up0",), {"kind": "dummy"})
-    of_vlan: Attrs = {"kind": "vlan", "link": "up0", "group": 7}
-    before, after = (Object("link", ("w0",), {**of_vlan, "id": number}) for number in (5, 6))
-    into = rule("10.0.0.1")._replace(attrs={"kind": "flower", "protocol": "ip", "actions": (said,)})
-    shared = Object("action", ("mirred", 7), {"actions": ({"kind": "mirred", "egress": "redirect", "dev": "w0"},)})
-    same = (LINK, below, CLSACT, into, shared)
-    steps = [step for step in _through((*same, after), (*same, before)) if step.object.cls != "link"]
-    stale = into if said["kind"] == "mirred" else shared
-    assert [(step.op, step.object.key, step.why) for step in steps if step.object is stale] == [
-        (Op.CHANGE, stale.key, "")
-    ]
-    assert {step.object.cls for step in steps} <= {"filter", "action"}
-
-
-@pytest.mark.parametrize(("others", "lost"), [((), True), (("v0",), False)])
-def test_rules_of_a_block_go_with_the_last_link_that_is_in_it(others: tuple[str, ...], lost: bool) -> None:
-    below = Object("link", ("up0",), {"kind": "dummy"})
-    of_vlan: Attrs = {"kind": "vlan", "link": "up0", "group": 7}
-    before, after = (Object("link", ("w0",), {**of_vlan, "id": number}) for number in (5, 6))
-    shared = [
-        Object("qdisc", (name, "clsact"), {"kind": "clsact", "handle": "ffff:", "ingress_block": 3})
-        for name in ("w0", *others)
-    ]
-    stays, goes = (rule(address)._replace(key=("block 3", "", 0, 10, (("dst_ip", address),))) for address in "ab")
-    actual = State((LINK, below, before, *shared, stays, goes))
-    desired = State((LINK, below, after, *shared, stays))
-    plan = assemble(desired, actual, Owned(frozenset({7})))
-    steps = [step for step in plan.steps if isinstance(step, Step) and step.object.cls == "filter"]
-    assert [(step.op, step.object.key) for step in steps] == [
-        (Op.DELETE, goes.key),
-        *([(Op.CHANGE, stays.key)] if lost else []),
-    ]
-    kept = Snapshot.of(plan, actual).state().of("filter").keys()
-    assert kept == {obj.key for obj in ((stays, goes) if lost else (goes,))}
 
 
 def test_handle_that_the_kernel_gave_is_no_difference() -> None:
@@ -317,39 +275,6 @@ def _policed(address: str) -> Object:
     return rule(address)._replace(
         attrs={"kind": "flower", "protocol": "ip", "actions": ({"kind": "police 7"},), "handle": 1}
     )
-
-
-def _template(said: str) -> Object:
-    return Object("chain", ("v0", "ingress", 5), {"protocol": "ip", "flower": {said: "0.0.0.0/255.255.255.255"}})
-
-
-@pytest.mark.parametrize(
-    ("wanted", "had", "want"),
-    [
-        ((_template("dst_ip"),), (), [(Op.CREATE, "chain")]),
-        ((), (_template("dst_ip"),), [(Op.DELETE, "chain")]),
-        ((_template("dst_ip"),), (_template("src_ip"),), [(Op.DELETE, "chain"), (Op.CREATE, "chain")]),
-    ],
-    ids=["gets_one", "loses_it", "gets_another"],
-)
-def test_chain_is_empty_when_its_template_changes(
-    wanted: tuple[Object, ...], had: tuple[Object, ...], want: list[tuple[Op, str]]
-) -> None:
-    stays, goes = (rule(address)._replace(key=("v0", "ingress", 5, 10, (("dst_ip", address),))) for address in "ab")
-    elsewhere = rule("10.0.0.1")
-    steps = _steps((CLSACT, stays, elsewhere, *wanted), (CLSACT, stays, goes, elsewhere, *had))
-    assert [(step.op, step.object.cls) for step in steps] == [
-        *[(Op.DELETE, "filter")] * 2,
-        *want,
-        (Op.CREATE, "filter"),
-    ]
-    assert {step.object.key for step in steps} == {obj.key for obj in (stays, goes, *wanted, *had)}
-
-
-def test_chain_that_gets_a_template_is_rid_of_other_rules_before() -> None:
-    goes = rule("10.0.0.1")._replace(key=("v0", "ingress", 5, 10, ()))
-    steps = _steps((CLSACT, _template("dst_ip")), (CLSACT, goes))
-    assert [(step.op, step.object.cls) for step in steps] == [(Op.DELETE, "filter"), (Op.CREATE, "chain")]
 
 
 def test_shared_action_is_there_before_its_filters_and_goes_after_them() -> None:
