@@ -18,9 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench import apply, stacks
 from bench.fetched import ALL, fetch
 from bench.plot import svg
-from bench.stacks import NAMES
 from netgroupd.errors import LabError
 from netgroupd.lab.accelerator import kvm_works
 from netgroupd.lab.kernel import CHECKOUT, find_image, recipe
@@ -45,6 +45,11 @@ class Bench(NamedTuple):
     parts: tuple[tuple[str, ...], ...] = ((),)  # arguments; each has a guest of its own, and loses its own figures only
 
 
+def each(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The arguments for one table of a bench after the other."""
+    return tuple(("--only", name) for name in names)
+
+
 BENCHES = (
     Bench("config", ()),
     Bench("plan", ()),
@@ -52,14 +57,14 @@ BENCHES = (
     Bench("dumps"),
     Bench("memory", memory_mib=6144),
     Bench("links"),
-    Bench("apply", memory_mib=8192, limit_s=7200),
+    Bench("apply", memory_mib=8192, limit_s=7200, parts=each(apply.NAMES)),
     Bench("aliases", memory_mib=6144, programs=("iperf3",)),
     Bench("tc", memory_mib=12288, limit_s=7200),
     Bench("l3mdev", ("flat", "stock", "patched")),
     Bench("kernel_groups", memory_mib=6144),
     Bench("kernel_scale", memory_mib=6144),
     Bench("packets"),
-    Bench("stacks", memory_mib=18432, limit_s=14400, parts=tuple(("--only", name) for name in NAMES)),
+    Bench("stacks", memory_mib=18432, limit_s=14400, parts=each(stacks.NAMES)),
     Bench("peers", ("stock",), 8192, 28800, tuple(program.name for program in ALL if program.name != "iperf3")),
 )
 

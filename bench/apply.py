@@ -2,13 +2,16 @@
 """The whole way, from files to a verified kernel, beside ``ip`` and beside bare messages.
 
 netgroupd reads and expands the files, dumps, plans, writes its journal, applies,
-dumps again and compares; ``ip -batch`` only sends.  The last table is the deeds
-that groups and order are for, each beside the way without them.
+dumps again and compares; ``ip -batch`` only sends.  One table is the deeds that
+groups and order are for, each beside the way without them.  ``--only NAME`` is
+one table: a number of links, or the deeds.
 """
 
+import argparse
 import itertools
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +28,9 @@ from netgroupd.plan.step import Op, Step
 RUNS = 5
 LARGEST = Size(1_150, 60)  # once, and where nothing grows with the square: stock would not be done in a day
 GROUP = 42
+_DEEDS = "deeds"
+_STACKS = {str(size.links): size for size in (*SIZES, LARGEST)}
+NAMES = (*(str(size.links) for size in SIZES), _DEEDS, str(LARGEST.links))
 _OURS = "netgroupd, files to verified"
 STACK = """\
 groups: {{all: {{id: 42, up: true}}}}
@@ -160,32 +166,49 @@ def delete(desk: Desk, links: int) -> tuple[Cell, ...]:
     return ours, Cell(), theirs, ratio(theirs, ours)
 
 
-def stack_of(desk: Desk, size: Size, directory: Path, runs: int) -> Table:
+def stack_of(desk: Desk, size: Size, directory: Path, runs: int) -> Iterator[Table]:
     """The stack of one size."""
-    rows: dict[str, tuple[Cell, ...]] = {row: (cell,) for row, cell in whole_way(desk, size, directory, runs)}
+    rows: dict[str, tuple[Cell, ...]] = {}
     goal = "files to verified ≤ 1.0× `ip -batch`; nothing to do ≤ 3× a bare socket"
-    return Table(f"apply-{size.links}", f"Bridges over the VLANs of ports: {size}", ("cost",), rows, goal)
+    for row, cell in whole_way(desk, size, directory, runs):
+        rows[row] = (cell,)
+        yield Table(f"apply-{size.links}", f"Bridges over the VLANs of ports: {size}", ("cost",), rows, goal)
 
 
-def measure(quick: bool) -> Iterator[Table]:
+def deeds(desk: Desk, directory: Path, few: int) -> Iterator[Table]:
+    """What groups and order are for, with ``few`` times fewer links."""
+    named = (_OURS, "`ip`, by group or batch", "one each", "times as fast")
+    ways = {
+        f"MTU of {2048 // few} links of a group": partial(mtu, desk, 2048 // few),
+        f"{4000 // few} links in a VRF, from nothing": partial(vrf_made, desk, 4000 // few, directory),
+        f"{4000 // few} links that are up into a VRF": partial(vrf, desk, 4000 // few),
+        f"{10000 // few} links deleted": partial(delete, desk, 10000 // few),
+    }
+    rows: dict[str, tuple[Cell, ...]] = {}
+    for row, way in ways.items():
+        rows[row] = way()
+        yield Table("apply-deeds", "What groups and order are for", named, rows, "65×, 5×, 10×")
+
+
+def measure(quick: bool, names: Sequence[str] = NAMES) -> Iterator[Table]:
     """Make the tables."""
-    with TemporaryDirectory() as name:
-        directory = Path(name)
+    with TemporaryDirectory() as temporary:
+        directory = Path(temporary)
         desk = Desk(directory)
-        for size in (Size(20, 6),) if quick else SIZES:
-            yield stack_of(desk, size, directory, 2 if quick else RUNS)
-        few = 16 if quick else 1
-        deeds = {
-            f"MTU of {2048 // few} links of a group": mtu(desk, 2048 // few),
-            f"{4000 // few} links in a VRF, from nothing": vrf_made(desk, 4000 // few, directory),
-            f"{4000 // few} links that are up into a VRF": vrf(desk, 4000 // few),
-            f"{10000 // few} links deleted": delete(desk, 10000 // few),
-        }
-        named = (_OURS, "`ip`, by group or batch", "one each", "times as fast")
-        yield Table("apply-deeds", "What groups and order are for", named, deeds, "65×, 5×, 10×")
-        if not quick and features().dump_group:
-            yield stack_of(desk, LARGEST, directory, 1)
+        if quick:
+            yield from stack_of(desk, Size(20, 6), directory, 2)
+            names = (_DEEDS,)
+        for name in names:
+            if name == _DEEDS:
+                yield from deeds(desk, directory, 16 if quick else 1)
+            elif _STACKS[name] != LARGEST:
+                yield from stack_of(desk, _STACKS[name], directory, RUNS)
+            elif features().dump_group:
+                yield from stack_of(desk, LARGEST, directory, 1)
 
 
 if __name__ == "__main__":
-    run(measure)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--only", choices=NAMES)
+    known, rest = parser.parse_known_args()
+    run(partial(measure, names=(known.only,) if known.only else NAMES), rest)

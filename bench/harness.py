@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -145,13 +146,17 @@ def as_json(table: Table) -> dict[str, object]:
 
 
 def run(measure: Callable[[bool], Iterable[Table]], arguments: Sequence[str] | None = None) -> None:
-    """Run one bench as a command: ``--quick`` for minutes, ``--out DIR`` to keep the figures."""
+    """Run one bench as a command: ``--quick`` for minutes, ``--out DIR`` to keep the figures.
+
+    A table that grows is kept as far as it is there, and shown when it is whole.
+    """
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
     parser.add_argument("--out", type=Path, help="write <table>.json into this directory")
     options = parser.parse_args(arguments)
-    for table in measure(options.quick):
+    for _, growing in groupby(measure(options.quick), key=lambda table: table.name):
+        for table in growing:
+            if options.out:
+                options.out.mkdir(parents=True, exist_ok=True)
+                (options.out / f"{table.name}.json").write_text(json.dumps(as_json(table), indent=1))
         print(markdown(table), flush=True)
-        if options.out:
-            options.out.mkdir(parents=True, exist_ok=True)
-            (options.out / f"{table.name}.json").write_text(json.dumps(as_json(table), indent=1))

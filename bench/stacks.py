@@ -166,25 +166,23 @@ def stages(directory: Path, text: str, weights: str) -> Iterator[tuple[str, Cell
 
 
 def measure(quick: bool, names: Sequence[str] = NAMES, vlans: int = 0) -> Iterator[Table]:
-    """One column for each stack; the table again after each, should the next be too large."""
+    """One table for each stack, again after each stage, should the next take too long."""
     with Kernels() as kernel:
         light = kernel.features.light
     vlans = vlans or (_QUICK_VLANS if quick else _WHOLE if light else _STOCK_VLANS)
-    columns: list[str] = []
-    rows: dict[str, tuple[Cell, ...]] = {}
+    sizes = "whole" if vlans == _WHOLE else f"with {vlans:,} of 4,094 VLANs"
     for name in names:
-        columns.append(name)
+        rows: dict[str, tuple[Cell, ...]] = {}
+        kind = "lightweight devices" if light else "a stock kernel's devices"
+        kind += ", for layer 2 only where no address is due" * (light and name in _BRIDGED)
+        title = f"Slides, stacks, {sizes}, {kind}"
         weights = cut(_BRIDGED.get(name, _LIGHT), vlans) if light else ""
         text = cut((STACKS / f"{name}.yaml").read_text(), vlans)
         with TemporaryDirectory() as directory:
             for stage, cell in stages(Path(directory), text, weights):
                 print(f"{name}: {stage}: {cell}", file=sys.stderr, flush=True)
-                rows[stage] = (*rows.get(stage, ()), cell)
-        sizes = "whole" if vlans == _WHOLE else f"with {vlans:,} of 4,094 VLANs"
-        kind = "lightweight devices" if light else "a stock kernel's devices"
-        kind += ", for layer 2 only where no address is due" * (light and name in _BRIDGED)
-        file = "stacks" if len(names) > 1 else f"stacks-{name}"
-        yield Table(file, f"Slides, stacks, {sizes}, {kind}", tuple(columns), rows, "nobody has shown it")
+                rows[stage] = (cell,)
+                yield Table(f"stacks-{name}", title, (name,), rows, "nobody has shown it")
 
 
 if __name__ == "__main__":
