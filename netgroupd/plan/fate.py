@@ -272,6 +272,10 @@ class Losses:
         names = hangs_on(obj) if self._fate.gone else ()
         return bool(names) and all(name in self._fate.gone for name in names)
 
+    def source(self, address: Value) -> str:
+        """Why an address that routes may prefer to send from will be lost; "" if it stays."""
+        return self._sources.get(str(address), "")
+
     def why(self, obj: Object) -> str:
         """Why ``obj`` will be lost; "" if it stays."""
         if not self:

@@ -177,6 +177,11 @@ LOSING = {
         "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}, m: {kind: dummy, addresses: [10.9.0.1/32]}}, "
         "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
     ),
+    "routes_from_an_address_that_is_not_wanted_any_more": (
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24, 10.9.0.1/32]}}, "
+        "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}, routes: [{to: 10.8.0.0/16, via: 10.0.0.9}]}",
+    ),
     "vlans_that_go_down_with_the_link_below_them": (
         "links: {r: {kind: vrf, table: 9}, a: {kind: dummy, up: true}, "
         "a.5: {kind: vlan, link: a, id: 5, up: true}, a.5.6: {kind: vlan, link: a.5, id: 6, up: true}}",
