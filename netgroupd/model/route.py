@@ -6,10 +6,12 @@ hops is one object with ``nexthops``, for IPv6 too, where the kernel keeps them
 as separate routes.
 """
 
+from collections.abc import Mapping
+
 from netgroupd.model.address import SCOPES
 from netgroupd.model.attr import Attr, Class, table
 from netgroupd.model.encap import ENCAP, LABEL
-from netgroupd.model.state import Key
+from netgroupd.model.state import Attrs, Key
 from netgroupd.model.value import (
     FLAG,
     IP,
@@ -42,6 +44,12 @@ PREFERENCES = {"low": 3, "medium": 0, "high": 1}
 MAIN_TABLE = 254
 IP6_USER_METRIC = 1024
 _TABLES = {"default": 253, "main": MAIN_TABLE, "local": 255}
+WAY = frozenset({"nexthops", "nhid", "via", "dev", "encap", "onlink"})
+"""What says together where a route leads."""
+
+DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
+"""Types of routes that lead nowhere."""
+
 _DEFAULTS = {"inet": "0.0.0.0/0", "inet6": "::/0"}
 
 _TABLE_ID = number(32, 1)
@@ -131,6 +139,17 @@ CLASS = Class(
         )
     ),
 )
+
+
+def as_kept(attrs: Attrs) -> Attrs:
+    """``attrs`` as the kernel has them: a list of one way is that way, unless something beside it says one too."""
+    ways = attrs.get("nexthops")
+    if not isinstance(ways, tuple) or len(ways) != 1 or any(attrs.get(name) for name in WAY - {"nexthops"}):
+        return attrs
+    (way,) = ways
+    assert isinstance(way, Mapping)
+    beside = {name: value for name, value in attrs.items() if name not in WAY}
+    return {**beside, **{name: value for name, value in way.items() if name != "weight"}}
 
 
 def family_of(destination: str) -> str:
