@@ -31,7 +31,8 @@ def expand_routes(items: Sequence[Item], links: Links, sink: Sink) -> None:
         route = key(str(keys["to"]), family=family, table=table, tos=tos, metric=metric)
         kept = as_kept(attrs)
         if kept is not attrs:  # what is said of that way has the place of the list
-            entry = entry._replace(entries=dict.fromkeys(WAY, entry.entries["nexthops"]) | entry.entries)  # noqa: PLW2901
+            places = {**dict.fromkeys(WAY, entry.entries["nexthops"]), **entry.entries}
+            entry = entry._replace(entries=places)  # noqa: PLW2901
         sink.add("route", route, kept, entry)
 
 
