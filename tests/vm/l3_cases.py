@@ -322,6 +322,7 @@ def _sysctls() -> Iterator[Case]:
         ("net/ipv4/conf/d0/rp_filter", "2", "1"),
         ("net/ipv4/tcp_l3mdev_accept", True, False),
         ("net/ipv4/ip_local_port_range", "2000 3000", [4000, 5000]),
+        ("net/ipv4/ip_local_reserved_ports", "8080", ""),
         ("net/ipv6/conf/d0/forwarding", "1", "0"),
         ("net/ipv6/conf/all/forwarding", 1, 0),
     ):
