@@ -87,18 +87,18 @@ NEXTHOP = record(
     {"via": IP, "dev": LINK, "weight": number(16, 1, 256), "onlink": FLAG, "encap": ENCAP, "as": several(LABEL)}
 )
 
-# RTAX_* numbers, inside RTA_METRICS, where zero is the same as none.  The kernel
-# holds rtt in eighths and rttvar in quarters of a millisecond.
+# RTAX_* numbers, inside RTA_METRICS, where zero is the same as none, and what the
+# kernel takes no more of than there is named here.  It holds rtt in eighths and rttvar in quarters of a millisecond.
 _SET = number(32, 1)
 METRICS = table(
     (
-        Attr("mtu", _SET, "The largest packet on this path.", 2),
+        Attr("mtu", number(32, 1, 0xFFFF - 15), "The largest packet on this path.", 2),
         Attr("window", _SET, "The largest TCP window to advertise.", 3),
         Attr("rtt", number(32, 1, (1 << 29) - 1, scale=8), "The initial round-trip time in milliseconds.", 4),
         Attr("rttvar", number(32, 1, (1 << 30) - 1, scale=4), "Its initial variance in milliseconds.", 5),
         Attr("ssthresh", _SET, "The initial slow-start threshold.", 6),
         Attr("cwnd", _SET, "The clamp of the congestion window.", 7),
-        Attr("advmss", _SET, "The TCP segment size to advertise.", 8),
+        Attr("advmss", number(32, 1, 0xFFFF - 40), "The TCP segment size to advertise.", 8),
         Attr("reordering", _SET, "How much reordering to expect.", 9),
         Attr("hoplimit", number(32, 1, 255), "The hop limit of packets sent.", 10),
         Attr("initcwnd", _SET, "The initial congestion window.", 11),
