@@ -19,7 +19,7 @@ from netgroupd.model.owner import PROTO
 from netgroupd.model.route import CLASS, DEAD_ENDS, FAMILIES, METRICS, TYPES, WAY
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
-from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.compare import UNOWNED, same
 from netgroupd.plan.step import AnyStep, Op, Step
 
 RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
@@ -234,9 +234,11 @@ def _body(key: Key, attrs: Attrs, names: Names) -> Iterable[bytes]:
 def _goal(step: Step) -> Attrs:
     """What a route shall hold: one that comes to lead elsewhere has the scope of that, and no way if nowhere."""
     held = goal(step, WAY)
-    if step.op is not Op.CHANGE or step.after is None or not _LED & step.attrs.keys():
+    if step.op is not Op.CHANGE or step.before is None or step.after is None:
         return held
-    said = {**step.after.attrs, **step.attrs}
+    before, said = step.before.attrs, {**step.after.attrs, **step.attrs}
+    if all(same(name, step.attrs[name], before.get(name)) for name in _LED & step.attrs.keys()):
+        return held
     stale = {"scope"} - said.keys()
     if held.get("type") in DEAD_ENDS:
         stale |= WAY if "type" in said else {"type"}

@@ -152,10 +152,11 @@ def test_route_that_comes_to_lead_elsewhere_is_as_if_it_had_been_made_so(
     assert read(Step(Op.CHANGE, have, want, differing(want, have))) == made
 
 
-def test_route_that_leads_where_it_did_keeps_its_scope(context: Context) -> None:
+@pytest.mark.parametrize("said", [{"mtu": 1400}, {"dev": "d0"}], ids=["changed", "made_netgroupds"])
+def test_route_that_leads_where_it_did_keeps_its_scope(context: Context, said: dict[str, Value]) -> None:
     key = ("inet", 254, "10.0.0.0/8", 0, 0)
     have = Object("route", key, {"type": "unicast", "dev": "d0", "scope": "host"})
-    request = _message(context, Step(Op.CHANGE, have, Object("route", key, {"mtu": 1400}), {"mtu": 1400}))
+    request = _message(context, Step(Op.CHANGE, have, Object("route", key, said), said))
     assert request[HEADER_LEN + 6] == 254
 
 
