@@ -62,6 +62,9 @@ def routes(checked: Checked) -> None:
             if address is not None and family_of(str(address)) != family:
                 what = f"{told('route', obj.key)} is one of {_CALLED[family]}, and {address} is not"
                 checked.report.once(checked.entry(obj).place(field), what)
+        if family == "inet6" and any(not hop.get("via") for hop in records(obj.attrs, "nexthops")):
+            what = f"each of the ways of {told('route', obj.key)} needs a gateway (via)"
+            checked.report.once(checked.entry(obj).place("nexthops"), what, "IPv6 has several ways only by gateways")
 
 
 def ways(checked: Checked) -> None:

@@ -75,6 +75,9 @@ REFUSED = [
          "38: the route to 2001:db8::/32 is one of IPv6, which has no 'tos'"),
         ("scope_of_ipv6", "to: '2001:db8::/32', dev: d, scope: link",
          "40: the route to 2001:db8::/32 is one of IPv6, which has no 'scope'"),
+        ("ways_of_ipv6_without_gateway", "to: '2001:db8::/32', nexthops: [{dev: d}, {dev: lo}]",
+         "35: each of the ways of the route to 2001:db8::/32 needs a gateway (via); "
+         "IPv6 has several ways only by gateways"),
         ("table_of_labels", "to: 100, dev: d, table: 5",
          "28: the route to 100 in table 5 is one of MPLS, which has no 'table'"),
     )),
