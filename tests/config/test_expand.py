@@ -26,30 +26,6 @@ def link(text: str, name: str, known: tuple[str, ...] = ()) -> Attrs:
     return {key: value for key, value in found.items() if key != "group"}
 
 
-def test_forwarding_entry_says_nothing_of_what_its_vxlan_has() -> None:
-    found = desired(
-        "links: {x: {kind: vxlan, id: 7, dstport: 4789}, y: {kind: vxlan, external: on}}\n"
-        "fdb:\n"
-        "- {dev: x, mac: '02:00:00:00:00:01', dst: 10.0.0.1, vni: 7, port: 4789}\n"
-        "- {dev: x, mac: '02:00:00:00:00:01', dst: 10.0.0.2, vni: 8, port: 8472}\n"
-        "- {dev: y, mac: '02:00:00:00:00:01', dst: 10.0.0.2, vni: 8, port: 8472}\n"
-    )
-    assert [dict(obj.attrs) for obj in found.state.of("fdb").values()] == [
-        {"vni": None, "port": None},
-        {"vni": 8, "port": 8472},
-        {"vni": 8, "port": None},
-    ]
-
-
-def test_what_the_kernel_tells_in_other_words_is_what_it_tells() -> None:
-    found = desired(
-        "links: {d: {kind: dummy, up: on, addresses: {address: 10.0.0.1/24, peer: 10.0.0.1}}}\n"
-        "routes: [{to: 10.8.0.0/16, mtu: 1400, nexthops: [{via: 10.0.0.9, dev: d, weight: 3}]}]\n"
-    )
-    assert keys(found, "address") == [("d", "10.0.0.1/24", None)]
-    assert attrs(found, "route", "inet", 254, "10.8.0.0/16", 0, 0) == {"mtu": 1400, "via": "10.0.0.9", "dev": "d"}
-
-
 def test_name_shaped_as_a_vlan_is_that_vlan() -> None:
     want = {"kind": "vlan", "link": "swp1", "id": 10, "mtu": 1400}
     assert link("  swp1: {}\n  swp1.10: {mtu: 1400}\n", "swp1.10") == want
