@@ -273,6 +273,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_links.unfit_ports,
     semantic_links.takers,
     semantic_links.tunnels,
+    semantic_links.sockets,
     semantic_bonds.options,
     _sizes,
     _vrfs,

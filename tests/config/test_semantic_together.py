@@ -30,6 +30,10 @@ REFUSED = [
     pytest.param("links:\n  v: {kind: vxlan, id: 7}\n  w: {kind: vxlan, id: 7, dstport: 8472}\n",
                  "3:3: 'w' and 'v', both of the kind vxlan, have the same network (id) and dstport; "
                  "'v' is from a.yaml:2", id="network_of_two_vxlans"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7, up: on, dstport: 47}\n"
+                 "  w: {kind: vxlan, external: on, up: on, dstport: 47}\n",
+                 "3:42: 'w' cannot have port 47: 'v' has it, and takes packets in another way; "
+                 "another dstport; 'v' is from a.yaml:2", id="port_of_vxlans_of_two_sorts"),
     pytest.param("links:\n  x[1-2]: {kind: xfrm, if_id: 7}\n",
                  "2:3: 'x2' and 'x1', both of the kind xfrm, have the same if_id; 'x1' is from a.yaml:2", id="xfrm"),
     pytest.param("links:\n  b: {kind: bond, mode: active-backup, lacp_rate: fast}\n",
@@ -137,6 +141,9 @@ TAKEN = [
                  id="tunnels_with_keys"),
     pytest.param("links:\n  v[v=1-2]: {kind: vxlan, id: 7, dstport: '{4000+v}'}\n  w: {kind: vxlan, external: on}\n",
                  id="vxlans_on_ports_of_their_own"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7, up: on}\n  u: {kind: vxlan, external: on}\n"
+                 "  w: {kind: vxlan, external: on, dstport: 47, up: on}\n",
+                 id="vxlans_of_two_sorts_apart"),
     pytest.param("links:\n  v[1-2]: {kind: vxlan, external: on, vnifilter: on}\n", id="vxlans_that_list_networks"),
     pytest.param("routes:\n- {to: 10.0.0.0/8, via: '::1', dev: lo, onlink: on}\n", id="gateway_of_the_newer_protocol"),
     pytest.param("routes:\n- {to: 10.0.0.0/8, dev: lo, tos: 8, metric: 5, table: 7, scope: host}\n", id="of_ipv4"),
