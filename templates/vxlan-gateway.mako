@@ -9,6 +9,7 @@
 ##
 ## gateway  one device in metadata mode: a VLAN costs an entry in a table, and no device
 ## tunnels  a device for each VLAN, for peers or tools that want it so
+## dstport  of tunnels; the kernel gives a port to one sort, so beside a gateway it is another
 ## first    the VXLAN network id of VLAN 0: VLAN v is network first + v
 ## flood    send what goes to an unknown address to these other gateways
 <%def name="gateway(bridge, ports, vids, local, first=10000, device='vxlan0')">\
@@ -32,11 +33,11 @@
     port: {vlan_tunnel: true, learning: false, neigh_suppress: true}
     vlans: [{vid: "[v=${vids}]", tunnel_id: "{v+${first}}"}]
 </%def>\
-<%def name="tunnels(bridge, vids, local, first=10000, prefix='vni')">\
+<%def name="tunnels(bridge, vids, local, first=10000, prefix='vni', dstport=4789)">\
   ${prefix}[v=${vids}]:
     kind: vxlan
     id: "{v+${first}}"
-    dstport: 4789
+    dstport: ${dstport}
     local: ${local}
     learning: false
     up: true
@@ -52,6 +53,6 @@
 </%def>\
 links:
 ${gateway("bridge", ports="swp[1-6]", vids="10-20,100", local="192.0.2.1")}\
-${tunnels("bridge", vids="200-210", local="192.0.2.1")}\
+${tunnels("bridge", vids="200-210", local="192.0.2.1", dstport=4790)}\
 fdb:
 ${flood(["192.0.2.2", "192.0.2.3"], vids="10-20,100")}\

@@ -12,4 +12,7 @@ def expand_addresses(links: Links, sink: Sink) -> None:
     """Make the addresses of every link that has some."""
     for link, keys, attrs, entry in written_under(links, "addresses", FORM):
         if "address" in keys:
-            sink.add("address", (link, keys["address"], keys.get("peer")), attrs, entry)
+            peer = keys.get("peer")
+            if peer == str(keys["address"]).partition("/")[0]:
+                peer = None  # as the kernel tells it
+            sink.add("address", (link, keys["address"], peer), attrs, entry)

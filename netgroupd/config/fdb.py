@@ -9,6 +9,7 @@ from netgroupd.config.links import Links, written_under
 from netgroupd.config.merge import Item
 from netgroupd.model.attr import Attr
 from netgroupd.model.fdb import CLASS
+from netgroupd.model.state import Attrs
 from netgroupd.model.value import LINK
 
 _DEV = Attr("dev", LINK, "The link to send by.")
@@ -24,7 +25,7 @@ def expand_fdb(items: Sequence[Item], links: Links, sink: Sink) -> None:
             name = link or str(keys["dev"])
             where = _where(name, keys, links)
             key = (name, keys["mac"], keys.get("vlan", 0), where, keys.get("dst"), keys.get("src_vni"))
-            sink.add("fdb", key, attrs, entry)
+            sink.add("fdb", key, _without_own(name, attrs, links), entry)
 
 
 def _where(name: str, keys: Fields, links: Links) -> str:
@@ -35,3 +36,15 @@ def _where(name: str, keys: Fields, links: Links) -> str:
         return "self"
     master = links.attrs.get(name, {}).get("master")
     return "master" if master and links.kind(str(master)) == "bridge" else "self"
+
+
+def _without_own(name: str, attrs: Attrs, links: Links) -> Attrs:
+    """``attrs`` with nothing in the place of what is the VXLAN's own: the kernel does not tell it of an entry."""
+    if links.kind(name) != "vxlan" or not _OF_VXLAN.keys() & attrs.keys():
+        return attrs
+    through = links.attrs.get(name, {})
+    own = {said: through.get(row, usual) for said, (row, usual) in _OF_VXLAN.items()}
+    return {said: None if said in own and value == own[said] else value for said, value in attrs.items()}
+
+
+_OF_VXLAN = {"vni": ("id", 0), "port": ("dstport", 8472)}

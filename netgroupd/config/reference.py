@@ -11,6 +11,7 @@ from netgroupd.config import sections
 from netgroupd.config.links import rows_of
 from netgroupd.config.sections import Part
 from netgroupd.model.attr import Attr, Change
+from netgroupd.model.encap import FIELDS, NEEDED
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
@@ -58,6 +59,14 @@ def _lines() -> Iterator[str]:
     yield f"## vrfs\n\n{sections.VRFS}\n\n```yaml\nvrfs:\n  red: {{table: 1001, links: 'swp[1-4]'}}\n```\n"
     for part in sections.LISTS:
         yield from _part(part, "##")
+    yield f"## encap\n\n{sections.ENCAP}\n"
+    yield "| type | key | accepts |"
+    yield "|---|---|---|"
+    for kind, rows in FIELDS.items():
+        for name, row in rows.items():
+            needed = " *needed*" if name in NEEDED.get(kind, ()) else ""
+            yield f"| `{kind}` | `{name}` | {_cell(row.expected)}{needed} |"
+    yield ""
     yield f"## sysctl\n\n{sections.SYSCTL} A mapping may stand for the dots.\n"
     yield f"## actions\n\n{sections.ACTIONS}\n"
     yield "| kind | what it may say |"

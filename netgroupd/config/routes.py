@@ -8,7 +8,7 @@ from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.config.namespaces import refuse_away
 from netgroupd.model.attr import Attr
-from netgroupd.model.route import CLASS, MAIN_TABLE, family_of, key
+from netgroupd.model.route import CLASS, MAIN_TABLE, WAY, as_kept, family_of, key
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import LINK
 
@@ -29,7 +29,11 @@ def expand_routes(items: Sequence[Item], links: Links, sink: Sink) -> None:
         assert isinstance(tos, int)
         assert metric is None or isinstance(metric, int)
         route = key(str(keys["to"]), family=family, table=table, tos=tos, metric=metric)
-        sink.add("route", route, attrs, entry)
+        kept = as_kept(attrs)
+        if kept is not attrs:  # what is said of that way has the place of the list
+            places = {**dict.fromkeys(WAY, entry.entries["nexthops"]), **entry.entries}
+            entry = entry._replace(entries=places)  # noqa: PLW2901
+        sink.add("route", route, kept, entry)
 
 
 def vrf_table(name: str, links: Links, at: int) -> int | None:

@@ -27,7 +27,8 @@ def expand_rules(items: Sequence[Item], links: Links, sink: Sink) -> None:
                 links.report.once(entry.place("lookup"), f"VRF {keys['vrf']!r} has table {table}")
             attrs = {**attrs, "lookup": table}  # noqa: PLW2901  # shared by the instances, so a new one
         family = str(keys.get("family") or _family(attrs))
-        idle = not any(attrs.get(name) for name in ("lookup", "l3mdev", "goto")) and "action" not in attrs
+        idle = not any(attrs.get(name) for name in ("lookup", "l3mdev", "goto"))
+        idle = idle and attrs.get("action", "lookup") == "lookup"  # for which the kernel would take any empty table
         if idle and entry.record.whole:
             links.report.once(entry.at, "this rule does nothing", "give it lookup, vrf, l3mdev, goto or action")
         sink.add("rule", key(family, pref, attrs), without_whole(attrs), entry)

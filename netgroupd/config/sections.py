@@ -66,6 +66,10 @@ LINKS = (
     "Network interfaces by name. A link without a kind is there already. A name like `swp1.100` is that VLAN of"
     " that link, and is made when something refers to it."
 )
+ENCAP = (
+    "The lightweight tunnel of a route, of one of its `nexthops`, or of a nexthop object, by its `type`, as in"
+    " `encap: {type: mpls, labels: [100, 200]}`."
+)
 SYSCTL = "Kernel settings of the host, as in `net.ipv4.ip_forward: 1`."
 ACTION_FORMS = actions.FORMS
 ACTIONS = (

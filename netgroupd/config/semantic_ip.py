@@ -1,21 +1,58 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Routes, rules and nexthops whose values are right one by one, and which the kernel refuses as a whole."""
+"""What has addresses and leads to them, right value by value, and which the kernel refuses or changes as a whole."""
 
 from collections import Counter
 
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
-from netgroupd.model.route import family_of
+from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, family_of
+from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value
 
-_CALLED = {"inet": "IPv4", "inet6": "IPv6"}
+_CALLED = {"inet": "IPv4", "inet6": "IPv6", "mpls": "MPLS"}
+
+
+def addresses(checked: Checked) -> None:
+    """What is said of an address is of its protocol, and it does not end before it is deprecated."""
+    for key, obj in checked.state.of("address").items():
+        attrs, peer = obj.attrs, key[2]
+        if not attrs and peer is None:
+            continue  # nearly all
+        family = family_of(str(key[1]))
+        entry = checked.entry(obj)
+        if peer is not None and family_of(str(peer)) != family:
+            checked.report.once(entry.place("peer"), f"{key[1]} is one of {_CALLED[family]}, and {peer} is not")
+        for field in _OF_OTHER_ADDRESSES[family]:
+            if attrs.get(field):
+                checked.report.once(entry.place(field), f"{key[1]} is one of {_CALLED[family]}, which has no {field!r}")
+        _lifetimes(family, obj, checked)
+
+
+_OF_OTHER_ADDRESSES = {"inet": ("nodad", "home", "mngtmpaddr"), "inet6": ("label", "broadcast")}
+
+
+def _lifetimes(family: str, obj: Object, checked: Checked) -> None:
+    ends, deprecated = (obj.attrs.get(field, "forever") for field in ("valid_lft", "preferred_lft"))
+    entry = checked.entry(obj)
+    if ends == 0:
+        checked.report.once(entry.place("valid_lft"), f"{obj.key[1]} is not valid for any time", "leave it out")
+    elif isinstance(ends, int) and "preferred_lft" in obj.attrs and not _within(deprecated, ends):
+        what = f"{obj.key[1]} cannot be preferred for {deprecated} and valid for {ends}"
+        checked.report.once(entry.place("preferred_lft"), what, f"at most {ends}")
+    elif family == "inet" and ends == "forever" and deprecated != "forever" and entry.record.whole:
+        what = f"{obj.key[1]} cannot be preferred for {deprecated} and valid forever: it is one of IPv4"
+        checked.report.once(entry.place("preferred_lft"), what, "give it a valid_lft")
+
+
+def _within(seconds: Value, most: int) -> bool:
+    return isinstance(seconds, int) and seconds <= most
 
 
 def routes(checked: Checked) -> None:
     """The addresses of a route are of its protocol; only a gateway of IPv4 routes can be of the other."""
     for obj in checked.state.of("route").values():
         family = str(obj.key[0])
-        if family not in _CALLED:
+        if family == "mpls":
             continue
         named: list[tuple[str, Value]] = [("src", obj.attrs.get("src"))]
         if family == "inet6":
@@ -25,10 +62,51 @@ def routes(checked: Checked) -> None:
             if address is not None and family_of(str(address)) != family:
                 what = f"{told('route', obj.key)} is one of {_CALLED[family]}, and {address} is not"
                 checked.report.once(checked.entry(obj).place(field), what)
+        if family == "inet6" and any(not hop.get("via") for hop in records(obj.attrs, "nexthops")):
+            what = f"each of the ways of {told('route', obj.key)} needs a gateway (via)"
+            checked.report.once(checked.entry(obj).place("nexthops"), what, "IPv6 has several ways only by gateways")
+
+
+def ways(checked: Checked) -> None:
+    """What only one way has is not said beside several, or a nexthop object, or none; nor what another protocol has."""
+    for obj in checked.state.of("route").values():
+        attrs, entry = obj.attrs, checked.entry(obj)
+        name = told("route", obj.key)
+        whole = next((field for field in _ELSEWHERE if attrs.get(field)), "")
+        if whole:
+            for field in _OF_ONE_WAY:
+                if attrs.get(field):
+                    what = f"{name} has {whole!r} and beside it {field!r}"
+                    checked.report.once(entry.place(field), what, f"say that {_ELSEWHERE[whole]}")
+        elif attrs.get("type") in DEAD_ENDS:
+            for field in ("encap", "onlink"):
+                if attrs.get(field):
+                    what = f"{name} is of type {attrs['type']} and leads nowhere"
+                    checked.report.once(entry.place(field), what, f"take {field!r} out")
+        family, table, _, tos, metric = obj.key
+        said: Attrs = {**attrs, "tos": tos, "table": table != MAIN_TABLE, "metric": metric}
+        for field, families in _OF_FAMILIES.items():
+            if said.get(field) not in _USUAL and family not in families:
+                what = f"{name} is one of {_CALLED[str(family)]}, which has no {field!r}"
+                checked.report.once(entry.place(field), what)
+
+
+_OF_ONE_WAY = ("dev", "encap", "onlink", "as")
+_ELSEWHERE = {"nexthops": "in each of them", "nhid": "in that nexthop object"}
+_OF_FAMILIES = {
+    "scope": ("inet",),
+    "tos": ("inet",),
+    "pref": ("inet6",),
+    "as": ("mpls",),
+    "ttl_propagate": ("mpls",),
+    "table": ("inet", "inet6"),
+    "metric": ("inet", "inet6"),
+}
+_USUAL = (None, 0, False, "global", "medium", ())
 
 
 def rules(checked: Checked) -> None:
-    """The networks of a rule are of its protocol, and it goes only forward."""
+    """The networks of a rule are of its protocol, it does one thing, and it goes only forward."""
     for obj in checked.state.of("rule").values():
         family, pref = str(obj.key[0]), obj.key[1]
         for field in ("from", "to"):
@@ -36,29 +114,56 @@ def rules(checked: Checked) -> None:
             if network not in (None, "default") and family_of(str(network)) != family:
                 what = f"this rule is one of {_CALLED[family]}, and {network} is not"
                 checked.report.once(checked.entry(obj).place(field), what, "write a rule for each protocol")
+        does = [field for field in _ACTIONS if obj.attrs.get(field)]
+        if any(obj.attrs.get("action", _ACTIONS[field]) != _ACTIONS[field] for field in does):
+            does.insert(0, f"action {obj.attrs['action']}")
+        if len(does) > 1:
+            what = f"this rule has {' and '.join(does)}, of which it can have one"
+            checked.report.once(checked.entry(obj).place(does[-1]), what)
         target = obj.attrs.get("goto")
         if isinstance(target, int) and isinstance(pref, int) and target <= pref:
             what = f"a rule at {pref} cannot go to {target}"
             checked.report.once(checked.entry(obj).place("goto"), what, "the kernel goes only to a larger pref")
 
 
+_ACTIONS = {"lookup": "lookup", "l3mdev": "lookup", "goto": "goto"}
+
+
 def nexthops(checked: Checked) -> None:
-    """A nexthop leads somewhere; a group has members, each once, and none that is a group."""
-    described = checked.state.of("nexthop")
-    for obj in described.values():
+    """A nexthop leads somewhere by its own protocol; or it is a group of others."""
+    for obj in checked.state.of("nexthop").values():
         attrs, entry = obj.attrs, checked.entry(obj)
-        name = f"nexthop {obj.key[0]}"
-        if "group" not in attrs or attrs["group"] is None:
-            if not any(attrs.get(way) for way in ("dev", "blackhole", "fdb")) and entry.record.whole:
-                checked.report.once(entry.at, f"{name} does not say where to", "give it dev, blackhole or group")
-            continue
-        members = [member.get("id") for member in records(attrs, "group")]
-        if not members:
-            checked.report.once(entry.place("group"), f"the group of {name} has no members")
-        for number, times in Counter(members).items():
-            if times > 1:
-                checked.report.once(entry.place("group"), f"{name} has {number} in its group twice", "use weight")
-            other = described.get((number,))
-            if other and other.attrs.get("group"):
-                what = f"{name} cannot have {number} in its group: that is a group itself"
-                checked.report.once(entry.place("group"), what)
+        name, via, family = f"nexthop {obj.key[0]}", attrs.get("via"), attrs.get("family")
+        if via and family and family_of(str(via)) != family:
+            checked.report.once(entry.place("via"), f"{name} is one of {_CALLED[str(family)]}, and {via} is not")
+        if attrs.get("group") is not None:
+            _group(name, obj, checked)
+        elif not any(attrs.get(way) for way in ("dev", "blackhole", "fdb")) and entry.record.whole:
+            checked.report.once(entry.at, f"{name} does not say where to", "give it dev, blackhole or group")
+
+
+def _group(name: str, obj: Object, checked: Checked) -> None:
+    """A group has members, each once, and none that is a group; and it is nothing else."""
+    entry, described = checked.entry(obj), checked.state.of("nexthop")
+    for way in ("via", "dev", "blackhole", "encap", "onlink"):
+        if obj.attrs.get(way):
+            checked.report.once(entry.place(way), f"{name} is a group, and can have no {way!r} itself")
+    members = [member.get("id") for member in records(obj.attrs, "group")]
+    if not members:
+        checked.report.once(entry.place("group"), f"the group of {name} has no members")
+    for number, times in Counter(members).items():
+        if times > 1:
+            checked.report.once(entry.place("group"), f"{name} has {number} in its group twice", "use weight")
+        other = described.get((number,))
+        if other and other.attrs.get("group"):
+            what = f"{name} cannot have {number} in its group: that is a group itself"
+            checked.report.once(entry.place("group"), what)
+
+
+def neighbours(checked: Checked) -> None:
+    """Of an address that is answered for there is nothing to know."""
+    for key, obj in checked.state.of("neighbour").items():
+        for field in ("lladdr", "state", "managed") if key[2] else ():
+            if obj.attrs.get(field):
+                what = f"{key[1]} on {key[0]!r} is answered for (proxy), and has no {field!r}"
+                checked.report.once(checked.entry(obj).place(field), what)

@@ -105,3 +105,24 @@ def _identity(attrs: Attrs) -> tuple[Value, ...]:
     if kind == "xfrm":
         return (kind, netns, attrs["if_id"]) if attrs.get("if_id") else ()
     return (kind, netns, *(attrs.get(end) for end in _ENDS))
+
+
+def sockets(checked: Checked) -> None:
+    """VXLANs that are up share the socket of a port, which takes packets in one way."""
+    links = checked.links
+    seen: dict[tuple[Value, ...], tuple[str, list[bool]]] = {}
+    for name, attrs in checked.of_kinds(["vxlan"]):
+        if not checked.attrs(name).get("up"):
+            continue
+        end = str(attrs.get("remote") or attrs.get("local") or "")
+        if end.startswith("fe80:"):  # whose socket is one of the link below
+            continue
+        modes = [bool(attrs.get(mode)) for mode in (*_VXLAN_MODES, "vnifilter")]
+        port = attrs.get("dstport", _VXLAN_PORT)
+        for version in (4, 6) if attrs.get("external") else (6 if ":" in end else 4,):
+            other, others = seen.setdefault((attrs.get("netns"), port, version), (name, modes))
+            if modes != others:
+                what = f"{name!r} cannot have port {port}: {other!r} has it, and takes packets in another way"
+                hint = f"another dstport; {other!r} is from {checked.report.where(links.places[other])}"
+                checked.report.once(links.place(name, "dstport"), what, hint)
+                break

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a host has -> what of it a configuration has words for, and comments on the rest.
 
-The kernel lets a link be called g[1], and tells IPv6 routes apart by where packets come from.
+The kernel lets a link be called g[1], tells IPv6 routes apart by where packets come from,
+and has several of one metric.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,18 +16,29 @@ _FROM = " from "  # in the destination of a route that is for packets from there
 
 
 def nameable(actual: State) -> tuple[State, list[str]]:
-    """Leave out links that nothing can name, with all that refers to them, and routes of packets from somewhere."""
+    """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
     sourced = [obj for obj in actual.of("route").values() if _FROM in str(obj.key[2])]
-    if not unnamed and not sourced:
+    beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
+    if not unnamed and not sourced and not beside:
         return actual, []
     comments = []
     if unnamed:
         comments.append(f"# left out with what refers to them (no file can name such links): {_listed(unnamed)}\n")
-    if sourced:
-        told = _listed({f"{obj.key[2]} table {obj.key[1]}" for obj in sourced})
-        comments.append(f"# left out (no configuration has routes by where packets come from): {told}\n")
-    return _without(actual, unnamed, {(obj.cls, obj.key) for obj in sourced}), comments
+    for found, why in (
+        (sourced, "no configuration has routes by where packets come from"),
+        (beside, "no configuration has several IPv6 routes of one metric, unless each has a gateway"),
+    ):
+        if found:
+            told = _listed({f"{obj.key[2]} table {obj.key[1]}" for obj in found})
+            comments.append(f"# left out ({why}): {told}\n")
+    return _without(actual, unnamed, {(obj.cls, obj.key) for obj in (*sourced, *beside)}), comments
+
+
+def _are_beside(route: Object) -> bool:
+    """Whether these are routes beside each other, of which the kernel does not make one with several ways."""
+    hops = route.attrs.get("nexthops") if route.key[0] == "inet6" else None
+    return isinstance(hops, tuple) and not all(isinstance(hop, Mapping) and hop.get("via") for hop in hops)
 
 
 def _listed(names: set[str]) -> str:

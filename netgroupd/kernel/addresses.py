@@ -68,6 +68,7 @@ class _Decoder:
         local = bytes(found.get(_LOCAL, other))
         key = (names.name(index), f"{ip_text(local)}/{length}", None if other == local else ip_text(other))
         attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
+        attrs["metric"] = 0  # which is not told
         if _SCOPE.unpack:
             attrs["scope"] = _SCOPE.unpack(bytes((scope,)))
         for row in _PLAIN:

@@ -16,11 +16,11 @@ from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_row, paths_of, single, unpack_rows
 from netgroupd.model.address import SCOPES
 from netgroupd.model.owner import PROTO
-from netgroupd.model.route import CLASS, FAMILIES, METRICS, TYPES
+from netgroupd.model.route import CLASS, DEAD_ENDS, FAMILIES, METRICS, TYPES, WAY
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
-from netgroupd.plan.compare import UNOWNED
-from netgroupd.plan.step import AnyStep, Op
+from netgroupd.plan.compare import UNOWNED, same
+from netgroupd.plan.step import AnyStep, Op, Step
 
 RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
 _HEADER = struct.Struct("=BBBBBBBBI")  # family, dst and src length, tos, table, protocol, scope, type, flags
@@ -35,11 +35,10 @@ _SCOPE_ANY = 255
 _MADE_BY_OPERATORS = frozenset({PROTO, 3, 4})  # RTPROT_BOOT, RTPROT_STATIC
 _INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
 _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
-_DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 _PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "pref", "ttl_propagate"))
 _SCOPE_NAMES = {number: name for name, number in SCOPES.items()}
 _TYPE_NAMES = {number: name for name, number in TYPES.items()}
-_WAY = frozenset({"nexthops", "nhid", "via", "dev", "encap", "onlink"})
+_LED = WAY | {"type"}
 _METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
 
 
@@ -91,7 +90,7 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
         attrs["type"] = "unicast" if word == "blackhole" else word
     elif _MULTIPATH in found:
         attrs["nexthops"] = tuple(_read_hops(found[_MULTIPATH], names))
-    elif word not in _DEAD_ENDS:  # IPv6 says "dev lo" of routes that lead nowhere
+    elif word not in DEAD_ENDS:  # IPv6 says "dev lo" of routes that lead nowhere
         attrs |= _read_way(found, names) | {"onlink": bool(flags & _ONLINK)}
     if _METRICS in found:
         attrs |= _read_metrics(found[_METRICS])
@@ -232,6 +231,20 @@ def _body(key: Key, attrs: Attrs, names: Names) -> Iterable[bytes]:
     yield _pack_metrics(attrs, names)
 
 
+def _goal(step: Step) -> Attrs:
+    """What a route shall hold: one that comes to lead elsewhere has the scope of that, and no way if nowhere."""
+    held = goal(step, WAY)
+    if step.op is not Op.CHANGE or step.before is None or step.after is None:
+        return held
+    before, said = step.before.attrs, {**step.after.attrs, **step.attrs}
+    if all(same(name, step.attrs[name], before.get(name)) for name in _LED & step.attrs.keys()):
+        return held
+    stale = {"scope"} - said.keys()
+    if held.get("type") in DEAD_ENDS:
+        stale |= WAY if "type" in said else {"type"}
+    return {name: value for name, value in held.items() if name not in stale}
+
+
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes."""
     one = single(step)
@@ -243,7 +256,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         yield message.request(RTM_DELROUTE, 0, _identity(key, _SCOPE_ANY, kind, 0))
         return
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
-    yield message.request(RTM_NEWROUTE, message.NLM_F_CREATE | how, *_body(key, goal(one, _WAY), context.names))
+    yield message.request(RTM_NEWROUTE, message.NLM_F_CREATE | how, *_body(key, _goal(one), context.names))
 
 
 CODEC = Codec(

@@ -32,7 +32,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
 
 def _write(path: str, value: str, netns: str | None) -> None:
     with entered(netns), (_ROOT / path).open("w", encoding="utf-8") as file:
-        file.write(value)
+        file.write(f"{value}\n")  # without the end of a line an empty value would not be written at all
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:

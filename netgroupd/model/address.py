@@ -45,7 +45,8 @@ CLASS = Class(
                 LIFETIME,
                 "Seconds until it is deprecated; IPv4 knows no end of this without one of `valid_lft`.",
             ),
-            Attr("metric", U32, "The metric of its prefix route.", 9),
+            # IPv6 takes 0 to say nothing.
+            Attr("metric", U32, "The metric of its prefix route.", 9, in_place=lambda _, metric: metric != 0),
             Attr("noprefixroute", FLAG, "No route for its prefix.", change=Change.RECREATE),
             Attr("nodad", FLAG, "Use it without looking for duplicates (IPv6)."),
             Attr("home", FLAG, "A Mobile IPv6 home address."),

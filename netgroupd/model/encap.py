@@ -55,8 +55,8 @@ FIELDS: dict[str, dict[str, Type]] = {
         "oif": LINK,
     },
 }
-_NEEDED = {"mpls": {"labels"}, "seg6": {"segs"}, "seg6local": {"action"}}
-_RECORDS = {kind: record(fields, frozenset(_NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
+NEEDED = {"mpls": {"labels"}, "seg6": {"segs"}, "seg6local": {"action"}}
+_RECORDS = {kind: record(fields, frozenset(NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
 _KINDS = ", ".join(FIELDS)
 
 
@@ -83,7 +83,7 @@ def _schema(kind: str) -> dict[str, object]:
     return {
         "type": "object",
         "properties": {"type": {"const": kind}, **{name: row.schema for name, row in rows.items()}},
-        "required": ["type", *sorted(_NEEDED.get(kind, ()))],
+        "required": ["type", *sorted(NEEDED.get(kind, ()))],
         "additionalProperties": False,
     }
 

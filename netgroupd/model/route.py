@@ -6,10 +6,12 @@ hops is one object with ``nexthops``, for IPv6 too, where the kernel keeps them
 as separate routes.
 """
 
+from collections.abc import Mapping
+
 from netgroupd.model.address import SCOPES
 from netgroupd.model.attr import Attr, Class, table
 from netgroupd.model.encap import ENCAP, LABEL
-from netgroupd.model.state import Key
+from netgroupd.model.state import Attrs, Key
 from netgroupd.model.value import (
     FLAG,
     IP,
@@ -42,6 +44,12 @@ PREFERENCES = {"low": 3, "medium": 0, "high": 1}
 MAIN_TABLE = 254
 IP6_USER_METRIC = 1024
 _TABLES = {"default": 253, "main": MAIN_TABLE, "local": 255}
+WAY = frozenset({"nexthops", "nhid", "via", "dev", "encap", "onlink"})
+"""What says together where a route leads."""
+
+DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
+"""Types of routes that lead nowhere."""
+
 _DEFAULTS = {"inet": "0.0.0.0/0", "inet6": "::/0"}
 
 _TABLE_ID = number(32, 1)
@@ -79,18 +87,18 @@ NEXTHOP = record(
     {"via": IP, "dev": LINK, "weight": number(16, 1, 256), "onlink": FLAG, "encap": ENCAP, "as": several(LABEL)}
 )
 
-# RTAX_* numbers, inside RTA_METRICS, where zero is the same as none.  The kernel
-# holds rtt in eighths and rttvar in quarters of a millisecond.
+# RTAX_* numbers, inside RTA_METRICS, where zero is the same as none, and what the
+# kernel takes no more of than there is named here.  It holds rtt in eighths and rttvar in quarters of a millisecond.
 _SET = number(32, 1)
 METRICS = table(
     (
-        Attr("mtu", _SET, "The largest packet on this path.", 2),
+        Attr("mtu", number(32, 1, 0xFFFF - 15), "The largest packet on this path.", 2),
         Attr("window", _SET, "The largest TCP window to advertise.", 3),
         Attr("rtt", number(32, 1, (1 << 29) - 1, scale=8), "The initial round-trip time in milliseconds.", 4),
         Attr("rttvar", number(32, 1, (1 << 30) - 1, scale=4), "Its initial variance in milliseconds.", 5),
         Attr("ssthresh", _SET, "The initial slow-start threshold.", 6),
         Attr("cwnd", _SET, "The clamp of the congestion window.", 7),
-        Attr("advmss", _SET, "The TCP segment size to advertise.", 8),
+        Attr("advmss", number(32, 1, 0xFFFF - 40), "The TCP segment size to advertise.", 8),
         Attr("reordering", _SET, "How much reordering to expect.", 9),
         Attr("hoplimit", number(32, 1, 255), "The hop limit of packets sent.", 10),
         Attr("initcwnd", _SET, "The initial congestion window.", 11),
@@ -131,6 +139,17 @@ CLASS = Class(
         )
     ),
 )
+
+
+def as_kept(attrs: Attrs) -> Attrs:
+    """``attrs`` as the kernel has them: a list of one way is that way, unless something beside it says one too."""
+    ways = attrs.get("nexthops")
+    if not isinstance(ways, tuple) or len(ways) != 1 or any(attrs.get(name) for name in WAY - {"nexthops"}):
+        return attrs
+    (way,) = ways
+    assert isinstance(way, Mapping)
+    beside = {name: value for name, value in attrs.items() if name not in WAY}
+    return {**beside, **{name: value for name, value in way.items() if name != "weight"}}
 
 
 def family_of(destination: str) -> str:

@@ -8,6 +8,7 @@ all the rest can.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from netgroupd.model.route import as_kept
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, row_of
@@ -89,7 +90,7 @@ def _left(cls: str, desired: State, missing: frozenset[str]) -> Iterator[tuple[K
         elif cls == "route" and obj.attrs.get("nexthops"):
             hops = tuple(hop for hop in _records(obj, "nexthops") if hop.get("dev") not in missing)
             if hops:
-                yield key, obj._replace(attrs={**obj.attrs, "nexthops": hops})
+                yield key, obj._replace(attrs=as_kept({**obj.attrs, "nexthops": hops}))
         elif missing.isdisjoint(hangs_on(obj)) and missing.isdisjoint(_needed_by_actions(obj)):
             yield key, obj
 

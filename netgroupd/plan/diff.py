@@ -7,6 +7,7 @@ cannot change in place is deleted and created, with the reason.  What is not
 owned and not wanted is not looked at.  Linear.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 from netgroupd.errors import Problem
@@ -86,18 +87,30 @@ class _Run:
             if have is None:
                 steps.append(Step(Op.CREATE, None, want, want.attrs))
             elif lossy and (why := self.losses.why(have)):
-                steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
+                steps.append(Step(Op.CHANGE, have, want, self._said_again(want, have), why))
             elif UNOWNED in have.attrs and UNOWNED not in want.attrs and cls not in _UNCHANGEABLE:
                 steps += self._taken_over(want, have)
-            elif attrs := differing(want, have) or (self._said_again(want, have) if lossy else NOTHING):
+            elif attrs := differing(want, have) or (self._forgotten(want, have) if lossy else NOTHING):
                 steps += self._different(want, have, attrs)
             elif lossy and (why := self.losses.in_the_way(have)):
                 steps += _again(want, have, why)
         return steps
 
-    def _said_again(self, want: Object, have: Object) -> Attrs:
+    def _forgotten(self, want: Object, have: Object) -> Attrs:
         """What the kernel forgets of an object that stays."""
         return {"actions": want.attrs.get("actions", have.attrs["actions"])} if self.losses.forgets(have) else NOTHING
+
+    def _said_again(self, want: Object, have: Object) -> Attrs:
+        """What to say of an object that is lost; a source that nobody mentions is gone with its address."""
+        source = have.attrs.get("src")
+        if want.cls != "route" or source is None or "src" in want.attrs or not self.losses.source(source):
+            return want.attrs
+        return want.attrs if str(source) in self._addresses else {**want.attrs, "src": None}
+
+    @cached_property
+    def _addresses(self) -> frozenset[str]:
+        """The addresses that are wanted, wherever."""
+        return frozenset(str(key[1]).partition("/")[0] for key in self.desired.of("address"))
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
         change, name = hardest(want, attrs, have.attrs)

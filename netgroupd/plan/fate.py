@@ -288,6 +288,10 @@ class Losses:
         assert isinstance(actions, tuple)
         return any(isinstance(action, Mapping) and action.get("dev") in gone for action in actions)
 
+    def source(self, address: Value) -> str:
+        """Why an address that routes may prefer to send from will be lost; "" if it stays."""
+        return self._sources.get(str(address), "")
+
     def why(self, obj: Object) -> str:
         """Why ``obj`` will be lost; "" if it stays."""
         if not self:

@@ -88,3 +88,14 @@ def test_route_by_where_packets_come_from_is_left_out() -> None:
     text = captured(State([CARD, route]), {}, {})
     assert text.splitlines()[0].endswith(": 2001:db8::/32 from fd00::/8 table 254")
     assert not desired(text, known=("v0",)).state.of("route")
+
+
+def test_routes_beside_each_other_that_are_not_one_with_several_ways_are_left_out() -> None:
+    ways: tuple[Value, ...] = ({"via": "2001:db8::9", "dev": "v0"}, {"dev": "v0"})
+    routes = [
+        Object("route", (family, 254, destination, 0, 1024), {"type": "unicast", "nexthops": ways})
+        for family, destination in (("inet6", "2001:db8:1::/48"), ("inet", "10.0.0.0/8"))
+    ]
+    text = captured(State((CARD, *routes)), {}, {})
+    assert text.splitlines()[0].endswith(": 2001:db8:1::/48 table 254")
+    assert list(desired(text, known=("v0",)).state.of("route")) == [routes[1].key]

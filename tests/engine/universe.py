@@ -151,6 +151,30 @@ routes: [{{to: 10.9.0.0/16, nhid: 3}}]
 )
 """A route by way of a nexthop object that is one thing after the other."""
 
+ROUTES = tuple(
+    f"""
+links:
+  lo: {{up: true}}
+  a: {{kind: veth, peer: b, up: true, addresses: [10.0.0.1/24, 'fd00::1/64']}}
+  b: {{up: true}}
+nexthops: {{1: {{via: 10.0.0.8, dev: a}}, 2: {{via: 'fd00::8', dev: a}}}}
+routes: [{{to: 10.9.0.0/16, {said}}}, {{to: 'fd09::/64', {said_of_ipv6}}}]
+"""
+    for said, said_of_ipv6 in (
+        ("dev: a", "dev: a"),
+        ("via: 10.0.0.7", "via: 'fd00::7'"),
+        ("type: blackhole", "type: blackhole"),
+        ("dev: a", "dev: a"),
+        ("type: unreachable", "type: unreachable"),
+        ("nexthops: [{via: 10.0.0.7, dev: a}]", "nexthops: [{via: 'fd00::7', dev: a}]"),
+        ("dev: lo, type: local", "dev: lo, type: local"),
+        ("nhid: 1, type: unicast", "nhid: 2, type: unicast"),
+        ("type: prohibit", "type: prohibit"),
+        ("via: 10.0.0.7, dev: a, onlink: true", "via: 'fd00::7', dev: a, onlink: true"),
+    )
+)
+"""A route of each protocol that leads to one place after the other, and nowhere."""
+
 _PAIR = (
     "links: {br: {kind: bridge, up: true}, p: {kind: veth, peer: q, master: br, up: true}, "
     "q: {kind: veth, peer: p, mac: '02:00:00:00:00:77', up: true}}\n"
@@ -176,6 +200,11 @@ LOSING = {
         "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
         "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}, m: {kind: dummy, addresses: [10.9.0.1/32]}}, "
         "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
+    ),
+    "routes_from_an_address_that_is_not_wanted_any_more": (
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24, 10.9.0.1/32]}}, "
+        "routes: [{to: 10.8.0.0/16, via: 10.0.0.9, src: 10.9.0.1}]}",
+        "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}, routes: [{to: 10.8.0.0/16, via: 10.0.0.9}]}",
     ),
     "vlans_that_go_down_with_the_link_below_them": (
         "links: {r: {kind: vrf, table: 9}, a: {kind: dummy, up: true}, "

@@ -125,6 +125,41 @@ def test_nexthop_that_changes_keeps_nothing_of_its_old_way(
     assert got.attrs == {**usual, **new}
 
 
+PLACES: list[dict[str, Value]] = [
+    {"dev": "d0"},
+    {"via": "192.0.2.9"},
+    {"type": "blackhole"},
+    {"type": "local", "dev": "lo"},
+    {"nhid": 1, "type": "unicast"},
+    {"nexthops": ({"via": "192.0.2.9"}, {"via": "192.0.2.8"}), "type": "unicast"},
+]
+
+
+@pytest.mark.parametrize(("old", "new"), [*permutations(PLACES, 2)])
+def test_route_that_comes_to_lead_elsewhere_is_as_if_it_had_been_made_so(
+    context: Context, old: dict[str, Value], new: dict[str, Value]
+) -> None:
+    key = ("inet", 254, "10.0.0.0/8", 0, 0)
+    want = Object("route", key, {"type": "unicast", **new} if old.get("type") == "local" else new)
+
+    def read(step: Step) -> Object:
+        got = routes._decode(memoryview(_message(context, step))[HEADER_LEN:], context.names)
+        assert got is not None
+        return got
+
+    have = read(Step(Op.CREATE, None, Object("route", key, {"type": "unicast", **old})))
+    made = read(Step(Op.CREATE, None, want))
+    assert read(Step(Op.CHANGE, have, want, differing(want, have))) == made
+
+
+@pytest.mark.parametrize("said", [{"mtu": 1400}, {"dev": "d0"}], ids=["changed", "made_netgroupds"])
+def test_route_that_leads_where_it_did_keeps_its_scope(context: Context, said: dict[str, Value]) -> None:
+    key = ("inet", 254, "10.0.0.0/8", 0, 0)
+    have = Object("route", key, {"type": "unicast", "dev": "d0", "scope": "host"})
+    request = _message(context, Step(Op.CHANGE, have, Object("route", key, said), said))
+    assert request[HEADER_LEN + 6] == 254
+
+
 def test_object_on_an_unknown_link_is_refused_by_name(context: Context) -> None:
     address = Object("address", ("nosuch", "10.0.0.1/24", None), {})
     with pytest.raises(UnknownLinkError, match="nosuch"):

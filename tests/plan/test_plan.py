@@ -13,7 +13,7 @@ from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, Abilities
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import objects_from, objects_to, plan_from, plan_to
-from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep
+from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep, Step
 from tests.engine.universe import state_of
 
 OURS = 0x4E47_0000
@@ -329,3 +329,14 @@ links: {"d[1-4]": {kind: dummy, group: g}, "e[1-2]": {kind: dummy, group: g, net
     assert messages(plan) == ["change group 7 up=True", "change link e1 up=True", "change link e2 up=True"]
     plan = planned("{}", *here, *away, link("e3", "dummy", 8), owned=frozenset({7}))
     assert "delete group 7" not in messages(plan)
+
+
+@pytest.mark.parametrize(("address", "want"), [("10.9.0.1", {}), ("10.9.0.2", {"src": None})], ids=["stays", "goes"])
+def test_route_that_is_lost_keeps_a_source_that_nobody_mentions_while_it_is_there(
+    address: str, want: dict[str, Value]
+) -> None:
+    made = "links: {{d: {{kind: {}, addresses: [{}/32]}}}}\nroutes: [{{to: 10.8.0.0/16, dev: d{}}}]\n"
+    before = state_of(made.format("dummy", "10.9.0.1", ", src: 10.9.0.1"))
+    plan = assemble(state_of(made.format("bridge", address, "")), before, Owned(frozenset({OURS})))
+    (step,) = [step for step in plan.steps if isinstance(step, Step) and step.object.cls == "route"]
+    assert step.attrs == {"dev": "d", **want}

@@ -273,6 +273,8 @@ def _links_own() -> Iterator[Case]:
         yield from _cases("address", f"ipv4-{number[-2:]}", ("d0", number, None), {}, _ADDRESS4)
     finite = {"valid_lft": 5000}
     yield from _cases("address", "ipv4", ("d0", "203.0.113.1/24", None), finite, {"preferred_lft": (3000, 2000)})
+    for name, number in (("ipv4", "203.0.113.1/24"), ("ipv6", "2001:db8:5::1/64")):
+        yield from _cases("address", name, ("d0", number, None), {}, {"metric": (70, 0)})
     yield from _cases("address", "ipv4-multicast", ("d0", "239.1.1.1/24", None), {}, {"autojoin": (True, True)})
     yield from _cases("address", "peer", ("d0", "203.0.113.1/32", "203.0.113.2"), {}, {"metric": (50, 60)})
     yield from _cases("address", "ipv6", ("d0", "2001:db8:5::1/64", None), {}, _ADDRESS6)
@@ -322,6 +324,7 @@ def _sysctls() -> Iterator[Case]:
         ("net/ipv4/conf/d0/rp_filter", "2", "1"),
         ("net/ipv4/tcp_l3mdev_accept", True, False),
         ("net/ipv4/ip_local_port_range", "2000 3000", [4000, 5000]),
+        ("net/ipv4/ip_local_reserved_ports", "8080", ""),
         ("net/ipv6/conf/d0/forwarding", "1", "0"),
         ("net/ipv6/conf/all/forwarding", 1, 0),
     ):

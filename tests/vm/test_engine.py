@@ -21,7 +21,7 @@ from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep, Plan
-from tests.engine.universe import FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, UNIVERSE, state_of
+from tests.engine.universe import FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, ROUTES, UNIVERSE, state_of
 from tests.vm.meanwhile import repeatedly
 
 _TURNS = 5
@@ -140,7 +140,7 @@ def refused_half_way(kernel: Stumbling, old: str, others: Iterable[str]) -> None
         assert there(kernel, goal) == before, f"{old} after half of {new}"
 
 
-@pytest.mark.parametrize("texts", [FURTHER_NAMES, NEXTHOPS, FORWARDED], ids=["names", "nexthop", "fdb"])
+@pytest.mark.parametrize("texts", [FURTHER_NAMES, NEXTHOPS, ROUTES, FORWARDED], ids=["names", "nexthop", "way", "fdb"])
 def test_what_follows_what_needs_one_run_there_and_back(kernel: Stumbling, texts: Sequence[str]) -> None:
     goals = [*map(state_of, texts)]
     become(kernel, goals[0])
