@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.route import TABLE
 from netgroupd.model.state import Attrs, Key
-from netgroupd.model.value import FLAG, NAME, NETWORK, U8, U32, U64, Type, Value, number, several, string, word
+from netgroupd.model.value import FLAG, NAME, NETWORK, U8, U32, Type, Value, number, several, string, word
 
 FAMILIES = {"inet": 2, "inet6": 10}
 ACTIONS = {"lookup": 1, "goto": 2, "nop": 3, "blackhole": 6, "unreachable": 7, "prohibit": 8}
@@ -70,6 +70,8 @@ def _parse_mark(raw: object) -> Value:
     mark, mask = (int(part, 16 if part[:2].lower() == "0x" else 10) for part in (found[1], found[2] or hex(_ALL)))
     if max(mark, mask) > _ALL or mark & ~mask:
         raise ValueError("expected a mark of 32 bits, and no bit in it that the mask leaves out")
+    if not mask:
+        raise ValueError("expected a mask with a bit in it: without any it selects by nothing")
     return mark_text(mark, mask)
 
 
@@ -107,6 +109,7 @@ def split_span(text: str) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
+_GROUP = number(32, 0, _ALL - 1)  # the number above says that there is none
 _SELECTORS = (
     Attr("not", FLAG, "Apply to what the rest does not match.", change=Change.RECREATE),
     Attr("from", NETWORK, "The source network.", 2, Change.RECREATE),
@@ -119,7 +122,7 @@ _SELECTORS = (
     Attr("sport", span(16, 1), "The source port.", 23, Change.RECREATE),
     Attr("dport", span(16, 1), "The destination port.", 24, Change.RECREATE),
     Attr("uidrange", span(32), "The users whose packets it is for.", 20, Change.RECREATE),
-    Attr("tun_id", U64, "The id of the tunnel that the packet came by.", 12, Change.RECREATE),
+    Attr("tun_id", number(64, 1), "The id of the tunnel that the packet came by.", 12, Change.RECREATE),
     Attr("l3mdev", FLAG, "Use the table of the VRF that the packet belongs to.", 19, Change.RECREATE),
 )
 SELECTORS = frozenset(row.name for row in _SELECTORS)
@@ -142,7 +145,7 @@ CLASS = Class(
             Attr(
                 "suppress_prefixlength", number(32, 0, 128), "Ignore routes this short or shorter.", 14, Change.RECREATE
             ),
-            Attr("suppress_ifgroup", U32, "Ignore routes by links of this group.", 13, Change.RECREATE),
+            Attr("suppress_ifgroup", _GROUP, "Ignore routes by links of this group.", 13, Change.RECREATE),
         )
     ),
 )
