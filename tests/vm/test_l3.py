@@ -22,6 +22,22 @@ _SELECTION = Selection(
 _LASTING = frozenset({"sysctl"})  # what was there before nobody knows, so it is not taken back
 # Traffic control has a list of its own.
 _ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
+# What ``ip`` tells by netgroupd's own names: nothing that netgroupd gets wrong both ways hides from it.
+_LISTS = {
+    "rule": (("-4", "rule"), ("-6", "rule")),
+    "route": (("-d", "-4", "route", "show", "table", "all"), ("-d", "-6", "route", "show", "table", "all")),
+}
+
+
+def _is_said_otherwise(case: Case) -> bool:
+    spelt = case.name in ("tos", "type", "action", "nhid") or case.where.startswith(("mpls", "ipv4-via"))
+    return spelt or isinstance(case.first, bool)
+
+
+def listed(*lists: tuple[str, ...]) -> str:
+    """What ``ip`` lists."""
+    told = (subprocess.run(["ip", *argv], capture_output=True, text=True, check=True) for argv in lists)
+    return "\n".join(one.stdout for one in told)
 
 
 @pytest.fixture
@@ -45,6 +61,8 @@ def test_attribute_is_set_changed_and_taken_away(pipeline: Pipeline, case: Case)
     keys = {case.object(value).key for value in (case.first, case.second)}
     created = pipeline.reach(case.cls, case.object(case.first))
     assert [step.op for step in created] == [Op.CREATE] or case.cls in _LASTING
+    if case.cls in _LISTS and isinstance(case.first, str | int) and not _is_said_otherwise(case):
+        assert f"{case.name} {case.first}" in listed(*_LISTS[case.cls])
     pipeline.reach(case.cls, case.object(case.second))
     for have in [have for have in pipeline.actual.of(case.cls).values() if have.key in keys]:
         assert not pipeline.kernel.apply([Step(Op.DELETE, have, None)])
