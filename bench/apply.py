@@ -32,8 +32,9 @@ _DEEDS = "deeds"
 _STACKS = {str(size.links): size for size in (*SIZES, LARGEST)}
 NAMES = (*(str(size.links) for size in SIZES), _DEEDS, str(LARGEST.links))
 _OURS = "netgroupd, files to verified"
+_LIGHT = "netgroupd, lightweight links, files to verified"
 STACK = """\
-groups: {{all: {{id: 42, up: true}}}}
+groups: {{all: {{id: 42, up: true{light}}}}}
 links:
   p[0-{last}]: {{kind: dummy, group: all}}
   br[v=1-{vlans}]: {{kind: bridge, stp: true, group: all, ports: "p[0-{last}].{{v}}"}}
@@ -60,20 +61,23 @@ class Desk:
 
 def whole_way(desk: Desk, size: Size, directory: Path, runs: int) -> Iterator[tuple[str, Cell]]:
     """One stack from nothing, each way, and what it takes to find that nothing has to be done."""
-    text = STACK.format(last=size.ports - 1, vlans=size.vlans)
+    form = partial(STACK.format, last=size.ports - 1, vlans=size.vlans)
+    text = form(light="")
     batch_file(size, directory / "batch")
     packets = encoded(stack(size))
 
-    def prepared() -> None:
+    def prepared(wanted: str = text) -> None:
         remove()
         desk.becomes("{}")
-        desk.wants(text)
+        desk.wants(wanted)
 
     ways = {
         IP: Way(lambda: ip_batch(directory / "batch"), remove),
         BLIND: Way(lambda: send_blind(packets), remove),
-        _OURS: Way(desk.engine.apply, prepared),
     }
+    if features().light:  # ``ip`` has no word for them
+        ways[_LIGHT] = Way(desk.engine.apply, partial(prepared, form(light=", lightweight: true")))
+    ways[_OURS] = Way(desk.engine.apply, prepared)
     found = in_turn(ways, runs)
     nothing = seconds(desk.engine.diff, runs=runs)
     edits = itertools.count()
@@ -83,6 +87,8 @@ def whole_way(desk: Desk, size: Size, directory: Path, runs: int) -> Iterator[tu
     yield "links", count(size.ports + size.links)
     yield from found.items()
     yield "netgroupd ÷ `ip -batch`", by_rounds(found[_OURS], found[IP])
+    if _LIGHT in found:
+        yield "the same, lightweight links", by_rounds(found[_LIGHT], found[IP])
     yield "netgroupd ÷ blind", by_rounds(found[_OURS], found[BLIND])
     yield "nothing to do", nothing
     yield "nothing to do, the file edited", anew
