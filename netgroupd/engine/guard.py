@@ -183,8 +183,12 @@ class _Carried:
         self._nexthops: dict[Value, Way] = {}
         self._spare: set[Value] = set()  # members of a group that can go, for there are others
         self._tables = {(way.family, way.table) for way in ways if way.to}
+        # The default routes that are followed: behind them are those for when they fail.
+        self._followed: dict[Value, int] = {}
         for way in ways:
             self._sources.setdefault(way.source, way.whose)
+            if way.to and not way.length:
+                self._followed[way.family, way.table] = max(way.metric, self._followed.get((way.family, way.table), 0))
             members = _members(around, way.nexthop)
             self._nexthops.update(dict.fromkeys((way.nexthop, *members), way))
             self._spare.update(members if len(members) > 1 else ())
@@ -212,8 +216,10 @@ class _Carried:
 
     def _reroutes(self, step: Step) -> bool:
         """Whether a step takes away a default route of a table that the ways use, or leads it elsewhere."""
-        family, table, destination, *_ = step.object.key
-        return (family, table) in self._tables and destination in _DEFAULTS and leads_away(step)
+        family, table, destination, _, metric = step.object.key
+        assert isinstance(metric, int)
+        spare = metric > self._followed.get((family, table), metric)
+        return (family, table) in self._tables and destination in _DEFAULTS and not spare and leads_away(step)
 
     def _severs(self, step: Step) -> bool:
         """Whether a step about a link interrupts what the link carries."""

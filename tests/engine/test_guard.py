@@ -52,6 +52,7 @@ def refused(desk: Desk, there: list[Object], way: Route, text: str) -> str:
         pytest.param((OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, type: blackhole}}", id="nowhere"),
         pytest.param((OFFICE, 77, 5), (77, 16, 5), "", id="of_another_table"),
         pytest.param((ANYWHERE, 1001), (1001, 0, 0), "", id="default_of_a_vrf"),
+        pytest.param((ANYWHERE,), (254, 16, 0), "", id="default_where_no_way_tells_which_it_is"),
         pytest.param(
             (OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, via: 10.0.0.2, dev: eth1, metric: 9}}", id="not_the_same_instead"
         ),
@@ -80,6 +81,7 @@ def test_route_in_use_that_goes_or_leads_elsewhere_is_refused(
         pytest.param([route(OFFICE, tos=8)], (254, 16, 0), "", id="of_another_type_of_service"),
         pytest.param([route(OFFICE, 77)], (254, 16, 0), "", id="of_a_table_not_in_use"),
         pytest.param([route(ANYWHERE, 1001)], (254, 16, 0), "", id="default_of_a_table_not_in_use"),
+        pytest.param([route(ANYWHERE, metric=9)], (254, 0, 5), "", id="default_behind_the_one_in_use"),
         pytest.param([route(OFFICE)], (254, 16, 0), f"{{to: {OFFICE}, {VIA}, metric: 9}}", id="equal_one_instead"),
         pytest.param([route(ANYWHERE)], (254, 0, 0), f"{{to: default, {VIA}, metric: 9}}", id="equal_default_instead"),
         pytest.param([route(OFFICE)], (254, 16, 0), f"{{to: {OFFICE}, {VIA}, mtu: 1400}}", id="same_way"),
