@@ -7,7 +7,7 @@ from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
 from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, family_of
 from netgroupd.model.state import Attrs, Object
-from netgroupd.model.value import Value
+from netgroupd.model.value import Value, split_prefix
 
 _CALLED = {"inet": "IPv4", "inet6": "IPv6", "mpls": "MPLS"}
 
@@ -25,10 +25,26 @@ def addresses(checked: Checked) -> None:
         for field in _OF_OTHER_ADDRESSES[family]:
             if attrs.get(field):
                 checked.report.once(entry.place(field), f"{key[1]} is one of {_CALLED[family]}, which has no {field!r}")
+        said = attrs.get("scope")
+        if family == "inet6" and said is not None and said != (own := _scope_of(str(key[1]))):
+            what = f"{key[1]} is one of IPv6, and its number says that its scope is {own}"
+            checked.report.once(entry.place("scope"), what, "leave it out")
         _lifetimes(family, obj, checked)
 
 
 _OF_OTHER_ADDRESSES = {"inet": ("nodad", "home", "mngtmpaddr"), "inet6": ("label", "broadcast")}
+_MULTICAST, _LOOPBACK = 0xFF00, bytes(15) + b"\1"
+_OF_MULTICAST = {1: "host", 2: "link", 5: "site"}
+_OF_UNICAST = {0xFE80: "link", 0xFEC0: "site"}
+
+
+def _scope_of(address: str) -> str:
+    """The scope of an IPv6 address, as the kernel tells it whatever is said."""
+    number, _ = split_prefix(address)
+    start = int.from_bytes(number[:2], "big")
+    if start >= _MULTICAST:
+        return _OF_MULTICAST.get(start & 0xF, "global")
+    return "host" if number == _LOOPBACK else _OF_UNICAST.get(start & 0xFFC0, "global")
 
 
 def _lifetimes(family: str, obj: Object, checked: Checked) -> None:

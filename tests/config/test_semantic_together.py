@@ -115,6 +115,8 @@ REFUSED = [
          "82: 10.0.0.1/8 cannot be preferred for forever and valid for 5; at most 5"),
         ("deprecated_and_without_end", "10.0.0.1/8, preferred_lft: 6",
          "68: 10.0.0.1/8 cannot be preferred for 6 and valid forever: it is one of IPv4; give it a valid_lft"),
+        ("scope_of_another_network", "'2001:db8::1/64', scope: link",
+         "66: 2001:db8::1/64 is one of IPv6, and its number says that its scope is global; leave it out"),
         ("no_time", "10.0.0.1/8, valid_lft: 0", "64: 10.0.0.1/8 is not valid for any time; leave it out"),
     )),
     pytest.param("nexthops:\n  1: {via: 192.0.2.1}\n",
@@ -158,6 +160,14 @@ TAKEN = [
     pytest.param("links:\n  d: {kind: dummy, addresses: [{address: 10.0.0.1/8, nodad: off, valid_lft: 5}, "
                  "{address: '2001:db8::1/64', preferred_lft: 0}]}\n",
                  id="addresses"),
+    *(pytest.param(f"links:\n  d: {{kind: dummy, addresses: {{address: '{number}', scope: {scope}}}}}\n",
+                   id=f"scope_of_{number}")
+      for number, scope in (("fe80::1/64", "link"), ("fe90::1/64", "link"), ("fec0::1/64", "site"),
+                            ("fd00::1/64", "global"), ("10.0.0.1/8", "link"))),
+    *(pytest.param(f"links:\n  d: {{kind: dummy, addresses: {{address: '{number}', autojoin: on, scope: {scope}}}}}\n",
+                   id=f"scope_of_{number}")
+      for number, scope in (("ff15::1/64", "site"), ("ff02::7/64", "link"), ("ff0e::1/64", "global"))),
+    pytest.param("links:\n  lo: {addresses: {address: '::1/128', scope: host}}\n", id="scope_of_the_loopback"),
     pytest.param("rules:\n- {pref: 7, from: default, to: '2001:db8::/32', lookup: 5}\n", id="network_of_all"),
     pytest.param("nexthops:\n  1: {via: 192.0.2.1, fdb: on}\n  2: {group: [{id: 1}], fdb: on}\n", id="ends_of_vxlans"),
 ]  # fmt: skip
