@@ -271,6 +271,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     _names,
     _vlans,
     semantic_links.unfit_ports,
+    semantic_links.foundations,
     semantic_links.takers,
     semantic_links.tunnels,
     semantic_links.sockets,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
+from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
 
@@ -39,6 +40,23 @@ def unfit_ports(checked: Checked) -> None:
                 what = "the loopback device" if name == "lo" else f"a {kind}"
                 told = f"{name!r} cannot be a port of the {of_master} {master!r}: it is {what}"
                 checked.report.once(links.place(name, "master"), told)
+
+
+def foundations(checked: Checked) -> None:
+    """No lower link is given to what stands on none, for the kernel takes and forgets it."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(_ON_NONE):
+        if link := attrs.get("link"):
+            kind = str(attrs["kind"])
+            told = f"{name!r} cannot have the lower link {link!r}: a {kind} stands on none"
+            if "dev" in KINDS[kind].attrs:
+                hint = "the link that it sends by is its 'dev'"
+            else:
+                hint = f"its ports are those with 'master: {name}'" if KINDS[kind].port else "leave it out"
+            checked.report.once(links.place(name, "link"), told, hint)
+
+
+_ON_NONE = tuple(name for name, kind in KINDS.items() if not kind.lower)
 
 
 class _Taker(NamedTuple):

@@ -20,6 +20,14 @@ REFUSED = [
                  "4:22: 'd' is a port of 'b' and below the macvlan 'm'; "
                  "the kernel hands what comes in to one of them; the other is at a.yaml:3",
                  id="macvlan_of_a_port"),
+    *(pytest.param(f"{DUMMY}  x: {{kind: {kind}, link: d}}\n",
+                   f"3:{place}: 'x' cannot have the lower link 'd': a {kind.split(',')[0]} stands on none; {hint}",
+                   id=f"lower_link_of_a_{kind.split(',')[0]}")
+      for kind, place, hint in (
+        ("vxlan, id: 7", 27, "the link that it sends by is its 'dev'"),
+        ("bridge", 21, "its ports are those with 'master: x'"),
+        ("dummy", 20, "leave it out"),
+    )),
     pytest.param("links:\n  d: {kind: dummy}\n  m: {kind: macvlan, link: d}\n  i: {kind: ipvlan, link: d}\n",
                  "4:21: 'd' is below the macvlan 'm' and below the ipvlan 'i'; "
                  "the kernel hands what comes in to one of them; the other is at a.yaml:3",
