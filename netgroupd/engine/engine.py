@@ -32,7 +32,15 @@ from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_now, put_back
-from netgroupd.errors import BusyError, ConfigError, JournalError, NetgroupError, UsageError
+from netgroupd.errors import (
+    BusyError,
+    ConfigError,
+    JournalError,
+    KernelError,
+    NetgroupError,
+    UsageError,
+    VerifyError,
+)
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netns import is_there
@@ -56,6 +64,7 @@ class _Request(NamedTuple):
     progress: Progress | None = None
     refused: tuple[Key, ...] = ()  # rules that are left out already
     result: str = "applied"
+    warnings: tuple[str, ...] = ()  # of what was found before
 
 
 class Engine(Files):
@@ -123,20 +132,31 @@ class Engine(Files):
             ConfigError, GuardError, BusyError, UsageError: Nothing was touched.
             JournalError, KernelError, VerifyError: It went wrong, and what was there is there still or again.
         """
-        with self._changing(), self._kernel() as kernel:
+        with self._changing() as warnings, self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
-            return self._change(kernel, desired, mine, links, _Request(plan, confirm_s, allow, progress))
+            request = _Request(plan, confirm_s, allow, progress, warnings=warnings)
+            return self._change(kernel, desired, mine, links, request)
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Hold the lock, with no change before this one left unfinished."""
+    def _changing(self) -> Iterator[tuple[str, ...]]:
+        """Hold the lock, with no change before this one left unfinished; yields what could not be put back.
+
+        What the kernel refuses to take back it may refuse for ever: whoever asks for
+        something else then must get it.
+        """
         with locked(self.paths.state / "lock"):
+            warnings: tuple[str, ...] = ()
             if entry := self._journal.read():
                 if entry.deadline and entry.seconds_left:
                     raise BusyError(f"generation {entry.generation} waits to be confirmed or rolled back")
-                self._resolve(entry)
-            yield
+                try:
+                    self._resolve(entry)
+                except (KernelError, VerifyError) as error:
+                    warnings = (f"what was there before generation {entry.generation} could not be put back: {error}",)
+                    # Until the change is under way the journal tells what is to be looked after.
+                    self._generations.finish(entry.generation, "failed", current=entry.previous)
+            yield warnings
 
     def _change(
         self,
@@ -151,10 +171,13 @@ class Engine(Files):
         goal = desired.state
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
+        plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         current = self._generations.current
         if not plan.steps and self._generations.content(current).files == configuration.files_of(desired):
+            if request.warnings:
+                self._journal.close()
             return Result(plan)
         content = configuration.content_of(desired)
         ways = ways_of(kernel, self.session)
@@ -286,8 +309,8 @@ class Engine(Files):
                 raise UsageError("nothing was applied yet")
             generation = self._generations.before(self._generations.current)
         desired = configuration.bring_back(self._generations.content(generation))
-        with self._changing(), self._kernel() as kernel:
-            request = _Request(None, confirm_s, allow, progress)
+        with self._changing() as warnings, self._kernel() as kernel:
+            request = _Request(None, confirm_s, allow, progress, warnings=warnings)
             return self._change(kernel, desired, self._mine(), None, request)
 
     def _roll_back_pending(self) -> Result | None:
@@ -341,13 +364,14 @@ class Engine(Files):
         Raises:
             BusyError, GuardError, JournalError, KernelError, VerifyError: As ``apply``.
         """
-        with self._changing(), self._kernel() as kernel:
+        with self._changing() as warnings, self._kernel() as kernel:
             mine = self._mine()
             content = self._generations.content(self._generations.current)
             applied = configuration.in_effect(content)
             goal = only(applied, look(kernel, applied, mine), links)
             desired = configuration.bring_back(content)._replace(state=goal)
-            return self._change(kernel, desired, mine, None, _Request(refused=content.refused, result=REPAIRED))
+            request = _Request(refused=content.refused, result=REPAIRED, warnings=warnings)
+            return self._change(kernel, desired, mine, None, request)
 
     def watch(self, classes: Iterable[str], *, own: bool = False) -> Monitor:
         """Listen for changes to objects of ``classes``; the caller closes it.

@@ -52,6 +52,51 @@ def test_rollback_without_a_number_goes_to_the_generation_before(desk: Desk) -> 
     assert desk.there() == before
 
 
+def stuck(desk: Desk) -> None:
+    """A change was refused, and so is every message that makes a bridge: what was there cannot be put back."""
+    desk.wants("{links: {b: {kind: bridge}, d: {kind: dummy}}}")
+    desk.engine.apply()
+    desk.wants("{links: {d: {kind: dummy, alias: x}, e: {kind: dummy}}, groups: {new: {id: 5}}}")
+    made = iter(range(2))
+
+    def refuse(step: AnyStep) -> int:
+        if not isinstance(step, Step) or step.op is not Op.CREATE:
+            return 0
+        return errno.EBUSY if step.object.attrs["kind"] == "bridge" or not next(made, 1) else 0
+
+    desk.kernel.refuse = refuse
+    with pytest.raises(KernelError, match="could not be put back either"):
+        desk.engine.apply()
+
+
+def test_what_cannot_be_put_back_keeps_nobody_from_another_change(desk: Desk) -> None:
+    stuck(desk)
+    assert desk.engine.status().interrupted
+    desk.wants("{links: {d: {kind: dummy, alias: y}}}")
+    done = desk.engine.apply()
+    assert [warning.partition(":")[0] for warning in done.plan.warnings] == [
+        "what was there before generation 2 could not be put back"
+    ]
+    assert {link.name: link.attrs.get("alias") for link in desk.engine.looked_after().of("link").values()} == {"d": "y"}
+    assert [(each.number, each.result) for each in desk.engine.history()] == [
+        (3, "applied"), (2, "failed"), (1, "applied")
+    ]  # fmt: skip
+    assert not desk.engine.status().interrupted
+    assert desk.engine.apply().plan.warnings == ()
+
+
+def test_what_cannot_be_put_back_is_tried_again_by_a_change_that_is_refused(desk: Desk) -> None:
+    stuck(desk)
+    desk.wants("{links: {d: {kind: nonsense}}}")
+    with pytest.raises(ConfigError):
+        desk.engine.apply()
+    assert desk.engine.status().interrupted
+    desk.kernel.refuse = lambda _step: 0
+    desk.wants("{links: {b: {kind: bridge}, d: {kind: dummy}}}")
+    assert desk.engine.apply().plan.steps == ()
+    assert not desk.engine.status().interrupted
+
+
 def test_undoing_what_waits_says_how_long_it_took(desk: Desk) -> None:
     desk.wants("vlans")
     desk.engine.apply(confirm_s=60)
