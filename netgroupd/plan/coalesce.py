@@ -10,7 +10,7 @@ too, and so are addresses that count up from one member to the next.  VLANs of a
 bridge or a port without a gap, and VNIs of a VXLAN, are one message on every kernel.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -175,7 +175,20 @@ def _delete(steps: list[Step], members: Members) -> list[AnyStep]:
     """Delete ports before the VRFs that they are in, each as one message if there are many."""
     masters = [step for step in steps if kind_of(step.before) == "vrf"]
     others = [step for step in steps if kind_of(step.before) != "vrf"]
-    return _delete_together(others, SCRATCH, members) + _delete_together(masters, SCRATCH_MASTERS, members)
+    aside = _set_aside(masters, others, members)
+    return aside + _delete_together(others, SCRATCH, members) + _delete_together(masters, SCRATCH_MASTERS, members)
+
+
+def _set_aside(masters: list[Step], others: list[Step], members: Members) -> list[AnyStep]:
+    """Take the VRFs out of the groups that they share with their ports, where these then go as whole groups."""
+    ports = Counter(members.groups[step.object.name] for step in others)
+    vrfs = Counter(members.groups[step.object.name] for step in masters)
+    wholly = all(group and count < ports[group] == members.sizes[group] - count for group, count in vrfs.items())
+    if not wholly or _are_few(others):
+        return []
+    for step in masters:
+        members.move(step.object.name, SCRATCH_MASTERS)
+    return [_to_scratch(step, SCRATCH_MASTERS) for step in masters]
 
 
 def _delete_together(steps: list[Step], scratch: int, members: Members) -> list[AnyStep]:
