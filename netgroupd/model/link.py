@@ -34,7 +34,7 @@ COMMON = table(
         Attr("netns", NETNS, "The network namespace it lives in, as `ip netns` names it.", nullable=True),
         Attr("up", FLAG, "Whether it is administratively up.", group=True),
         Attr("mtu", number(32, 0, 0x7FFFFFFF), "The largest packet in bytes.", 4, group=True),
-        Attr("mac", MAC, "The link-layer address.", 1),
+        Attr("mac", MAC, "The link-layer address; ports of a bond or team have that of theirs.", 1),
         Attr("alias", string(255), "A description.", 20, group=True, nullable=True),
         Attr("altnames", several(string(127), ordered=False), "Further names."),
         Attr("txqueuelen", U32, "The length of the transmit queue.", 13, group=True),

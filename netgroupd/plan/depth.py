@@ -1,23 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many links are below a link or above it as masters: what must exist before it."""
+"""How many links are below a link, named by it or above it as masters: what must exist before it."""
 
 from collections.abc import Container, Mapping
 
+from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Key, Object
+from netgroupd.plan.compare import kind_of
 
 _BELOW = ("link", "master")
+# Ports are above the bond that names one of them, and the ends of a pair come together.
+_NAMED = {
+    kind: (*_BELOW, *(row.name for row in rows.attrs.values() if row.type.ref == "link"))
+    for kind, rows in KINDS.items()
+    if kind not in ("bond", "veth")
+}
+NOTHING_ALONG: Mapping[str, str] = {}
 
 
 class Depths(dict[str, int]):
     """The depth of each link, found once; ``first`` is believed before ``second``, which says nothing of ``anew``.
 
-    A loop ends where it closes.
+    What comes into being ``along`` with another link is not there before that one.  A
+    loop ends where it closes.
     """
 
     def __init__(
-        self, first: Mapping[Key, Object], second: Mapping[Key, Object], anew: Container[str] = frozenset()
+        self,
+        first: Mapping[Key, Object],
+        second: Mapping[Key, Object],
+        anew: Container[str] = frozenset(),
+        along: Mapping[str, str] = NOTHING_ALONG,
     ) -> None:
         super().__init__()
+        self._along = along
         self._first = first
         self._second = second
         self._anew = anew
@@ -46,4 +61,8 @@ class Depths(dict[str, int]):
             return []
         kept = second.attrs if second and name not in self._anew else NOTHING  # what is not mentioned stays
         attrs = link.attrs
-        return [str(lower) for field in _BELOW if (lower := attrs.get(field, kept.get(field)))]
+        fields = _NAMED.get(kind_of(link) or kind_of(second), _BELOW)
+        below = [str(lower) for field in fields if (lower := attrs.get(field, kept.get(field)))]
+        if name in self._along:
+            below.append(self._along[name])
+        return below

@@ -29,7 +29,6 @@ LEAST_MTU = {"inet": 68, "inet6": 1280}
 # What is above has no larger MTU than what is below.
 _FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
 _CONF = ["net", "ipv6", "conf"]
-_RESIZES_PORTS = frozenset({"bond", "team"})
 _PROTOCOLS = {"inet": "IPv4", "inet6": "IPv6"}
 
 # The others stay where they were made, or have their other half there: tunnels go on sending from there.
@@ -37,6 +36,9 @@ MOVABLE = frozenset(
     {"", "dummy", "ifb", "nlmon", "veth", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "tun", "netdevsim"}
 )
 """Kinds of links that can move to another network namespace, and are then what they would be if made there."""
+
+TEAMING = frozenset({"bond", "team"})
+"""Kinds whose ports have the MTU and MAC of theirs, and are down when it lets them go."""
 
 
 class Fate(NamedTuple):
@@ -75,7 +77,7 @@ def _above(links: Mapping[Key, Object]) -> dict[str, list[str]]:
     above: dict[str, list[str]] = defaultdict(list)
     for link in links.values():
         kind = kind_of(link)
-        if kind in _FOLLOWS_LOWER and (lower := link.attrs.get("link")):
+        if kind in _FOLLOWS_LOWER and (lower := link.attrs.get("dev" if kind == "vxlan" else "link")):
             above[str(lower)].append(link.name)
         if kind == "veth" and (peer := peer_of(link)):
             above[peer].append(link.name)
@@ -99,7 +101,7 @@ def resized_ports(names: Set[str], links: Mapping[Key, Object]) -> Iterator[str]
     """The ports that get the MTU that ``names`` are given: those of a bond or a team."""
     for link in links.values():
         master = link.attrs.get("master")
-        if master in names and kind_of(links.get((master,))) in _RESIZES_PORTS:
+        if master in names and kind_of(links.get((master,))) in TEAMING:
             yield link.name
 
 

@@ -18,12 +18,11 @@ from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
-from netgroupd.plan.fate import MOVABLE, Fate, carried_down, evicted, followers, peer_of
+from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
 from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
-_TAKES_DOWN = frozenset({"bond", "team"})  # the ports that they let go
 
 
 class Owned(NamedTuple):
@@ -140,7 +139,14 @@ class _Comparison:
             attrs = {**attrs, "master": None}
         if "netns" in actual and actual["netns"] and "netns" not in wanted:
             attrs = {**attrs, "netns": None}
+        if "mac" in attrs and "master" not in attrs and self._has_mac_of_master(have):
+            attrs = {name: value for name, value in attrs.items() if name != "mac"}
         return attrs
+
+    def _has_mac_of_master(self, have: Object) -> bool:
+        """Whether a link is a port of what gives its own MAC to its ports: theirs are what it chooses from."""
+        master = self.have.get((have.attrs.get("master"),))
+        return master is not None and kind_of(master) in TEAMING and master.attrs.get("fail_over_mac") != "active"
 
     def _create(self, want: Object) -> None:
         assert kind_of(want), f"{want.name} is hardware that is not there"
@@ -225,7 +231,7 @@ class _Comparison:
                 self.fate.cycled[have.name] = f"{have.name} leaves {master}"
             elif kind == "bridge":
                 self.fate.moved[have.name] = f"{have.name} leaves {master}"
-            elif kind in _TAKES_DOWN and have.attrs.get("up"):
+            elif kind in TEAMING and have.attrs.get("up"):
                 self.fate.cycled[have.name] = f"{have.name} leaves {master}"
                 self._raise_again(have.name)
 

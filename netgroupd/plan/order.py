@@ -45,12 +45,14 @@ PHASES = (
     "delete link",
     "add sysctl",
     "take links down",
+    "release links",
     "move links",
     "change links",
     "create links",
     "shrink links",
     "enslave links",
     "settle links",
+    "settle bridges",
     "add sysctl of a link",
     "add bridge_vlan",
     "add vni",
@@ -108,7 +110,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     cut.hold_down(changes.fate.cycled)
     cut.hold_classes(first.classes, actual)
     was = Depths({}, actual.of("link"))
-    will_be = Depths(desired.of("link"), actual.of("link"), cut.made)
+    will_be = Depths(desired.of("link"), actual.of("link"), cut.made, cut.along)
     for phase, state, sign in (("delete queue", actual, -1), ("delete class", actual, -1), ("add queue", desired, 1)):
         if phase in cut.phases:
             cut.phases[phase] = _by_depth(cut.phases[phase], Queues(state), sign)
@@ -171,9 +173,11 @@ class _Cut:
         self.made = frozenset([step.after.name for step in links if step.before is None and step.after])
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
+        made = (step.after for step in links if step.before is None and step.after)
+        self.claimed = frozenset([str(link.attrs.get("link")) for link in made if kind_of(link) in _TAKERS])
         self.unsettled: set[str] = set()
         self.raised: set[str] = set()
-        self._pieces: dict[tuple[int, bool, bool], tuple[tuple[str, Attrs], ...]] = {}
+        self._pieces: dict[tuple[int, _Manner], tuple[tuple[str, Attrs], ...]] = {}
 
     def add(self, phase: str, step: Step) -> None:
         """Put ``step`` behind the others of its phase."""
@@ -195,8 +199,9 @@ class _Cut:
         up = riding.pop("up", None)
         of_port = _port_attrs(tuple(attrs))
         port = {attr: riding.pop(attr) for attr in of_port} if of_port else NOTHING
-        if None in riding.values():
-            riding = {attr: value for attr, value in riding.items() if value is not None}
+        said = riding.values()
+        if None in said or () in said:  # what is new has nothing yet, and some cannot be told so
+            riding = {attr: value for attr, value in riding.items() if value not in (None, ())}
         if name in self.along:
             # It comes into being with its peer; the rest is a change, and its further names are new.
             names = riding.pop("altnames", None)
@@ -209,7 +214,7 @@ class _Cut:
             if port:
                 self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
         if master := riding.get("master"):
-            self._watch_bridge(str(master), riding.get("mtu"))
+            self._watch_port(want, want, str(master))
         if up:
             self._raise(name, want, want)
 
@@ -221,32 +226,47 @@ class _Cut:
         have, want, attrs = step.before, step.object, step.attrs
         assert have is not None
         cycled = want.name in self.cycled
-        shrinks = "mtu" in attrs and _shrinks(attrs["mtu"], have)
-        told = (id(attrs), cycled, shrinks)  # links that are told the same share the mapping that says it
+        moved = "master" in attrs
+        manner = _Manner(
+            cycled,
+            "mtu" in attrs and _shrinks(attrs["mtu"], have),
+            moved and not attrs["master"] and want.name in self.claimed,
+            moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond",
+        )
+        told = (id(attrs), manner)  # links that are told the same share the mapping that says it
         if (pieces := self._pieces.get(told)) is None:
-            pieces = self._pieces[told] = tuple(_pieces(attrs, cycled=cycled, shrinks=shrinks))
+            pieces = self._pieces[told] = tuple(_pieces(attrs, manner))
         for phase, said in pieces:
             self.add(phase, Step(step.op, have, step.after, said, step.why))
-        if "master" in attrs:
-            self._watch_bridge(str(attrs["master"]), want.attrs.get("mtu", have.attrs.get("mtu")))
+        if attrs.get("master"):
+            self._watch_port(have, want, str(attrs["master"]))
         if attrs.get("up") or (cycled and want.attrs.get("up", have.attrs.get("up"))):
             self._raise(want.name, have, want)
 
-    def _watch_bridge(self, master: str, mtu: Value) -> None:
-        want = self.wants.get((master,))
-        if want and "mtu" in want.attrs and want.attrs["mtu"] != mtu and kind_of(want) == "bridge":
-            self.unsettled.add(master)
+    def _watch_port(self, have: Object, want: Object, master: str) -> None:
+        """A bridge takes the least MTU of its ports; a port takes that of its bond, which brings it up."""
+        said, there = self.wants.get((master,)), self.haves.get((master,))
+        kind = kind_of(said or there)
+        if said and kind == "bridge":
+            if said.attrs.get("mtu") not in (None, want.attrs.get("mtu", have.attrs.get("mtu"))):
+                self.unsettled.add(master)
+        elif kind == "bond":
+            own = {**(there.attrs if there else NOTHING), **(said.attrs if said else NOTHING)}
+            if want.attrs.get("mtu") not in (None, own.get("mtu", _USUAL_MTU)):
+                self.add("settle links", Step(Op.CHANGE, have, want, {"mtu": want.attrs["mtu"]}))
+            if want.attrs.get("up") is False:
+                self.add("take links down again", Step(Op.CHANGE, have, want, _DOWN))
 
     def settle_bridges(self) -> None:
         """Set the MTU of bridges again that a new port changes.
 
         A bridge takes the least MTU of its ports, until it is told its own
-        while it exists.
+        while it exists and has another.
         """
         for name in sorted(self.unsettled):
             want = self.wants[name,]
             before = self.haves.get((name,), want)
-            self.add("settle links", Step(Op.CHANGE, before, want, {"mtu": want.attrs["mtu"]}))
+            self.add("settle bridges", Step(Op.CHANGE, before, want, {"mtu": want.attrs["mtu"]}))
 
     def hold_down(self, cycled: Iterable[str]) -> None:
         """Take VLANs down again that the kernel brings up with the link below them, as it does ``cycled`` ones."""
@@ -286,31 +306,48 @@ def _is_new_here(step: Step) -> bool:
 
 @cache
 def _port_attrs(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Which of ``names`` are attributes of a port; links of one range have the same names."""
-    return tuple(name for name in names if name.startswith("port."))
+    """Which of ``names`` are attributes of a port, or name one; links of one range have the same names."""
+    return tuple(name for name in names if name.startswith("port.") or name in _NAMES_PORT)
 
 
-def _pieces(attrs: Attrs, *, cycled: bool, shrinks: bool) -> Iterator[tuple[str, Attrs]]:
+class _Manner(NamedTuple):
+    """What a change of a link depends on besides what it says."""
+
+    cycled: bool  # it goes down meanwhile
+    shrinks: bool
+    claimed: bool  # another takes its packets once it has left its master
+    freed: bool  # by a bond, which gives it the MTU and MAC of before
+
+
+def _pieces(attrs: Attrs, manner: _Manner) -> Iterator[tuple[str, Attrs]]:
     """What the phases say of a change, but for bringing up again."""
     left = dict(attrs)
     said = {name: left.pop(name) for name in ("group", "up", "master") if name in left}
-    port = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
+    late = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
+    late |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
+    late |= {name: left.pop(name) for name in _GIVEN_BACK if manner.freed and name in left}
     if "group" in said:
         yield "regroup links", {"group": said["group"]}
-    if said.get("up") is False or cycled:
+    if said.get("up") is False or manner.cycled:
         yield "take links down", _DOWN
-    if shrinks:
+    if manner.shrinks and "mtu" in left:
         yield "shrink links", {"mtu": left.pop("mtu")}
+    if manner.claimed:  # others leave late: an empty bridge has no MAC
+        yield "release links", {"master": said.pop("master")}
     if "netns" in left:
         yield "move links", {"netns": left.pop("netns")}
     if left:
         yield "change links", left
     if "master" in said:
         yield "enslave links", {"master": said["master"]}
-    if port:
-        yield "settle links", port
+    if late:
+        yield "settle links", late
 
 
+_TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
+_GIVEN_BACK = ("mtu", "mac")
+_NAMES_PORT = ("primary", "active_slave")
+_USUAL_MTU = 1500  # of a bond that is new
 _UP: Mapping[str, Value] = {"up": True}
 _DOWN: Mapping[str, Value] = {"up": False}
 
