@@ -8,20 +8,46 @@ from typing import NamedTuple
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.bond import MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of, row_of
-from netgroupd.plan.fate import carried_down, followers, hangs_on, is_of_bridge, muted, resized_ports, why_muted
+from netgroupd.plan.fate import (
+    TEAMING,
+    carried_down,
+    followers,
+    hangs_on,
+    is_of_bridge,
+    muted,
+    resized_ports,
+    why_muted,
+)
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
 
 # Reported of every link, and refused where the link's driver has no say in them.
-_REPORTED: Mapping[str, tuple[Value, ...]] = {"carrier": (True, False), "protodown": (False,)}
+_REPORTED: Mapping[str, tuple[Value, ...]] = {
+    "carrier": (True, False),
+    "protodown": (False,),
+    "lightweight": (False,),
+    "l2only": (False,),
+}
+
+# What is there by itself and cannot always be told: of objects that are made again, and of new ports.
+_BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
+    "bridge_vlan": {"state": "forwarding"},
+    "link": {"port.prio": 0, "port.queue_id": 0, "mode": "*NOMODE*"},
+}
 
 # Without these no link is what it was.
 _CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
+_UNSAID = object()
+_IN_USE = "active_slave"  # which port a bond uses follows from its ports
+_STATES = ("carrier", _IN_USE)
+# What a new link has from the one below it.
+_OF_LOWER = {"vlan": frozenset({"arp", "multicast"})}
 _MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
@@ -51,9 +77,11 @@ class Snapshot(NamedTuple):
                 found.append(obj)
         # A MAC that the plan itself gives does not go back to the ports' by itself.
         given = {step.object.name for step in steps if "mac" in step.attrs and step.object.cls == "link"}
+        chosen = {step.object.name for step in steps if _IN_USE in step.attrs}
         lent = Lent(found, actual)
         kept = (obj if obj.cls != "link" or obj.name in given else lent.without(obj, _MAC) for obj in found)
-        return cls(tuple(kept), tuple(absent))
+        steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
+        return cls(tuple(steady), tuple(absent))
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.
@@ -75,15 +103,25 @@ class Snapshot(NamedTuple):
     def _was(self, obj: Object, actual: State, usual: Usual) -> dict[str, Value]:
         """The attributes that bring an object back, given what there is now."""
         now = actual.of(obj.cls).get(obj.key)
-        was = {name: value for name, value in obj.attrs.items() if value not in _REPORTED.get(name, ())}
+        changed = now.attrs if now else NOTHING
+        silent = _BY_ITSELF.get(obj.cls, NOTHING)
+        was = {
+            name: value for name, value in obj.attrs.items() if name in changed or silent.get(name, _UNSAID) != value
+        }
         if obj.cls == "link":
+            was = {name: value for name, value in was.items() if value not in _REPORTED.get(name, ())}
+            for name in _unfit(was) if kind_of(obj) == "bond" else ():
+                was.pop(name, None)
             key = (obj.attrs.get("master"),)
             master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
             by_itself = usual.get((kind_of(obj), kind_of(master)), NOTHING)
             kind = KINDS.get(kind_of(obj))
-            kept = _CORE | (kind.required if kind else frozenset())
-            kept |= frozenset() if now is None else frozenset(name for name in was if not name.startswith("port."))
-            was = {name: value for name, value in was.items() if name in kept or by_itself.get(name) != value}
+            kept = _CORE | (kind.required if kind else frozenset()) | _OF_LOWER.get(kind_of(obj), frozenset())
+            was = {
+                name: value
+                for name, value in was.items()
+                if name in kept or by_itself.get(name) != value or changed.get(name, value) != value
+            }
         new = now.attrs.keys() - obj.attrs.keys() if now else ()
         return {**{name: None for name in new if _ends(obj, name)}, **was}
 
@@ -111,6 +149,27 @@ class Snapshot(NamedTuple):
         return cls(objects_from(plain["objects"]), absent)
 
 
+def release_states(goal: State, actual: State) -> None:
+    """Leave out of ``goal`` the states of links that have changed: they follow from what is put back elsewhere."""
+    links = goal.of("link")
+    for key, now in actual.of("link").items():
+        for name in _STATES:
+            link = links.get(key)
+            if link and name in link.attrs and link.attrs[name] != now.attrs.get(name):
+                goal.classes["link"][key] = _without(link, name)
+
+
+def _unfit(bond: Mapping[str, Value]) -> Iterator[str]:
+    """What is reported of a bond, and refused in its mode or where it does not look at carriers."""
+    yield from (name for name, modes in MODES_OF.items() if bond.get("mode") not in modes)
+    if not bond.get("miimon"):
+        yield from WITH_CARRIERS
+
+
+def _without(link: Object, name: str) -> Object:
+    return link._replace(attrs={each: value for each, value in link.attrs.items() if each != name})
+
+
 def _was_elsewhere(link: Object, actual: State) -> bool:
     """Whether a link was of another kind or had another master."""
     now = actual.link(link.name) or link
@@ -127,6 +186,12 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     shaken |= deleted
     ports = [link for link in actual.of("link").values() if link.attrs.get("master") in deleted] if deleted else []
     shaken.update(link.name for link in ports)
+    # The first port gives its MAC to a bond, which has any when the last has gone.
+    joining = (step.attrs["master"] for step in links if step.attrs.get("master"))
+    leaving = (step.before.attrs.get("master") for step in links if step.before and step.object.name in shaken)
+    for name in {*joining, *leaving}:
+        if (link := actual.link(str(name))) and kind_of(link) in TEAMING:
+            yield link.cls, link.key
     carried = [name for name, _ in carried_down(list(shaken), actual.of("link"))] if shaken else []
     shaken.update(carried)
     yield from ((link.cls, link.key) for link in ports)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from netgroupd.engine.observe import Connection, Links, Mine, look
-from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import KernelError, VerifyError
 from netgroupd.kernel.batch import Refused, ends
-from netgroupd.model.state import Key, State
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
@@ -71,12 +71,19 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
 
 
 def converge(
-    kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: Progress | None = None
+    kernel: Connection,
+    plan: Plan,
+    goal: State,
+    mine: Mine,
+    progress: Progress | None = None,
+    *,
+    again: Callable[[State], Plan] | None = None,
 ) -> tuple[Refused, ...]:
     """Run ``plan`` and see that ``goal`` is reached, but for optional rules that were refused, which it returns.
 
     What others do meanwhile, and what follows from the steps themselves (a bridge
-    without a MAC of its own takes one of its ports'), takes another round.
+    without a MAC of its own takes one of its ports'), takes another round, with the
+    plan that ``again`` makes for it.
 
     Raises:
         KernelError: A step was refused.
@@ -94,7 +101,7 @@ def converge(
         whole, goal = goal, without(goal, keys_of((each.step for each in unwanted), goal))
         # Of very many refusals the kernel tells some, and the others when it is asked for those rules again.
         rounds += len(goal) == len(whole)
-        before, (plan, _) = plan, plan_now(kernel, goal, mine)
+        before, plan = plan, again(goal) if again else plan_now(kernel, goal, mine)[0]
         if not plan.steps:
             return left_out
         if plan.steps == before.steps or (not refused and _says_again(plan, before)):
@@ -143,9 +150,19 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
         KernelError, VerifyError: Not everything could be brought back.
     """
     actual = look(kernel, before.state(), mine)
-    goal = before.over(actual, kernel.usual(before.state().of("link")))
+    was, there = before.state().of("link"), actual.of("link")
+    masters: dict[Key, Object] = {
+        key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
+    }
+    goal = before.over(actual, kernel.usual(masters | dict(was)))
+
+    def again(goal: State) -> Plan:
+        there = look(kernel, goal, mine)
+        release_states(goal, there)
+        return plan_for(kernel, goal, there, mine)
+
     plan = plan_for(kernel, goal, actual, mine)
-    converge(kernel, plan, goal, mine)
+    converge(kernel, plan, goal, mine, again=again)
     return plan
 
 

@@ -1,10 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bonds and their ports.  Times are in milliseconds where the name does not say otherwise."""
 
+from collections.abc import Mapping
+
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import Kind
 from netgroupd.model.value import FLAG, IP4, IP6, LINK, MAC, S32, U16, U32, number, several, word
 
+_LACP = ("802.3ad",)
+_LEARNING = ("balance-tlb", "balance-alb")
+_ONE_IN_USE = ("active-backup", *_LEARNING)
+_ASKING = ("balance-rr", "active-backup", "balance-xor", "broadcast")
+MODES_OF: Mapping[str, tuple[str, ...]] = {
+    "active_slave": _ONE_IN_USE,
+    "primary": _ONE_IN_USE,
+    "packets_per_slave": ("balance-rr",),
+    "tlb_dynamic_lb": _LEARNING,
+    "arp_interval": _ASKING,
+    "arp_validate": _ASKING,
+    "arp_missed_max": _ASKING,
+    **dict.fromkeys(
+        ("lacp_rate", "lacp_active", "ad_actor_sys_prio", "ad_actor_system", "ad_user_port_key", "coupled_control"),
+        _LACP,
+    ),
+}
+"""The modes that an option is for, where it is not for all."""
+LOOK_BY_THEMSELVES = frozenset((*_LACP, *_LEARNING))
+"""The modes that look at carriers, every 100 ms."""
+WITH_CARRIERS = ("updelay", "downdelay", "peer_notify_delay")
+"""The options that go with looking at carriers."""
 _DOWN = Change.DOWN
 _MODE = {
     "balance-rr": 0,
