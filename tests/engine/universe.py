@@ -243,8 +243,71 @@ LOSING = {
         "{groups: {g: {}}, links: {a: {kind: dummy, up: false, group: g}, b: {kind: dummy, up: true}, "
         "c: {kind: vlan, link: a, id: 5}, d: {kind: dummy, up: true}}}",
     ),
+    "what_stands_on_the_other_end_of_a_pair": (
+        "links: {}",
+        "{links: {x: {kind: vlan, link: w, id: 5, up: true, master: r}, w: {kind: veth, peer: v, up: true}, "
+        "v: {kind: veth, peer: w, up: true, master: r}}, vrfs: {r: {table: 9, up: true}}}",
+    ),
+    "macvlan_on_what_was_a_port": (
+        "links: {a: {kind: dummy, up: true, master: b}, b: {kind: bridge}}",
+        "links: {a: {kind: dummy, up: true, master: null}, b: {kind: bridge}, m: {kind: macvlan, link: a, up: true}}",
+    ),
+    "bridge_smaller_than_the_pair_in_it": (
+        "links: {d: {kind: dummy}}",
+        "links: {b: {kind: bridge, mtu: 1400}, v: {kind: veth, peer: w}, w: {kind: veth, peer: v, master: b}}",
+    ),
+    "macvlan_that_is_made_anew_and_the_carrier_of_its_bridge": (
+        "links: {a: {kind: dummy, up: true}, c: {kind: dummy, up: true}, b: {kind: bridge, up: true}, "
+        "m: {kind: macvlan, link: a, mode: bridge, up: true, arp: false, master: b}}",
+        "links: {a: {kind: dummy, up: true}, c: {kind: dummy, up: true}, b: {kind: bridge, up: true}, "
+        "m: {kind: macvlan, link: c, mode: vepa, up: true, arp: false}}",
+    ),
+    "vlans_of_a_bridge_with_spanning_tree": (
+        "links: {a: {kind: dummy, up: true, master: b, vlans: [{vid: 5}]}, b: {kind: bridge, stp: true, up: true}}",
+        "links: {a: {kind: dummy, up: true, master: null}, b: {kind: bridge, stp: true, up: true, alias: b}}",
+    ),
+    "vxlan_over_a_vlan_that_is_made_anew": (
+        "links: {x: {kind: vxlan, id: 5, dev: v, up: true, addresses: [10.9.0.1/24]}, "
+        "v: {kind: vlan, link: a, id: 5, up: true, master: b}, a: {kind: dummy, up: true}, b: {kind: bridge}}",
+        "links: {x: {kind: vxlan, id: 5, dev: v, up: true, addresses: [10.9.0.1/24]}, "
+        "v: {kind: vlan, link: a, id: 6, up: true, master: b}, a: {kind: dummy, up: true}, b: {kind: bridge}}",
+    ),
+    "vxlan_over_a_vlan": (
+        "links: {a: {kind: dummy}}",
+        "links: {x: {kind: vxlan, id: 5, dev: v, up: true}, v: {kind: vlan, link: a, id: 5, master: b}, "
+        "b: {kind: bridge}, a: {kind: dummy}}",
+    ),
+    "vlan_that_resolves_no_addresses_on_a_link_that_does": (
+        "links: {v: {kind: vlan, link: a, id: 5, arp: false, multicast: false}, a: {kind: bridge}}",
+        "links: {v: {kind: vlan, link: a, id: 6, alias: v}, a: {kind: bridge, alias: a}}",
+    ),
+    "bond_that_prefers_a_port": (
+        "links: {d: {kind: dummy}}",
+        "links: {b: {kind: bond, mode: active-backup, primary: p, up: true}, p: {kind: dummy, up: true, master: b}}",
+    ),
+    "cost_of_a_port": (
+        "links: {a: {kind: dummy, master: b, port: {cost: 100}}, b: {kind: bridge}}",
+        "links: {a: {kind: dummy, master: b, port: {cost: 7}}, b: {kind: bridge, alias: b}}",
+    ),
 }
 """Two configurations; on the way from one to the other the kernel takes away more than is told."""
+OF_BONDS = {
+    "port_of_a_bond_that_is_to_be_smaller_and_down": (
+        "links: {b: {kind: bond, mac: '02:00:00:00:00:01'}, p: {kind: dummy, up: true}}",
+        "links: {b: {kind: bond, mac: '02:00:00:00:00:01'}, p: {kind: dummy, mtu: 1400, up: false, master: b}}",
+    ),
+    "port_that_a_bond_uses": (
+        "links: {b: {kind: bond, mode: active-backup, up: true, mac: '02:00:00:00:00:01'}, "
+        "p: {kind: dummy, up: true, master: b}}",
+        "links: {p: {kind: dummy, up: true, master: null}}",
+    ),
+    "mac_of_a_port_of_a_bond": (
+        "links: {b: {kind: bond, up: true, mac: '02:00:00:00:00:01'}, p: {kind: dummy, mac: '02:00:00:00:00:02'}}",
+        "links: {b: {kind: bond, up: true, mac: '02:00:00:00:00:01'}, "
+        "p: {kind: dummy, mac: '02:00:00:00:00:03', master: b}}",
+    ),
+}
+"""The same of MACs and MTUs that bonds give and take, which only the real kernel does."""
 
 
 def state_of(text: str, there: Iterable[str] = ()) -> State:

@@ -10,7 +10,7 @@ from netgroupd.model.state import Object, Origin, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.coalesce import SCRATCH, Abilities
+from netgroupd.plan.coalesce import SCRATCH, SCRATCH_MASTERS, Abilities
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import objects_from, objects_to, plan_from, plan_to
 from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep, Step
@@ -213,6 +213,20 @@ def test_doomed_links_are_deleted_in_one_message_and_ports_before_their_vrf() ->
         "change link d8 master=None",
     ]
     assert present.summary(plan) == "1 to change, 9 to delete; 11 messages"
+
+
+@pytest.mark.parametrize(("vrfs", "gone"), [(1, ["delete link red0"]), (9, ["delete group fffe"])])
+def test_vrfs_leave_the_group_that_goes_with_their_ports(vrfs: int, gone: list[str]) -> None:
+    ports = [link(f"d{number}", "dummy", master=f"red{number % vrfs}") for number in range(10)]
+    plan = planned("{}", *ports, *(link(f"red{number}", "vrf", table=7 + number) for number in range(vrfs)))
+    aside = sorted(f"change link red{number} group={SCRATCH_MASTERS}" for number in range(vrfs))
+    assert (sorted(messages(plan)[:vrfs]), messages(plan)[vrfs:]) == (aside, ["delete group 0", *gone])
+
+
+def test_vrfs_stay_in_a_group_that_does_not_go() -> None:
+    ports = [link(f"d{number}", "dummy", master="red") for number in range(10)]
+    plan = planned("links: {d9: {kind: dummy, master: null}}", *ports, link("red", "vrf", table=7))
+    assert messages(plan)[-3:] == ["delete group ffff", "delete link red", "change link d9 master=None"]
 
 
 def test_whole_group_moves_in_one_message_where_the_kernel_can() -> None:
