@@ -2,6 +2,7 @@
 """The kernel of one network namespace: ``dump`` what is there, ``apply`` steps.  Decides nothing."""
 
 import errno
+import os
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Self
@@ -226,5 +227,15 @@ def _refused(step: Step | GroupStep, denied: Denied) -> Refused:
     sentence = denied.answer.sentence
     if name := about.blame(step, denied.path(about.body)):
         sentence = f"{sentence} ({name})"
-    origin = None if isinstance(step, GroupStep) else step.object.origin
-    return Refused(step, Refusal(title(step), denied.answer.errno, sentence, str(origin or "")))
+    number, about_one = denied.answer.errno, step
+    if isinstance(step, GroupStep) and (found := _member(step, sentence, number)):
+        about_one, sentence = found
+    origin = None if isinstance(about_one, GroupStep) else about_one.object.origin
+    return Refused(step, Refusal(title(about_one), number, sentence, str(origin or "")))
+
+
+def _member(step: GroupStep, sentence: str, number: int) -> tuple[Step, str] | None:
+    """The step about the member that refused, and why, where the kernel names it: "d1 refused", or "d1: why"."""
+    name, _, why = sentence.partition(" ")
+    member = next((one for one in step.steps if one.object.name == name.rstrip(":")), None)
+    return (member, os.strerror(number) if why == "refused" else why) if member else None

@@ -14,11 +14,12 @@ from netgroupd.kernel.message import SEQUENCE, request, text
 from netgroupd.kernel.request import EVERYTHING, Selection
 from netgroupd.kernel.socket import Answer, Socket
 from netgroupd.kernel.ways import Route
-from netgroupd.model.state import Object
+from netgroupd.model.state import Object, Origin
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.meanwhile import repeatedly
 
 GROUP = 77
+UP = {"up": True}
 
 
 def make(name: str, **attrs: object) -> Step:
@@ -44,6 +45,16 @@ def test_refusal_is_matched_to_its_step_in_the_middle_of_a_batch(kernel: Kernel)
     assert refused.step is steps[100]
     assert str(refused.refusal) == "create link d100: VXLAN ID must be lower than 16777216 (id)"
     assert names(kernel) == {step.object.name for step in steps} - {"d100"}
+
+
+@pytest.mark.vm("patched")
+def test_refusal_for_a_group_is_matched_to_the_member(kernel: Kernel) -> None:
+    low, upper = make("low"), make("v", kind="vlan", link="low", id=1)
+    other = Object("link", ("low",), {"group": 0})
+    assert not kernel.apply([low, upper, Step(Op.CHANGE, low.object, other, {"group": 0})])
+    want = upper.object._replace(origin=Origin("a.yaml", 7, 1))
+    (refused,) = kernel.apply([GroupStep(Op.CHANGE, GROUP, UP, (Step(Op.CHANGE, upper.object, want, UP),))])
+    assert str(refused.refusal) == "a.yaml:7: change link v: Network is down"
 
 
 def test_nothing_is_sent_behind_the_batch_with_a_refusal(kernel: Kernel) -> None:
