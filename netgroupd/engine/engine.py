@@ -7,9 +7,8 @@ namespace; of what it keeps in memory between two calls nothing depends but how 
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from netgroupd.config import Desired
@@ -18,12 +17,9 @@ from netgroupd.engine import clock, configuration
 from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
-from netgroupd.engine.files import Files
 from netgroupd.engine.generations import REPAIRED, Content
-from netgroupd.engine.group_names import write_names
 from netgroupd.engine.guard import around, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
-from netgroupd.engine.lock import locked
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
 from netgroupd.engine.paths import SYSTEM, Paths
@@ -31,15 +27,12 @@ from netgroupd.engine.repair import only
 from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import Progress, converge, plan_now, put_back
+from netgroupd.engine.transaction import Progress, converge, plan_now
+from netgroupd.engine.unfinished import Unfinished
 from netgroupd.errors import (
-    BusyError,
     ConfigError,
-    JournalError,
-    KernelError,
     NetgroupError,
     UsageError,
-    VerifyError,
 )
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
@@ -67,7 +60,7 @@ class _Request(NamedTuple):
     warnings: tuple[str, ...] = ()  # of what was found before
 
 
-class Engine(Files):
+class Engine(Unfinished):
     """What netgroupd can do with one network namespace."""
 
     def __init__(
@@ -137,26 +130,6 @@ class Engine(Files):
             desired, links = self._read(kernel, mine)
             request = _Request(plan, confirm_s, allow, progress, warnings=warnings)
             return self._change(kernel, desired, mine, links, request)
-
-    @contextmanager
-    def _changing(self) -> Iterator[tuple[str, ...]]:
-        """Hold the lock, with no change before this one left unfinished; yields what could not be put back.
-
-        What the kernel refuses to take back it may refuse for ever: whoever asks for
-        something else then must get it.
-        """
-        with locked(self.paths.state / "lock"):
-            warnings: tuple[str, ...] = ()
-            if entry := self._journal.read():
-                if entry.deadline and entry.seconds_left:
-                    raise BusyError(f"generation {entry.generation} waits to be confirmed or rolled back")
-                try:
-                    self._resolve(entry)
-                except (KernelError, VerifyError) as error:
-                    warnings = (f"what was there before generation {entry.generation} could not be put back: {error}",)
-                    # Until the change is under way the journal tells what is to be looked after.
-                    self._generations.finish(entry.generation, "failed", current=entry.previous)
-            yield warnings
 
     def _change(
         self,
@@ -231,61 +204,6 @@ class Engine(Files):
         self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s))
         return Pending(entry.generation, request.confirm_s)
 
-    def _undo(self, kernel: Connection, entry: Entry, mine: Mine, cause: BaseException | None = None) -> None:
-        """Put back what was there before ``entry``; if that fails, the journal stays for the next attempt."""
-        trouble = "what was there before could not be put back either"
-        try:
-            put_back(kernel, entry.before, mine)
-            trouble = "what was there before is back, but that could not be written down"
-            self._close(entry, "failed" if cause else "rolled back")
-        except (NetgroupError, OSError) as error:
-            if cause is None:
-                raise
-            cause.add_note(f"{trouble}: {error}")
-
-    def _close(self, entry: Entry, result: str) -> None:
-        """The generation before ``entry`` is in effect again."""
-        self._generations.finish(entry.generation, result, current=entry.previous)
-        self._journal.close()
-
-    def pending(self) -> Pending | None:
-        """The change that waits to be confirmed."""
-        entry = self._journal.read()
-        return Pending(entry.generation, entry.seconds_left) if entry and entry.deadline else None
-
-    def confirm(self) -> int:
-        """Keep the change that waits; return its generation.
-
-        Raises:
-            UsageError: None waits.
-        """
-        with locked(self.paths.state / "lock"):
-            entry = self._journal.read()
-            if entry is None or not entry.deadline:
-                raise UsageError("no change waits to be confirmed")
-            if not entry.seconds_left:
-                self._resolve(entry)
-                raise UsageError(f"generation {entry.generation} was not confirmed in time, and is rolled back")
-            self._keep(entry)
-            return entry.generation
-
-    def _keep(self, entry: Entry) -> None:
-        self._generations.finish(entry.generation, "applied", current=entry.generation)
-        self._journal.close()
-        self._write_names(self._generations.content(entry.generation))
-
-    def _write_names(self, content: Content) -> None:
-        """A comfort for users of ip: where /etc cannot be written, what was applied counts."""
-        with suppress(JournalError):
-            write_names(self.paths.group_names, content.groups)
-
-    def expire(self) -> str | None:
-        """Undo the change that waits if its time is over, and say so."""
-        entry = self._journal.read()
-        if entry is None or not entry.deadline or entry.seconds_left:
-            return None
-        return self.recover()
-
     def rollback(
         self,
         generation: int | None = None,
@@ -312,51 +230,6 @@ class Engine(Files):
         with self._changing() as warnings, self._kernel() as kernel:
             request = _Request(None, confirm_s, allow, progress, warnings=warnings)
             return self._change(kernel, desired, self._mine(), None, request)
-
-    def _roll_back_pending(self) -> Result | None:
-        with locked(self.paths.state / "lock"):
-            entry = self._journal.read()
-            if entry is None or not entry.deadline:
-                return None
-            started = clock.since_boot()
-            with self._kernel() as kernel:
-                mine = self._mine()
-                plan = put_back(kernel, entry.before, mine)
-            self._close(entry, "rolled back")
-            return Result(plan, entry.previous, clock.since_boot() - started)
-
-    def recover(self) -> str | None:
-        """Bring an interrupted change to its end, old or new, and say which."""
-        if self._journal.read() is None:
-            return None
-        with locked(self.paths.state / "lock"):
-            entry = self._journal.read()
-            if entry is None or (entry.deadline and entry.seconds_left):
-                return None
-            return self._resolve(entry)
-
-    def _resolve(self, entry: Entry) -> str:
-        """End the change that ``entry`` tells of: new where all of it is done, or else old."""
-        number = entry.generation
-        if entry.boot != clock.boot_id():
-            self._generations.finish(number, "interrupted", current=entry.previous)
-            self._journal.close()
-            return f"generation {number} ended with the host's restart; generation {entry.previous} is in effect"
-        with self._kernel() as kernel:
-            mine = self._mine()
-            if not entry.to_confirm and self._is_done(kernel, number, mine):
-                self._keep(entry)
-                return f"generation {number} was interrupted when all was done, and is kept"
-            self._undo(kernel, entry, mine)
-        why = "was not confirmed in time" if entry.deadline else "was interrupted"
-        return f"generation {number} {why}, and is rolled back to generation {entry.previous}"
-
-    def _is_done(self, kernel: Connection, number: int, mine: Mine) -> bool:
-        try:
-            goal = configuration.in_effect(self._generations.content(number))
-            return not plan_now(kernel, goal, mine)[0].steps
-        except NetgroupError:
-            return False
 
     def repair(self, links: frozenset[str]) -> Result:
         """Bring ``links``, and what belongs to them, back to what was applied; leave the rest as it is.

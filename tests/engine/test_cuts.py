@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Plans that would cut or change the way of a session, or lead it elsewhere, are refused before anything is sent."""
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.session import Session
+from netgroupd.errors import GuardError
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.ways import Route
+from netgroupd.model.state import Object
+from tests.engine.desk import Desk
+
+UPLINK = [
+    Object("link", ("eth0",), {"kind": "", "up": True, "group": 0x4E470000, "mtu": 1500}),
+    Object(
+        "link", ("eth0.5",), {"kind": "vlan", "link": "eth0", "id": 5, "up": True, "group": 0x4E470000, "mtu": 1500}
+    ),
+    Object("address", ("eth0.5", "192.168.7.2/24", None), {}),
+    Object("route", ("inet", 254, "0.0.0.0/0", 0, 0), {"via": "192.168.7.1", "dev": "eth0.5"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        pytest.param("{}", "delete vlan eth0.5", id="deleting_the_link"),
+        pytest.param(
+            "links: {eth0: {up: false}, eth0.5: {addresses: [192.168.7.2/24]}}", "change link eth0", id="down"
+        ),
+        pytest.param("links: {eth0: {}, br0: {kind: bridge, ports: eth0.5}}", "change vlan eth0.5", id="into_a_bridge"),
+        pytest.param("links: {eth0.5: {}}", "delete address eth0.5 192.168.7.2/24", id="the_address"),
+        pytest.param("links: {eth0.5: {addresses: [192.168.7.2/24]}}", "delete route", id="the_default_route"),
+    ],
+)
+def test_plan_that_would_cut_the_way_of_a_session_is_refused(desk: Desk, text: str, cut: str) -> None:
+    desk.kernel = FakeKernel(UPLINK)
+    desk.kernel.ways = {"198.51.100.9": Route("eth0.5", "192.168.7.2"), "192.0.2.1": Route("eth0.5", "192.168.7.2")}
+    desk.wants(text)
+    engine = Engine(desk.paths, session=Session("198.51.100.9", "192.168.7.2"), connect=lambda _netns: desk.kernel)
+    with pytest.raises(GuardError, match=cut):
+        engine.apply()
+    assert desk.kernel.messages == 0
+
+
+UPLINK_TEXT = "links: {eth0: {}, eth0.5: {addresses: [192.168.7.2/24]}}\n"
+BY_NEXTHOPS = [
+    *UPLINK[:-1],
+    Object("route", ("inet", 254, "0.0.0.0/0", 0, 0), {"nhid": 3}),
+    *(Object("nexthop", (n,), {"via": f"192.168.7.{n}", "dev": "eth0.5", "family": "inet"}) for n in (1, 2, 4)),
+    Object("nexthop", (3,), {"group": ({"id": 1, "weight": 1}, {"id": 2, "weight": 1}), "group_type": "mpath"}),
+]
+NEXTHOPS = {1: "via: 192.168.7.1, dev: eth0.5", 2: "via: 192.168.7.2, dev: eth0.5", 3: "group: [{id: 1}, {id: 2}]"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "cut"),
+    [
+        pytest.param({}, "", id="another"),
+        pytest.param({2: None, 3: "group: [{id: 1}]"}, "change nexthop 3", id="a_member_leaves"),
+        pytest.param({2: "via: 192.168.7.9, dev: eth0.5"}, "change nexthop 2", id="a_member_leads_elsewhere"),
+        pytest.param({1: None, 2: None, 3: "blackhole: true"}, "nexthop 3", id="nowhere"),
+    ],
+)
+def test_plan_that_would_change_the_nexthop_of_a_way_is_refused(
+    desk: Desk, changed: dict[int, str | None], cut: str
+) -> None:
+    desk.kernel = FakeKernel(BY_NEXTHOPS)
+    desk.kernel.ways = {"192.0.2.1": Route("eth0.5", "192.168.7.2", nexthop=3)}
+    wanted = "".join(f"  {number}: {{{text}}}\n" for number, text in {**NEXTHOPS, **changed}.items() if text)
+    desk.wants(f"{UPLINK_TEXT}routes: [{{to: 0.0.0.0/0, nhid: 3}}]\nnexthops:\n{wanted}")
+    if cut:
+        with pytest.raises(GuardError, match=cut):
+            desk.engine.apply()
+        assert desk.kernel.messages == 0
+    else:
+        desk.engine.apply()
+        assert (4,) not in desk.kernel.state.of("nexthop")
+
+
+def test_cut_that_is_allowed_by_name_is_made(desk: Desk) -> None:
+    desk.kernel = FakeKernel(UPLINK)
+    desk.kernel.ways = {"192.0.2.1": Route("eth0.5", "192.168.7.2")}
+    desk.wants("{}")
+    desk.engine.apply(allow=frozenset({"eth0", "eth0.5"}))
+    assert desk.kernel.state.link("eth0.5") is None
+    assert desk.kernel.state.link("eth0") is not None
+
+
+KEPT = """
+links: {eth0: {}, eth0.5: {addresses: [192.168.7.2/24]}, d0: {kind: dummy, up: true%s}}
+routes: [%s]
+rules: [%s]
+"""
+DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
+
+
+@pytest.mark.parametrize(
+    ("on_dummy", "route", "rule", "cut"),
+    [
+        pytest.param("", "{to: 198.51.100.0/24, dev: d0}", "", "create route", id="longer_prefix"),
+        pytest.param("", "{to: 128.0.0.0/1, type: blackhole}", "", "create route", id="half_of_everything"),
+        pytest.param("", "{to: 128.0.0.0/1, dev: eth0.5}", "", "", id="by_the_same_link"),
+        pytest.param("", "{to: 203.0.113.0/24, dev: d0}", "", "", id="to_somewhere_else"),
+        pytest.param("", "{to: 198.51.100.0/24, dev: d0, table: 9}", "", "", id="in_a_table_that_nobody_asks"),
+        pytest.param(
+            "", "{to: 198.51.100.0/24, dev: d0, table: 9}", "{pref: 9, lookup: 9}", "create rule", id="in_a_table"
+        ),
+        pytest.param(
+            "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, from: 10.0.0.0/8, lookup: 9}", "", id="for_others"
+        ),
+        pytest.param(
+            "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, from: default, lookup: 9}", "create rule", id="for_all"
+        ),
+        pytest.param("", "", "{pref: 9, to: 198.51.100.9/32, action: prohibit}", "create rule", id="rule_to_nowhere"),
+        pytest.param(", addresses: [198.51.100.1/24]", "", "", "create address", id="subnet_of_an_address"),
+    ],
+)
+def test_plan_that_would_lead_a_session_elsewhere_is_refused(
+    desk: Desk, on_dummy: str, route: str, rule: str, cut: str
+) -> None:
+    desk.kernel = FakeKernel(UPLINK)
+    desk.kernel.ways = {"198.51.100.9": Route("eth0.5", "192.168.7.2"), "192.0.2.1": Route("eth0.5", "192.168.7.2")}
+    desk.wants(KEPT % (on_dummy, ", ".join(filter(None, (DEFAULT, route))), rule))
+    engine = Engine(desk.paths, session=Session("198.51.100.9", "192.168.7.2"), connect=lambda _netns: desk.kernel)
+    if cut:
+        with pytest.raises(GuardError, match=cut):
+            engine.apply()
+        assert desk.kernel.messages == 0
+    else:
+        engine.apply()
+
+
+def test_filtering_of_vlans_under_a_tagged_way_is_refused(desk: Desk) -> None:
+    bridge = Object("link", ("br0",), {"kind": "bridge", "up": True, "group": 0x4E470000, "mtu": 1500})
+    uplink = [Object("link", ("eth1",), {"kind": "", "up": True, "group": 0, "mtu": 1500, "master": "br0"})]
+    vlan = UPLINK[1]._replace(key=("br0.5",), attrs={**UPLINK[1].attrs, "link": "br0"})
+    desk.kernel = FakeKernel([bridge, vlan], foreign=uplink)
+    desk.kernel.ways = {"192.0.2.1": Route("br0.5")}
+    desk.wants("links: {br0: {kind: bridge, vlan_filtering: true}, br0.5: {}}")
+    with pytest.raises(GuardError, match="change bridge br0"):
+        desk.engine.apply()
