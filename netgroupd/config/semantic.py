@@ -18,7 +18,7 @@ from netgroupd.config.semantic_tc import hash_tables, preferences, shared_action
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
-from netgroupd.model.value import Value, split_prefix
+from netgroupd.model.value import NO_MAC, Value, split_prefix
 
 _WAYS = frozenset({"via", "dev", "nexthops", "nhid"})
 _MOST_PORTS = 1023  # of a bridge: Linux has ten bits for their numbers, and none is 0
@@ -103,7 +103,7 @@ def _macs(checked: Checked) -> None:
         if int(mac[:2], 16) & 1:
             told_ = f"{mac} of {name!r} is a multicast address"
             checked.report.once(links.place(name, "mac"), told_, "the first byte of a link's own must be even, as 02")
-        elif mac == "00:00:00:00:00:00":
+        elif mac == NO_MAC:
             checked.report.once(links.place(name, "mac"), f"{name!r} cannot have the MAC address {mac}")
 
 

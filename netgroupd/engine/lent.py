@@ -9,18 +9,17 @@ was given. To ask for what was lent would pin it.
 from collections.abc import Iterable
 
 from netgroupd.model.state import Object, State
-from netgroupd.model.value import Value
+from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import kind_of
 
 _BORROWERS = frozenset({"bridge", "bond", "team", "vlan", "macsec"})
-_NO_MAC = "00:00:00:00:00:00"  # of a bridge that lost its last port
 
 
 class Lent:
     """Who has what of whom, among some links."""
 
     def __init__(self, borrowers: Iterable[Object], actual: State) -> None:
-        self._macs: dict[str, set[Value]] = {link.name: {_NO_MAC} for link in borrowers if kind_of(link) in _BORROWERS}
+        self._macs: dict[str, set[Value]] = {link.name: {NO_MAC} for link in borrowers if kind_of(link) in _BORROWERS}
         self._mtus: dict[str, set[Value]] = {}
         for link in actual.of("link").values() if self._macs else ():
             if (master := str(link.attrs.get("master"))) in self._macs:

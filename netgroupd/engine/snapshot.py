@@ -10,7 +10,7 @@ from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Key, Object, State
-from netgroupd.model.value import Value
+from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import kind_of, row_of
 from netgroupd.plan.fate import (
     TEAMING,
@@ -27,12 +27,13 @@ from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, s
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
 
-# Reported of every link, and refused where the link's driver has no say in them.
+# Reported of links, and refused where the link's driver has no say in them or at all.
 _REPORTED: Mapping[str, tuple[Value, ...]] = {
     "carrier": (True, False),
     "protodown": (False,),
     "lightweight": (False,),
     "l2only": (False,),
+    "mac": (NO_MAC,),
 }
 
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.

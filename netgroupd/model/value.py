@@ -148,6 +148,9 @@ def mac_text(payload: bytes) -> str:
     return bytes(payload).hex(":")
 
 
+NO_MAC = "00:00:00:00:00:00"
+"""What the kernel tells of a bridge whose last port has gone, and takes for no link."""
+
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 

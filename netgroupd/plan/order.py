@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.model.value import Value
+from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.atomic import Order
 from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
@@ -232,6 +232,7 @@ class _Cut:
             "mtu" in attrs and _shrinks(attrs["mtu"], have),
             moved and not attrs["master"] and want.name in self.claimed,
             moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond",
+            "mac" in attrs and have.attrs.get("mac") == NO_MAC,
         )
         told = (id(attrs), manner)  # links that are told the same share the mapping that says it
         if (pieces := self._pieces.get(told)) is None:
@@ -317,6 +318,7 @@ class _Manner(NamedTuple):
     shrinks: bool
     claimed: bool  # another takes its packets once it has left its master
     freed: bool  # by a bond, which gives it the MTU and MAC of before
+    nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
 
 
 def _pieces(attrs: Attrs, manner: _Manner) -> Iterator[tuple[str, Attrs]]:
@@ -336,6 +338,8 @@ def _pieces(attrs: Attrs, manner: _Manner) -> Iterator[tuple[str, Attrs]]:
         yield "release links", {"master": said.pop("master")}
     if "netns" in left:
         yield "move links", {"netns": left.pop("netns")}
+    if manner.nameless and "mac" in left:
+        yield "change links", {"mac": left.pop("mac")}
     if left:
         yield "change links", left
     if "master" in said:

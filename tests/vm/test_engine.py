@@ -22,6 +22,7 @@ from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import NO_MAC
 from netgroupd.plan import present
 from netgroupd.plan.step import AnyStep, Plan
 from tests.engine.universe import FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, OF_BONDS, ROUTES, UNIVERSE, state_of
@@ -295,6 +296,19 @@ def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_aw
     assert not plan_now(kernel, goal, MINE)[0].steps
     put_back(kernel, Snapshot.of(plan, actual), MINE)
     assert there(kernel, goal) == before
+
+
+def test_bridge_that_lost_its_last_port_is_given_a_mac_before_a_vlan_of_its_own(kernel: Stumbling) -> None:
+    for port in ("{kind: dummy, master: b}", "{kind: dummy}"):
+        become(kernel, state_of(f"links: {{p: {port}, b: {{kind: bridge}}}}"))
+    bridge = "{kind: bridge, mac: '02:00:00:00:00:05', vlan_filtering: true, vlan_default_pvid: 7}"
+    goal = state_of(f"links: {{p: {{kind: dummy}}, b: {bridge}}}")
+    actual = look(kernel, goal, MINE)
+    assert actual.of("link")["b",].attrs["mac"] == NO_MAC
+    plan = plan_for(kernel, goal, actual, MINE)
+    become(kernel, goal)
+    put_back(kernel, Snapshot.of(plan, actual), MINE)  # but for the MAC, which nothing takes away
+    assert look(kernel, goal, MINE).of("link")["b",].attrs["vlan_default_pvid"] == 1
 
 
 def told(*command: str) -> str:
