@@ -13,7 +13,10 @@ _ACROSS, _HEIGHT = 480, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 300, 50, 50
 _PLOT, _BAR = 380, 17
 _LETTER, _TITLE_LETTER, _MARGIN = 6.8, 8.8, 30  # no letter of the font is wider on average
-_COLOURS = ("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66", "#c2255c", "#15aabf", "#94d82d")
+_COLOURS = (
+    *("#0b6e99", "#d9480f", "#2b8a3e", "#862e9c", "#e67700", "#5c5f66"),
+    *("#c2255c", "#15aabf", "#94d82d", "#212529", "#f783ac", "#9c6644"),
+)
 _LEAPS = (1, 2, 5)
 _ALIKE = 20  # values that differ by less need marks between the powers of ten
 _SIZE = re.compile(r"^([\d,]+)\b")
