@@ -68,6 +68,22 @@ def answers(bus: PrivateBus) -> bool:
         return False
 
 
+def jobs(connection: Gio.DBusConnection) -> list[str]:
+    """The jobs on the bus."""
+    answer = connection.call_sync(
+        "org.netgroup1",
+        "/org/netgroup1/job",
+        "org.freedesktop.DBus.Introspectable",
+        "Introspect",
+        None,
+        None,
+        Gio.DBusCallFlags.NONE,
+        -1,
+        None,
+    )
+    return [node.path for node in Gio.DBusNodeInfo.new_for_xml(answer.unpack()[0]).nodes]
+
+
 @pytest.fixture
 def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateBus]:
     private = PrivateBus(tmp_path)

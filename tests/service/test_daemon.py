@@ -18,7 +18,7 @@ from netgroupd.service.daemon import Daemon
 from netgroupd.service.interface import GROUP, JOB, MANAGER, ROOT
 from netgroupd.service.metrics import METRICS
 from netgroupd.service.work import in_main_loop
-from tests.service.conftest import PrivateBus, answers, eventually, refused
+from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused
 from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine
 
 _NAME = "org.netgroup1"
@@ -28,22 +28,6 @@ def _start(connection: Gio.DBusConnection, method: str, arguments: GLib.Variant 
     """Call without waiting for the answer."""
     connection.call(_NAME, ROOT, MANAGER, method, arguments, None, Gio.DBusCallFlags.NONE, -1, None, None)
     connection.flush_sync(None)
-
-
-def _jobs(connection: Gio.DBusConnection) -> list[str]:
-    """The jobs on the bus."""
-    answer = connection.call_sync(
-        _NAME,
-        "/org/netgroup1/job",
-        "org.freedesktop.DBus.Introspectable",
-        "Introspect",
-        None,
-        None,
-        Gio.DBusCallFlags.NONE,
-        -1,
-        None,
-    )
-    return [node.path for node in Gio.DBusNodeInfo.new_for_xml(answer.unpack()[0]).nodes]
 
 
 def _properties(connection: Gio.DBusConnection, path: str, interface: str) -> dict[str, Any]:
@@ -120,7 +104,7 @@ def test_every_caller_of_a_reload_that_is_done_as_one_is_answered(
     ]
     for thread in callers:
         thread.start()
-    eventually(lambda: len(_jobs(caller)) == 3)  # the start's, the one that runs, the one that waits
+    eventually(lambda: len(jobs(caller)) == 3)  # the start's, the one that runs, the one that waits
     engine.gate.set()
     for thread in callers:
         thread.join(20)

@@ -20,7 +20,7 @@ from netgroupd.service.daemon import Daemon
 from netgroupd.service.job import Job
 from netgroupd.service.metrics import Metrics
 from netgroupd.service.work import in_main_loop
-from tests.service.conftest import PrivateBus, answers, eventually, refused
+from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused
 from tests.service.fake import FakeEngine
 
 REFUSED_FILES = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
@@ -90,10 +90,12 @@ def test_reload_that_waited_is_seen_to_run(bus: PrivateBus, tmp_path: Path, monk
     with serving(bus, engine, tmp_path / "run") as remote:
         eventually(lambda: remote.properties()["State"] == "idle")
         engine.gate.clear()
+        caller = bus.connect()
         callers = [threading.Thread(target=lambda: Remote(bus.connect()).reload(), daemon=True) for _ in range(2)]
         callers[0].start()
         eventually(lambda: remote.properties()["State"] == "changing")
         callers[1].start()
+        eventually(lambda: len(jobs(caller)) == 3)  # the start's, the one that runs, the one that waits
         apply, before = engine.apply, engine.applied_times
 
         def held(*said: object, **more: object) -> Result:
