@@ -13,15 +13,25 @@ _HEAR_MS = 100
 
 @contextmanager
 def own_loop() -> Iterator[GLib.MainLoop]:
-    """A loop that nobody else runs: what comes back for the block cannot come before the block runs it."""
+    """A loop that nobody else runs: what comes back for the block cannot come before the block runs it.
+
+    It ends now and then, to be run again by who still waits.
+    """
     context = GLib.MainContext.new()
-    # Python acts on a signal when it runs the next time, and the signal itself wakes the default context alone.
+    loop = GLib.MainLoop(context)
+
+    def pause(*_: object) -> bool:
+        loop.quit()
+        return True
+
+    # Python acts on a signal when it runs the next time, and the signal itself wakes the default context alone;
+    # one that comes when the loop does not run yet is acted on when it ends.
     tick = GLib.timeout_source_new(_HEAR_MS)
-    tick.set_callback(lambda *_: True)
+    tick.set_callback(pause)
     tick.attach(context)
     context.push_thread_default()
     try:
-        yield GLib.MainLoop(context)
+        yield loop
     finally:
         context.pop_thread_default()
         tick.destroy()
@@ -52,7 +62,8 @@ def call(
 
     flags = Gio.DBusCallFlags.ALLOW_INTERACTIVE_AUTHORIZATION
     connection.call_with_unix_fd_list(NAME, path, interface, method, arguments, None, flags, _FOREVER, None, None, done)
-    loop.run()
+    while not (ended or failed):
+        loop.run()
     if failed:
         raise failed[0]
     return ended[0]

@@ -70,6 +70,27 @@ def test_ctrl_c_ends_the_command_though_the_daemon_has_nothing_to_say(
         assert command.communicate() == ("", "")
 
 
+_EARLY = """
+import os, signal, sys, types
+from contextlib import contextmanager
+from netgroupd.service.call import call, own_loop
+
+@contextmanager
+def before_the_loop_runs():
+    os.kill(os.getpid(), signal.SIGINT)
+    yield
+
+sys.modules["gi.overrides.GLib"].wakeup_on_signal = before_the_loop_runs
+with own_loop() as loop:
+    call(loop, types.SimpleNamespace(call_with_unix_fd_list=lambda *_: None), "/", "x.y", "Never")
+"""
+
+
+def test_ctrl_c_that_comes_before_the_wait_ends_it_too() -> None:
+    got = subprocess.run([sys.executable, "-c", _EARLY], capture_output=True, text=True, timeout=20, check=False)
+    assert got.stderr.splitlines()[-1] == "KeyboardInterrupt"
+
+
 @pytest.mark.parametrize("verb", ["apply", "reload"])
 def test_command_says_that_the_bus_has_gone(bus: PrivateBus, remote: Remote, engine: FakeEngine, verb: str) -> None:
     engine.gate.clear()
