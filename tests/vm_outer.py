@@ -27,6 +27,7 @@ from netgroupd.lab.channel import Kind
 from netgroupd.lab.kernel import CHECKOUT, find_image
 from netgroupd.lab.machine import Machine, Process
 from netgroupd.lab.qemu import Guest
+from tests.no_network import refuse_network
 from tests.vm_place import PLACE, Place
 
 _IDLE_LIMIT_S = 400.0
@@ -162,6 +163,13 @@ class Lab:
 
 
 _LAB = pytest.StashKey[Lab]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Whatever runs from here on has no network of this machine's."""
+    if not session.config.option.collectonly:
+        refuse_network()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -16,7 +16,7 @@ from netgroupd.engine.journal import Journal
 from netgroupd.engine.observe import Connection, Links, Mine, known_links, look, look_at_links, rows_for
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.report import Generation, Line
-from netgroupd.errors import Problem
+from netgroupd.errors import KernelError, Problem, Refusal
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.seen import Seen
 from netgroupd.model.collector import uncollected
@@ -45,7 +45,11 @@ class Files:
 
     @contextmanager
     def _kernel(self) -> Iterator[Connection]:
-        kernel = self._connect(self.netns)
+        try:
+            kernel = self._connect(self.netns)
+        except OSError as error:  # a sandbox without netlink, no descriptor left
+            refusal = Refusal("open a netlink socket", error.errno or 0, error.strerror or str(error))
+            raise KernelError([refusal]) from error
         kernel.remember(self._seen)
         try:
             with uncollected():

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,12 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def netgroupctl(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "netgroupd.cli.main", *map(str, arguments)]
+def netgroupctl(*arguments: object, module: str = "netgroupd.cli.main") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", module, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+on_a_fake = partial(netgroupctl, module="tests.cli.on_a_fake")
 
 
 def test_render_tells_the_line_of_each_line_through_loops_and_includes(place: Path) -> None:
@@ -76,13 +80,13 @@ def test_show_without_a_word_is_everything_that_is_asked_for(place: Path) -> Non
     link = "{kind: dummy, alias: 'a [[b]]', sysctl: {ipv4.rp_filter: 0}}"
     (place / "30-more.yaml").write_text(f"links:\n  d[1-3]: {link}\nrules:\n- {{pref: 5, lookup: 7}}\n")
     argv = ("show", "--desired", "--config", place / "20-plain.yaml", "--config", place / "30-more.yaml")
-    assert netgroupctl(*argv).stdout.splitlines() == [
+    assert on_a_fake(*argv).stdout.splitlines() == [
         "dummy d[1-3]  alias a [b] (3)",
         "link swp1  up",
         "sysctl net/ipv4/conf/d[1-3]/rp_filter  value 0 (3)",
         "rule 5  inet  lookup 7",
     ]
-    assert {obj["class"] for obj in json.loads(netgroupctl(*argv, "--json").stdout)} == {"link", "sysctl", "rule"}
+    assert {obj["class"] for obj in json.loads(on_a_fake(*argv, "--json").stdout)} == {"link", "sysctl", "rule"}
 
 
 IN_VRFS = """\
@@ -103,14 +107,14 @@ neighbours:
 def test_show_vrf_is_all_that_is_in_it_and_nothing_else(place: Path) -> None:
     (place / "30-vrfs.yaml").write_text(IN_VRFS)
     argv = ("show", "--desired", "--config", place / "30-vrfs.yaml", "vrf")
-    assert netgroupctl(*argv, "red").stdout.splitlines() == [
+    assert on_a_fake(*argv, "red").stdout.splitlines() == [
         "dummy d[1-2]  master red (2)",
         "vrf red  table 7",
         "address d[1-2]  10.0.1.1…10.0.2.1/24 (2)",
         "route 10.9.0.0/16  table 7  via 10.0.1.2",
         "neighbour d2  10.0.2.2  lladdr 02:00:00:00:00:02",
     ]
-    assert [line.split() for line in netgroupctl(*argv).stdout.splitlines()[1:]] == [
+    assert [line.split() for line in on_a_fake(*argv).stdout.splitlines()[1:]] == [
         ["red", "2", "d[1-2]"],
         ["blue", "1", "d3"],
     ]
@@ -135,14 +139,14 @@ links: {"acc[1-3]": {kind: dummy, group: access}, ring: {kind: dummy, group: edg
 )
 def test_show_group_is_the_links_of_it_and_of_the_groups_inside(place: Path, group: str, shown: list[str]) -> None:
     (place / "groups.yaml").write_text(GROUPS)
-    ended = netgroupctl("show", "--desired", "--config", place / "groups.yaml", "group", group)
+    ended = on_a_fake("show", "--desired", "--config", place / "groups.yaml", "group", group)
     assert (ended.stdout + ended.stderr).splitlines() == shown
     assert ended.returncode == (group == "nosuch")
 
 
 def test_show_groups_has_all_of_them(place: Path) -> None:
     (place / "groups.yaml").write_text(GROUPS)
-    shown = netgroupctl("show", "--desired", "--config", place / "groups.yaml", "groups").stdout.splitlines()
+    shown = on_a_fake("show", "--desired", "--config", place / "groups.yaml", "groups").stdout.splitlines()
     assert {line.split()[0]: line.split()[1] for line in shown[1:]} == dict(
         core="4", edge="4", access="3", empty="0", netgroupd="0", **{"7": "1"}
     )
@@ -166,10 +170,10 @@ def test_what_a_script_leaves_empty_is_refused(argv: list[str], told: str) -> No
 @pytest.mark.parametrize(
     ("command", "status", "told"),
     [
-        ("check {}/20-plain.yaml >&-", 0, ""),
         ("render {}/20-plain.yaml >/dev/full", 1, "error: cannot write the result: No space left on device\n"),
         ("--help >/dev/full", 1, "error: cannot write the result: No space left on device\n"),
         ("--help", "broken pipe", ""),
+        ("check {}/20-plain.yaml >&-", 0, ""),
         ("check --json {}/bad.yaml", "broken pipe", ""),
         ("show --desired {}/20-plain.yaml", "ascii", ""),
     ],
@@ -179,7 +183,7 @@ def test_a_stream_that_does_not_take_it_is_told_in_a_sentence(
 ) -> None:
     (place / "20-plain.yaml").write_text("links: {é: {kind: dummy}}\n")
     (place / "bad.yaml").write_text("links:\n" + "".join(f"  d{number}: {{kind: dumy}}\n" for number in range(2000)))
-    line = f"{sys.executable} -m netgroupd.cli.main " + command.replace(" {}", f" --config {place}")
+    line = f"{sys.executable} -m tests.cli.on_a_fake " + command.replace(" {}", f" --config {place}")
     if status == "broken pipe":
         line = f"{{ {line}; echo $? >&2; }} | true"
         told = "1\n"
@@ -191,6 +195,7 @@ def test_a_stream_that_does_not_take_it_is_told_in_a_sentence(
         assert ended.stdout == "dummy \\xe9\n"
 
 
+@pytest.mark.vm("stock")
 def test_check_loads_only_what_it_needs(place: Path) -> None:
     code = (
         "import sys, netgroupd.cli.main as m; m.main(sys.argv[1:]); "
@@ -206,5 +211,12 @@ def test_check_loads_only_what_it_needs(place: Path) -> None:
 
 def test_estimate_counts_in_the_words_of_status(place: Path) -> None:
     (place / "many.yaml").write_text("links: {'lo': {addresses: ['10.0.[0-7].[1-250]/32']}, 'e[1-2]': {up: true}}\n")
-    got = netgroupctl("estimate", "--config", place / "many.yaml")
+    got = on_a_fake("estimate", "--config", place / "many.yaml")
     assert "\n3 links, 2,000 addresses: " in got.stdout
+
+
+def test_place_without_netlink_is_told_in_a_sentence(place: Path) -> None:
+    """As these tests run in one, outside of the lab."""
+    got = netgroupctl("check", "--config", place / "20-plain.yaml")
+    told = "error: open a netlink socket: Address family not supported by protocol\n"
+    assert (got.returncode, got.stdout, got.stderr) == (1, "", told)

@@ -11,6 +11,7 @@ import pytest
 from netgroupd.cli.commands import COMMANDS
 from netgroupd.cli.main import main
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.files import Files
 from netgroupd.engine.paths import Paths
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.plan.step import Op
@@ -58,6 +59,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     kernel = FakeKernel()
     monkeypatch.setattr("netgroupd.engine.paths.SYSTEM", paths)
     monkeypatch.setattr("netgroupd.engine.engine.Engine", partial(Engine, connect=lambda _netns: kernel))
+    monkeypatch.setattr("netgroupd.engine.files.Files", partial(Files, connect=lambda _netns: kernel))
     return tmp_path
 
 

@@ -113,6 +113,7 @@ def test_nothing_overtakes_a_batch_that_is_on_its_way(monkeypatch: pytest.Monkey
     lanes.close()
 
 
+@pytest.mark.vm("stock")
 def test_link_is_looked_for_when_what_may_bring_it_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr(Lanes, "settle", lambda _lanes: seen.append("arrived"))

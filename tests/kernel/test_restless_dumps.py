@@ -13,6 +13,8 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.message import NLM_F_DUMP, request
 from netgroupd.kernel.socket import Decode, Skim, Socket, T
 
+pytestmark = pytest.mark.vm("stock")
+
 
 class Restless(Socket):
     """Every dump is interrupted, and brings what a test says."""

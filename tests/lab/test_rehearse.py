@@ -8,14 +8,24 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
-# Nothing of this is seen outside: the package lies over /usr, and the network is empty but for one bridge.
-HOST = """\
+# Nothing of this is seen outside: the package lies over /usr.
+INSTALLED = """\
 set -e
 mount -t overlay overlay -o lowerdir="$1/usr:/usr" /usr
-ip link add other type bridge
 shift
 cd /
 exec "$@"
+"""
+# The host is a fake, so that this machine's own network is not looked at.
+REHEARSE = """\
+import sys
+from netgroupd.cli.main import main
+from netgroupd.engine.engine import Engine
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.model.state import Object
+other = Object("link", ("other",), {"kind": "bridge", "mtu": 1500, "up": False, "group": 0})
+Engine.__init__.__kwdefaults__["connect"] = lambda _netns: FakeKernel([other])
+sys.exit(main(["--offline", "rehearse", "--json", "--config", sys.argv[1]]))
 """
 
 
@@ -24,10 +34,13 @@ def test_installed_command_rehearses_a_change_of_this_host(tmp_path: Path) -> No
     config.mkdir(mode=0o755)
     (config / "10-bridges.yaml").write_text("links:\n  br-[1-20]: {kind: bridge, up: true}\n  other: {mtu: 1400}\n")
     subprocess.run([CHECKOUT / ".ci/stage", tmp_path / "root"], check=True)
-    alone = ["unshare", "--mount", "--net", *(["--map-root-user"] if os.geteuid() else [])]
-    command = [sys.executable, "-m", "netgroupd.cli.main", "rehearse", "--json", "--config", str(config)]
+    alone = ["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else [])]
+    command = [sys.executable, "-c", REHEARSE, str(config)]
     got = subprocess.run(
-        [*alone, "sh", "-c", HOST, "sh", str(tmp_path / "root"), *command], capture_output=True, text=True, check=False
+        [*alone, "sh", "-c", INSTALLED, "sh", str(tmp_path / "root"), *command],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (got.returncode, got.stdout[:1]) == (0, "{"), got.stderr
     told = json.loads(got.stdout)
