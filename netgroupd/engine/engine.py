@@ -38,6 +38,7 @@ from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netns import is_there
 from netgroupd.kernel.request import Selection
+from netgroupd.kernel.turns import prompt_turns
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, State
@@ -162,7 +163,7 @@ class Engine(Unfinished):
         self._journal.write(entry)
         mine = mine.joined(content)
         try:
-            with ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
+            with prompt_turns(), ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
                 telling = aside.submit(self._tell, number, content, plan)
                 left_out = converge(kernel, plan, goal, mine, request.progress)
                 content = telling.result()

@@ -9,7 +9,7 @@ from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, WITH_CARRIERS
-from netgroupd.model.state import NOTHING, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import kind_of, row_of
 from netgroupd.plan.fate import (
@@ -53,6 +53,7 @@ _MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
 _OBJECT = attrgetter("object")
+_UP: Attrs = {"up": True}
 
 
 class Snapshot(NamedTuple):
@@ -66,12 +67,11 @@ class Snapshot(NamedTuple):
         """What ``actual`` has of everything that ``plan`` touches, or that goes with what it touches."""
         steps = [*singles(plan.steps)]
         touched = dict.fromkeys([obj[:2] for obj in map(_OBJECT, steps)])
-        # With a link that is new goes nothing, and of these there are the most.
-        others = [step for step in steps if step.op is not Op.CREATE or step.object.cls != "link"]
-        touched.update(dict.fromkeys(_taken_along(others, actual)))
+        touched.update(dict.fromkeys(_taken_along([step for step in steps if _may_take(step)], actual)))
         found, absent = [], []
+        classes = actual.classes
         for name, key in touched:
-            obj = actual.of(name).get(key)
+            obj = classes[name].get(key) if name in classes else None
             if obj is None:
                 absent.append((name, key))
             else:
@@ -175,6 +175,11 @@ def _was_elsewhere(link: Object, actual: State) -> bool:
     """Whether a link was of another kind or had another master."""
     now = actual.link(link.name) or link
     return any(now.attrs.get(name) != link.attrs.get(name) for name in ("kind", "master"))
+
+
+def _may_take(step: Step) -> bool:
+    """Whether something can go with a step: of the many about links most make one or bring it up."""
+    return step.attrs != _UP and (step.op is not Op.CREATE or step.object.cls != "link")
 
 
 def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:

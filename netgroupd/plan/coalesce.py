@@ -97,7 +97,7 @@ def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequ
     macs: dict[int, list[int]] = defaultdict(list)
     known: dict[tuple[int, int], list[list[int]]] = {}  # steps that say the same share the mapping that says it
     for position, step in enumerate(stage.steps):
-        group = members.groups.get(step.object.name, 0)
+        group = members.groups.get(step.object.key[0], 0)  # type: ignore[arg-type]  # of a link: its name
         if not group:
             continue
         if (lists := known.get((group, id(step.attrs)))) is None:

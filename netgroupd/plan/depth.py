@@ -5,19 +5,20 @@ from collections.abc import Container, Mapping
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Key, Object
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 
 _BELOW = ("link", "master")
 # Ports are above the bond that names one of them, and the ends of a pair come together.
-_NAMED = {
-    kind: (*_BELOW, *(row.name for row in rows.attrs.values() if row.type.ref == "link"))
+_NAMED: dict[Value, tuple[str, ...]] = {
+    kind: (*_BELOW, *more)
     for kind, rows in KINDS.items()
-    if kind not in ("bond", "veth")
+    if kind not in ("bond", "veth") and (more := [row.name for row in rows.attrs.values() if row.type.ref == "link"])
 }
 NOTHING_ALONG: Mapping[str, str] = {}
 
 
-class Depths(dict[str, int]):
+class Depths(dict[Value, int]):
     """The depth of each link, found once; ``first`` is believed before ``second``, which says nothing of ``anew``.
 
     What comes into being ``along`` with another link is not there before that one.  A
@@ -37,7 +38,7 @@ class Depths(dict[str, int]):
         self._second = second
         self._anew = anew
 
-    def __missing__(self, name: str) -> int:
+    def __missing__(self, name: Value) -> int:
         below = self._below(name)
         if all(map(self.__contains__, below)):  # as it is when what is below was asked about before
             self[name] = depth = max(map(self.__getitem__, below)) + 1 if below else 0
@@ -54,15 +55,17 @@ class Depths(dict[str, int]):
             self[path.pop()] = max((self[lower] + 1 for lower in below), default=0)
         return self[name]
 
-    def _below(self, name: str) -> list[str]:
+    def _below(self, name: Value) -> list[Value]:
         first, second = self._first.get((name,)), self._second.get((name,))
         link = first or second
         if link is None:
             return []
-        kept = second.attrs if second and name not in self._anew else NOTHING  # what is not mentioned stays
         attrs = link.attrs
-        fields = _NAMED.get(kind_of(link) or kind_of(second), _BELOW)
-        below = [str(lower) for field in fields if (lower := attrs.get(field, kept.get(field)))]
-        if name in self._along:
-            below.append(self._along[name])
+        fields = _NAMED.get(attrs.get("kind") or kind_of(second), _BELOW)
+        kept = second.attrs if second and name not in self._anew else NOTHING  # what is not mentioned stays
+        below: list[Value] = [
+            lower for field in fields if (lower := attrs.get(field) if field in attrs else kept.get(field))
+        ]
+        if self._along and (along := self._along.get(link.name)):
+            below.append(along)
         return below

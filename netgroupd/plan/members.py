@@ -52,15 +52,6 @@ class Members:
             self._away.add(step.object.name)
             self.move(step.object.name, 0)
 
-    def _come(self, made: Object, group: int) -> None:
-        name = made.name
-        self._made.add(name)
-        if made.attrs.get("netns"):
-            self._away.add(name)
-        else:
-            self._away.discard(name)
-        self.move(name, group)
-
     def remove(self, name: str) -> None:
         """The link is deleted."""
         self._by_group = None
@@ -68,18 +59,31 @@ class Members:
 
     def create(self, steps: Sequence[Step]) -> None:
         """What is to be created is there from here on, behind all that was there before."""
-        for step in steps:
-            made = step.object
-            self._come(made, group_of(made))
+        made = {step.object.name: step.object for step in steps}
+        self._come(made, {name: group_of(link) for name, link in made.items()})
         last = max(self._indices.values(), default=0)
-        indices = {step.object.name: last + nth for nth, step in enumerate(steps, 1)}
-        self._indices = {**self._indices, **indices}
+        self._indices = {**self._indices, **{name: last + nth for nth, name in enumerate(made, 1)}}
 
     def settle(self, steps: Iterable[Step]) -> None:
         """The ends of veth pairs that came into being with the others join their groups."""
-        for step in steps:
-            if isinstance(group := step.attrs.get("group"), int):
-                self._come(step.object, group)
+        said = ((step.object, step.attrs.get("group")) for step in steps)
+        coming = {made.name: (made, group) for made, group in said if isinstance(group, int)}
+        if coming:
+            self._come(
+                {name: made for name, (made, _) in coming.items()}, {name: group for name, (_, group) in coming.items()}
+            )
+
+    def _come(self, made: Mapping[str, Object], groups: Mapping[str, int]) -> None:
+        """Links are there from here on, each in its group unless it is in another network namespace."""
+        for name in self.groups.keys() & made.keys():
+            self.remove(name)
+        away = {name for name, link in made.items() if link.attrs.get("netns")}
+        here = {**groups, **dict.fromkeys(away, 0)}
+        self._by_group = None
+        self._made.update(made)
+        self._away = (self._away - made.keys()) | away
+        self.groups.update(here)
+        self.sizes.update(here.values())
 
     def of(self, group: int) -> Sequence[str]:
         """The names of the members, in no order."""

@@ -133,7 +133,7 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage
         if given:  # before all others, for a link below may take what one above it gives
             by_depth[-1] = given
     for step in steps:
-        by_depth[sign * depths[step.object.name]].append(step)
+        by_depth[sign * depths[step.object.key[0]]].append(step)
     ranks = sorted(by_depth)
     ranked = [step for rank in ranks for step in by_depth[rank]]
     return Stage(phase, ranked, [rank for rank in ranks for _ in by_depth[rank]])
@@ -170,11 +170,12 @@ class _Cut:
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         links = [step for step in changes.steps if step.object.cls == "link"]
-        self.made = frozenset([step.after.name for step in links if step.before is None and step.after])
+        made = [step.after for step in links if step.before is None and step.after]
+        self.made = frozenset([link.name for link in made])
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
-        made = (step.after for step in links if step.before is None and step.after)
-        self.claimed = frozenset([str(link.attrs.get("link")) for link in made if kind_of(link) in _TAKERS])
+        self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
+        self.careless: set[str] = set()  # masters that neither take something of a new port nor give it something
         self.unsettled: set[str] = set()
         self.raised: set[str] = set()
         self._pieces: dict[tuple[int, _Manner], tuple[tuple[str, Attrs], ...]] = {}
@@ -210,17 +211,17 @@ class _Cut:
                 bare = want._replace(attrs={attr: value for attr, value in attrs.items() if attr != "altnames"})
                 self.add("settle links", Step(Op.CHANGE, bare, want, {"altnames": names}, step.why))
         else:
-            self.add("create links", Step(Op.CREATE, None, want, riding, step.why))
+            self.phases["create links"].append(_new(Step, (step.op, None, want, riding, step.why)))
             if port:
                 self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
-        if master := riding.get("master"):
+        if (master := riding.get("master")) and master not in self.careless:
             self._watch_port(want, want, str(master))
         if up:
             self._raise(name, want, want)
 
     def _raise(self, name: str, before: Object, want: Object) -> None:
         self.raised.add(name)
-        self.add("bring links up", Step(Op.CHANGE, before, want, _UP))
+        self.phases["bring links up"].append(_new(Step, (_CHANGE, before, want, _UP, "")))
 
     def _change(self, step: Step) -> None:
         have, want, attrs = step.before, step.object, step.attrs
@@ -248,7 +249,9 @@ class _Cut:
         """A bridge takes the least MTU of its ports; a port takes that of its bond, which brings it up."""
         said, there = self.wants.get((master,)), self.haves.get((master,))
         kind = kind_of(said or there)
-        if said and kind == "bridge":
+        if kind != "bond" and not (said and "mtu" in said.attrs):
+            self.careless.add(master)
+        elif said and kind == "bridge":
             if said.attrs.get("mtu") not in (None, want.attrs.get("mtu", have.attrs.get("mtu"))):
                 self.unsettled.add(master)
         elif kind == "bond":
@@ -348,6 +351,8 @@ def _pieces(attrs: Attrs, manner: _Manner) -> Iterator[tuple[str, Attrs]]:
         yield "settle links", late
 
 
+_new = tuple.__new__  # without the checks of the arguments' names: there are two steps for every link that is made
+_CHANGE = Op.CHANGE
 _TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
 _GIVEN_BACK = ("mtu", "mac")
 _NAMES_PORT = ("primary", "active_slave")
