@@ -5,7 +5,7 @@ Links of one kind give messages of one layout: the same attributes of the same
 lengths in the same places.  The headers of the attributes and the values that
 links share, taken as one long number, are the key under which the finished
 attributes of such a link are remembered.  Only what differs from link to link is
-then read, at known places.
+then read, at known places.  What one dump has taught serves those after it.
 """
 
 import struct
@@ -79,8 +79,9 @@ class _Layout(NamedTuple):
     end: int
     mask: int  # which bits of it are the shared part
     own: struct.Struct  # the index, the name, then the value of each row
-    rows: tuple[tuple[str, Mapping[Any, Value], Callable[[bytes], Value] | None], ...]
+    rows: tuple[tuple[str, Mapping[Any, Value] | None, Callable[[bytes], Value] | None], ...]
     # Each with what its values mean, or with what reads them, where hardly two links have the same.
+    # With neither it is the index of a link.
     known: dict[int, dict[str, Value]]
     form: struct.Struct  # for what is noted of a message
 
@@ -92,6 +93,11 @@ class _Layout(NamedTuple):
     def key(self, message: memoryview) -> int:
         """The shared part of a message."""
         return int.from_bytes(message[self.start : self.end], "little") & self.mask
+
+    def naming(self, names: Mapping[int, str]) -> "_Layout":
+        """The same for a dump that brings links of these ``names``."""
+        rows = ((row, meant if meant is not None or convert else names, convert) for row, meant, convert in self.rows)
+        return self._replace(rows=tuple(rows))
 
 
 def _spans(places: list[tuple[int, int]]) -> tuple[int, int, int]:
@@ -222,15 +228,15 @@ class _Shape:
         self.own = [each for each in self.own if each.row in rows]
         self.shared = {row: value for row, value in self.shared.items() if row in rows}
 
-    def layout(self, names: Mapping[int, str]) -> _Layout:
-        """What a message must have in common with this one to be read like it; ``names`` are those of links."""
+    def layout(self) -> _Layout:
+        """What a message must have in common with this one to be read like it."""
         own = sorted(self.own)
         references = {each.start: "I" for each in own if each.wire.refers}
         places = [(4, 8), self.name, *((each.start, each.end) for each in own)]
         return _Layout(
             *_spans(self._kept),
             _cut(places, {4: "i", **references}),
-            tuple((each.row, *_meaning(each, names)) for each in own),
+            tuple((each.row, *_meaning(each)) for each in own),
             {},
             _form(len(self._message), self._restless),
         )
@@ -242,9 +248,9 @@ def _altnames(payload: bytes) -> Value:
     return tuple(sorted(name.decode(errors="replace") for name in names))
 
 
-def _meaning(own: _Own, names: Mapping[int, str]) -> tuple[Mapping[Any, Value], Callable[[bytes], Value] | None]:
+def _meaning(own: _Own) -> tuple[Mapping[Any, Value] | None, Callable[[bytes], Value] | None]:
     if own.wire.refers:
-        return names, None
+        return None, None
     assert own.wire.value is not None, own.row
     return (NOTHING, own.wire.value) if own.end - own.start > _SHORT else (_values(own.wire.value), None)
 
@@ -262,6 +268,29 @@ _ALTNAMES = Wire(
     True,
     _altnames,
 )
+
+
+class _Learnt:
+    """The layouts that messages had until now, by the rows that were read of them and by length; not for ever more."""
+
+    def __init__(self) -> None:
+        self._layouts: dict[frozenset[str] | None, dict[int, list[_Layout]]] = {}
+        self._count = 0
+
+    def of(self, rows: frozenset[str] | None) -> dict[int, list[_Layout]]:
+        """Those of which ``rows`` were read."""
+        return self._layouts.setdefault(rows, {})
+
+    def makes_room(self) -> bool:
+        """Count one more; forget everything when there are too many."""
+        self._count += 1
+        if full := self._count > _MEMO:
+            self._layouts.clear()
+            self._count = 0
+        return full
+
+
+_learnt = _Learnt()
 
 
 class Reader:
@@ -292,18 +321,21 @@ class Reader:
         self.beyond: dict[int, str] = {}
         """Those of links that these refer to, and that are not among them; "" where there is none."""
         self._layouts: dict[int, list[_Layout]] = {}
-        self._count = 0
         self._unnamed: list[tuple[dict[str, Value], str]] = []
 
     def read(self, _kind: int, message: memoryview) -> Object | None:
         """Read the body of one RTM_NEWLINK."""
-        for layout in self._layouts.get(len(message), ()):
+        for layout in self._layouts.get(len(message)) or self._known(len(message)):
             if (shared := layout.known.get(layout.key(message))) is not None:
                 break
         else:
             layout, shared = self._learn(message)
         index, padded, *values = layout.own.unpack_from(message)
         name = padded.rstrip(b"\0").decode("utf-8", "surrogateescape")
+        if "\0" in name:  # a shorter one, with an attribute more behind it
+            layout, shared = self._learn(message)
+            index, padded, *values = layout.own.unpack_from(message)
+            name = padded.rstrip(b"\0").decode("utf-8", "surrogateescape")
         if (before := self._before.get(index)) == name:
             name = before  # of the same link: one string for all that is held of it
         self.by_index[index] = name
@@ -318,32 +350,36 @@ class Reader:
                 attrs[row] = convert(value)
                 continue
             try:
-                attrs[row] = meant[value]
+                attrs[row] = meant[value]  # type: ignore[index]  # names, if nothing else
             except KeyError:  # a link that has not come yet, or none
                 attrs[row] = value
                 self._unnamed.append((attrs, row))
         return _new(Object, ("link", (name,), attrs, None))
 
+    def _known(self, size: int) -> list[_Layout]:
+        """The layouts of messages of one length that any dump has had."""
+        known = self._layouts[size] = [each.naming(self.by_index) for each in _learnt.of(self._rows).get(size, ())]
+        return known
+
     def _learn(self, message: memoryview) -> tuple[_Layout, dict[str, Value]]:
         shape = _Shape(message)
         if self._rows is not None:
             shape.leave(self._rows)
-        layout = shape.layout(self.by_index)
-        self._count += 1
-        if self._count > _MEMO:
+        layout = shape.layout()
+        if _learnt.makes_room():
             self._layouts.clear()
-            self._count = 0
-        layouts = self._layouts.setdefault(len(message), [])
+        layouts = _learnt.of(self._rows).setdefault(len(message), [])
         for known in layouts:
             if known.signature == layout.signature:
                 layout = known
                 break
         else:
-            layouts.append(layout)
+            layouts.insert(0, layout)
+        self._layouts.pop(len(message), None)
         # With a place for what differs: a copy that grows is laid out anew.
         shared = {**shape.shared, **dict.fromkeys(row for row, *_ in layout.rows)}
         layout.known[layout.key(message)] = shared
-        return layout, shared
+        return layout.naming(self.by_index), shared
 
     def finish(self, *, whole: bool = False) -> None:
         """Name the links that were referred to before they came themselves; ``whole``: there are no others."""

@@ -88,6 +88,13 @@ def test_lower_link_that_comes_later_is_named_all_the_same(context: Context) -> 
     assert read(Reader(Names()), [*upper, *lower])[0].attrs["link"] == "late"
 
 
+def test_long_name_is_not_taken_for_a_short_one_and_an_attribute_more(context: Context) -> None:
+    long, short = messages(create("a" * 11, kind="dummy"), context), messages(create("b", kind="dummy", group=7), context)
+    assert len(long[0]) == len(short[0])
+    links = read(Reader(context.names), [*long, *short] * 2)
+    assert [(link.name, link.attrs.get("group")) for link in links] == [("a" * 11, None), ("b", 7)] * 2
+
+
 def test_link_of_a_group_that_is_not_wanted_is_left_out(context: Context) -> None:
     packets = [messages(create(f"d{group}", kind="dummy", group=group), context)[0] for group in (7, 8)]
     reader = Reader(context.names, lambda _name, group: group == 8)
