@@ -3,7 +3,7 @@
 
 import struct
 
-from netgroupd.kernel.links_read import IFLA_LINK, IFLA_LINK_NETNSID
+from netgroupd.kernel.links_layout import IFLA_LINK, IFLA_LINK_NETNSID
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import attributes, request, u32
 from netgroupd.kernel.request import Context

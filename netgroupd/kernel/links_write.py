@@ -11,8 +11,8 @@ from functools import partial
 from typing import NamedTuple
 
 from netgroupd.kernel import netdevsim, tuntap
+from netgroupd.kernel.links_layout import FLAGS, IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_PROP_LIST
 from netgroupd.kernel.links_other import configure, plug, tell
-from netgroupd.kernel.links_read import FLAGS, IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_PROP_LIST
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text, u32
 from netgroupd.kernel.message import attr as pack_attr
 from netgroupd.kernel.names import Names

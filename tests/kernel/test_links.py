@@ -88,8 +88,22 @@ def test_lower_link_that_comes_later_is_named_all_the_same(context: Context) -> 
     assert read(Reader(Names()), [*upper, *lower])[0].attrs["link"] == "late"
 
 
+def test_value_is_not_taken_for_another_of_the_same_size(context: Context) -> None:
+    vxlan = {"kind": "vxlan", "id": 7, "dstport": 4789}
+    wanted = [{**vxlan, "remote": "192.0.2.1"}, {**vxlan, "local": "192.0.2.1"}]
+    packets = [messages(create(f"v{place}", **attrs), context)[0] for place, attrs in enumerate(wanted)]
+    links = read(Reader(context.names), packets * 2)
+    assert [{name: link.attrs.get(name) for name in ("remote", "local")} for link in links] == [
+        {"remote": "192.0.2.1", "local": None},
+        {"remote": None, "local": "192.0.2.1"},
+    ] * 2
+
+
 def test_long_name_is_not_taken_for_a_short_one_and_an_attribute_more(context: Context) -> None:
-    long, short = messages(create("a" * 11, kind="dummy"), context), messages(create("b", kind="dummy", group=7), context)
+    long, short = (
+        messages(create("a" * 11, kind="dummy"), context),
+        messages(create("b", kind="dummy", group=7), context),
+    )
     assert len(long[0]) == len(short[0])
     links = read(Reader(context.names), [*long, *short] * 2)
     assert [(link.name, link.attrs.get("group")) for link in links] == [("a" * 11, None), ("b", 7)] * 2

@@ -17,7 +17,7 @@ from netgroupd.engine.paths import Paths
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import ConfigError, GuardError, KernelError
-from netgroupd.kernel import batch, links_read
+from netgroupd.kernel import batch, links_layout, links_read
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Object, State
@@ -200,7 +200,8 @@ def test_unconfirmed_move_is_undone_and_an_earlier_generation_comes_back(desk: D
 
 @pytest.mark.vm("patched")
 def test_hardware_is_moved_there_and_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links_read, "_SIMULATED", "none of these")  # so that it looks as a card does
+    monkeypatch.setattr(links_read, "_learnt", links_read._Learnt())
+    monkeypatch.setattr(links_layout, "_SIMULATED", "none of these")  # so that it looks as a card does
     Path("/sys/bus/netdevsim/new_device").write_text("9 1")
     try:
         card = next(iter(places()))
