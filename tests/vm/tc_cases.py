@@ -35,6 +35,11 @@ class Case(NamedTuple):
     second: tuple[Object, ...] = ()
 
 
+def rules_of(case: Case) -> list[Object]:
+    """The filters among the objects of a case."""
+    return [obj for obj in (*case.first, *case.second) if obj.cls == "filter"]
+
+
 def rule(
     kind: str,
     match: Raw,
