@@ -20,6 +20,7 @@ from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
 from netgroupd.kernel.tc.police import pack_police, unpack_police
 from netgroupd.model.state import Object
+from netgroupd.model.tc import room
 from netgroupd.model.tc.action import ACTION, CONTROL
 from netgroupd.model.tc.ematch import CONDITIONS
 from netgroupd.model.tc.masked import MASKED_IP, MASKED_MAC, masked_number
@@ -31,7 +32,15 @@ from netgroupd.plan.step import Op, Step
 from tests.vm.tc_action_cases import ACTION_CASES
 from tests.vm.tc_cases import CASES, Case, rules_of
 
+_FRAME = HEADER_LEN + 20 + 12 + 4  # with the kind, and the attribute that holds the rest
 _ALONE = [case for case in CASES if rules_of(case) and not case.id.startswith("shared")]
+
+
+def test_rules_take_no_more_than_is_reckoned_with(names: Names) -> None:
+    rules = [rule for case in CASES for rule in rules_of(case)]
+    sizes = {str(rule): len(filters._write(Step(Op.CREATE, None, rule, rule.attrs), names)) - _FRAME for rule in rules}
+    most = {str(rule): room.sent(dict(rule.key[4]), rule.attrs) for rule in rules}  # type: ignore[arg-type]  # pairs
+    assert [name for name, size in sizes.items() if size > most[name]] == []
 
 
 @pytest.mark.parametrize("case", _ALONE, ids=lambda case: case.id)
