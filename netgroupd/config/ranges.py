@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from netgroupd.config.expression import BadTextError, Env, Field, compile_field
 
-LIMIT = 1_000_000
+LIMIT = 2_000_000  # a million rules, and as much again for what they are on
 _MOST_PIECES = 32
 _PIECE = re.compile(r"\[\[|\]\]|\{\{|\}\}|\[([^\[\]:]*)\]|\{([^{}]*)\}|[\[\]{}]")
 _TWICE = frozenset({"[[", "]]", "{{", "}}"})

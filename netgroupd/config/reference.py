@@ -43,7 +43,7 @@ A key that a file does not mention keeps the kernel's value. `null` takes a thin
 Several ranges in one text multiply. In keys and in lists, a range makes one of each; a value elsewhere refers to the
 ranges of its key, and the fields of an entry (a route, an address) to the ranges of each other. YAML reads a value
 that begins with `{` or `[` as something else, so it has to be quoted. All objects of a configuration together are at
-most 1,000,000.
+most 2,000,000.
 """
 
 

@@ -14,7 +14,7 @@ from netgroupd.config.entries import Sink, told
 from netgroupd.config.links import Links
 from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
-from netgroupd.config.semantic_tc import hash_tables, preferences, shared_actions
+from netgroupd.config.semantic_tc import hash_tables, preferences, shared_actions, sizes
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -290,6 +290,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.neighbours,
     _pvids,
     shared_actions,
+    sizes,
     preferences,
     hash_tables,
     _layer2,

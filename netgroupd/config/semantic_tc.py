@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What each rule of traffic control alone cannot tell: the others of its preference, and actions that it shares.
+"""What no part of a rule of traffic control tells alone: its size, the others of its preference, shared actions.
 
 Rules of one entry have their attributes in common, and are looked at once.
 """
@@ -10,6 +10,7 @@ from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
 from netgroupd.model.rule import split_mark
 from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.tc import room
 from netgroupd.model.tc.action import shared
 from netgroupd.model.tc.handle import numbered_by
 from netgroupd.model.value import Value
@@ -27,6 +28,25 @@ def shared_actions(checked: Checked) -> None:
             if (key := shared(record["kind"])) and key not in described:
                 told_, hint = f"there is no action {record['kind']!r}", "describe it under `actions`"
                 checked.report.missing(checked.entry(obj).place("action"), told_, hint)
+
+
+def sizes(checked: Checked) -> None:
+    """Every filter fits into a message, and into what the kernel tells of it."""
+    seen: Attrs = {}
+    for obj in checked.state.of("filter").values():
+        if obj.attrs is seen:
+            continue
+        seen = obj.attrs
+        match: Mapping[str, Value] = dict(obj.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
+        hint = "let it `goto chain` to another with the rest of its actions"
+        if (size := room.told(match, seen)) > room.MOST_TOLD:
+            told_ = f"this rule takes {size:,} bytes, and the kernel tells of none that takes over {room.MOST_TOLD:,}"
+        elif (size := room.sent(match, seen)) > room.MOST_SENT:
+            told_ = f"this rule takes {size:,} bytes, and a message has room for {room.MOST_SENT:,}"
+            hint = "describe its policers under `actions`, which takes their tables of rates out of it"
+        else:
+            continue
+        checked.report.once(checked.entry(obj).place("action"), told_, hint)
 
 
 def preferences(checked: Checked) -> None:

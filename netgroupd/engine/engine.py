@@ -31,7 +31,6 @@ from netgroupd.engine.transaction import Progress, converge, plan_now
 from netgroupd.engine.unfinished import Unfinished
 from netgroupd.errors import (
     ConfigError,
-    NetgroupError,
     UsageError,
 )
 from netgroupd.kernel.kernels import Kernels
@@ -171,7 +170,7 @@ class Engine(Unfinished):
                 self._generations.amend(number, content._replace(refused=refused))
             took_s = clock.since_boot() - started
             pending = self._commit(entry, content, took_s, request)
-        except (NetgroupError, OSError, KeyboardInterrupt) as error:
+        except BaseException as error:  # whatever it is, what was there must not stay half changed
             self._undo(kernel, entry, mine, error)
             raise
         refusals = tuple(each.refusal for each in left_out)

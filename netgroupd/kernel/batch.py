@@ -6,7 +6,8 @@ it refuses; a message that does nothing closes the batch and is acknowledged.  T
 next batch is laid out while the kernel works, and sent when it has answered.  A
 refusal does not stop the messages behind it in the same batch, nor those that
 are on their way side by side with it, but no further batch is sent, unless the
-step is one that the rest can do without.
+step is one that the rest can do without.  What must not run behind a refusal, or
+beside what is before it, is therefore added after a flush.
 """
 
 from collections.abc import Callable, Iterable

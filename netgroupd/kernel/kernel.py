@@ -24,6 +24,7 @@ from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.atomic import LAST, level_of
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
@@ -159,9 +160,16 @@ class Kernel:
 
     def _fill(self, batch: Batch, steps: Sequence[AnyStep]) -> None:
         place = alone = 0
+        level = LAST
         while place < len(steps) and not batch.ended:
             step = steps[place]
-            form = codec(cls_of(step))
+            cls = cls_of(step)
+            form = codec(cls)
+            if cls == "filter":
+                before, level = level, level_of(step)
+                if before < level:
+                    batch.flush()  # what follows must not overtake this, nor come where this was refused
+                    continue
             if form.run and place >= alone:
                 count, messages = form.run(steps, place, self.names, *batch.run)
                 alone = place + count

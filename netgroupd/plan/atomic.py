@@ -14,8 +14,12 @@ from typing import NamedTuple
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.chain import SPARE
 from netgroupd.plan.compare import differing
-from netgroupd.plan.step import Op, Step
+from netgroupd.plan.step import AnyStep, Op, Step
 from netgroupd.plan.tables import is_u32, pref_of, standing
+
+LEVELS = ("add filter of a spare chain", "add filter of a chain", "add filter", "empty chain")
+"""What is of a later one waits until the kernel has taken all of those before."""
+LAST = len(LEVELS) - 1
 
 _SWITCH_PREF = 1
 _Chain = tuple[object, ...]  # where, parent, number
@@ -70,6 +74,21 @@ def placed(desired: State, actual: State) -> State:
     chains = {key: chain for key, chain in desired.of("chain").items() if key not in atomic}
     found.classes = {**desired.classes, "chain": chains, "filter": filters}
     return found
+
+
+def level_of(step: AnyStep) -> int:
+    """Which of the LEVELS a step about a filter is of; whatever deletes, the last."""
+    if not isinstance(step, Step) or step.op is Op.DELETE:
+        return LAST
+    return level_in(step.object.key[2])
+
+
+def level_in(chain: object) -> int:
+    """The same of a rule that is added to a chain."""
+    assert isinstance(chain, int)
+    if chain >= SPARE:
+        return 0
+    return 1 if chain else 2
 
 
 def said_as(key: Key) -> Key:
@@ -134,15 +153,13 @@ class Order:
 
     def phase(self, step: Step) -> str:
         """The phase of a step about a filter."""
-        chain = step.object.key[2]
-        if step.op is Op.DELETE:
-            key = step.object.key
-            late = key not in self._in_the_way and (key[:3] in self._last or self._stays(step.object))
-            return "empty chain" if late else "delete filter"
-        assert isinstance(chain, int)
-        if chain >= SPARE:
-            return "add filter of a spare chain"
-        return "add filter of a chain" if chain else "add filter"
+        key = step.object.key
+        if step.op is Op.DELETE and (key in self._in_the_way or not self._is_last(step.object)):
+            return "delete filter"
+        return LEVELS[level_of(step)]
+
+    def _is_last(self, rule: Object) -> bool:
+        return rule.key[:3] in self._last or self._stays(rule)
 
     def _stays(self, rule: Object) -> bool:
         """Whether a hash table of its preference stays."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
-from netgroupd.plan.atomic import Order
+from netgroupd.plan.atomic import LEVELS, Order
 from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths
@@ -70,15 +70,11 @@ PHASES = (
     "add queue",
     "add action",
     "add chain",
-    "add filter of a spare chain",
-    "add filter of a chain",
-    "add filter",
-    "empty chain",
+    *LEVELS,
     "delete class",
     "delete action",
 )
 QUEUES = frozenset({"qdisc", "tclass"})
-_OF_RULES = PHASES[PHASES.index("add filter of a spare chain") : PHASES.index("empty chain") + 1]
 UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links"})
 
 
@@ -295,7 +291,7 @@ class _Cut:
         deleted = self.phases.get("delete queue", [])
         if not any(step.object.cls == "tclass" for step in deleted):
             return
-        late = held(chain.from_iterable(self.phases.get(phase, ()) for phase in _OF_RULES), actual) - first
+        late = held(chain.from_iterable(self.phases.get(phase, ()) for phase in LEVELS), actual) - first
         del self.phases["delete queue"]
         for step in deleted:
             behind = step.object.cls == "tclass" and step.object.key in late

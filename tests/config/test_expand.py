@@ -305,26 +305,26 @@ def test_objects_know_their_line() -> None:
     ]
 
 
-def test_million_and_one_is_refused_before_anything_is_made() -> None:
-    assert told("links:\n  d[1-1000].[0-1000]: {}\n") == [
-        "a.yaml:2:3: 'd[1-1000].[0-1000]' stands for 1,001,000 instances; the limit is 1,000,000"
+def test_more_than_two_million_are_refused_before_anything_is_made() -> None:
+    assert told("links:\n  d[1-2000].[0-1000]: {}\n") == [
+        "a.yaml:2:3: 'd[1-2000].[0-1000]' stands for 2,002,000 instances; the limit is 2,000,000"
     ]
 
 
 def test_ports_of_many_masters_count_for_each() -> None:
     text = "links:\n  br[1-9999]: {kind: bridge, ports: 'swp[1-9999]'}\n"
-    assert told(text) == ["a.yaml:2:38: 'swp[1-9999]' stands for 99,980,001 instances; the limit is 1,000,000"]
+    assert told(text) == ["a.yaml:2:38: 'swp[1-9999]' stands for 99,980,001 instances; the limit is 2,000,000"]
 
 
 def test_addresses_of_many_links_count_for_each() -> None:
-    text = "links:\n  d[1-1000]: {kind: dummy, addresses: ['10.0.[0-3].[0-249]/24']}\n"
-    want = "a.yaml:2:40: with this address the configuration asks for 1,001,000 objects; the limit is 1,000,000"
+    text = "links:\n  d[1-2000]: {kind: dummy, addresses: ['10.0.[0-3].[0-249]/24']}\n"
+    want = "a.yaml:2:40: with this address the configuration asks for 2,002,000 objects; the limit is 2,000,000"
     assert told(text) == [want]
 
 
 def test_line_behind_one_that_is_over_the_limit_is_not_blamed_for_it() -> None:
-    routes = "routes:\n- {to: '10.0.0.[0-255]/32', dev: lo, metric: '[1-5000]'}\n- {to: 10.9.0.0/16, dev: lo}\n"
-    many = "with this route the configuration asks for 1,280,000 objects; the limit is 1,000,000"
+    routes = "routes:\n- {to: '10.0.0.[0-255]/32', dev: lo, metric: '[1-9000]'}\n- {to: 10.9.0.0/16, dev: lo}\n"
+    many = "with this route the configuration asks for 2,304,000 objects; the limit is 2,000,000"
     assert told(routes + "rules:\n- {pref: x}\n") == [
         f"a.yaml:2:3: {many}",
         "a.yaml:5:10: pref: expected a whole number from 0 to 4294967295, not the text 'x'",

@@ -121,6 +121,28 @@ def test_failure_says_what_the_kernel_said_and_is_in_the_history(desk: Desk) -> 
     assert [each.result for each in desk.engine.history()] == ["failed"]
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError("a mistake of ours"), KeyboardInterrupt(), SystemExit(1)])
+def test_nothing_that_goes_wrong_halfway_leaves_half_a_change(desk: Desk, error: BaseException) -> None:
+    desk.wants("vlans")
+    desk.engine.apply()
+    before = desk.there()
+    desk.wants("layer_3")
+    steps = iter((None, None, None, error))
+
+    def stop(_step: AnyStep) -> int:
+        if now := next(steps, None):
+            assert desk.there() != before
+            raise now
+        return 0
+
+    desk.kernel.refuse = stop
+    with pytest.raises(type(error)):
+        desk.engine.apply()
+    assert desk.there() == before
+    assert not desk.engine.status().interrupted
+    assert [each.result for each in desk.engine.history()] == ["failed", "applied"]
+
+
 def test_settings_of_a_link_that_was_deleted_come_back_with_it(desk: Desk) -> None:
     desk.wants("links: {d0: {kind: dummy, sysctl: {ipv4.rp_filter: 2}}}")
     desk.engine.apply()

@@ -35,6 +35,11 @@ class Case(NamedTuple):
     second: tuple[Object, ...] = ()
 
 
+def rules_of(case: Case) -> list[Object]:
+    """The filters among the objects of a case."""
+    return [obj for obj in (*case.first, *case.second) if obj.cls == "filter"]
+
+
 def rule(
     kind: str,
     match: Raw,
@@ -56,6 +61,7 @@ def rule(
     return Object("filter", filters.key("v0", parent, chain, pref, parsed), attrs)
 
 
+_POLICER = {"police": {"rate": "1mbit", "burst": "10k", "peakrate": "2mbit", "mtu": 2000, "conform": "pipe"}}
 _BPF = "4,40 0 0 12,21 0 1 2048,6 0 0 262144,6 0 0 0"
 _TWO = "meta(vlan eq 5) or u32(0x0a000000/0xff000000 at 16)"
 CLASSIFIERS: dict[str, tuple[Object, Object]] = {
@@ -129,6 +135,10 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
             "flower", {}, actions=[{"vlan": {"do": "push", "id": 5}}, {"mirred": {"egress": "redirect", "dev": "v2"}}]
         ),
         rule("flower", {}, actions=[{"skbedit": {"mark": 1}}, {"vlan": {"do": "push", "id": 5}}, "pass"]),
+    ),
+    "largest": (
+        rule("bpf", {"bytecode": f"3900,{','.join(['6 0 0 0'] * 3900)}"}, actions=["drop", "drop"]),
+        rule("matchall", {}, actions=[_POLICER] * 30),
     ),
     "flower-egress": (
         rule("flower", {"dst_ip": "10.0.0.1"}, protocol="ip", parent="egress", actions="drop"),

@@ -16,6 +16,7 @@ from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, Origin, State
 from netgroupd.model.value import Value
+from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.link import Owned
@@ -235,6 +236,25 @@ def test_refused_rule_leaves_none_of_the_others(kernel: Kernels) -> None:
     assert [refusal.origin for refusal in caught.value.refusals] == ["rules.yaml:7"]
     put_back(kernel, Snapshot.of(plan, before), mine)
     assert [str(obj) for obj in kernel.dump(Selection(classes=_TC, everything=True))] == []
+
+
+_ATOMIC = Object("chain", ("v0", "ingress", 0), {"atomic": True})
+
+
+@pytest.mark.parametrize("had", [(), (_address(9),)], ids=["first", "replaced"])
+def test_atomic_chain_that_lacks_a_refused_rule_is_not_gone_to(kernel: Kernels, had: tuple[Object, ...]) -> None:
+    hooks = hooks_of(State((CLSACT,)))
+    rules = [_address(number) for number in range(5)]
+    rules[1] = rules[1]._replace(attrs={**rules[1].attrs, "skip_sw": True})
+    found = State()
+    for policy in (had, rules):
+        plan = assemble(State((CLSACT, _ATOMIC, *policy)), found, Owned())
+        refused = kernel.apply(plan.steps)
+        before, found = found, kernel.dump(Selection(classes=ON_QDISCS, hooks=hooks))
+    assert [one.step.object.key[3:] for one in refused if isinstance(one.step, Step)] == [rules[1].key[3:]]
+    assert found.of("filter").keys() >= before.of("filter").keys()
+    switches = [{key: rule for key, rule in state.of("filter").items() if not key[2]} for state in (before, found)]
+    assert switches[0] == switches[1]
 
 
 def test_refused_rule_among_many_is_named(kernel: Kernels) -> None:

@@ -11,6 +11,7 @@ from netgroupd.kernel.request import Form, Run
 from netgroupd.kernel.tc import flower
 from netgroupd.kernel.tc.filters_frame import Frame, frames
 from netgroupd.model.state import Key, Object
+from netgroupd.plan.atomic import level_in
 from netgroupd.plan.step import AnyStep, Op, Step
 
 _ROOM = 2 << 20  # with a buffer of 4 MiB the socket takes more than this at once
@@ -33,11 +34,17 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
 
     Rules that differ in what they match alone have the same bytes before and
     behind that, in the ``form`` that their message is to have.  These messages may go
-    in any order: of one preference and mask no two match the same packet.
+    in any order: of one preference and mask no two match the same packet, and the
+    plan promises no order of preferences.  What it does promise ends the run: a rule
+    that goes to a chain, by its level, and whatever is no new rule.
     """
     made: list[bytes] = []
     count, room = 0, _ROOM
+    level: int | None = None
     while count < limit and room > 0 and (line := _of_one_line(steps[start + count : start + limit])):
+        if level is not None and level_in(line.first.key[2]) != level:
+            break
+        level = level_in(line.first.key[2])
         try:
             frame = frames.of(line.first.key, line.first.attrs, names)
         except (UnknownLinkError, OSError):

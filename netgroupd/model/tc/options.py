@@ -64,6 +64,8 @@ def read_geneve(text: str) -> list[Geneve]:
     """0102:80:00880022/ffff:ff:ffffffff, and more behind commas; raises ValueError."""
     value, slash, mask = text.partition("/")
     options = [_hexadecimal(one) for one in value.split(",")]
+    if sum(_GENEVE_HEADER + len(data) for _, _, data in options) > _MOST_GENEVE:
+        raise ValueError(f"expected options of Geneve of {_MOST_GENEVE} bytes in all at most")
     masks = [_hexadecimal(one) for one in mask.split(",")] if slash else [ones(one) for one in options]
     if [list(map(len, one)) for one in options] != [list(map(len, one)) for one in masks]:
         raise ValueError(f"expected {_GENEVE}: a mask is as long as what it is for")
@@ -132,6 +134,7 @@ def _expected(name: str) -> str:
     return " or ".join(":".join(field.name for field in form) for form in forms) + ", with masks behind a slash"
 
 
+_GENEVE_HEADER, _MOST_GENEVE = 4, 252
 _GENEVE = "class:type:data in hexadecimal, data of 4 to 124 bytes in fours, with masks behind a slash"
 
 LSE = {"depth": (1, 7), "ttl": (0, 255), "bos": (0, 1), "tc": (0, 7), "label": (0, (1 << 20) - 1)}

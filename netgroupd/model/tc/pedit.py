@@ -47,6 +47,8 @@ _FIELDS = {
 _EXPECTED = "a mapping of fields to what they become: " + ", ".join(_FIELDS)
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]{1,8}|[0-9]{1,10}")
+_MOST = 255  # words
+_MOST_OFFSET = 0xFFFFFFFC
 _WORD = re.compile(r"(\w+) (\d+) (set|add) 0x([0-9a-f]{8})/0x([0-9a-f]{8})")
 
 
@@ -67,7 +69,10 @@ def read_word(text: str) -> Word:
     """A word from its text; raises ValueError."""
     if not (found := _WORD.fullmatch(text)) or found[1] not in HEADERS:
         raise ValueError("expected a word like ip 8 set 0x40000000/0xff000000")
-    return Word(found[1], int(found[2]), found[3], int(found[4], 16), int(found[5], 16))
+    offset = int(found[2]) if len(found[2]) <= len(str(_MOST_OFFSET)) else _MOST_OFFSET + 1
+    if offset > _MOST_OFFSET or offset % 4:
+        raise ValueError(f"expected a word at a multiple of 4 up to {_MOST_OFFSET}, not at {found[2]}")
+    return Word(found[1], offset, found[3], int(found[4], 16), int(found[5], 16))
 
 
 def _payload(name: str, width: int, said: str) -> bytes:
@@ -119,10 +124,14 @@ def _words(name: str, said: str) -> Iterator[Word]:
 
 def _parse(raw: object) -> Value:
     if isinstance(raw, Mapping):
+        if not raw:
+            raise ValueError(f"expected {_EXPECTED}")
         if unknown := [name for name in raw if name not in _FIELDS]:
             raise ValueError(f"expected {_EXPECTED}, not {unknown[0]!r}")
         return tuple(str(word) for name, said in raw.items() for word in _words(str(name), str(said)))
     rows = raw if isinstance(raw, list | tuple) else (raw,)
+    if not 0 < len(rows) <= _MOST:
+        raise ValueError(f"expected 1 to {_MOST} words, not {len(rows)}")
     return tuple(str(read_word(str(row))) for row in rows)
 
 

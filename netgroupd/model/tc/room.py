@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How many bytes a rule takes, as it is sent and as the kernel tells it.
+
+An attribute has room for 64 KiB, and a dump for 32 KiB at a time: of a rule that is
+larger the kernel never tells, though it is there.  What can be so large are the
+words of pedit, the code of programs, and on their way there the tables of rates.
+"""
+
+from collections.abc import Mapping
+
+from netgroupd.model.state import Attrs
+from netgroupd.model.value import Value
+
+MOST_SENT = 65_400
+MOST_TOLD = 32_000
+_MATCH, _KEY = 64, 40  # of what a classifier says, and of each thing that it matches
+_ACTION, _COUNTS = 84, 200  # what an action takes at least, and what it has counted
+_FIELD, _WORD, _INSTRUCTION = 24, 44, 8
+_TABLE, _WIDE = 1028, 12  # of a rate, and of one that takes more than 32 bits
+_RATES = frozenset({"rate", "peakrate"})
+_IN_ACTION = _RATES | {"kind", "control", "burst", "mtu", "overhead", "mpu", "linklayer"}
+
+
+def sent(match: Mapping[str, Value], attrs: Attrs) -> int:
+    """The bytes of the message that makes a rule, at most."""
+    return _match(match) + sum(_ACTION + _body(action) + _tables(action) for action in _actions(attrs))
+
+
+def told(match: Mapping[str, Value], attrs: Attrs) -> int:
+    """The bytes that a rule takes in a dump, at most."""
+    return _match(match) + sum(_ACTION + _body(action) + _COUNTS for action in _actions(attrs))
+
+
+def _actions(attrs: Attrs) -> list[Mapping[str, Value]]:
+    actions = attrs.get("actions")
+    return [one for one in actions if isinstance(one, Mapping)] if isinstance(actions, tuple) else []
+
+
+def _match(match: Mapping[str, Value]) -> int:
+    if "bytecode" in match:
+        return _MATCH + _code(match)
+    return _MATCH + sum(_KEY + 4 * len(str(value)) for value in match.values())
+
+
+def _body(action: Mapping[str, Value]) -> int:
+    said = [value for name, value in action.items() if name not in _IN_ACTION]
+    words = sum(len(value) for value in said if isinstance(value, tuple))
+    text = sum(len(value) for value in said if isinstance(value, str))
+    return _FIELD * len(said) + _WORD * words + (_code(action) if "bytecode" in action else 2 * text)
+
+
+def _code(said: Mapping[str, Value]) -> int:
+    return _INSTRUCTION * str(said["bytecode"]).count(",")
+
+
+def _tables(action: Mapping[str, Value]) -> int:
+    rates = [action[name] for name in _RATES & action.keys()] if action["kind"] == "police" else []
+    return sum(_TABLE + (_WIDE if isinstance(rate, int) and rate >> 32 else 0) for rate in rates)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules made at once: the messages are those that each would have, and a run ends where the order matters."""
+
+from itertools import groupby
+from typing import cast
+
+import pytest
+
+from netgroupd.kernel.batch import Batch
+from netgroupd.kernel.compound import entry
+from netgroupd.kernel.delivery import Denied, Lanes, Packet
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.tc import filters
+from netgroupd.kernel.tc.filters_run import run
+from netgroupd.model.value import Value
+from netgroupd.plan.step import Op, Step
+from tests.vm.tc_cases import CASES, Case, rules_of
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if rules_of(case)], ids=lambda case: case.id)
+def test_run_has_the_messages_of_its_steps(names: Names, case: Case) -> None:
+    rules = [rule for rule in rules_of(case) if rule.attrs["kind"] == "flower"]
+    for _, some in groupby(rules, lambda rule: bool(rule.key[2])):
+        steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in some]
+        messages = b"".join(filters._write(step, names) for step in steps)
+        assert run(steps, 0, names, 100, bytes) == (len(steps), messages)
+
+
+def test_run_fits_into_the_buffer_of_a_socket(names: Names) -> None:
+    many = {"actions": ({"kind": "gact", "control": "pipe"},) * 32}
+    rule = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    step = Step(Op.CREATE, None, rule, {**rule.attrs, **many})
+    step = step._replace(after=rule._replace(attrs=step.attrs))
+    made = run([step] * 8192, 0, names, 8192, entry)
+    assert 1 << 20 < len(made.messages) < 3 << 20
+
+
+def test_run_keeps_a_handle_that_was_asked_for(names: Names) -> None:
+    rule = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    rule = rule._replace(attrs={**rule.attrs, "handle": 7})
+    step = Step(Op.CREATE, None, rule, rule.attrs)
+    assert run([step], 0, names, 1, bytes) == (1, filters._write(step, names))
+
+
+@pytest.mark.parametrize("last", ["another_kind", "a_change", "an_unknown_link", "what_goes_to_a_chain"])
+def test_run_ends_where_the_order_matters(names: Names, last: str) -> None:
+    rule = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    other = next(rules_of(case)[0] for case in CASES if case.id == "filter-matchall")
+    rule, first_hook = rule._replace(key=(*rule.key[:2], 7, *rule.key[3:])), rule
+    first = Step(Op.CREATE, None, rule, rule.attrs)
+    ends = {
+        "what_goes_to_a_chain": Step(Op.CREATE, None, first_hook, first_hook.attrs),
+        "another_kind": Step(Op.CREATE, None, other, other.attrs),
+        "a_change": Step(Op.CHANGE, rule, rule, rule.attrs),
+        "an_unknown_link": Step(Op.CREATE, None, rule._replace(key=("nosuch", *rule.key[1:])), rule.attrs),
+    }
+    assert run([first, first, ends[last], first], 0, names, 100, entry).taken == 2
+
+
+_MATCHES = {
+    "whole_addresses": [{"dst_ip": f"10.0.0.{n}"} for n in range(3)],
+    "one": [{"dst_ip": "10.0.0.1"}],
+    "nothing": [{}, {}],
+    "the_same": [{"dst_ip": "10.0.0.1"}, {"dst_ip": "10.0.0.1"}],
+    "one_masked": [{"dst_ip": "10.0.0.1"}, {"dst_ip": "10.1.0.0/16"}],
+    "of_another_family": [{"dst_ip": "10.0.0.1"}, {"dst_ip": "2001:db8::1"}],
+    "two_addresses": [{"dst_ip": f"10.0.{n}.1", "src_ip": f"10.1.0.{n}"} for n in range(3)],
+    "ports": [{"dst_ip": f"10.0.0.{n}", "ip_proto": "tcp", "dst_port": 80 + n % 2} for n in range(4)],
+    "ports_of_others": [{"ip_proto": proto, "dst_port": 80} for proto in ("tcp", "udp", "tcp")],
+    "ports_and_spans": [{"ip_proto": "tcp", "dst_port": port} for port in (80, "90-99", 81)],
+    "macs": [{"dst_mac": f"02:00:00:00:00:{n:02x}"} for n in range(3)],
+    "more_and_less": [{"dst_ip": "10.0.0.1"}, {"dst_ip": "10.0.0.2", "src_ip": "10.0.0.3"}, {}],
+    "other_names": [{"dst_ip": "10.0.0.1"}, {"src_ip": "10.0.0.1"}],
+}
+
+
+@pytest.mark.parametrize("matches", _MATCHES.values(), ids=_MATCHES)
+def test_rules_made_at_once_are_what_they_are_one_by_one(names: Names, matches: list[dict[str, Value]]) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    rules = [like._replace(key=(*like.key[:4], tuple(sorted(match.items())))) for match in matches]
+    steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in rules]
+    one_by_one = b"".join(filters._write(step, names) for step in steps)
+    assert run(steps, 0, names, 100, bytes) == (len(steps), one_by_one)
+
+
+@pytest.mark.parametrize("place", range(4), ids=["where", "parent", "chain", "pref"])
+def test_run_of_several_hooks_or_preferences_is_what_its_parts_are(names: Names, place: int) -> None:
+    rule = next(rules_of(case)[0] for case in CASES if case.id == "filter-flower-chain")
+    other = ("v1", "egress", 7, 99)[place]
+    moved = rule._replace(key=(*rule.key[:place], other, *rule.key[place + 1 :]))
+    steps = [Step(Op.CREATE, None, one, one.attrs) for one in (rule, rule, moved, rule)]
+    messages = b"".join(filters._write(step, names) for step in steps)
+    assert run(steps, 0, names, 100, bytes) == (4, messages)
+
+
+class Noted:
+    """In place of lanes: notes which chains each packet is about, and where it was waited for."""
+
+    def __init__(self) -> None:
+        self.story: list[object] = []
+
+    def send(self, packet: Packet) -> None:
+        self.story.append({step.object.key[2] for step in packet.steps if isinstance(step, Step)})
+
+    def arrived(self) -> list[Denied]:
+        self.story.append("waited")
+        return []
+
+    def refused(self) -> list[Denied]:
+        return []
+
+
+@pytest.mark.parametrize("compounds", [False, True])
+def test_rules_that_go_to_a_chain_wait_for_all_of_it(names: Names, compounds: bool) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    keys = [(*like.key[:2], chain, 10, (("dst_ip", f"10.0.0.{n}"),)) for chain in (5, 0) for n in range(100)]
+    kernel, lanes = Kernel.__new__(Kernel), Noted()
+    kernel.names = names
+    batch = Batch(Socket.__new__(Socket), cast("Lanes", lanes), compounds=compounds)
+    kernel._fill(batch, [Step(Op.CREATE, None, like._replace(key=key), like.attrs) for key in keys])
+    assert lanes.story == [{5}, "waited", {0}]
