@@ -19,9 +19,9 @@ from netgroupd.kernel.neighbours import HEADER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_
 from netgroupd.kernel.netns import entered
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, simple_rows, single, unpack_rows
-from netgroupd.model.fdb import CLASS, STATES, TABLES
+from netgroupd.model.fdb import CLASS, STATES, TABLES, has_several
 from netgroupd.model.state import Key, Object
-from netgroupd.model.value import Value, ip_bytes, ip_text, mac_text
+from netgroupd.model.value import NO_MAC, Value, ip_bytes, ip_text, mac_text
 from netgroupd.plan.step import AnyStep, Op
 
 _AF_BRIDGE = 7
@@ -29,7 +29,6 @@ _DST, _LLADDR, _VLAN, _SRC_VNI = 1, 2, 5, 11
 _STATIC = 0x40
 _STICKY, _EXTERN_LEARN = 0x40, 0x10
 _PLAIN = simple_rows(CLASS.attrs)
-_NOBODY = "00:00:00:00:00:00"
 
 _IFLA_ADDRESS, _IFLA_MASTER, _IFLA_LINKINFO, _INFO_DATA = 1, 10, 18, 2
 _VXLAN_REMOTES = (2, 16)  # IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6
@@ -106,9 +105,9 @@ def _made_by_operators(found: Iterable[Object], own: _Own, wanted: Set[Key]) -> 
 def _is_of_links(obj: Object, own: _Own) -> bool:
     """Whether an entry is there because links are as they are."""
     link, mac, _, where, dst, src_vni = obj.key
-    if mac == _NOBODY and ((link, dst) in own.remotes or (link, dst, src_vni) in own.remotes_of_vnis):
+    if mac == NO_MAC and ((link, dst) in own.remotes or (link, dst, src_vni) in own.remotes_of_vnis):
         return True
-    if dst is not None or "nhid" in obj.attrs:
+    if dst is not None or "dst" in obj.attrs or "nhid" in obj.attrs:
         return False
     if where == "self" and (link, mac) in own.groups:
         return True
@@ -122,12 +121,14 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
     lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
     if family != _AF_BRIDGE or not lasting or _LLADDR not in found:
         return None
+    mac = mac_text(bytes(found[_LLADDR]))
+    receiver = bytes(found.pop(_DST)) if _DST in found and has_several(mac) else b""
     key: Key = (
         names.name(index),
-        mac_text(bytes(found[_LLADDR])),
+        mac,
         int.from_bytes(found.get(_VLAN, b""), "little"),
         "self" if flags & TABLES["self"] else "master",
-        ip_text(bytes(found[_DST])) if _DST in found else None,
+        ip_text(receiver) if receiver else None,
         int.from_bytes(found[_SRC_VNI], "little") if _SRC_VNI in found else None,
     )
     attrs: dict[str, Value] = {"state": "permanent" if state & STATES["permanent"] else "static"}
@@ -150,11 +151,10 @@ def _identity(key: Key) -> bytes:
 
 def _existing(key: Key, *, creating: bool) -> int:
     """What to do with an entry that is there: a learnt one makes room; for many receivers one more is put beside it."""
-    mac, dst = str(key[1]), key[4]
-    many = mac == _NOBODY or int(mac[:2], 16) & 1
-    if many and dst is not None:
+    if key[4] is not None:
         return message.NLM_F_CREATE | message.NLM_F_APPEND
-    return message.NLM_F_CREATE | (message.NLM_F_EXCL if many and creating else message.NLM_F_REPLACE)
+    alone = creating and has_several(str(key[1]))
+    return message.NLM_F_CREATE | (message.NLM_F_EXCL if alone else message.NLM_F_REPLACE)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:

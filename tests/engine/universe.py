@@ -186,7 +186,8 @@ FORWARDED = tuple(
     f"{_FORWARDED}fdb: [{entries}]\n"
     for entries in (
         "",
-        "{dev: p, mac: '02:00:00:00:00:77'}",
+        "{dev: p, mac: '02:00:00:00:00:77'}, {dev: vx, mac: '02:00:00:00:00:78', dst: 192.0.2.3}",
+        "{dev: vx, mac: '02:00:00:00:00:78', dst: 192.0.2.4, port: 4790}",
         "",
         "{dev: p, mac: '02:00:00:00:00:77', state: permanent}, {dev: p, mac: '01:00:5e:00:00:55', where: self}, "
         "{dev: vx, mac: '00:00:00:00:00:00', dst: 192.0.2.1}, {dev: vx, mac: '00:00:00:00:00:00', dst: 192.0.2.2}, "
