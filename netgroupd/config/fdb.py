@@ -8,9 +8,9 @@ from netgroupd.config.entries import Fields, Form, Made, Sink, compile_items
 from netgroupd.config.links import Links, written_under
 from netgroupd.config.merge import Item
 from netgroupd.model.attr import Attr
-from netgroupd.model.fdb import CLASS
+from netgroupd.model.fdb import CLASS, has_several
 from netgroupd.model.state import Attrs
-from netgroupd.model.value import LINK
+from netgroupd.model.value import LINK, Value
 
 _DEV = Attr("dev", LINK, "The link to send by.")
 UNDER_LINK = Form.of(CLASS, leave="link", needs=("mac",))
@@ -20,19 +20,28 @@ FORM = Form.of(CLASS, _DEV, leave="link", needs=("mac", "dev"))
 def expand_fdb(items: Sequence[Item], links: Links, sink: Sink) -> None:
     """Make the entries of both places."""
     listed: Iterable[Made] = compile_items(items, FORM, links.values)
+    alike: dict[tuple[tuple[str, Value], ...], Attrs] = {}
     for link, keys, attrs, entry in chain(listed, written_under(links, "fdb", UNDER_LINK)):
         if "mac" in keys and (link or "dev" in keys):
             name = link or str(keys["dev"])
-            where = _where(name, keys, links)
-            key = (name, keys["mac"], keys.get("vlan", 0), where, keys.get("dst"), keys.get("src_vni"))
-            sink.add("fdb", key, _without_own(name, attrs, links), entry)
+            where = _where(name, keys, attrs, links)
+            in_key = "dst" in attrs and has_several(str(keys["mac"]))
+            dst, said = (attrs["dst"], _without_dst(attrs, alike)) if in_key else (None, attrs)
+            key = (name, keys["mac"], keys.get("vlan", 0), where, dst, keys.get("src_vni"))
+            sink.add("fdb", key, _without_own(name, said, links), entry)
 
 
-def _where(name: str, keys: Fields, links: Links) -> str:
+def _without_dst(attrs: Attrs, alike: dict[tuple[tuple[str, Value], ...], Attrs]) -> Attrs:
+    """The rest of ``attrs``, one mapping for all entries that have the same."""
+    rest = {said: value for said, value in attrs.items() if said != "dst"}
+    return alike.setdefault(tuple(rest.items()), rest)
+
+
+def _where(name: str, keys: Fields, attrs: Attrs, links: Links) -> str:
     """The table of the bridge for its ports, the link's own otherwise: a tunnel's ends are in the tunnel's."""
     if keys.get("where"):
         return str(keys["where"])
-    if keys.get("dst") or links.kind(name) in ("bridge", "vxlan"):
+    if attrs.get("dst") or links.kind(name) in ("bridge", "vxlan"):
         return "self"
     master = links.attrs.get(name, {}).get("master")
     return "master" if master and links.kind(str(master)) == "bridge" else "self"

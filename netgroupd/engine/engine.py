@@ -148,9 +148,11 @@ class Engine(Unfinished):
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         current = self._generations.current
-        if not plan.steps and self._generations.content(current).files == configuration.files_of(desired):
+        files = configuration.files_of(desired)
+        if not plan.steps and (applied := self._generations.content(current)).files == files:
             if request.warnings:
                 self._journal.close()
+            self._write_names(applied)
             return Result(plan)
         content = configuration.content_of(desired)
         ways = ways_of(kernel, self.session)

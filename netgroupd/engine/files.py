@@ -35,6 +35,7 @@ class Files:
         connect: Callable[[str | None], Connection] = Kernels,
     ) -> None:
         self.paths = paths.of(netns)
+        self._root = paths.state
         self.netns = netns
         self._trust = trust
         self._connect = connect

@@ -12,11 +12,11 @@ from netgroupd.errors import BusyError
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock at ``path``; the kernel gives it back when this process dies.
 
     Raises:
-        BusyError: Somebody else holds it.
+        BusyError: Somebody else holds it, and it is not to be waited for.
         JournalError: There cannot be a lock, as on a read-only file system.
     """
     with told("lock", path):
@@ -24,7 +24,7 @@ def locked(path: Path) -> Iterator[None]:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             raise BusyError("another change is running") from None
         yield

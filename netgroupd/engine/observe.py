@@ -169,6 +169,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         links=_listed(wanted, actual, mine) if classes & _LISTS else frozenset(),
         settings=frozenset(str(key[0]) for key in wanted.of("sysctl")),
         hooks=mine.hooks | spoken.hooks,
+        entries=wanted.of("fdb").keys(),
     )
     actual.classes.update(kernel.dump(selection).classes)
     away = mine.away | spoken.away

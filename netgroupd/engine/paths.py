@@ -8,6 +8,8 @@ from typing import NamedTuple
 from netgroupd.config.render import shipped_templates
 from netgroupd.config.sources import DIRECTORIES, ROOT, Trust
 
+_SPACES = "netns"
+
 
 class Paths(NamedTuple):
     """Directories and files; everything that is kept for a network namespace is below ``state``."""
@@ -20,7 +22,12 @@ class Paths(NamedTuple):
         """The paths of one network namespace: what was applied there is kept apart."""
         if netns is None:
             return self
-        return self._replace(state=self.state / "netns" / netns.replace("/", "-"))
+        return self._replace(state=self.state / _SPACES / netns.replace("/", "-"))
+
+
+def states(root: Path) -> tuple[Path, ...]:
+    """The directories below ``root`` that something is kept in: the host's own and those of network namespaces."""
+    return (root, *sorted((root / _SPACES).glob("*")))
 
 
 SYSTEM = Paths()

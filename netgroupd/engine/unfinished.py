@@ -11,11 +11,12 @@ from contextlib import contextmanager, suppress
 
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.files import Files
-from netgroupd.engine.generations import Content
+from netgroupd.engine.generations import Content, Generations
 from netgroupd.engine.group_names import write_names
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
 from netgroupd.engine.observe import Connection, Mine
+from netgroupd.engine.paths import states
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.transaction import plan_now, put_back
 from netgroupd.errors import BusyError, JournalError, KernelError, NetgroupError, UsageError, VerifyError
@@ -124,8 +125,18 @@ class Unfinished(Files):
 
     def _write_names(self, content: Content) -> None:
         """A comfort for users of ip: where /etc cannot be written, what was applied counts."""
-        with suppress(JournalError):
-            write_names(self.paths.group_names, content.groups)
+        with suppress(JournalError), locked(self._root / "names.lock", wait=True):
+            write_names(self.paths.group_names, self._names_everywhere(content))
+
+    def _names_everywhere(self, content: Content) -> dict[str, int]:
+        """The groups of ``content`` and of what is in effect in other namespaces, for ip's table is one for all."""
+        names: dict[str, int] = {}
+        for directory in states(self._root):
+            kept = Generations(directory)
+            with suppress(JournalError, UsageError):  # another namespace's records are not this one's trouble
+                groups = content.groups if directory == self.paths.state else kept.content(kept.current).groups
+                names = {**groups, **names}
+        return names
 
     def _undo(self, kernel: Connection, entry: Entry, mine: Mine, cause: BaseException | None = None) -> None:
         """Put back what was there before ``entry``; if that fails, the journal stays for the next attempt."""

@@ -4,10 +4,11 @@
 The kernel does not say who made an entry.  Left out is what it makes itself:
 learnt entries (by a control plane too), the addresses of links, multicast memberships, the default
 remote of a VXLAN and those of its VNIs, and the copies that it puts into every VLAN of a port of an
-entry without VLAN.
+entry without VLAN.  An entry that a file asks for is told of whoever made it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
+from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.kernel import message, vnis
@@ -15,11 +16,12 @@ from netgroupd.kernel.features import IFLA_EXT_MASK, RTM_GETLINK
 from netgroupd.kernel.message import attr, attributes, u16, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.neighbours import HEADER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWNEIGH
+from netgroupd.kernel.netns import entered
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, simple_rows, single, unpack_rows
-from netgroupd.model.fdb import CLASS, STATES, TABLES
-from netgroupd.model.state import Attrs, Key, Object
-from netgroupd.model.value import Value, ip_bytes, ip_text, mac_text
+from netgroupd.model.fdb import CLASS, STATES, TABLES, has_several
+from netgroupd.model.state import Key, Object
+from netgroupd.model.value import NO_MAC, Value, ip_bytes, ip_text, mac_text
 from netgroupd.plan.step import AnyStep, Op
 
 _AF_BRIDGE = 7
@@ -27,17 +29,24 @@ _DST, _LLADDR, _VLAN, _SRC_VNI = 1, 2, 5, 11
 _STATIC = 0x40
 _STICKY, _EXTERN_LEARN = 0x40, 0x10
 _PLAIN = simple_rows(CLASS.attrs)
-_NOBODY = "00:00:00:00:00:00"
 
-_IFLA_ADDRESS, _IFLA_LINKINFO, _INFO_DATA = 1, 18, 2
+_IFLA_ADDRESS, _IFLA_MASTER, _IFLA_LINKINFO, _INFO_DATA = 1, 10, 18, 2
 _VXLAN_REMOTES = (2, 16)  # IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6
 _LINK_HEADER = 16
+_MEMBERSHIPS = Path("/proc/thread-self/net/dev_mcast")
+_MEMBERSHIP_FIELDS = 5  # index, name, users, whether an administrator added it, address
 
 
 class _Own(NamedTuple):
-    """What links have of themselves: their MACs, and where a VXLAN floods to, for all or one of its VNIs."""
+    """What links have of themselves, and where a VXLAN floods to, for all or one of its VNIs.
+
+    ``by_link`` are the MACs of each and of its master: in a bridge's table the kernel puts no others.
+    ``groups`` are the group addresses that it listens to for protocols, not for an administrator.
+    """
 
     macs: frozenset[str]
+    by_link: Mapping[str, Set[str]]
+    groups: frozenset[tuple[str, str]]
     remotes: frozenset[tuple[str, str]]
     remotes_of_vnis: frozenset[tuple[str, Value, Value]]
 
@@ -48,42 +57,62 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
     found = dump_objects(context, asked, _decode, "dump of forwarding entries")
     chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
-    return list(_made_by_operators(chosen, _own(context, selection))) if chosen else []
+    return list(_made_by_operators(chosen, _own(context, selection), selection.entries)) if chosen else []
 
 
 def _own(context: Context, selection: Selection) -> _Own:
-    macs: set[str] = set()
+    macs: dict[int, str] = {}
+    masters: dict[int, int] = {}
     remotes: set[tuple[str, str]] = set()
+    names = context.names.by_index
     asked = message.request(
         RTM_GETLINK, message.NLM_F_DUMP, bytes(_LINK_HEADER), u32(IFLA_EXT_MASK, context.features.skip)
     )
     for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of links"):
         found = attributes(memoryview(payload), _LINK_HEADER)
-        macs.add(mac_text(bytes(found.get(_IFLA_ADDRESS, b""))))
-        details = attributes(attributes(found.get(_IFLA_LINKINFO, memoryview(b""))).get(_INFO_DATA, memoryview(b"")))
         index = int.from_bytes(payload[4:8], "little")
+        macs[index] = mac_text(bytes(found.get(_IFLA_ADDRESS, b"")))
+        masters[index] = int.from_bytes(found.get(_IFLA_MASTER, b""), "little")
+        details = attributes(attributes(found.get(_IFLA_LINKINFO, memoryview(b""))).get(_INFO_DATA, memoryview(b"")))
         for number in _VXLAN_REMOTES:
             # Other kinds have other things under these numbers, but no zero MAC with a destination.
-            if len(details.get(number, b"")) in (4, 16) and index in context.names.by_index:
-                remotes.add((context.names.name(index), ip_text(bytes(details[number]))))
+            if len(details.get(number, b"")) in (4, 16) and index in names:
+                remotes.add((names[index], ip_text(bytes(details[number]))))
+    by_link = {names[index]: {mac, macs.get(masters[index], mac)} for index, mac in macs.items() if index in names}
     of_vnis = ((vni.name, vni.attrs.get("remote"), vni.key[1]) for vni in vnis.dump(context, selection))
-    return _Own(frozenset(macs), frozenset(remotes), frozenset(of_vnis))
+    groups = frozenset(_memberships(context.netns))
+    return _Own(frozenset(macs.values()), by_link, groups, frozenset(remotes), frozenset(of_vnis))
 
 
-def _made_by_operators(found: Iterable[Object], own: _Own) -> Iterator[Object]:
+def _memberships(netns: str | None) -> Iterator[tuple[str, str]]:
+    """Links, and the group addresses that no administrator has added to them."""
+    with entered(netns):
+        lines = _MEMBERSHIPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    for fields in map(str.split, lines):
+        if len(fields) == _MEMBERSHIP_FIELDS and fields[3] == "0":
+            yield fields[1], mac_text(bytes.fromhex(fields[4]))
+
+
+def _made_by_operators(found: Iterable[Object], own: _Own, wanted: Set[Key]) -> Iterator[Object]:
     found = list(found)
     everywhere = {obj.key[:2] for obj in found if obj.key[3] == "master" and obj.key[2] == 0}
     for obj in found:
-        link, mac, vlan, where, dst, src_vni = obj.key
-        group_address = int(str(mac)[:2], 16) & 1
-        to_link = mac in own.macs and obj.attrs["state"] == "permanent"
-        if dst is None and "nhid" not in obj.attrs and (to_link or (where == "self" and group_address)):
-            continue
-        if mac == _NOBODY and ((link, dst) in own.remotes or (link, dst, src_vni) in own.remotes_of_vnis):
-            continue
-        if where == "master" and vlan and (link, mac) in everywhere:
-            continue
-        yield obj
+        copied = obj.key[3] == "master" and obj.key[2] and obj.key[:2] in everywhere
+        if obj.key in wanted or not (copied or _is_of_links(obj, own)):
+            yield obj
+
+
+def _is_of_links(obj: Object, own: _Own) -> bool:
+    """Whether an entry is there because links are as they are."""
+    link, mac, _, where, dst, src_vni = obj.key
+    if mac == NO_MAC and ((link, dst) in own.remotes or (link, dst, src_vni) in own.remotes_of_vnis):
+        return True
+    if dst is not None or "dst" in obj.attrs or "nhid" in obj.attrs:
+        return False
+    if where == "self" and (link, mac) in own.groups:
+        return True
+    macs = own.macs if where == "self" else own.by_link.get(str(link), own.macs)
+    return obj.attrs["state"] == "permanent" and mac in macs
 
 
 def _decode(payload: memoryview, names: Names) -> Object | None:
@@ -92,12 +121,14 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
     lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
     if family != _AF_BRIDGE or not lasting or _LLADDR not in found:
         return None
+    mac = mac_text(bytes(found[_LLADDR]))
+    receiver = bytes(found.pop(_DST)) if _DST in found and has_several(mac) else b""
     key: Key = (
         names.name(index),
-        mac_text(bytes(found[_LLADDR])),
+        mac,
         int.from_bytes(found.get(_VLAN, b""), "little"),
         "self" if flags & TABLES["self"] else "master",
-        ip_text(bytes(found[_DST])) if _DST in found else None,
+        ip_text(receiver) if receiver else None,
         int.from_bytes(found[_SRC_VNI], "little") if _SRC_VNI in found else None,
     )
     attrs: dict[str, Value] = {"state": "permanent" if state & STATES["permanent"] else "static"}
@@ -120,11 +151,10 @@ def _identity(key: Key) -> bytes:
 
 def _existing(key: Key, *, creating: bool) -> int:
     """What to do with an entry that is there: a learnt one makes room; for many receivers one more is put beside it."""
-    mac, dst = str(key[1]), key[4]
-    many = mac == _NOBODY or int(mac[:2], 16) & 1
-    if many and dst is not None:
+    if key[4] is not None:
         return message.NLM_F_CREATE | message.NLM_F_APPEND
-    return message.NLM_F_CREATE | (message.NLM_F_EXCL if many and creating else message.NLM_F_REPLACE)
+    alone = creating and has_several(str(key[1]))
+    return message.NLM_F_CREATE | (message.NLM_F_EXCL if alone else message.NLM_F_REPLACE)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
@@ -133,15 +163,14 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     key = one.object.key
     index, table = context.names.index(str(key[0])), TABLES[str(key[3])]
     identity = _identity(key)
+    usual = "permanent" if key[3] == "self" else "static"
+    attrs = one.object.attrs if one.op is Op.DELETE else goal(one)
+    state = STATES[str(attrs.get("state", usual))]
     if one.op is Op.DELETE:
-        # A VXLAN finds a receiver by its port, VNI and link too.
-        attrs: Attrs = one.object.attrs
-        header = HEADER.pack(_AF_BRIDGE, 0, 0, index, 0, table, 0)
+        # A VXLAN finds a receiver by its port, VNI and link too, and a link its own entries by their state.
+        header = HEADER.pack(_AF_BRIDGE, 0, 0, index, state, table, 0)
         yield message.request(RTM_DELNEIGH, 0, header, identity, pack_rows(_PLAIN, attrs, context.names))
         return
-    attrs = goal(one)
-    usual = "permanent" if key[3] == "self" else "static"
-    state = STATES[str(attrs.get("state", usual))]
     flags = table | (_STICKY if attrs.get("sticky") else 0)
     how = _existing(key, creating=one.op is Op.CREATE)
     header = HEADER.pack(_AF_BRIDGE, 0, 0, index, state, flags, 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a class of objects needs to speak with the kernel, and what it answers with."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -11,7 +11,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
-from netgroupd.model.state import Object
+from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import AnyStep
 
 Away: TypeAlias = frozenset[tuple[str, str]]
@@ -42,7 +42,8 @@ class Selection(NamedTuple):
     wanted as a whole, ``settings`` paths below /proc/sys.  ``key_files`` are by link
     the files that its keys may be in: the kernel tells keys, not files.  ``hooks``
     of traffic control are a link (or shared block) and the parent that rules hang on.
-    ``rows`` are the attributes of links that matter, where not all do.
+    ``rows`` are the attributes of links that matter, where not all do.  ``entries`` are
+    forwarding entries that are wanted whoever made them.
     ``everything`` is what ``capture`` wants.
     """
 
@@ -55,6 +56,7 @@ class Selection(NamedTuple):
     hooks: frozenset[tuple[str, str]] = frozenset()
     key_files: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     rows: frozenset[str] | None = None
+    entries: Set[Key] = frozenset()
     everything: bool = False
 
     def has_link(self, name: str, group: int) -> bool:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Forwarding entries of bridges and VXLANs, under ``bridge fdb``'s names."""
 
-from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.value import FLAG, IP, LINK, MAC, PORT, U32, number, word
+from netgroupd.model.attr import Attr, Class, table
+from netgroupd.model.state import Attrs, Key
+from netgroupd.model.value import FLAG, IP, LINK, MAC, NO_MAC, PORT, U32, number, word
 
 VNI = number(32, 0, (1 << 24) - 1)
 # Learnt entries come and go by themselves, so they are nobody's to configure.
@@ -17,7 +18,6 @@ CLASS = Class(
         Attr("mac", MAC, "The address to forward."),
         Attr("vlan", number(16, 0, 4094), "The VLAN it is for, 0 for none."),
         Attr("where", word(8, TABLES), "In the link's own table (self) or in its bridge's (master)."),
-        Attr("dst", IP, "The tunnel's other end; an address can have several.", nullable=True),
         Attr("src_vni", VNI, "The VNI it is for, of a VXLAN in metadata mode.", 11, nullable=True),
     ),
     table(
@@ -27,11 +27,31 @@ CLASS = Class(
                 word(16, STATES),
                 "permanent (of a bridge: its own address), or static, as in a bridge if not mentioned.",
             ),
-            Attr("vni", VNI, "The VNI to send with.", 7, Change.RECREATE),
-            Attr("port", PORT, "The UDP port to send to.", 6, Change.RECREATE),
-            Attr("via", LINK, "The link to send tunnel packets by.", 8, Change.RECREATE),
+            Attr(
+                "dst",
+                IP,
+                "The tunnel's other end; a group address and 00:00:00:00:00:00 can have several.",
+                1,
+                nullable=True,
+            ),
+            Attr("vni", VNI, "The VNI to send with.", 7, nullable=True),
+            Attr("port", PORT, "The UDP port to send to.", 6, nullable=True),
+            Attr("via", LINK, "The link to send tunnel packets by.", 8, nullable=True),
             Attr("nhid", U32, "The nexthop object to send to.", 13),
             Attr("sticky", FLAG, "It does not move to another port."),
         )
     ),
 )
+
+
+def has_several(mac: str) -> bool:
+    """Whether an address has as many entries as receivers: then ``dst`` is in the key, otherwise an attribute."""
+    return mac == NO_MAC or bool(int(mac[:2], 16) & 1)
+
+
+def hinders(key: Key, have: Attrs, attrs: Attrs) -> str:
+    """Which of ``attrs`` cannot change in place: one receiver of several, or one for a nexthop object."""
+    if key[4] is not None:
+        return next((name for name in ("vni", "port", "via") if name in attrs), "")
+    changed = (name for name in ("dst", "nhid") if name in attrs)
+    return next((name for name in changed if (have.get(name) is None) != (attrs[name] is None)), "")

@@ -8,7 +8,7 @@ the mentioned fields count, but for actions of traffic control.  Linear, and at 
 from collections.abc import Mapping
 from functools import cache
 
-from netgroupd.model import CLASSES, nexthop
+from netgroupd.model import CLASSES, fdb, nexthop
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
@@ -170,6 +170,8 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
     cls, kind = obj.cls, kind_of(obj)
     if cls == "nexthop" and nexthop.is_another(have, attrs):
         return Change.RECREATE, "group"
+    if cls == "fdb" and (hindrance := fdb.hinders(obj.key, have, attrs)):
+        return Change.RECREATE, hindrance
     for name, value in attrs.items():
         row = _row(cls, kind, name)
         if row is None or needed is Change.RECREATE:

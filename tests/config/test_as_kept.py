@@ -9,13 +9,13 @@ def test_forwarding_entry_says_nothing_of_what_its_vxlan_has() -> None:
         "links: {x: {kind: vxlan, id: 7, dstport: 4789}, y: {kind: vxlan, external: on}}\n"
         "fdb:\n"
         "- {dev: x, mac: '02:00:00:00:00:01', dst: 10.0.0.1, vni: 7, port: 4789}\n"
-        "- {dev: x, mac: '02:00:00:00:00:01', dst: 10.0.0.2, vni: 8, port: 8472}\n"
+        "- {dev: x, mac: '02:00:00:00:00:02', dst: 10.0.0.2, vni: 8, port: 8472}\n"
         "- {dev: y, mac: '02:00:00:00:00:01', dst: 10.0.0.2, vni: 8, port: 8472}\n"
     )
     assert [dict(obj.attrs) for obj in found.state.of("fdb").values()] == [
-        {"vni": None, "port": None},
-        {"vni": 8, "port": 8472},
-        {"vni": 8, "port": None},
+        {"dst": "10.0.0.1", "vni": None, "port": None},
+        {"dst": "10.0.0.2", "vni": 8, "port": 8472},
+        {"dst": "10.0.0.2", "vni": 8, "port": None},
     ]
 
 

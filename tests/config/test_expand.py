@@ -155,7 +155,7 @@ def test_forwarding_entries_are_in_the_bridge_for_ports_and_in_the_tunnel_for_it
     )
     assert keys(desired(text), "fdb") == [
         ("swp1", "02:00:00:00:00:01", 5, "master", None, None),
-        ("vx", "02:00:00:00:00:02", 0, "self", "10.0.0.9", None),
+        ("vx", "02:00:00:00:00:02", 0, "self", None, None),
     ]
 
 

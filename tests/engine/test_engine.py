@@ -7,8 +7,10 @@ import shutil
 import pytest
 
 from netgroupd.engine import clock
+from netgroupd.engine.engine import Engine
 from netgroupd.engine.lock import locked
 from netgroupd.errors import BusyError, ConfigError, JournalError, KernelError, UsageError
+from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
@@ -300,3 +302,29 @@ def test_names_of_groups_are_written_for_ip_and_nobody_elses_line_is_touched(des
     assert "77\tlab" in desk.paths.group_names.read_text()
     desk.engine.rollback(0)
     assert desk.paths.group_names.read_text() == "0\tdefault\n9\tmine\n"
+
+
+def test_names_of_the_groups_of_every_namespace_are_written_and_come_back_when_they_are_lost(desk: Desk) -> None:
+    def apply(netns: str | None, groups: str) -> None:
+        desk.wants(f"groups: {groups}")
+        kernels[netns] = kernels.get(netns, FakeKernel())
+        Engine(desk.paths, netns=netns, connect=kernels.__getitem__).apply()
+
+    kernels: dict[str | None, FakeKernel] = {}
+    table = desk.paths.group_names
+    apply(None, "{lab: {id: 77}}")
+    apply("blue", "{tenants: {id: 5}, edge: {id: 6}}")
+    apply("red", "{guests: {id: 7}}")
+    names = table.read_text()
+    lines = ["6\tedge", "7\tguests", "77\tlab", "5\ttenants"]
+    assert [line for line in names.splitlines() if "netgroupd" not in line] == lines
+    table.write_text("9\tmine\n")
+    apply("red", "{guests: {id: 7}}")
+    assert table.read_text() == f"9\tmine\n{names}"
+    apply("blue", "{edge: {id: 6}}")
+    apply("red", "{}")
+    assert [line for line in table.read_text().splitlines() if "netgroupd" not in line] == [
+        "9\tmine",
+        "6\tedge",
+        "77\tlab",
+    ]

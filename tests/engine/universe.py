@@ -175,12 +175,27 @@ routes: [{{to: 10.9.0.0/16, {said}}}, {{to: 'fd09::/64', {said_of_ipv6}}}]
 )
 """A route of each protocol that leads to one place after the other, and nowhere."""
 
-_PAIR = (
-    "links: {br: {kind: bridge, up: true}, p: {kind: veth, peer: q, master: br, up: true}, "
-    "q: {kind: veth, peer: p, mac: '02:00:00:00:00:77', up: true}}\n"
+_FORWARDED = """
+links:
+  br: {kind: bridge, up: true}
+  p: {kind: veth, peer: q, master: br, up: true, mac: '02:00:00:00:00:76'}
+  q: {kind: veth, peer: p, mac: '02:00:00:00:00:77', up: true}
+  vx: {kind: vxlan, id: 5, remote: 192.0.2.1, up: true}
+"""
+FORWARDED = tuple(
+    f"{_FORWARDED}fdb: [{entries}]\n"
+    for entries in (
+        "",
+        "{dev: p, mac: '02:00:00:00:00:77'}, {dev: vx, mac: '02:00:00:00:00:78', dst: 192.0.2.3}",
+        "{dev: vx, mac: '02:00:00:00:00:78', dst: 192.0.2.4, port: 4790}",
+        "",
+        "{dev: p, mac: '02:00:00:00:00:77', state: permanent}, {dev: p, mac: '01:00:5e:00:00:55', where: self}, "
+        "{dev: vx, mac: '00:00:00:00:00:00', dst: 192.0.2.1}, {dev: vx, mac: '00:00:00:00:00:00', dst: 192.0.2.2}, "
+        "{dev: p, mac: '02:00:00:00:00:76', state: permanent}, {dev: p, mac: '33:33:00:00:00:01', where: self}",
+        "",
+    )
 )
-FORWARDED = (_PAIR, _PAIR + "fdb: [{dev: p, mac: '02:00:00:00:00:77'}]\n", _PAIR)
-"""A forwarding entry for the MAC of a link, which is none of the kernel's own."""
+"""Forwarding entries like those that the kernel makes of what links have: some are its own, some are not."""
 
 LOSING = {
     "neighbours_with_the_last_address": (

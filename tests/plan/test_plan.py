@@ -144,6 +144,33 @@ def test_nexthop_is_made_anew_to_be_a_group_or_none_and_its_routes_with_it(
     assert [" ".join(message.split()[:2]) for message in messages(plan)] == want
 
 
+UNICAST, FLOOD = "02:00:00:00:00:05", "00:00:00:00:00:00"
+AT: dict[str, Value] = {"dst": "192.0.2.1"}
+
+
+@pytest.mark.parametrize(
+    ("mac", "have", "said", "want"),
+    [
+        pytest.param(UNICAST, AT, "dst: 192.0.2.2", ["~ dst 192.0.2.1 -> 192.0.2.2"], id="moves"),
+        pytest.param(UNICAST, AT, "dst: 192.0.2.1, port: 7", ["~ port none -> 7"], id="has_another_port"),
+        pytest.param(UNICAST, AT, "nhid: 3", ["-/+ nhid 3"], id="gets_a_nexthop"),
+        pytest.param(FLOOD, AT, "dst: 192.0.2.2", ["- 192.0.2.1", "+ 192.0.2.2"], id="is_one_of_several"),
+        pytest.param(FLOOD, AT, "dst: 192.0.2.1, vni: 7", ["-/+ 192.0.2.1 vni 7"], id="is_one_of_several_by_vni"),
+    ],
+)
+def test_forwarding_entry_leads_elsewhere_in_one_step_unless_its_receiver_is_one_of_several(
+    mac: str, have: dict[str, Value], said: str, want: list[str]
+) -> None:
+    several = mac == FLOOD
+    key = ("vx", mac, 0, "self", have["dst"] if several else None, None)
+    plan = planned(
+        f"links: {{vx: {{kind: vxlan, id: 5}}}}\nfdb: [{{dev: vx, mac: '{mac}', {said}}}]",
+        *(link("vx", "vxlan", id=5), Object("fdb", key, {} if several else have)),
+    )
+    told = [line.partition("  #")[0].split() for line in present.text(plan).splitlines()[:-1]]
+    assert [" ".join((sign, *rest)) for sign, _, _, _, _, _, *rest in told] == want
+
+
 def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
     have = [Object("nexthop", (number,), GROUP if number == 3 else SINGLE) for number in (1, 2, 3)]
     plan = planned("nexthops: {3: {blackhole: true}}", *have)

@@ -201,6 +201,7 @@ _NEIGHBOUR = {
     "extern_learn": (True, False),
 }
 _FDB_VXLAN = {
+    "dst": ("192.0.2.50", "192.0.2.51"),
     "vni": (20, 30),
     "port": (4791, 4792),
     "via": ("d0", "d1"),
@@ -292,9 +293,10 @@ def _bridges() -> Iterator[Case]:
     yield from _cases("fdb", "port", ("p0", mac, 0, "master", None, None), {}, {"state": ("static", "permanent")})
     yield from _cases("fdb", "port", ("p0", mac, 0, "master", None, None), {}, {"sticky": (True, False)})
     yield from _cases("fdb", "port-vlan", ("p0", mac, 1, "master", None, None), {}, {"sticky": (True, False)})
-    yield from _cases("fdb", "vxlan", ("vx0", mac, 0, "self", "192.0.2.50", None), {}, _FDB_VXLAN)
-    yield from _cases("fdb", "flood", ("vx0", "00:00:00:00:00:00", 0, "self", "192.0.2.50", None), {}, _FDB_VXLAN)
-    yield from _cases("fdb", "vni", ("vx1", mac, 0, "self", "192.0.2.50", 77), {}, {"vni": (20, 30)})
+    yield from _cases("fdb", "vxlan", ("vx0", mac, 0, "self", None, None), {"dst": "192.0.2.50"}, _FDB_VXLAN)
+    flood = {name: values for name, values in _FDB_VXLAN.items() if name != "dst"}
+    yield from _cases("fdb", "flood", ("vx0", "00:00:00:00:00:00", 0, "self", "192.0.2.50", None), {}, flood)
+    yield from _cases("fdb", "vni", ("vx1", mac, 0, "self", None, 77), {"dst": "192.0.2.50"}, {"vni": (20, 30)})
     yield from _cases("fdb", "vxlan-group", ("vx0", mac, 0, "self", None, None), {}, {"nhid": (4, 6)})
     yield from _cases("bridge_vlan", "port", ("p0", 100), {}, _VLAN)
     yield from _cases("bridge_vlan", "bridge", ("br0", 100), {}, {"pvid": (True, False), "untagged": (True, False)})
