@@ -17,22 +17,20 @@ from netgroupd.engine import clock, configuration
 from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
-from netgroupd.engine.generations import REPAIRED, Content
+from netgroupd.engine.generations import APPLIED, REPAIRED, UNTOUCHED, Content
 from netgroupd.engine.guard import around, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.repair import only
+from netgroupd.engine.replaced import Replaced
 from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_now
 from netgroupd.engine.unfinished import Unfinished
-from netgroupd.errors import (
-    ConfigError,
-    UsageError,
-)
+from netgroupd.errors import ConfigError, KernelError, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netns import is_there
@@ -56,8 +54,9 @@ class _Request(NamedTuple):
     allow: frozenset[str] = frozenset()
     progress: Progress | None = None
     refused: tuple[Key, ...] = ()  # rules that are left out already
-    result: str = "applied"
+    result: str = APPLIED
     warnings: tuple[str, ...] = ()  # of what was found before
+    goal: State | None = None  # of one that goes back: what to reach beside what is kept
 
 
 class Engine(Unfinished):
@@ -141,7 +140,7 @@ class Engine(Unfinished):
     ) -> Result:
         """snapshot → guard → journal → run → verify → commit, or put the snapshot back."""
         started = clock.since_boot()
-        goal = desired.state
+        goal = desired.state if request.goal is None else request.goal
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
         plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
@@ -159,7 +158,8 @@ class Engine(Unfinished):
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, around(kernel, ways, actual), detours, request.allow)
         self._add_lost_settings(kernel, plan, actual, mine)
-        number = self._generations.open(content, clock.now())
+        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
+        number = self._generations.open(content, clock.now(), replaced)
         entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry)
         mine = mine.joined(content)
@@ -216,7 +216,8 @@ class Engine(Unfinished):
     ) -> Result:
         """Apply an earlier generation (0: nothing at all), or undo the change that waits.
 
-        Without a number it is the one before the current.
+        Without a number it is the one before the current.  What it does not mention and
+        later ones have changed is given back too, where it is still as they made it.
 
         Raises:
             UsageError: There is no such generation.
@@ -228,10 +229,24 @@ class Engine(Unfinished):
             if not self._generations.current:
                 raise UsageError("nothing was applied yet")
             generation = self._generations.before(self._generations.current)
-        desired = configuration.bring_back(self._generations.content(generation))
+        content = self._generations.content(generation)
+        desired = configuration.bring_back(content)
         with self._changing() as warnings, self._kernel() as kernel:
+            mine = self._mine()
             request = _Request(None, confirm_s, allow, progress, warnings=warnings)
-            return self._change(kernel, desired, self._mine(), None, request)
+            replaced = self._generations.replaced_since(generation)
+            if not replaced.was:
+                return self._change(kernel, desired, mine, None, request)
+            actual = look(kernel, replaced.asked(desired.state), mine)
+            goal = replaced.given_back(desired.state, actual, mine.joined(content).owned)
+            try:
+                return self._change(kernel, desired, mine, None, request._replace(goal=goal))
+            except (KernelError, VerifyError) as error:
+                if self._journal.read():  # what was there is not back
+                    raise
+                told = f"what later generations changed beside this one could not be given back: {error}"
+                request = request._replace(warnings=(*warnings, told))
+                return self._change(kernel, desired, mine, None, request)
 
     def repair(self, links: frozenset[str]) -> Result:
         """Bring ``links``, and what belongs to them, back to what was applied; leave the rest as it is.

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The configurations that were applied: rendered text, plan, result and times, within a bound.
 
-An index lists them; the text of each is a compressed file beside it.  The one
+An index lists them; the text of each is a compressed file beside it, and in another
+is what it took the place of, which only going back needs.  The one
 that is current and the one before it are never dropped.
 """
 
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.disk import read_json, remove, write_json
+from netgroupd.engine.replaced import Replaced
 from netgroupd.engine.report import Generation
 from netgroupd.errors import UsageError
 from netgroupd.model.state import Key
@@ -16,7 +18,7 @@ from netgroupd.plan.serialise import Json, key_from
 
 _MOST = 100
 _MOST_BYTES = 64 << 20
-
+_MOST_REPLACED = 8 << 20  # of one generation, or it is kept without
 
 Files: TypeAlias = tuple[tuple[str, str, str], ...]
 
@@ -38,7 +40,9 @@ class Content(NamedTuple):
 
 
 NOTHING = Content()
+APPLIED = "applied"
 REPAIRED = "repaired"
+UNTOUCHED = Replaced()
 
 
 class Generations:
@@ -53,6 +57,9 @@ class Generations:
 
     def _path(self, number: int) -> Path:
         return self._directory / f"{number}"
+
+    def _path_of_replaced(self, number: int) -> Path:
+        return self._directory / f"{number}.replaced"
 
     @property
     def current(self) -> int:
@@ -77,7 +84,7 @@ class Generations:
         return self._applied_below(number) if generation and generation.result == REPAIRED else number
 
     def _applied_below(self, number: int) -> int:
-        return next((each.number for each in self.all() if each.number < number and each.result == "applied"), 0)
+        return next((each.number for each in self.all() if each.number < number and each.result == APPLIED), 0)
 
     def content(self, number: int) -> Content:
         """What brings generation ``number`` back; 0 is nothing at all.
@@ -98,11 +105,36 @@ class Generations:
         refused = tuple(map(key_from, plain.get("refused", ())))
         return Content(files, tuple(plain["known"]), plain["plan"], plain["groups"], classes, hooks, away, refused)
 
-    def open(self, content: Content, time: float) -> int:
+    def replaced(self, number: int) -> Replaced:
+        """What generation ``number`` took the place of; of one of an older version nothing is known."""
+        plain = read_json(self._path_of_replaced(number), packed=True)
+        return Replaced.from_json(plain) if plain else UNTOUCHED
+
+    def replaced_since(self, number: int) -> Replaced:
+        """What the generations after ``number`` took the place of, up to the one in effect; what was first is first.
+
+        Repairs are no part of it: others have brought about what they end.
+        """
+        found, current = UNTOUCHED, self.current
+        for each in sorted(self.all()):
+            if number < each.number <= current and each.result == APPLIED:
+                found = found.then(self.replaced(each.number))
+        return found
+
+    def _keep_replaced(self, number: int, replaced: Replaced) -> int:
+        """Keep it if it is anything and not too much; return how many bytes it takes."""
+        path = self._path_of_replaced(number)
+        size = write_json(path, replaced.to_json(), packed=True) if replaced.was else 0
+        if size > _MOST_REPLACED or (not size and path.exists()):
+            remove(path)
+            return 0
+        return size
+
+    def open(self, content: Content, time: float, replaced: Replaced = UNTOUCHED) -> int:
         """Keep ``content`` as the next generation, which is about to be applied; return its number."""
         index = self._read()
         number = int(index["last"]) + 1
-        size = write_json(self._path(number), content._asdict(), packed=True)
+        size = write_json(self._path(number), content._asdict(), packed=True) + self._keep_replaced(number, replaced)
         index["last"] = number
         index["generations"].append(Generation(number, time, "running", "", 0.0, size))
         self._drop(index)
@@ -126,17 +158,26 @@ class Generations:
         write_json(self._index, index)
 
     def _drop(self, index: Json) -> None:
-        kept = [Generation(*plain) for plain in index["generations"]]
+        kept = {each.number: each for each in (Generation(*plain) for plain in index["generations"])}
         current = index["current"]
         precious = {current, self._repaired_by(current), self.before(current), index["last"]}
-        excess = sum(each.size for each in kept) - _MOST_BYTES
-        surplus = len(kept) - _MOST
         # Repairs first: there may be one every few minutes, and nobody goes back to them.
-        for each in sorted(kept, key=lambda each: (each.result != REPAIRED, each.number)):
-            if (excess <= 0 and surplus <= 0) or each.number in precious:
+        for number in sorted(kept, key=lambda number: (kept[number].result != REPAIRED, number)):
+            fits = sum(each.size for each in kept.values()) <= _MOST_BYTES and len(kept) <= _MOST
+            if fits or number in precious:
                 continue
-            kept.remove(each)
-            remove(self._path(each.number))
-            excess -= each.size
-            surplus -= 1
-        index["generations"] = kept
+            self._hand_on(kept.pop(number), kept)
+            remove(self._path(number))
+        index["generations"] = [*kept.values()]
+
+    def _hand_on(self, gone: Generation, kept: dict[int, Generation]) -> None:
+        """Let the next of ``kept`` know what ``gone`` took the place of: who goes back further needs it still."""
+        if not self._path_of_replaced(gone.number).exists():
+            return
+        after = (number for number, each in kept.items() if number > gone.number and each.result == APPLIED)
+        if gone.result == APPLIED and (heir := min(after, default=0)):
+            before = self.replaced(heir)
+            less = self._path_of_replaced(heir).stat().st_size if before.was else 0
+            more = self._keep_replaced(heir, self.replaced(gone.number).then(before))
+            kept[heir] = kept[heir]._replace(size=kept[heir].size - less + more)
+        remove(self._path_of_replaced(gone.number))

@@ -111,7 +111,7 @@ class Snapshot(NamedTuple):
         }
         if obj.cls == "link":
             was = {name: value for name, value in was.items() if value not in _REPORTED.get(name, ())}
-            for name in _unfit(was) if kind_of(obj) == "bond" else ():
+            for name in unfit(was) if kind_of(obj) == "bond" else ():
                 was.pop(name, None)
             key = (obj.attrs.get("master"),)
             master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
@@ -160,7 +160,7 @@ def release_states(goal: State, actual: State) -> None:
                 goal.classes["link"][key] = _without(link, name)
 
 
-def _unfit(bond: Mapping[str, Value]) -> Iterator[str]:
+def unfit(bond: Mapping[str, Value]) -> Iterator[str]:
     """What is reported of a bond, and refused in its mode or where it does not look at carriers."""
     yield from (name for name, modes in MODES_OF.items() if bond.get("mode") not in modes)
     if not bond.get("miimon"):

@@ -11,12 +11,13 @@ from contextlib import contextmanager, suppress
 
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.files import Files
-from netgroupd.engine.generations import Content, Generations
+from netgroupd.engine.generations import APPLIED, Content, Generations
 from netgroupd.engine.group_names import write_names
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
 from netgroupd.engine.observe import Connection, Mine
 from netgroupd.engine.paths import states
+from netgroupd.engine.replaced import joined
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.transaction import plan_now, put_back
 from netgroupd.errors import BusyError, JournalError, KernelError, NetgroupError, UsageError, VerifyError
@@ -114,12 +115,14 @@ class Unfinished(Files):
     def _is_done(self, kernel: Connection, number: int, mine: Mine) -> bool:
         try:
             goal = configuration.in_effect(self._generations.content(number))
+            # One that goes back changes more than its text mentions.
+            goal = joined(goal, self._generations.replaced(number).made)
             return not plan_now(kernel, goal, mine)[0].steps
         except NetgroupError:
             return False
 
     def _keep(self, entry: Entry) -> None:
-        self._generations.finish(entry.generation, "applied", current=entry.generation)
+        self._generations.finish(entry.generation, APPLIED, current=entry.generation)
         self._journal.close()
         self._write_names(self._generations.content(entry.generation))
 

@@ -30,7 +30,7 @@ def test_history_has_a_bound(desk: Desk) -> None:
         desk.engine.apply()
     kept = desk.engine.history()
     assert (len(kept), kept[0].number) == (100, 105)
-    assert len(list((desk.paths.state / "generations").iterdir())) == 101
+    assert len(list((desk.paths.state / "generations").iterdir())) == 201, "each and what it changed, and the index"
 
 
 def test_repairs_are_not_what_one_goes_back_to(desk: Desk) -> None:

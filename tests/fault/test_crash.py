@@ -58,7 +58,7 @@ class Host:
 
     def wants(self, name: str) -> None:
         """Put a configuration into the directory."""
-        (self.config / "all.yaml").write_text(UNIVERSE[name])
+        (self.config / "all.yaml").write_text(UNIVERSE.get(name, name))
 
     def becomes(self, name: str) -> dict[tuple[str, object], object]:
         """Apply a configuration, and return all that the kernel then has."""
@@ -157,6 +157,29 @@ def test_a_kill_while_putting_back_is_put_back_by_the_next_start(host: Host) -> 
         host.engine().recover()
         assert host.there() == before
     assert boundary > 10
+
+
+CARD = Object("link", ("eth7",), {"group": 0, "up": True, "mtu": 1500})
+SETTING = Object("sysctl", ("net/ipv4/conf/eth7/rp_filter",), {"value": "0"})
+OF_CARD = "links: {eth7: {mtu: 1300, up: false, sysctl: {ipv4.rp_filter: 1}}, d0: {kind: dummy}}"
+
+
+@pytest.mark.parametrize("old", ["nothing", "links: {eth7: {alias: uplink}}"])
+def test_a_kill_while_going_back_gives_back_all_or_nothing(host: Host, old: str) -> None:
+    host.keep(FakeKernel([CARD, SETTING]))
+    before = host.becomes(old)
+    after = host.becomes(OF_CARD)
+    boundary, ends = 0, set()
+    while killed_at(boundary, host, lambda engine: engine.rollback(1)):
+        boundary += 1
+        host.engine().recover()
+        assert host.there() in (before, after)
+        ends.add(host.there() == before)
+        assert not host.engine().drift().steps
+        if host.there() == before:
+            host.becomes(OF_CARD)
+    assert (boundary > 10, ends) == (True, {True, False})
+    assert host.there() == before
 
 
 def test_what_is_not_confirmed_is_undone_whoever_died(host: Host) -> None:

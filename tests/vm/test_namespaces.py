@@ -206,7 +206,7 @@ def test_hardware_is_moved_there_and_back(desk: Desk, monkeypatch: pytest.Monkey
     try:
         card = next(iter(places()))
         ip("link", "set", card, "mtu", "1400", "up")
-        engine = desk.reach(f"links: {{{card}: {{netns: blue, up: true, addresses: [10.0.0.1/24]}}}}")
+        engine = desk.reach(f"links: {{{card}: {{netns: blue, up: true, mtu: 1300, addresses: [10.0.0.1/24]}}}}")
         assert places() == {card: "blue"}
         assert found().addresses == {("blue", f"{card} 10.0.0.1/24")}
         engine.rollback(0)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a change takes the place of, attribute by attribute, and the goal that gives it back.
+
+What a configuration does not mention keeps the kernel's value: the text of an
+earlier generation alone would leave what the later ones gave.  So each generation
+keeps what it changed of objects that were there before it.
+"""
+
+from collections.abc import Iterable, Iterator, Set
+from typing import NamedTuple
+
+from netgroupd.engine.snapshot import unfit
+from netgroupd.model.link import COMMON
+from netgroupd.model.route import WAY
+from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.value import LINK, NO_MAC, Value
+from netgroupd.plan.compare import group_of, kind_of, row_of, same
+from netgroupd.plan.fate import followers, hangs_on
+from netgroupd.plan.link import Owned
+from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
+from netgroupd.plan.step import Op, Plan
+
+# These stay when no configuration mentions them; all else that is netgroupd's goes.
+_STAYING = frozenset({"link", "sysctl"})
+# Of these a file says all that there is.
+_WHOLE = frozenset({"nexthop", "rule", "action", "chain", "filter"})
+# So it does of where a route leads, and of what kind a thing is.
+_SAID = {"route": WAY | {"type", "scope"}}
+_KIND = frozenset({"kind"})
+_LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
+_PORT = "port."
+
+
+class Replaced(NamedTuple):
+    """What objects were, as far as a change has altered them, and what it made of the same attributes.
+
+    ``None`` is an attribute that was not there.
+    """
+
+    was: tuple[Object, ...] = ()
+    made: tuple[Object, ...] = ()
+
+    @classmethod
+    def by(cls, plan: Plan, actual: State) -> "Replaced":
+        """What ``plan`` alters of what ``actual`` has, by a change or by making it anew."""
+        made: dict[tuple[str, Key], Attrs] = {}
+        for step in singles(plan.steps):
+            obj = step.object
+            place = obj.cls, obj.key
+            if obj.cls in _WHOLE or obj.key not in actual.of(obj.cls):
+                continue
+            if step.op is Op.DELETE:
+                made.pop(place, None)
+                continue
+            # Of what is made anew nobody needs to say that it is down.
+            said = step.attrs if step.op is Op.CHANGE else {**obj.attrs, **step.attrs}
+            made[place] = {**made[place], **said} if place in made else said
+        pairs = [_altered(actual.of(name)[key], attrs) for (name, key), attrs in made.items()]
+        return cls._of(pair for pair in pairs if pair[0].attrs)
+
+    @classmethod
+    def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
+        pairs = tuple(pairs)
+        return cls(tuple(was for was, _ in pairs), tuple(made for _, made in pairs))
+
+    def then(self, later: "Replaced") -> "Replaced":
+        """This change and a later one as if they were one."""
+        found = {was[:2]: (was, made) for was, made in zip(self.was, self.made, strict=True)}
+        for was, made in zip(later.was, later.made, strict=True):
+            if before := found.get(was[:2]):
+                first, last = before
+                was = was._replace(attrs={**was.attrs, **first.attrs})  # noqa: PLW2901  # joined
+                made = made._replace(attrs={**last.attrs, **made.attrs})  # noqa: PLW2901
+            found[was[:2]] = was, made
+        return self._of(found.values())
+
+    def asked(self, desired: State) -> State:
+        """What to look at in order to give this back beside ``desired``."""
+        return joined(desired, self.was)
+
+    def given_back(self, desired: State, actual: State, owned: Owned) -> State:
+        """``desired``, and of what it does not mention what was there before, where nobody has changed it since.
+
+        What goes with the configuration that made it needs nothing.  A link that was
+        nobody's and that ``desired`` does not mention is nobody's again.
+        """
+        return joined(desired, _Return(self, desired, actual, owned).objects())
+
+    def to_json(self) -> Json:
+        """As plain values."""
+        return {"was": objects_to(self.was), "made": objects_to(self.made)}
+
+    @classmethod
+    def from_json(cls, plain: Json) -> "Replaced":
+        """Out of plain values."""
+        return cls(objects_from(plain["was"]), objects_from(plain["made"]))
+
+
+def joined(goal: State, objects: Iterable[Object]) -> State:
+    """``goal``, and of ``objects`` what it does not mention; of those that it lacks only what stays without it."""
+    found = State(groups=goal.groups)
+    found.classes = {cls: dict(goal.of(cls)) for cls in goal.classes}
+    for obj in objects:
+        want = goal.of(obj.cls).get(obj.key)
+        if want:
+            found.add(want._replace(attrs={**obj.attrs, **want.attrs}))
+        elif obj.cls in _STAYING:
+            found.add(obj)
+    return found
+
+
+def _altered(have: Object, attrs: Attrs) -> tuple[Object, Object]:
+    """Of ``have`` what ``attrs`` change, and what that becomes."""
+    said = _SAID.get(have.cls, _KIND)
+    names = [name for name, value in attrs.items() if name not in said and not same(name, value, have.attrs.get(name))]
+    was = {name: have.attrs.get(name) for name in names}
+    made = {name: attrs[name] for name in names}
+    return Object(have.cls, have.key, was), Object(have.cls, have.key, made)
+
+
+class _Return:
+    """One giving back."""
+
+    def __init__(self, replaced: Replaced, desired: State, actual: State, owned: Owned) -> None:
+        self._replaced = replaced
+        self._desired = desired
+        self._actual = actual
+        self._owned = owned
+        self._gone = self._going()
+
+    def _going(self) -> Set[str]:
+        """The links that will not be there any more."""
+        links, wants = self._actual.of("link"), self._desired.of("link")
+        # They were there before netgroupd, and outlive it.
+        taken_over = {obj.key for obj in self._replaced.was if obj.cls == "link" and obj.attrs.get("group") == 0}
+        doomed = [
+            link.name
+            for key, link in links.items()
+            if key not in wants and key not in taken_over and kind_of(link) and self._owned.has(link)
+        ]
+        return {*doomed, *(name for name, _ in followers(doomed, links))}
+
+    def objects(self) -> Iterator[Object]:
+        """What was there, of all that stays."""
+        for was, made in zip(self._replaced.was, self._replaced.made, strict=True):
+            have = self._actual.of(was.cls).get(was.key)
+            want = self._desired.of(was.cls).get(was.key)
+            if have is None or (want is None and not self._stays(was)):
+                continue
+            attrs = {name: was.attrs[name] for name in self._names(was, made, have, want)}
+            if was.cls == "link":
+                self._fit(attrs, have, want)
+            if attrs:
+                yield was._replace(attrs=attrs)
+
+    def _stays(self, obj: Object) -> bool:
+        if obj.cls == "link":
+            return obj.name not in self._gone
+        return obj.cls in _STAYING and self._gone.isdisjoint(hangs_on(obj))
+
+    def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:
+        """What ``want`` does not mention, is as it was made, and can be what it was."""
+        another = want is not None and kind_of(want) not in ("", kind_of(have))
+        for name, value in was.attrs.items():
+            row = row_of(have, name)
+            if row is None or (want and name in want.attrs) or (another and (was.cls != "link" or name not in COMMON)):
+                continue
+            ended = value is None and not row.nullable
+            missing = row.type is LINK and value and not self._is_there(value)
+            passing = name in _LIFETIMES and value != "forever"
+            if not (ended or missing or passing or value == NO_MAC) and _is_still(
+                name, made.attrs[name], have.attrs.get(name)
+            ):
+                yield name
+
+    def _is_there(self, name: Value) -> bool:
+        """Whether a link of that name is there in the end."""
+        return (name,) in self._desired.of("link") or ((name,) in self._actual.of("link") and name not in self._gone)
+
+    def _fit(self, attrs: dict[str, Value], have: Object, want: Object | None) -> None:
+        """Leave out of ``attrs`` what a link cannot have beside what else it will be; let go of one that is ours."""
+        whole = {**have.attrs, **(want.attrs if want else {}), **attrs}
+        others: list[str] = []
+        if kind_of(have) == "bond":
+            others += unfit(whole)
+        master = have.attrs.get("master")
+        # A port that no description puts into the bridge that it is in leaves it.
+        leaves = want is not None and (master,) in self._desired.of("link") and "master" not in {**want.attrs, **attrs}
+        if whole.get("master") != master or leaves or not master:
+            others += [name for name in attrs if name.startswith(_PORT)]
+        for name in others:
+            attrs.pop(name, None)
+        if want is None and self._owned.covers(whole.get("group", group_of(have))):
+            attrs["group"] = 0
+
+
+def _is_still(name: str, made: Value, now: Value) -> bool:
+    """Whether ``now`` is what was made, or what is left of it."""
+    if name in _LIFETIMES and isinstance(made, int) and isinstance(now, int):
+        return now <= made
+    return same(name, made, now)

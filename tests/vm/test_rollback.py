@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Going back on a real kernel: links of others, hardware, settings and what is on links are as they were."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.paths import Paths
+
+# What passes by itself, is random, or depends on what a link can do.
+PASSING = {"hello_timer", "tcn_timer", "topology_change_timer", "gc_timer", "bridge_id", "root_id", "operstate"}
+PASSING |= {"ifindex", "tso_max_size", "valid_life_time", "preferred_life_time"}
+SETTINGS = ("ipv4/conf/e0/rp_filter", "ipv6/conf/e0/disable_ipv6", "ipv6/conf/br0/accept_ra", "ipv4/conf/all/rp_filter")
+MADE_BY_OTHERS = (
+    "link add e0 mtu 1400 txqueuelen 500 up type veth peer e1",
+    "link set e1 up",
+    "link add theirs type bridge",
+    "link set e0 master theirs",
+    "address add 10.0.0.5/24 dev e1",
+)
+DONE_BY_OTHERS = ("link set br0 up address 02:00:00:00:00:09", "link set br0 type bridge forward_delay 400")
+BEFORE = """
+links: {e0: {alias: uplink, master: theirs}, e1: {}, br0: {kind: bridge}, d0: {kind: dummy, mac: "02:00:00:00:00:01"}}
+routes: [{to: 10.9.0.0/16, via: 10.0.0.9, dev: e1}]
+tc: {d0: {qdiscs: [{parent: root, kind: fq_codel}]}}
+"""
+AFTER = """
+groups: {slow: {mtu: 1300, txqueuelen: 7}}
+links:
+  e0: {alias: another, group: slow, up: false, master: br0, sysctl: {ipv4.rp_filter: 1, ipv6.disable_ipv6: 1}}
+  e1: {group: slow, mac: "02:00:00:00:00:07", promisc: true}
+  br0: {kind: bridge, up: false, stp: true, forward_delay: 500, sysctl: {ipv6.accept_ra: 0}}
+  d0: {kind: dummy, group: slow, numtxqueues: 2, mac: "02:00:00:00:00:01"}
+sysctl: {net.ipv4.conf.all.rp_filter: 2}
+routes: [{to: 10.9.0.0/16, via: 10.0.0.9, dev: e1, mtu: 1200, advmss: 1000}]
+tc: {d0: {qdiscs: [{parent: root, kind: fq_codel, limit: 100, ecn: false}]}}
+"""
+
+
+def told(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def lasting(found: Any, name: str = "") -> Any:
+    """What is there without what passes."""
+    if name == "flags":
+        return "UP" in found
+    if name == "addr_info":
+        return [lasting(each) for each in found if each["scope"] != "link"]
+    if isinstance(found, dict):
+        return {name: lasting(value, name) for name, value in found.items() if name not in PASSING}
+    return found
+
+
+def there() -> dict[str, Any]:
+    """Everything, as ``ip`` and ``tc`` have it."""
+    links = {link["ifname"]: lasting(link) for link in json.loads(told("ip", "-d", "-j", "address"))}
+    paths = [path for path in map(Path("/proc/sys/net").joinpath, SETTINGS) if path.exists()]
+    settings = {path: path.read_text() for path in paths}
+    return {"links": links, "routes": told("ip", "route"), "qdiscs": told("tc", "qdisc"), "settings": settings}
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    for command in MADE_BY_OTHERS:
+        told("ip", *command.split())
+    (tmp_path / "config").mkdir()
+    return tmp_path
+
+
+def applied(directory: Path, text: str) -> Engine:
+    """Apply a configuration; the engine that did it."""
+    (directory / "config" / "all.yaml").write_text(text)
+    engine = Engine(Paths((directory / "config",), directory / "state", directory / "group"))
+    engine.apply()
+    assert not engine.diff().steps
+    return engine
+
+
+def test_all_that_was_there_is_there_again(directory: Path) -> None:
+    nothing = there()
+    applied(directory, BEFORE)
+    for command in DONE_BY_OTHERS:
+        told("ip", *command.split())
+    before = there()
+    engine = applied(directory, AFTER)
+    assert there()["links"]["e0"]["master"] == "br0"
+    engine.rollback()
+    assert there() == before
+    assert engine.status().differences == ""
+    engine.rollback(2)
+    engine.rollback(0)
+    assert there() == nothing
