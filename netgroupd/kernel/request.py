@@ -11,7 +11,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
-from netgroupd.model.state import Object
+from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import AnyStep
 
 Away: TypeAlias = frozenset[tuple[str, str]]
@@ -43,6 +43,8 @@ class Selection(NamedTuple):
     the files that its keys may be in: the kernel tells keys, not files.  ``hooks``
     of traffic control are a link (or shared block) and the parent that rules hang on.
     ``rows`` are the attributes of links that matter, where not all do.
+    ``held`` are keys by class: instead of what is netgroupd's comes what of others,
+    be it DHCP or the kernel itself, keeps these from being made.
     ``everything`` is what ``capture`` wants.
     """
 
@@ -55,6 +57,7 @@ class Selection(NamedTuple):
     hooks: frozenset[tuple[str, str]] = frozenset()
     key_files: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     rows: frozenset[str] | None = None
+    held: Mapping[str, frozenset[Key]] = MappingProxyType({})
     everything: bool = False
 
     def has_link(self, name: str, group: int) -> bool:
