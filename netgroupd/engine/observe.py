@@ -199,18 +199,17 @@ def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
 
 
 def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -> None:
-    """Bring what is wanted and there, but not marked as netgroupd's: to be taken over, not made."""
-    missing = {cls: wanted.of(cls).keys() - actual.of(cls).keys() for cls in _MARKED}
-    classes = frozenset(cls for cls, keys in missing.items() if keys)
-    if not classes:
+    """Bring what is where something is wanted, and not marked as netgroupd's: to be taken over or to give way."""
+    missing = {cls: frozenset(wanted.of(cls).keys() - actual.of(cls).keys()) for cls in _MARKED}
+    held = {cls: keys for cls, keys in missing.items() if keys}
+    if not held:
         return
-    every = Selection(classes=classes, everything=True)
-    everything = kernel.dump(every)
+    selection = Selection(classes=frozenset(held), held=held)
+    theirs = kernel.dump(selection)
     if away:
-        kernel.add_away(everything, away, every)
-    for cls in classes:
-        for key in missing[cls] & everything.of(cls).keys():
-            actual.add(everything.of(cls)[key])
+        kernel.add_away(theirs, away, selection)
+    for obj in theirs:
+        actual.add(obj)
 
 
 def _listed(wanted: State, actual: State, mine: Mine) -> frozenset[str]:

@@ -2,7 +2,8 @@
 """Addresses: RTM_NEWADDR, RTM_DELADDR and their dump.
 
 netgroupd's addresses carry its protocol, so one dump of both families finds
-them wherever they are.  What a member of a group gets by one message is derived
+them wherever they are.  Of others an address is in the way of one that is to be
+made if it is the same, for IPv6 with a prefix of any length.  What a member of a group gets by one message is derived
 from the first two single steps: an address and the distance to the next.
 """
 
@@ -51,9 +52,10 @@ def _lifetime(remaining: int, updated: int, uptime: int) -> Value:
 class _Decoder:
     """Makes objects out of the messages of one dump."""
 
-    def __init__(self, proto: int, *, everything: bool) -> None:
+    def __init__(self, proto: int, *, everything: bool = False, held: frozenset[Key] | None = None) -> None:
         self._proto = proto
         self._everything = everything
+        self._held = None if held is None else frozenset(map(_told_apart, held))
         self._uptime = time.monotonic_ns() // (1_000_000_000 // _CENTI)
 
     def __call__(self, payload: memoryview, names: Names) -> Object | None:
@@ -61,12 +63,13 @@ class _Decoder:
         found = message.attributes(payload, _HEADER.size)
         flags = int.from_bytes(found[_FLAGS], "little") if _FLAGS in found else old_flags
         proto = found[_PROTO][0] if _PROTO in found else 0
-        foreign = self._everything and flags & _PERMANENT and proto not in _MADE_BY_KERNEL
-        if proto != self._proto and not foreign:
+        if not self._is_asked_for(proto, flags):
             return None
         other = bytes(found[_ADDRESS]) if _ADDRESS in found else bytes(found[_LOCAL])
         local = bytes(found.get(_LOCAL, other))
         key = (names.name(index), f"{ip_text(local)}/{length}", None if other == local else ip_text(other))
+        if self._held is not None and _told_apart(key) not in self._held:
+            return None
         attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
         attrs["metric"] = 0  # which is not told
         if _SCOPE.unpack:
@@ -81,12 +84,25 @@ class _Decoder:
             attrs[UNOWNED] = proto
         return Object("address", key, attrs)
 
+    def _is_asked_for(self, proto: int, flags: int) -> bool:
+        if self._held is not None:
+            return proto != self._proto
+        foreign = self._everything and flags & _PERMANENT and proto not in _MADE_BY_KERNEL
+        return proto == self._proto or bool(foreign)
+
+
+def _told_apart(key: Key) -> Key:
+    """What the kernel tells the addresses of a link apart by."""
+    address = str(key[1])
+    return (key[0], address.partition("/")[0]) if ":" in address else key
+
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All addresses that are netgroupd's; of ``everything``, also those that somebody has set for good."""
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, bytes(_HEADER.size))
-    mark = b"" if selection.everything else u8(_PROTO, context.proto)[:5]
-    decode = _Decoder(context.proto, everything=selection.everything)
+    held = selection.held.get("address")
+    mark = b"" if selection.everything or held else u8(_PROTO, context.proto)[:5]
+    decode = _Decoder(context.proto, everything=selection.everything, held=held)
     return dump_objects(context, asked, decode, "dump of addresses", mark)
 
 

@@ -132,6 +132,8 @@ class FakeKernel:
             return selection.has_link(obj.name, group_of(obj))
         if obj.cls == "sysctl":
             return obj.key[0] in selection.settings
+        if obj.cls in _MARKED and selection.held:
+            return (obj.cls, obj.key) in self._unmarked and obj.key in selection.held.get(obj.cls, ())
         if obj.cls in _MARKED:
             return selection.everything or (obj.cls, obj.key) not in self._unmarked
         if obj.cls in ON_QDISCS:

@@ -10,7 +10,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, single
 from netgroupd.model.neighbour import CLASS, STATES
-from netgroupd.model.state import Object
+from netgroupd.model.state import Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op
@@ -29,11 +29,11 @@ _LLADDR_ROW = CLASS.attrs["lladdr"]
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All neighbours that are netgroupd's; of ``everything``, also permanent ones and proxies of others."""
-    foreign = selection.everything
-    mark = b"" if foreign else u8(_PROTOCOL, context.proto)[:5]
+    held = selection.held.get("neighbour")
+    mark = b"" if selection.everything or held else u8(_PROTOCOL, context.proto)[:5]
 
     def decode(payload: memoryview, names: Names) -> Object | None:
-        return _decode(payload, names, context.proto, foreign=foreign)
+        return _decode(payload, names, context.proto, foreign=selection.everything, held=held)
 
     found = []
     for flags in (0, _PROXY):
@@ -43,13 +43,18 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return found
 
 
-def _decode(payload: memoryview, names: Names, proto: int, *, foreign: bool) -> Object | None:
+def _decode(
+    payload: memoryview, names: Names, proto: int, *, foreign: bool = False, held: frozenset[Key] | None = None
+) -> Object | None:
     _, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
     found = attributes(payload, HEADER.size)
     protocol = found[_PROTOCOL][0] if _PROTOCOL in found else 0
     proxy = bool(flags & _PROXY)
     lasting = proxy or state & STATES["permanent"]
-    if protocol != proto and not (foreign and lasting):
+    if protocol != proto and not (foreign and lasting) and not (held and (lasting or protocol)):
+        return None
+    key: Key = (names.name(index), ip_text(bytes(found[_DST])), proxy)
+    if held and (protocol == proto or key not in held):
         return None
     attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
     attrs["managed"] = bool(_FLAGS_EXT in found and found[_FLAGS_EXT][0] & _MANAGED)
@@ -62,7 +67,7 @@ def _decode(payload: memoryview, names: Names, proto: int, *, foreign: bool) -> 
     if protocol != proto:
         # The kernel does not take zero in the place of a protocol, so this is what it can be given back.
         attrs[UNOWNED] = protocol or _STATIC
-    return Object("neighbour", (names.name(index), ip_text(bytes(found[_DST])), proxy), attrs)
+    return Object("neighbour", key, attrs)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
@@ -82,10 +87,9 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     assert isinstance(protocol, int)
     # The kernel finds out what a managed neighbour has, so it begins in no state.
     state = STATES[str(attrs.get("state", "permanent"))] if "lladdr" in attrs or not attrs.get("managed") else 0
-    how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
     yield message.request(
         RTM_NEWNEIGH,
-        message.NLM_F_CREATE | how,
+        message.NLM_F_CREATE | message.NLM_F_REPLACE,  # what was learnt meanwhile makes room
         HEADER.pack(_FAMILIES[len(target)], 0, 0, index, state, flags, 0),
         attr(_DST, target),
         u8(_PROTOCOL, protocol),

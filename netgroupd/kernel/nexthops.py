@@ -12,7 +12,7 @@ from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.nexthop import CLASS, FAMILIES, GROUP_TYPES
 from netgroupd.model.owner import PROTO
-from netgroupd.model.state import Attrs, Object
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op
@@ -33,20 +33,25 @@ _GROUP_TYPE_NAMES = {number: name for name, number in GROUP_TYPES.items()}
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All nexthops that are netgroupd's; of ``everything``, also those that somebody has set."""
-    foreign = selection.everything
+    foreign, held = selection.everything, selection.held.get("nexthop")
 
     def decode(payload: memoryview, names: Names) -> Object | None:
-        return _decode(payload, names, foreign=foreign)
+        return _decode(payload, names, foreign=foreign, held=held)
 
     asked = message.request(RTM_GETNEXTHOP, message.NLM_F_DUMP, bytes(_HEADER.size))
     return dump_objects(context, asked, decode, "dump of nexthops")
 
 
-def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | None:
+def _decode(
+    payload: memoryview, names: Names, *, foreign: bool = False, held: frozenset[Key] | None = None
+) -> Object | None:
     family, _, protocol, _, flags = _HEADER.unpack_from(payload)
-    if protocol != PROTO and not (foreign and protocol in _MADE_BY_OPERATORS):
+    if not held and protocol != PROTO and not (foreign and protocol in _MADE_BY_OPERATORS):
         return None
     found = attributes(payload, _HEADER.size)
+    key: Key = (int.from_bytes(found[_ID], "little"),)
+    if held and (protocol == PROTO or key not in held):
+        return None
     attrs: dict[str, Value] = {"fdb": _FDB in found}
     if _GROUP in found:
         attrs |= _read_group(found, names)
@@ -59,7 +64,7 @@ def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | Non
         attrs["encap"] = encap
     if protocol != PROTO:
         attrs[UNOWNED] = protocol
-    return Object("nexthop", (int.from_bytes(found[_ID], "little"),), attrs)
+    return Object("nexthop", key, attrs)
 
 
 def _read_group(found: Mapping[int, memoryview], names: Names) -> dict[str, Value]:

@@ -44,6 +44,8 @@ class Selection(NamedTuple):
     of traffic control are a link (or shared block) and the parent that rules hang on.
     ``rows`` are the attributes of links that matter, where not all do.  ``entries`` are
     forwarding entries that are wanted whoever made them.
+    ``held`` are keys by class: instead of what is netgroupd's comes what of others,
+    be it DHCP or the kernel itself, keeps these from being made.
     ``everything`` is what ``capture`` wants.
     """
 
@@ -57,6 +59,7 @@ class Selection(NamedTuple):
     key_files: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     rows: frozenset[str] | None = None
     entries: Set[Key] = frozenset()
+    held: Mapping[str, frozenset[Key]] = MappingProxyType({})
     everything: bool = False
 
     def has_link(self, name: str, group: int) -> bool:

@@ -27,7 +27,9 @@ _HEADER = struct.Struct("=BBBBBBBBI")  # family, dst and src length, tos, table,
 _HOP = struct.Struct("=HBBi")  # length, flags, weight - 1, ifindex
 
 _DST, _SRC, _OIF, _GATEWAY, _PRIORITY, _METRICS, _MULTIPATH = 1, 2, 4, 5, 6, 8, 9
-_TABLE, _VIA, _NEWDST, _ENCAP_TYPE, _ENCAP, _TTL_PROPAGATE = 15, 18, 19, 21, 22, 26
+_CACHEINFO, _TABLE, _VIA, _NEWDST, _ENCAP_TYPE, _ENCAP, _EXPIRES, _TTL_PROPAGATE = 12, 15, 18, 19, 21, 22, 23, 26
+_LEFT = struct.Struct("=8xi")  # of rta_cacheinfo: when the route expires, in hundredths of a second
+_CENTI = 100
 _LOCK = 1
 _ONLINK = 4
 _CLONED = 0x200
@@ -38,6 +40,7 @@ _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "pref", "ttl_propagate"))
 _SCOPE_NAMES = {number: name for name, number in SCOPES.items()}
 _TYPE_NAMES = {number: name for name, number in TYPES.items()}
+EXPIRES = "expires"  # seconds that are left of a route; no file can say so
 _LED = WAY | {"type"}
 _METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
 
@@ -45,14 +48,22 @@ _METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All routes that are netgroupd's; of ``everything``, also those that somebody has set."""
     found: dict[Key, Object] = {}
+    held = selection.held.get("route")
+    protocol = 0 if selection.everything or held else PROTO
+
+    def decode(payload: memoryview, names: Names) -> Object | None:
+        return _decode(payload, names, held)
+
     for name, family in FAMILIES.items():
-        protocol = 0 if selection.everything else PROTO
         asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, _HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
-        for route in dump_of_family(context, asked, _decode, "dump of routes"):
+        for route in dump_of_family(context, asked, decode, "dump of routes"):
             if route.key[0] != name:
                 continue  # a kernel without routes of a family answers for it with those of all others
             same = found.get(route.key)
-            found[route.key] = _joined(same, route) if same else route
+            if not same:
+                found[route.key] = route
+            elif not held:  # of several that are in the way the first is the one that is replaced
+                found[route.key] = _joined(same, route)
     return list(found.values())
 
 
@@ -71,9 +82,11 @@ def _hops_of(attrs: Attrs) -> tuple[Value, ...]:
     return ({**hop, "weight": 1, "onlink": bool(attrs.get("onlink"))},)
 
 
-def _decode(payload: memoryview, names: Names) -> Object | None:
+def _decode(payload: memoryview, names: Names, held: frozenset[Key] | None = None) -> Object | None:
     family, length, origin, tos, table, protocol, scope, kind, flags = _HEADER.unpack_from(payload)
-    if protocol not in _MADE_BY_OPERATORS or flags & _CLONED or family not in _FAMILY_NAMES:
+    if flags & _CLONED or family not in _FAMILY_NAMES:
+        return None
+    if protocol == PROTO if held else protocol not in _MADE_BY_OPERATORS:
         return None
     found = attributes(payload, _HEADER.size)
     number = int.from_bytes(found[_TABLE], "little") if _TABLE in found else table
@@ -82,8 +95,17 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
     if origin:  # an IPv6 route for what comes from there is another route
         destination += f" from {ip_text(bytes(found[_SRC]))}/{origin}"
     key = (_FAMILY_NAMES[family], number, destination, tos, metric)
+    if held and key not in held:
+        return None
+    attrs: dict[str, Value] = {"scope": _SCOPE_NAMES.get(scope, scope), **_read_attrs(found, kind, flags, names)}
+    if protocol != PROTO:
+        attrs[UNOWNED] = protocol
+    return Object("route", key, attrs)
+
+
+def _read_attrs(found: Mapping[int, memoryview], kind: int, flags: int, names: Names) -> dict[str, Value]:
     word = _TYPE_NAMES.get(kind, kind)
-    attrs: dict[str, Value] = {"type": word, "scope": _SCOPE_NAMES.get(scope, scope)}
+    attrs: dict[str, Value] = {"type": word}
     attrs |= unpack_rows(_PLAIN, found, names)
     if "nhid" in attrs:
         # The way is the nexthop's, though the kernel tells it again, even that it is a blackhole.
@@ -94,9 +116,9 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
         attrs |= _read_way(found, names) | {"onlink": bool(flags & _ONLINK)}
     if _METRICS in found:
         attrs |= _read_metrics(found[_METRICS])
-    if protocol != PROTO:
-        attrs[UNOWNED] = protocol
-    return Object("route", key, attrs)
+    if _CACHEINFO in found and (left := _LEFT.unpack_from(found[_CACHEINFO])[0]) > 0:
+        attrs[EXPIRES] = -(-left // _CENTI)
+    return attrs
 
 
 def _destination(family: int, length: int, found: Mapping[int, memoryview]) -> str:
@@ -228,12 +250,19 @@ def _body(key: Key, attrs: Attrs, names: Names) -> Iterable[bytes]:
             yield pack_row(row, attrs[row.name], names)
     if "ttl_propagate" in attrs:
         yield u8(_TTL_PROPAGATE, int(bool(attrs["ttl_propagate"])))
+    if isinstance(left := attrs.get(EXPIRES), int):
+        yield u32(_EXPIRES, left)
     yield _pack_metrics(attrs, names)
 
 
 def _goal(step: Step) -> Attrs:
-    """What a route shall hold: one that comes to lead elsewhere has the scope of that, and no way if nowhere."""
+    """What a route shall hold: one that comes to lead elsewhere has the scope of that, and no way if nowhere.
+
+    The time that others gave to it is kept only for giving it back to them.
+    """
     held = goal(step, WAY)
+    if step.after and EXPIRES not in step.after.attrs:
+        held = {name: value for name, value in held.items() if name != EXPIRES}
     if step.op is not Op.CHANGE or step.before is None or step.after is None:
         return held
     before, said = step.before.attrs, {**step.after.attrs, **step.attrs}

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Policy rules: RTM_NEWRULE, RTM_DELRULE and dumps per family, told apart by their protocol."""
+"""Policy rules: RTM_NEWRULE, RTM_DELRULE and dumps per family, told apart by their protocol.
+
+Two rules may differ in that alone, so one that changes hands is made beside the
+other, which then goes: packets find one of them all the time.
+"""
 
 import struct
 from collections.abc import Iterator, Mapping
@@ -11,7 +15,7 @@ from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.owner import PROTO
 from netgroupd.model.rule import ACTIONS, CLASS, FAMILIES, key, mark_text, span_text, split_mark, split_span
-from netgroupd.model.state import Attrs, Object
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_text, split_prefix
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import AnyStep, Op
@@ -35,10 +39,10 @@ _ACTION_NAMES = {number: name for name, number in ACTIONS.items()}
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All rules that are netgroupd's; of ``everything``, also those of others but the kernel."""
-    foreign = selection.everything
+    foreign, held = selection.everything, selection.held.get("rule")
 
     def decode(payload: memoryview, names: Names) -> Object | None:
-        return _decode(payload, names, foreign=foreign)
+        return _decode(payload, names, foreign=foreign, held=held)
 
     found = []
     for family in FAMILIES.values():
@@ -49,11 +53,13 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return found
 
 
-def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | None:
+def _decode(
+    payload: memoryview, names: Names, *, foreign: bool = False, held: frozenset[Key] | None = None
+) -> Object | None:
     family, dst_len, src_len, tos, _, _, _, action, flags = _HEADER.unpack_from(payload)
     found = attributes(payload, _HEADER.size)
     protocol = found[_PROTOCOL][0] if _PROTOCOL in found else 0
-    if protocol != PROTO and (protocol == _MADE_BY_KERNEL or not foreign):
+    if protocol != PROTO and (protocol == _MADE_BY_KERNEL or not (foreign or held)):
         return None
     attrs: dict[str, Value] = {"action": _ACTION_NAMES.get(action, action)}
     attrs |= {**_read_networks(found, dst_len, src_len), **unpack_rows(_PLAIN, found, names), **_read_selectors(found)}
@@ -63,7 +69,10 @@ def _decode(payload: memoryview, names: Names, *, foreign: bool) -> Object | Non
     attrs = {name: value for name, value in attrs.items() if value != _NONE or name not in _SUPPRESSIONS}
     if protocol != PROTO:
         attrs[UNOWNED] = protocol
-    return Object("rule", key(_FAMILY_NAMES[family], _number(found, _PRIORITY), attrs), attrs)
+    identity = key(_FAMILY_NAMES[family], _number(found, _PRIORITY), attrs)
+    if held and (protocol == PROTO or identity not in held):
+        return None
+    return Object("rule", identity, attrs)
 
 
 def _read_selectors(found: Mapping[int, memoryview]) -> dict[str, Value]:
@@ -112,11 +121,18 @@ def _pack_selectors(attrs: Attrs) -> Iterator[bytes]:
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
-    """The one message that a step takes: a rule says the same to be deleted as to be made."""
+    """The messages that a step takes: a rule says the same to be deleted as to be made."""
     one = single(step)
-    family, pref, _ = one.object.key
+    if one.op is not Op.DELETE:
+        yield _about(one.object.key, goal(one), context, RTM_NEWRULE, message.NLM_F_CREATE | message.NLM_F_EXCL)
+    if one.op is not Op.CREATE and one.before:
+        yield _about(one.object.key, one.before.attrs, context, RTM_DELRULE)
+
+
+def _about(key: Key, attrs: Attrs, context: Context, kind: int, flags: int = 0) -> bytes:
+    """The message about a rule that has ``attrs``."""
+    family, pref, _ = key
     assert isinstance(pref, int)
-    attrs: Attrs = one.object.attrs if one.op is Op.DELETE else goal(one)
     dst_len, dst = _pack_network(attrs, "to", _DST)
     src_len, src = _pack_network(attrs, "from", _SRC)
     action = ACTIONS[str(attrs.get("action") or ("goto" if "goto" in attrs else "lookup"))]
@@ -124,12 +140,12 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     protocol = attrs.get(UNOWNED, PROTO)
     assert isinstance(table, int)
     assert isinstance(protocol, int)
-    flags = _INVERT if attrs.get("not") else 0
+    inverted = _INVERT if attrs.get("not") else 0
     low = table if table < 256 else 0
-    yield message.request(
-        RTM_DELRULE if one.op is Op.DELETE else RTM_NEWRULE,
-        0 if one.op is Op.DELETE else message.NLM_F_CREATE | message.NLM_F_EXCL,
-        _HEADER.pack(FAMILIES[str(family)], dst_len, src_len, tos, low, 0, 0, action, flags),
+    return message.request(
+        kind,
+        flags,
+        _HEADER.pack(FAMILIES[str(family)], dst_len, src_len, tos, low, 0, 0, action, inverted),
         u32(_PRIORITY, pref),
         u8(_PROTOCOL, protocol),
         dst,

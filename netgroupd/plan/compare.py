@@ -28,6 +28,7 @@ _TICKS = frozenset(
 # The kernel tells what is left of them, and a busy host may ask the time seconds before it does.
 _LIFETIMES = frozenset(name for name, row in CLASSES["address"].attrs.items() if row.type is LIFETIME)
 _LATE_S = 5
+_LEFT = "expires"  # of a route of others: what is left of its time, which is less whenever one looks
 _JIFFIES = frozenset({"refill_delay"})  # the kernel rounds up to a jiffy, 1 to 10 ms
 _JIFFY_US = 10_000
 _COMPARED = 1024
@@ -95,7 +96,8 @@ def _fields_of_action(want: Mapping[str, Value], have: Mapping[str, Value], *, a
 def _as_near_as_can_be(name: str, more: int) -> bool:
     """Whether so much more than is wanted is what the kernel makes of it."""
     return (
-        (name in _TICKS and more == -1)
+        name == _LEFT
+        or (name in _TICKS and more == -1)
         or (name in _JIFFIES and 0 < more < _JIFFY_US)
         or (name in _LIFETIMES and abs(more) <= _LATE_S)
     )

@@ -25,7 +25,7 @@ from netgroupd.plan.step import Op, Step
 _FIRST = ("address", "nexthop", "qdisc", "chain")
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _DEFAULT_VID = 1
-_UNCHANGEABLE = frozenset({"rule"})  # one that is there by another hand is as good
+_IN_THE_WAY = "it is there, and in the way of what is wanted"
 
 
 class Changes(NamedTuple):
@@ -80,7 +80,9 @@ class _Run:
         doomed = []
         if not haves.keys() <= wants.keys():  # at C speed where nothing is to go
             doomed = [obj for key, obj in haves.items() if key not in wants and self._is_to_go(obj)]
-        steps = [Step(Op.DELETE, obj, None) for obj in reversed(doomed)]
+        steps = [
+            Step(Op.DELETE, obj, None, why=_IN_THE_WAY if UNOWNED in obj.attrs else "") for obj in reversed(doomed)
+        ]
         lossy = bool(self.losses)
         for key, want in wants.items():
             have = haves.get(key)
@@ -88,7 +90,7 @@ class _Run:
                 steps.append(Step(Op.CREATE, None, want, want.attrs))
             elif lossy and (why := self.losses.why(have)):
                 steps.append(Step(Op.CHANGE, have, want, self._said_again(want, have), why))
-            elif UNOWNED in have.attrs and UNOWNED not in want.attrs and cls not in _UNCHANGEABLE:
+            elif UNOWNED in have.attrs and UNOWNED not in want.attrs:
                 steps += self._taken_over(want, have)
             elif attrs := differing(want, have) or (self._forgotten(want, have) if lossy else NOTHING):
                 steps += self._different(want, have, attrs)
@@ -102,10 +104,10 @@ class _Run:
 
     def _said_again(self, want: Object, have: Object) -> Attrs:
         """What to say of an object that is lost; a source that nobody mentions is gone with its address."""
-        source = have.attrs.get("src")
+        source, said = have.attrs.get("src"), _for_good(want, have)
         if want.cls != "route" or source is None or "src" in want.attrs or not self.losses.source(source):
-            return want.attrs
-        return want.attrs if str(source) in self._addresses else {**want.attrs, "src": None}
+            return said
+        return said if str(source) in self._addresses else {**said, "src": None}
 
     @cached_property
     def _addresses(self) -> frozenset[str]:
@@ -129,7 +131,7 @@ class _Run:
         change, name = hardest(want, differing(want, have), have.attrs)
         if change is Change.RECREATE:
             return _again(want, have, f"it is there, and {want.cls} {name} cannot change in place")
-        return (Step(Op.CHANGE, have, want, want.attrs, "it is there, and becomes netgroupd's"),)
+        return (Step(Op.CHANGE, have, want, _for_good(want, have), "it is there, and becomes netgroupd's"),)
 
     def _is_to_go(self, obj: Object) -> bool:
         if obj.cls == "sysctl" or self.losses.goes_by_itself(obj):
@@ -153,6 +155,13 @@ class _Run:
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:
     return Step(Op.DELETE, have, None, why=why), Step(Op.CREATE, None, want, want.attrs, why)
+
+
+def _for_good(want: Object, have: Object) -> Attrs:
+    """What to say of ``want``: what others have given for a time stays, unless it says that it does not."""
+    if UNOWNED in want.attrs or have.attrs.get("valid_lft", "forever") == "forever":
+        return want.attrs
+    return {"valid_lft": "forever", "preferred_lft": "forever", **want.attrs}
 
 
 def _in_use(want: Object, name: str) -> Problem:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.serialise import Json, singles, step_to
 from netgroupd.plan.step import Op, Plan, Step
@@ -175,7 +176,7 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
 
 def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
     before, after = net.before.get(name), net.after[name]
-    if before == after:
+    if same(name, after, before):
         return ""
     old, new = (_attr_text(name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"

@@ -11,6 +11,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, SCRATCH_MASTERS, Abilities
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import objects_from, objects_to, plan_from, plan_to
 from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep, Step
@@ -43,6 +44,7 @@ def messages(plan: Plan) -> list[str]:
     return [brief(step) for step in plan.steps]
 
 
+HOPS = tuple({"via": f"10.0.0.{number}", "dev": "e0", "weight": number, "onlink": False} for number in (1, 2))
 STACK = """
 groups: {tenants: {id: 5, mtu: 9000, up: true}}
 links:
@@ -272,6 +274,28 @@ def test_link_of_somebody_else_is_never_recreated() -> None:
     foreign = link("br0", "bridge", group=0)
     with pytest.raises(ConfigError, match="not netgroupd's"):
         planned("links: {br0: {kind: dummy}}", foreign)
+
+
+def test_taking_over_says_what_changes_and_nothing_else() -> None:
+    theirs = (
+        Object("route", ("inet", 254, "10.9.0.0/16", 0, 0), {"nexthops": HOPS, UNOWNED: 4}),
+        Object("address", ("e0", "10.0.0.5/24", None), {"valid_lft": 600, "preferred_lft": 300, UNOWNED: 0}),
+        Object("address", ("e0", "fd01::7/128", None), {"valid_lft": 600, "preferred_lft": 300, UNOWNED: 0}),
+    )
+    plan = planned(
+        'links: {e0: {addresses: [10.0.0.5/24, "fd01::7/64"]}}\n'
+        "routes: [{to: 10.9.0.0/16, nexthops: [{via: 10.0.0.1}, {via: 10.0.0.2, weight: 2}]}]",
+        link("e0", group=0),
+        *theirs,
+    )
+    told = [" ".join(line.split()) for line in present.text(plan).splitlines()]
+    assert [line for line in told if not line.startswith("~ link")][:-1] == [
+        "- address e0 fd01::7/128 # it is there, and in the way of what is wanted",
+        "~ address e0 10.0.0.5/24 valid_lft 600 -> forever preferred_lft 300 -> forever "
+        "# it is there, and becomes netgroupd's",
+        "+ address e0 fd01::7/64",
+        "~ route 10.9.0.0/16 # it is there, and becomes netgroupd's",
+    ]
 
 
 def test_all_problems_are_told_whatever_differs_before_them() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests under systemd begin with: the package installed, and a daemon that runs."""
+"""What several modules of tests begin with: a kernel that may stumble; the package, and a daemon that runs."""
 
 import shutil
 import subprocess
@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from netgroupd.kernel.seen import Seen
 from tests.vm.installed import good, install, package_file, reload, run
+from tests.vm.stumbling import Stumbling
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +36,14 @@ def daemon(package: None) -> Iterator[None]:
     assert reload().returncode == 0
     yield
     good(2)
+
+
+@pytest.fixture
+def kernel() -> Iterator[Stumbling]:
+    subprocess.run(["ip", "netns", "add", "engine"], check=True)
+    try:
+        with Stumbling("engine") as kernel:
+            kernel.remember(Seen())
+            yield kernel
+    finally:
+        subprocess.run(["ip", "netns", "del", "engine"], check=True)

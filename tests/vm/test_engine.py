@@ -2,37 +2,32 @@
 """The universe of the fake kernel on the real one: every pair of configurations, there and back after a refusal."""
 
 import struct
-import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 
 import pytest
 
-from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.observe import look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
-from netgroupd.errors import KernelError, Refusal
-from netgroupd.kernel.batch import Refused
+from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Socket
-from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Object, State
 from netgroupd.model.value import NO_MAC
 from netgroupd.plan import present
-from netgroupd.plan.step import AnyStep, Plan
+from netgroupd.plan.step import Plan
 from tests.engine.universe import FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, OF_BONDS, ROUTES, UNIVERSE, state_of
 from tests.vm.link_cases import BASE
 from tests.vm.meanwhile import repeatedly
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
 
 _TURNS = 5
-MINE = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
-# What a driver reports of its carrier depends on how long ago it came up.
-PASSING = frozenset({"carrier"})
 # Where the patched kernel is sent other messages than the stock one.
 BY_GROUP = ("nothing", "vlans", "vlans_larger", "vlans_in_another_group", "vrf", "layer_3")
 
@@ -46,62 +41,11 @@ def along(names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
         yield name, after[:-1] if len(names) % 2 == 0 and place >= half else after
 
 
-class Stumbling(Kernels):
-    """The real kernel, but for one step that it is told to refuse."""
-
-    stumbles_at = -1
-    done = 0
-    confined = False
-
-    def usual(self, links: Mapping[Key, Object]) -> Usual:
-        """A daemon that may make no namespace does not know it, and says all."""
-        return {} if self.confined else super().usual(links)
-
-    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
-        self.done += len(steps)
-        at, self.stumbles_at = self.stumbles_at, self.stumbles_at - len(steps)
-        if not 0 <= at < len(steps):
-            return super().apply(steps, progress)
-        self.stumbles_at = -1
-        refused = super().apply(steps[:at], progress)
-        return refused or (Refused(steps[at], Refusal("a step", 12, "Cannot allocate memory")),)
-
-
-@pytest.fixture
-def kernel() -> Iterator[Stumbling]:
-    subprocess.run(["ip", "netns", "add", "engine"], check=True)
-    try:
-        with Stumbling("engine") as kernel:
-            kernel.remember(Seen())
-            yield kernel
-    finally:
-        subprocess.run(["ip", "netns", "del", "engine"], check=True)
-
-
-def become(kernel: Stumbling, goal: State, *, at_once: bool = True) -> None:
-    """Bring ``goal`` about, in one run unless that cannot be: a bond has any MAC when its last port has gone."""
-    plan = plan_for(kernel, goal, look(kernel, goal, MINE), MINE)
-    before = kernel.done
-    converge(kernel, plan, goal, MINE)
-    assert kernel.done - before == len(plan.steps) or not at_once, "it took more than one run"
-
-
-def ip(command: str) -> None:
-    subprocess.run(["ip", *([] if command.startswith("netns") else ["-n", "engine"]), *command.split()], check=True)
-
-
 def left(seen: Seen, goal: State) -> Plan:
     """What there is to do, as the next call of an engine sees it first."""
     with Kernels("engine") as kernel:
         kernel.remember(seen)
         return plan_for(kernel, goal, look(kernel, goal, MINE, briefly=True), MINE)
-
-
-def there(kernel: Kernels, goal: State) -> dict[tuple[str, object], object]:
-    return {
-        (obj.cls, obj.key): {name: value for name, value in obj.attrs.items() if name not in PASSING}
-        for obj in look(kernel, goal, MINE)
-    }
 
 
 @pytest.mark.parametrize(("one", "others"), [*along(tuple(UNIVERSE))], ids=UNIVERSE)
@@ -245,59 +189,6 @@ def test_what_others_change_is_seen_whatever_is_remembered(kernel: Stumbling) ->
     assert not left(seen, goal).steps
 
 
-GIVEN_BY_OTHERS = (
-    "link add e0 up type veth peer e1",
-    "link set e1 up",
-    "address add 10.0.0.5/24 dev e0",
-    "address add fd01::5/64 dev e0 nodad",
-    "neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev e0",
-    "neighbour add proxy 10.0.0.8 dev e0",
-    "nexthop add id 7 via 10.0.0.1 dev e0",
-    "route add 192.0.2.0/24 via 10.0.0.1 dev e0 proto static",
-    "route add 2001:db8:1::/48 via fd01::1 dev e0",
-    "rule add pref 9 lookup 100",
-)
-TAKING_OVER = """
-links: {"x[1-3]": {kind: bridge}, e0: {addresses: [10.0.0.5/24, "fd01::5/64"]}}
-neighbours: [{dev: e0, ip: 10.0.0.9, lladdr: "02:00:00:00:00:08"}, {dev: e0, ip: 10.0.0.8, proxy: true}]
-nexthops: {"7": {via: 10.0.0.2, dev: e0}}
-routes: [{to: 192.0.2.0/24, via: 10.0.0.2, dev: e0}, {to: "2001:db8:1::/48", via: "fd01::2", dev: e0}]
-rules: [{pref: 9, lookup: 200}]
-"""
-
-
-def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> None:
-    for command in GIVEN_BY_OTHERS:
-        ip(command)
-    goal = state_of(TAKING_OVER, ("e0", "e1"))
-    actual = look(kernel, goal, MINE)
-    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
-    snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
-    for nth in range(len(plan.steps)):
-        kernel.stumbles_at = nth
-        with pytest.raises(KernelError):
-            converge(kernel, plan, goal, MINE)
-        put_back(kernel, snapshot, MINE)
-        assert there(kernel, goal) == before
-    converge(kernel, plan, goal, MINE)
-    put_back(kernel, snapshot, MINE)
-    assert there(kernel, goal) == before
-    assert not plan_now(kernel, State(), MINE)[0].steps
-
-
-def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_away(kernel: Stumbling) -> None:
-    for command in ("link add e0 up type dummy", "address add 10.0.0.5/24 dev e0 label e0:x scope link"):
-        ip(command)
-    addresses = "[{address: 10.0.0.5/24, label: e0, scope: global}, 10.0.0.6/24]"
-    goal = state_of(f"links: {{e0: {{addresses: {addresses}}}}}", ("e0",))
-    actual = look(kernel, goal, MINE)
-    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
-    become(kernel, goal)
-    assert not plan_now(kernel, goal, MINE)[0].steps
-    put_back(kernel, Snapshot.of(plan, actual), MINE)
-    assert there(kernel, goal) == before
-
-
 def test_bridge_that_lost_its_last_port_is_given_a_mac_before_a_vlan_of_its_own(kernel: Stumbling) -> None:
     for port in ("{kind: dummy, master: b}", "{kind: dummy}"):
         become(kernel, state_of(f"links: {{p: {port}, b: {{kind: bridge}}}}"))
@@ -309,13 +200,6 @@ def test_bridge_that_lost_its_last_port_is_given_a_mac_before_a_vlan_of_its_own(
     become(kernel, goal)
     put_back(kernel, Snapshot.of(plan, actual), MINE)  # but for the MAC, which nothing takes away
     assert look(kernel, goal, MINE).of("link")["b",].attrs["vlan_default_pvid"] == 1
-
-
-def told(*command: str) -> str:
-    """What a command says in the namespace of the engine."""
-    return subprocess.run(
-        ["ip", "netns", "exec", "engine", *command], capture_output=True, text=True, check=True
-    ).stdout
 
 
 @pytest.mark.parametrize("promotes", ["0", "1"])

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A real kernel for the engine that refuses one step when it is told to, and what it takes to look at it."""
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+
+from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.transaction import converge, plan_for
+from netgroupd.errors import Refusal
+from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.usual import Usual
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.step import AnyStep
+
+MINE = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
+# What a driver reports of its carrier depends on how long ago it came up.
+PASSING = frozenset({"carrier"})
+AGEING = frozenset({"expires", "valid_lft", "preferred_lft"})
+
+
+class Stumbling(Kernels):
+    """The real kernel, but for one step that it is told to refuse."""
+
+    stumbles_at = -1
+    done = 0
+    confined = False
+
+    def usual(self, links: Mapping[Key, Object]) -> Usual:
+        """A daemon that may make no namespace does not know it, and says all."""
+        return {} if self.confined else super().usual(links)
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        self.done += len(steps)
+        at, self.stumbles_at = self.stumbles_at, self.stumbles_at - len(steps)
+        if not 0 <= at < len(steps):
+            return super().apply(steps, progress)
+        self.stumbles_at = -1
+        refused = super().apply(steps[:at], progress)
+        return refused or (Refused(steps[at], Refusal("a step", 12, "Cannot allocate memory")),)
+
+
+def become(kernel: Stumbling, goal: State, *, at_once: bool = True) -> None:
+    """Bring ``goal`` about, in one run unless that cannot be: a bond has any MAC when its last port has gone."""
+    plan = plan_for(kernel, goal, look(kernel, goal, MINE), MINE)
+    before = kernel.done
+    converge(kernel, plan, goal, MINE)
+    assert kernel.done - before == len(plan.steps) or not at_once, "it took more than one run"
+
+
+def ip(command: str) -> None:
+    subprocess.run(["ip", *([] if command.startswith("netns") else ["-n", "engine"]), *command.split()], check=True)
+
+
+def told(*command: str) -> str:
+    """What a command says in the namespace of the engine."""
+    return subprocess.run(
+        ["ip", "netns", "exec", "engine", *command], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def there(kernel: Kernels, goal: State) -> dict[tuple[str, object], object]:
+    return {
+        (obj.cls, obj.key): {
+            name: value == "forever" if name in AGEING else value
+            for name, value in obj.attrs.items()
+            if name not in PASSING
+        }
+        for obj in look(kernel, goal, MINE)
+    }

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What other tools, DHCP, routers and the kernel gave, taken over on a real kernel, and given back to them."""
+
+import pytest
+
+from netgroupd.engine.observe import look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
+from netgroupd.errors import KernelError
+from netgroupd.model.state import State
+from netgroupd.plan import present
+from tests.engine.universe import state_of
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
+
+GIVEN_BY_OTHERS = (
+    "link add e0 up type veth peer e1",
+    "link set e1 up",
+    "link set lo up",
+    "address add 10.0.0.5/24 dev e0",
+    "address add 10.0.0.6/24 dev e0 valid_lft 500 preferred_lft 400",
+    "address add fd01::5/64 dev e0 nodad",
+    "address add fd01::6/64 dev e0 nodad valid_lft 500 preferred_lft 400",
+    "address add fd01::7/128 dev e0 nodad valid_lft 500 preferred_lft 400",
+    "neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev e0",
+    "neighbour add 10.0.0.7 lladdr 02:00:00:00:00:07 dev e0 nud reachable proto zebra",
+    "neighbour add proxy 10.0.0.8 dev e0",
+    "nexthop add id 7 via 10.0.0.1 dev e0",
+    "nexthop add id 8 via 10.0.0.1 dev e0 proto zebra",
+    "route add 192.0.2.0/24 via 10.0.0.1 dev e0 proto static",
+    "route add 2001:db8:1::/48 via fd01::1 dev e0",
+    "route add default via 10.0.0.1 dev e0 proto dhcp src 10.0.0.6",
+    "route add default via fd01::1 dev e0 proto ra metric 1024 expires 500",
+    "rule add pref 9 lookup 100",
+    "rule add pref 10 from 10.1.0.0/16 lookup 100 suppress_prefixlength 0",
+    "-6 rule add pref 10 fwmark 1 lookup 100 protocol unspec",
+)
+TAKING_OVER = """
+links:
+  x[1-3]: {kind: bridge}
+  lo: {addresses: ["::1/128", 127.0.0.1/8]}
+  e0: {addresses: ["10.0.0.[5-6]/24", "fd01::[5-7]/64"]}
+neighbours: [{dev: e0, ip: "10.0.0.[7,9]", lladdr: "02:00:00:00:00:08"}, {dev: e0, ip: 10.0.0.8, proxy: true}]
+nexthops: {"[7-8]": {via: 10.0.0.2, dev: e0}}
+routes:
+  - {to: 192.0.2.0/24, via: 10.0.0.2, dev: e0}
+  - {to: "2001:db8:1::/48", via: "fd01::2", dev: e0}
+  - {to: 0.0.0.0/0, via: 10.0.0.2, dev: e0}
+  - {to: "::/0", via: "fd01::2", dev: e0}
+rules:
+  - {pref: 9, lookup: 200}
+  - {pref: 10, from: 10.1.0.0/16, lookup: 100}
+  - {pref: 10, family: inet6, fwmark: 1, lookup: 100}
+"""
+
+
+def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> None:
+    for command in GIVEN_BY_OTHERS:
+        ip(command)
+    rules = told("ip", "rule"), told("ip", "-6", "rule")
+    goal = state_of(TAKING_OVER, ("e0", "e1", "lo"))
+    actual = look(kernel, goal, MINE)
+    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
+    snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
+    for nth in range(len(plan.steps)):
+        kernel.stumbles_at = nth
+        with pytest.raises(KernelError):
+            converge(kernel, plan, goal, MINE)
+        put_back(kernel, snapshot, MINE)
+        assert there(kernel, goal) == before
+    assert (told("ip", "rule"), told("ip", "-6", "rule")) == rules
+    converge(kernel, plan, goal, MINE)
+    put_back(kernel, snapshot, MINE)
+    assert there(kernel, goal) == before
+    assert not plan_now(kernel, State(), MINE)[0].steps
+
+
+def test_what_others_gave_becomes_netgroupds_for_good_and_goes_when_it_is_wanted_no_more(kernel: Stumbling) -> None:
+    for command in GIVEN_BY_OTHERS:
+        ip(command)
+    goal = state_of(TAKING_OVER, ("e0", "e1", "lo"))
+    plan = plan_now(kernel, goal, MINE)[0]
+    made = {net.object.key for net in present.nets(plan) if net.sign == "+"}
+    assert made == {("x1",), ("x2",), ("x3",), ("e0", "fd01::7/64", None)}  # the last one in the place of another
+    become(kernel, goal)
+    assert not plan_now(kernel, goal, MINE)[0].steps
+    assert "valid_lft 4" not in told("ip", "address")
+    assert "expires" not in told("ip", "-6", "route", "show", "proto", "78")
+    become(kernel, State())
+    assert "lookup 100" not in told("ip", "rule") + told("ip", "-6", "rule")
+
+
+def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_away(kernel: Stumbling) -> None:
+    for command in ("link add e0 up type dummy", "address add 10.0.0.5/24 dev e0 label e0:x scope link"):
+        ip(command)
+    addresses = "[{address: 10.0.0.5/24, label: e0, scope: global}, 10.0.0.6/24]"
+    goal = state_of(f"links: {{e0: {{addresses: {addresses}}}}}", ("e0",))
+    actual = look(kernel, goal, MINE)
+    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
+    become(kernel, goal)
+    assert not plan_now(kernel, goal, MINE)[0].steps
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert there(kernel, goal) == before
