@@ -14,6 +14,7 @@ from netgroupd.config.entries import Sink, told
 from netgroupd.config.links import Links
 from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
+from netgroupd.config.semantic_queues import queues
 from netgroupd.config.semantic_tc import hash_tables, preferences, shared_actions
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
@@ -292,5 +293,6 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     shared_actions,
     preferences,
     hash_tables,
+    queues,
     _layer2,
 )

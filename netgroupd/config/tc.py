@@ -30,6 +30,7 @@ from netgroupd.model.value import Value, word
 HOOKS = ("ingress", "egress")
 SECTIONS = (*HOOKS, "qdiscs", "classes", "chains", "filters")
 BLOCKS = ("ingress_block", "egress_block")
+_USUAL_PARENT = {"clsact": "clsact", "ingress": "clsact"}
 NO_FILTERS = frozenset({"root", "clsact"})
 
 _ROWS = {row.name: row for row in classifier.CLASS.key}
@@ -188,7 +189,7 @@ class _Expansion:
 
     def _add_qdisc(self, kind: str, name: str, made: Made) -> None:
         if (whole := self._whole(queues.whole, kind, made)) is not None:
-            self.sink.add("qdisc", (name, made.keys.get("parent", "root")), whole, made.entry)
+            self.sink.add("qdisc", (name, made.keys.get("parent", _USUAL_PARENT.get(kind, "root"))), whole, made.entry)
 
     def _whole(self, complete: Callable[[str, Attrs], Attrs], kind: str, made: Made) -> Attrs | None:
         try:

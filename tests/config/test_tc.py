@@ -264,6 +264,11 @@ MISTAKES = [
         "2:17: no qdisc here has such a class; describe its qdisc with this handle, or say which `kind` it is",
         id="class_without_a_qdisc",
     ),
+    pytest.param(
+        "tc:\n  lo: {qdiscs: {kind: htb, handle: '1:', default: '2:10'}}\n",
+        "2:51: default: expected the handle 2: of the qdisc beside it; a class of another qdisc cannot be it",
+        id="default_class_of_another_qdisc",
+    ),
 ]
 
 

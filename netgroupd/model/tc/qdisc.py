@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT
+from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT, handle_number
 from netgroupd.model.tc.units import CHANCE, CURVE, PERCENT, RATE, RATE32, SIZE, TIME, TIME_NS, size
 from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, Type, Value, number, several
 
@@ -22,7 +22,23 @@ def _parse_priomap(raw: object) -> Value:
 
 PRIOMAP = _SEVERAL_BANDS._replace(parse=_parse_priomap)
 OF_LEAVES = frozenset({"prio", "quantum"})  # among the classes of htb
-DEFAULT_CLASS = number(32, 0, 0xFFFF)
+_MINOR = number(32, 0, 0xFFFF)
+_DEFAULT_EXPECTED = "a class like 1:10, or its number within the qdisc, where that of 1:10 is 0x10 or 16"
+
+
+def _parse_default(raw: object) -> Value:
+    """The number of a class: as a handle it is hexadecimal, alone it is decimal."""
+    try:
+        if ":" not in str(raw):
+            return _MINOR.parse(raw)
+        if minor := handle_number(str(HANDLE.parse(raw))) & 0xFFFF:
+            return minor
+    except ValueError:
+        pass
+    raise ValueError(f"expected {_DEFAULT_EXPECTED}")
+
+
+DEFAULT_CLASS = Type(_DEFAULT_EXPECTED, _parse_default, {"oneOf": [_MINOR.schema, HANDLE.schema]})
 
 
 class QdiscKind(NamedTuple):
@@ -125,9 +141,7 @@ KINDS = {
             "htb",
             "Classes that lend to each other.",
             _options(
-                Attr(
-                    "default", DEFAULT_CLASS, "Minor number of the class of what no filter knows.", 0, Change.RECREATE
-                ),
+                Attr("default", DEFAULT_CLASS, "The class of what no filter knows.", 0, Change.RECREATE),
                 Attr("r2q", number(32, 1), "Divides rates to quanta.", 0, Change.RECREATE),
                 Attr("direct_qlen", U32, "The most packets that go past the classes.", 5, Change.RECREATE),
             ),
@@ -143,7 +157,7 @@ KINDS = {
         QdiscKind(
             "hfsc",
             "Classes with curves of service.",
-            _options(Attr("default", DEFAULT_CLASS, "Minor number of the class of what no filter knows.")),
+            _options(Attr("default", DEFAULT_CLASS, "The class of what no filter knows.")),
             _options(
                 Attr("rt", CURVE, "Real time: first slope, its length, second slope.", 1),
                 Attr("ls", CURVE, "Link sharing: first slope, its length, second slope.", 2),
