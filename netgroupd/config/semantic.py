@@ -15,7 +15,7 @@ from netgroupd.config.links import Links
 from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
 from netgroupd.config.semantic_queues import queues
-from netgroupd.config.semantic_tc import hash_tables, preferences, shared_actions
+from netgroupd.config.semantic_tc import hash_tables, incoming_links, preferences, received, shared_actions, templates
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -293,6 +293,9 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     shared_actions,
     preferences,
     hash_tables,
+    incoming_links,
+    templates,
+    received,
     queues,
     _layer2,
 )

@@ -236,6 +236,10 @@ class _Expansion:
             if entry.attrs.get("atomic") and "flower" in entry.entries:
                 self.links.report.error(entry.place("flower"), "a chain that is atomic has no template")
                 continue
+            if not entry.attrs.get("atomic") and "flower" not in entry.entries:
+                hint = "a chain with neither is there as soon as a rule is in it"
+                self.links.report.error(entry.at, "this chain needs 'flower', its template, or atomic: true", hint)
+                continue
             if not self._hangs(entry):
                 continue
             for name, env in self._names():

@@ -113,6 +113,12 @@ DOUBTFUL = [
         id="rules_behind_one_for_all_packets",
     ),
     pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, matchall: {}, action: {ct: {mark: 5}}}}\n",
+        "2:49: warning: filter lo ingress 1 does not set the mark of a connection;"
+        " it is set of those that are committed: commit: true",
+        id="mark_of_a_connection_that_is_not_committed",
+    ),
+    pytest.param(
         "tc:\n  block 7: {filters: {pref: 1, matchall: {}}}\n",
         "2:22: warning: no file puts a link into block 7; ingress_block: 7 under a link puts it into it",
         id="block_without_links",

@@ -161,7 +161,7 @@ MISTAKES = [
     ),
     pytest.param(
         f"tc:\n  lo: {{ingress: {{pref: 1, matchall: {{}}, action: [{', '.join(['pass'] * 33)}]}}}}\n",
-        "2:49: actions: expected at most 32 actions, not 33",
+        "2:49: action: expected at most 32 actions, not 33",
         id="action_chain_too_long",
     ),
     pytest.param(

@@ -66,6 +66,40 @@ def test_qdisc_of_the_hooks_is_at_the_hooks() -> None:
     assert keys(desired("tc: {lo: {qdiscs: {kind: clsact}}}\n"), "qdisc") == [("lo", "clsact")]
 
 
+_TEMPLATE = "chains: {parent: ingress, chain: 5, protocol: ip, flower: {dst_ip: 0.0.0.0/24, ip_proto: tcp}}, "
+OF_CHAINS = [
+    ("chains: {parent: ingress, chain: 5}", "this chain needs 'flower', its template, or atomic: true; a chain with"),
+    (_TEMPLATE + "ingress: {pref: 1, chain: 5, protocol: ip, flower: {dst_ip: 10.0.0.1}}", "matches more of dst_ip"),
+    (_TEMPLATE + "ingress: {pref: 1, chain: 5, protocol: ip, flower: {src_ip: 10.0.0.0/8}}", "matches more of src_ip"),
+    (_TEMPLATE + "ingress: {pref: 1, chain: 5, matchall: {}}", "is of matchall, and the template of its chain is of"),
+    (
+        "chains: {parent: ingress, chain: 5, flower: {dst_ip: 0.0.0.0/32}}, "
+        "ingress: {pref: 1, chain: 5, protocol: ip, flower: {dst_ip: 10.0.0.1}}",
+        "matches more of the protocol",
+    ),
+    (_TEMPLATE + "ingress: {pref: 1, chain: 5, protocol: ip, flower: {dst_ip: 10.0.0.0/8}}", ""),
+    (_TEMPLATE + "ingress: {pref: 1, chain: 5, flower: {dst_ip: 10.0.7.0/24}}", ""),
+    (_TEMPLATE + "ingress: {pref: 1, chain: 6, matchall: {}}", ""),
+    ("ingress: {pref: 1, flower: {indev: nosuch}}", "there is no link 'nosuch', for filter lo ingress 1 indev nosuch"),
+    ("ingress: {pref: 1, u32: {indev: lo}}", ""),
+    ("ingress: {pref: 1, matchall: {}, action: {skbedit: {queue_mapping: 1}}}", "cannot have queue_mapping; it is for"),
+    ("ingress: {pref: 1, matchall: {}, skip_sw: true, action: {skbedit: {queue_mapping: 1}}}", ""),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), OF_CHAINS, ids=[row[0] for row in OF_CHAINS])
+def test_rule_that_does_not_fit_where_it_is_is_told(said: str, want: str) -> None:
+    found = told(f"tc:\n  lo: {{{said}}}\n")
+    assert [want in problem for problem in found] == [True] * bool(want), "\n".join(found)
+
+
+@pytest.mark.parametrize("again", ["10.0.0.1", "10.0.0.[1-3]"])
+def test_rule_that_another_line_has_too_is_told_with_both(again: str) -> None:
+    rules = [f"{{pref: 1, flower: {{dst_ip: '{dst}'}}, action: drop}}" for dst in ("10.0.0.[0-1]", again)]
+    found = told(f"tc:\n  lo:\n    ingress:\n    - {rules[0]}\n    - {rules[1]}\n")
+    assert found == ["a.yaml:5:7: filter lo ingress 1 dst_ip 10.0.0.1 is described twice; the other is at a.yaml:4"]
+
+
 @pytest.mark.parametrize("default", ["16", "0x10", "1:10", "'1:10'", "'01:0010'"])
 def test_default_class_is_a_number_or_a_handle(default: str) -> None:
     found = desired(f"tc: {{lo: {{qdiscs: {{kind: htb, handle: '1:', default: {default}}}}}}}\n")
