@@ -52,7 +52,7 @@ FILTER = Form(
     frozenset({"pref"}),
 )
 CHAIN = Form.of(chain.CLASS, leave="where", needs=("parent", "chain"))
-_CHAIN_OF_BLOCK = CHAIN._replace(required=frozenset({"chain"}))  # a block has one hook
+CHAIN_OF_BLOCK = CHAIN._replace(required=frozenset({"chain"}))  # a block has one hook
 _QDISC_KEYS = tuple(row for row in qdisc.CLASS.key if row.name != "link")
 _CLASS_KEYS = tuple(row for row in qdisc.TCLASS.key if row.name != "link")
 _QDISC_KIND = qdisc.CLASS.attrs["kind"]._replace(type=word(8, {kind: place for place, kind in enumerate(qdisc.KINDS)}))
@@ -231,7 +231,7 @@ class _Expansion:
         node = self._node("chains")
         if node is None:
             return
-        form = _CHAIN_OF_BLOCK if self.place.item.key.startswith("block ") else CHAIN
+        form = CHAIN_OF_BLOCK if self.place.item.key.startswith("block ") else CHAIN
         for entry in compile_entries(node, form, self.place.pattern.ranges, self.values):
             if entry.attrs.get("atomic") and "flower" in entry.entries:
                 self.links.report.error(entry.place("flower"), "a chain that is atomic has no template")
