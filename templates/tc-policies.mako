@@ -12,7 +12,7 @@
 ##
 ## drop     packets to a destination, or to each one of a range
 ## limit    packets from a source to a rate; what is more is dropped
-## share    what a link sends: each class has its rate, and what others leave
+## share    what a link sends: each class has its rate, and what others leave; the last is for what no filter puts into one
 <%def name="drop(pref, dst, protocol='ip')">\
       - {pref: ${pref}, protocol: ${protocol}, flower: {dst_ip: ${dst | yaml}}, action: drop}
 </%def>\
@@ -24,11 +24,11 @@
 </%def>\
 <%def name="share(total, **classes)">\
     qdiscs:
-      - {parent: root, handle: "1:", kind: htb, default: ${len(classes)}}
+      - {parent: root, handle: "1:", kind: htb, default: "1:${'%x' % len(classes)}"}
     classes:
       - {parent: "1:", classid: "1:ffff", kind: htb, rate: ${total}, ceil: ${total}}
 % for number, rate in enumerate(classes.values(), 1):
-      - {parent: "1:ffff", classid: "1:${number}", kind: htb, rate: ${rate}, ceil: ${total}}
+      - {parent: "1:ffff", classid: "1:${'%x' % number}", kind: htb, rate: ${rate}, ceil: ${total}}
 % endfor
 </%def>\
 links:

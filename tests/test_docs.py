@@ -23,7 +23,13 @@ CARDS = ("eth0", "eth1")
 PORTS = tuple(f"swp{number}" for number in range(1, 7))
 _EXAMPLE = re.compile(r"(?:^Gives ([^\n]*?)[.:][^\n]*\n\n)?^```(yaml|mako)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COUNT = re.compile(r"(\d+) (VLAN entries|\w+)")
-_CLASSES = {"VLAN entries": "bridge_vlan", "address": "address", "addresses": "address", "VNIs": "vni"}
+_CLASSES = {
+    "VLAN entries": "bridge_vlan",
+    "address": "address",
+    "addresses": "address",
+    "VNIs": "vni",
+    "classes": "tclass",
+}
 
 
 class Example(NamedTuple):

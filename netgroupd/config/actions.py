@@ -10,7 +10,8 @@ from netgroupd.config.entries import Form, Sink, compile_entry
 from netgroupd.config.links import Links
 from netgroupd.config.merge import Item
 from netgroupd.model.attr import Attr
-from netgroupd.model.tc.action import COMMON, FIELDS, NEEDED, shared, whole
+from netgroupd.model.tc.action import COMMON, FIELDS, NEEDED, shared
+from netgroupd.model.tc.action_whole import whole
 
 FORMS = {
     kind: Form(

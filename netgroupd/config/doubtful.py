@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from netgroupd.config import doubtful_tc
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
 from netgroupd.config.loops import way
@@ -198,4 +199,5 @@ _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _nexthops,
     _unfiltered,
     _cables,
+    *doubtful_tc.DOUBTS,
 )

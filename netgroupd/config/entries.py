@@ -96,7 +96,7 @@ class Compiled(NamedTuple):
     def depends_on(self, env: Env) -> bool:
         """Whether an instance differs with the values of the ranges around it."""
         first = _Watched((*env, *(one.spans[0][0] for one in self.ranges)), set())
-        for _, raw, _ in self.record.varying:
+        for _, raw, *_ in self.record.varying:
             with suppress(ValueError):  # told when it is evaluated
                 raw.at(first)
         return any(place < len(env) for place in first.seen)
@@ -199,12 +199,16 @@ class Sink:
         if before is None:
             objects[key] = Object(cls, key, attrs, self.report.origin(entry.at))
             self.entries.setdefault(cls, {})[key] = entry
-        elif before.attrs != attrs:
+        elif before.attrs != attrs or (cls in _ONCE and self.entries[cls][key].at != entry.at):
             first = self.entries[cls][key]
             # What could not be read may be what tells them apart, or makes the same of them.
             if first.record.whole and entry.record.whole:
                 hint = f"the other is at {self.report.where(first.at)}"
-                self.report.once(entry.at, f"{told(cls, key)} was described differently", hint)
+                how = "was described differently" if before.attrs != attrs else "is described twice"
+                self.report.once(entry.at, f"{told(cls, key)} {how}", hint)
+
+
+_ONCE = frozenset({"filter"})  # two that are the same are hardly meant to be: ranges that overlap, or a slip
 
 
 def told(cls: str, key: Key) -> str:

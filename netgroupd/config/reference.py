@@ -104,8 +104,18 @@ def _tc() -> Iterator[str]:
     for part in sections.HOOKS:
         if part.name in ("ingress", "chains"):
             yield from _part(part, "###")
-    yield "`egress` and `filters` have entries like those of `ingress`.\n"
+    yield (
+        "`egress` and `filters` have entries like those of `ingress`. `parent` is for `filters` alone: `1:` for rules"
+        " of a qdisc, `1:10` for those of a class of htb or hfsc; `ingress` and `egress` are the hooks, if the link has"
+        " a clsact. Under `block N` rules are `filters` or `ingress`, which is the same, and need no `parent`.\n"
+    )
     yield "### qdiscs and classes\n"
+    yield (
+        "`parent` says where a qdisc is: `root`, which is the usual, or a class of another qdisc. `handle` names it for"
+        " its classes (`1:` has the classes `1:1` to `1:ffff`) and for `filters`; these numbers are hexadecimal."
+        " mq, prio, tbf, red and netem have classes by themselves, numbered from 1; those of htb and hfsc are made,"
+        " each with its `classid`, and the class that it is in as `parent`.\n"
+    )
     for kind, form in sections.QDISC_FORMS.items():
         yield f"#### {kind}\n\n{QDISCS[kind].doc}\n"
         yield from _table(form.rows)

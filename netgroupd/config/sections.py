@@ -46,10 +46,23 @@ LISTS = (
 )
 
 HOOKS = (
-    Part("ingress", "Filters of what comes in; the hook is owned as a whole.", tc.FILTER),
+    Part(
+        "ingress",
+        "Rules for what comes in, by their `pref`; the clsact that has the hook is made for them. Each names what it"
+        " matches (`flower`, `matchall`, …) and what is then to be done, `action`, or the class that it goes into,"
+        " `classid`. Those of another `chain` are asked where an action says `goto chain N`.",
+        tc.FILTER,
+    ),
     Part("egress", "Filters of what goes out; the hook is owned as a whole.", tc.FILTER),
-    Part("filters", "Filters below a qdisc or class, with `parent`.", tc.FILTER),
-    Part("chains", "Chains with a template.", tc.CHAIN),
+    Part("filters", "Rules in the tree of queues, with the qdisc or class as `parent`; those of a block.", tc.FILTER),
+    Part(
+        "chains",
+        "What is said of a chain besides its rules, which are where their `parent` says and name it as `chain`:"
+        " a template, `flower`, for hardware that wants to know which bits rules will match, or that its rules change"
+        " all at once, `atomic`. `parent` is the hook or qdisc of these rules, and needed but under a block. Other chains"
+        " need no entry.",
+        tc.CHAIN_OF_BLOCK,
+    ),
 )
 
 QDISC_FORMS = {kind: tc.qdisc_form(kind) for kind in QDISCS}
@@ -77,4 +90,10 @@ ACTIONS = (
     " names one as `action: police 7`. All its filters count and are policed together, and one message changes it."
     " What such an action may say is what it may say in a filter; a text alone is its `control`."
 )
-TC = "Traffic control, by link or `block N`."
+TC = (
+    "Traffic control, by link or `block N`. A link has `ingress` and `egress`, the rules of its two hooks, and `qdiscs`"
+    " and `classes`, the tree of queues that what it sends goes through, with `filters` for the rules in that tree."
+    " What is named is owned as a whole: of a hook all rules, of a link with `qdiscs` the tree. `ingress_block: N` and"
+    " `egress_block: N` put a hook into a block, which is described once, as `block N`, for all links that are in it;"
+    " `null` takes the hook out again."
+)

@@ -14,7 +14,16 @@ from netgroupd.config.entries import Sink, told
 from netgroupd.config.links import Links
 from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
-from netgroupd.config.semantic_tc import hash_tables, preferences, shared_actions, sizes
+from netgroupd.config.semantic_queues import queues
+from netgroupd.config.semantic_tc import (
+    hash_tables,
+    incoming_links,
+    preferences,
+    received,
+    shared_actions,
+    sizes,
+    templates,
+)
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -293,5 +302,9 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     sizes,
     preferences,
     hash_tables,
+    incoming_links,
+    templates,
+    received,
+    queues,
     _layer2,
 )

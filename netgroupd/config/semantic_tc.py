@@ -4,16 +4,21 @@
 Rules of one entry have their attributes in common, and are looked at once.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
 from netgroupd.model.rule import split_mark
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.tc import room
 from netgroupd.model.tc.action import shared
+from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.handle import numbered_by
+from netgroupd.model.tc.masked import halves
 from netgroupd.model.value import Value
+
+_SPAN = re.compile(r"[0-9]+-[0-9]+")  # of ports, which has no mask
 
 
 def shared_actions(checked: Checked) -> None:
@@ -74,6 +79,79 @@ def _common(rule: Object) -> tuple[Value, Value, str]:
     kind = rule.attrs.get("kind")
     mask = hex(split_mark(str(dict(rule.key[4])["mark"]))[1]) if kind == "fw" else ""  # type: ignore[arg-type]  # pairs
     return kind, rule.attrs.get("protocol"), mask
+
+
+def incoming_links(checked: Checked) -> None:
+    """The links that rules say packets come in by are there."""
+    links = checked.links
+    for rule in runs(checked):
+        name = dict(rule.key[4]).get("indev")  # type: ignore[arg-type]  # pairs, as filter.key makes
+        if name is not None and name not in links.attrs and name not in links.known and name not in links.unsound:
+            hint = checked.report.nearest(str(name), links.attrs) or "name it under `links`"
+            place = checked.entry(rule).place(str(rule.attrs["kind"]))
+            checked.report.missing(place, f"there is no link {name!r}, for {told('filter', rule.key)}", hint)
+
+
+def templates(checked: Checked) -> None:
+    """The rules of a chain with a template are of flower, and match no more bits than that."""
+    chains = {key: chain for key, chain in checked.state.of("chain").items() if "flower" in chain.attrs}
+    for rule in runs(checked) if chains else ():
+        chain = chains.get(rule.key[:3])
+        if chain is None:
+            continue
+        there = f"the template is at {checked.report.where(checked.entry(chain).at)}"
+        if rule.attrs["kind"] != "flower":
+            told_ = f"{told('filter', rule.key)} is of {rule.attrs['kind']}, and the template of its chain is of flower"
+            checked.report.once(checked.entry(rule).at, told_, there)
+        elif name := _beyond(rule, chain):
+            told_ = f"{told('filter', rule.key)} matches more of {name} than the template of its chain has"
+            checked.report.once(checked.entry(rule).at, told_, there)
+
+
+def _beyond(rule: Object, chain: Object) -> str:
+    """What a rule matches that its template does not have, or not with all those bits; "" if it fits."""
+    template = chain.attrs["flower"]
+    assert isinstance(template, Mapping)
+    if "all" == chain.attrs.get("protocol", "all") != rule.attrs.get("protocol"):
+        return "the protocol"
+    match: Mapping[str, Value] = dict(rule.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
+    for name, value in match.items():
+        if name.startswith("mpls_"):  # several keys are one there
+            continue
+        if name not in template:
+            return name
+        mine, theirs = (_mask(name, one) for one in (value, template[name]))
+        if len(mine) == len(theirs) and any(bits & ~had for bits, had in zip(mine, theirs, strict=True)):
+            return name
+    return ""
+
+
+def _mask(name: str, value: Value) -> bytes:
+    """The bits that count of a key with a mask; of others and of spans of ports nothing is looked at."""
+    known = KEYS[name]
+    masked = any(wire.mask for wire in known.variants.values()) and known.type.pack is not None
+    return halves(known.type.pack(value))[1] if masked and not _SPAN.fullmatch(str(value)) else b""  # type: ignore[misc]
+
+
+def received(checked: Checked) -> None:
+    """The queue that a packet is to go out by is none of those that come in, but in hardware."""
+    for rule in runs(checked):
+        if rule.key[1] != "ingress" or rule.attrs.get("skip_sw"):
+            continue
+        if any(one["kind"] == "skbedit" and "queue_mapping" in one for one in records(rule.attrs, "actions")):
+            hint = "it is for what goes out; on what comes in only hardware does it, with skip_sw"
+            place = checked.entry(rule).place("action")
+            checked.report.once(place, f"{told('filter', rule.key)} cannot have queue_mapping", hint)
+
+
+def runs(checked: Checked) -> Iterator[Object]:
+    """Rules, of those in a row that differ by what they match one."""
+    attrs: Attrs = NOTHING
+    place: Key = ()
+    for rule in checked.state.of("filter").values():
+        if rule.attrs is not attrs or rule.key[:4] != place:
+            attrs, place = rule.attrs, rule.key[:4]
+            yield rule
 
 
 def hash_tables(checked: Checked) -> None:

@@ -30,6 +30,7 @@ from netgroupd.model.value import Value, word
 HOOKS = ("ingress", "egress")
 SECTIONS = (*HOOKS, "qdiscs", "classes", "chains", "filters")
 BLOCKS = ("ingress_block", "egress_block")
+_USUAL_PARENT = {"clsact": "clsact", "ingress": "clsact"}
 NO_FILTERS = frozenset({"root", "clsact"})
 
 _ROWS = {row.name: row for row in classifier.CLASS.key}
@@ -51,7 +52,7 @@ FILTER = Form(
     frozenset({"pref"}),
 )
 CHAIN = Form.of(chain.CLASS, leave="where", needs=("parent", "chain"))
-_CHAIN_OF_BLOCK = CHAIN._replace(required=frozenset({"chain"}))  # a block has one hook
+CHAIN_OF_BLOCK = CHAIN._replace(required=frozenset({"chain"}))  # a block has one hook
 _QDISC_KEYS = tuple(row for row in qdisc.CLASS.key if row.name != "link")
 _CLASS_KEYS = tuple(row for row in qdisc.TCLASS.key if row.name != "link")
 _QDISC_KIND = qdisc.CLASS.attrs["kind"]._replace(type=word(8, {kind: place for place, kind in enumerate(qdisc.KINDS)}))
@@ -188,7 +189,7 @@ class _Expansion:
 
     def _add_qdisc(self, kind: str, name: str, made: Made) -> None:
         if (whole := self._whole(queues.whole, kind, made)) is not None:
-            self.sink.add("qdisc", (name, made.keys.get("parent", "root")), whole, made.entry)
+            self.sink.add("qdisc", (name, made.keys.get("parent", _USUAL_PARENT.get(kind, "root"))), whole, made.entry)
 
     def _whole(self, complete: Callable[[str, Attrs], Attrs], kind: str, made: Made) -> Attrs | None:
         try:
@@ -230,10 +231,14 @@ class _Expansion:
         node = self._node("chains")
         if node is None:
             return
-        form = _CHAIN_OF_BLOCK if self.place.item.key.startswith("block ") else CHAIN
+        form = CHAIN_OF_BLOCK if self.place.item.key.startswith("block ") else CHAIN
         for entry in compile_entries(node, form, self.place.pattern.ranges, self.values):
             if entry.attrs.get("atomic") and "flower" in entry.entries:
                 self.links.report.error(entry.place("flower"), "a chain that is atomic has no template")
+                continue
+            if not entry.attrs.get("atomic") and "flower" not in entry.entries:
+                hint = "a chain with neither is there as soon as a rule is in it"
+                self.links.report.error(entry.at, "this chain needs 'flower', its template, or atomic: true", hint)
                 continue
             if not self._hangs(entry):
                 continue

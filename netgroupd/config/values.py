@@ -59,6 +59,7 @@ class Varying(NamedTuple):
     row: Attr
     raw: Raw
     node: Node
+    key: str = ""  # as it is written, which may be another than the row's name
 
 
 class Record(NamedTuple):
@@ -196,23 +197,23 @@ class Values:
                 self.report.error(entry.at, f"{key!r} and {row.name!r} are the same thing", "write one of them")
             node = entry.value
             if isinstance(node, Scalar) and not has_pattern(node.text):
-                self._share(shared, row, node)
+                self._share(shared, row, node, key)
                 continue
             raw = self.raw(node, scope)
             if raw is None:
                 continue
             if raw.make:
-                varying.append(Varying(row, raw, node))
+                varying.append(Varying(row, raw, node, key))
             else:
-                got = self._constant(row, raw.constant, node)
+                got = self._constant(row, raw.constant, node, key)
                 if node.at not in self._failed:
                     shared[row.name] = got
         return Record(shared, tuple(varying), len(shared) + len(varying) == len(entries))
 
-    def _share(self, shared: dict[str, Value], row: Attr, node: Scalar) -> None:
+    def _share(self, shared: dict[str, Value], row: Attr, node: Scalar, key: str) -> None:
         seen = (id(row), node.text) if node.plain else (~id(row), node.text)
         if seen not in self._parsed:
-            got = self._constant(row, None if node.null else node.text, node)
+            got = self._constant(row, None if node.null else node.text, node, key)
             if node.at in self._failed:
                 return
             self._parsed[seen] = got
@@ -221,7 +222,7 @@ class Values:
     def evaluate(self, record: Record, env: Env, what: str) -> dict[str, Value]:
         """Read the varying attributes for one instance; ``what`` it is goes into the problem."""
         got: dict[str, Value] = {}
-        for row, raw, node in record.varying:
+        for row, raw, node, key in record.varying:
             value: object = ""
             try:
                 value = raw.at(env)
@@ -233,7 +234,7 @@ class Values:
                     got[row.name] = None
                 elif node.at not in self._failed:
                     where = f", in {what}" if what else ""
-                    self._fail(row, node, f"{error}{_shown(value)}{where}", error)
+                    self._fail(key or row.name, node, f"{error}{_shown(value)}{where}", error)
         return got
 
     def unknown(self, key: str, at: int, known: Mapping[str, object] | Sequence[str]) -> None:
@@ -241,7 +242,7 @@ class Values:
         names = list(known)
         self.report.error(at, f"unknown key {key!r}", self.report.nearest(key, names) or _listed(names))
 
-    def _constant(self, row: Attr, raw: object, node: Node) -> Value:
+    def _constant(self, row: Attr, raw: object, node: Node, key: str = "") -> Value:
         if raw is None and row.nullable:
             return None
         try:
@@ -253,7 +254,7 @@ class Values:
             return None
         except ValueError as error:
             shown = f", not {kind_of(node)}" if isinstance(node, Scalar) and not node.null else ""
-            self._fail(row, node, f"{error}{shown}", error)
+            self._fail(key or row.name, node, f"{error}{shown}", error)
             return None
 
     def _unknown_inside(self, node: Node, error: UnknownKeyError) -> None:
@@ -262,10 +263,10 @@ class Values:
             self._failed.add(node.at)
             self.unknown(error.key, _place_of(error.key, node) or node.at, error.known)
 
-    def _fail(self, row: Attr, node: Node, message: str, error: ValueError) -> None:
+    def _fail(self, key: str, node: Node, message: str, error: ValueError) -> None:
         """Report what is wrong where it is, which may be deep inside the value."""
         self._failed.add(node.at)
-        key, place, rest = row.name, node, message
+        place, rest = node, message
         items = iter(getattr(error, "items", ()))
         while not isinstance(place, Scalar):
             if isinstance(place, SequenceNode):

@@ -5,6 +5,8 @@ import pytest
 
 from tests.config.reading import told
 
+_TEN = "{classid: '1:10', rate: 5}"
+_INNER = "{classid: '1:1', ls: 5}, {parent: '1:1', classid: '1:10', ls: 5}"
 DOUBTFUL = [
     pytest.param(
         "links:\n  br: {kind: bridge, vlans: [5]}\n",
@@ -76,6 +78,57 @@ DOUBTFUL = [
         "set stp, or take out the cable 'x3'",
         id="ring_of_bridges",
     ),
+    pytest.param(
+        f"tc:\n  lo:\n    qdiscs: {{kind: htb, handle: '1:', default: 10}}\n    classes: {_TEN}\n",
+        "3:48: warning: default 10 of lo is the class 1:a, which has no description;"
+        ' what no filter knows goes past the classes; for class 1:10 write "1:10"',
+        id="default_that_is_meant_to_be_hexadecimal",
+    ),
+    pytest.param(
+        f"tc:\n  lo:\n    qdiscs: {{kind: hfsc, handle: '1:', default: '1:1'}}\n    classes: [{_INNER}]\n",
+        "3:49: warning: default 1 of lo is the class 1:1, which has classes below it; what no filter knows is dropped",
+        id="default_with_classes_below_it",
+    ),
+    pytest.param(
+        "tc:\n  lo:\n    qdiscs: {kind: htb, handle: '1:'}\n    classes: {classid: '1:1', rate: 2mbit, ceil: 1mbit}\n",
+        "4:50: warning: the ceil of class 1:1 is below its rate; it gets no more than the ceil",
+        id="ceil_below_the_rate",
+    ),
+    pytest.param(
+        f"tc:\n  lo:\n    qdiscs: {{kind: htb, handle: '1:'}}\n    classes: {_TEN}\n"
+        "    filters: {parent: '1:', pref: 1, matchall: {}, classid: '1:20'}\n",
+        "5:61: warning: there is no class 1:20 on lo, for filter lo 1: 1; what it matches goes to the default",
+        id="classid_of_no_class",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, matchall: {}, action: goto chain 5}}\n",
+        "2:49: warning: no rule is in chain 5, which filter lo ingress 1 goes to; what gets there is past all rules",
+        id="goto_a_chain_without_rules",
+    ),
+    pytest.param(
+        "tc:\n  lo:\n    ingress:\n    - {pref: 1, matchall: {}, action: drop}\n"
+        "    - {pref: 2, flower: {dst_ip: '10.0.0.[1-9]'}, action: pass}\n",
+        "5:7: warning: no packet gets to filter lo ingress 2 dst_ip 10.0.0.1: pref 1 decides about all of them;"
+        " that one is at a.yaml:4",
+        id="rules_behind_one_for_all_packets",
+    ),
+    pytest.param(
+        "tc:\n  lo: {ingress: {pref: 1, matchall: {}, action: {ct: {mark: 5}}}}\n",
+        "2:49: warning: filter lo ingress 1 does not set the mark of a connection;"
+        " it is set of those that are committed: commit: true",
+        id="mark_of_a_connection_that_is_not_committed",
+    ),
+    pytest.param(
+        "tc:\n  block 7: {filters: {pref: 1, matchall: {}}}\n",
+        "2:22: warning: no file puts a link into block 7; ingress_block: 7 under a link puts it into it",
+        id="block_without_links",
+    ),
+    pytest.param(
+        "tc:\n  lo: {filters: {parent: ingress, pref: 1, matchall: {}}}\n",
+        "2:26: warning: no file describes the clsact of lo;"
+        " write its rules under `ingress`, which brings it, or add qdiscs: {kind: clsact}",
+        id="rules_of_a_hook_of_somebody_else",
+    ),
 ]
 
 
@@ -119,6 +172,36 @@ FINE = [
         "links:\n  br[1-2]: {kind: bridge, stp: true}\n  x[v=1-2]: {kind: veth, peer: 'y{v}', master: br1}\n"
         "  y[1-2]: {master: br2}\n",
         id="ring_that_the_spanning_tree_breaks",
+    ),
+    *(
+        pytest.param(
+            f"tc:\n  lo:\n    qdiscs: {{kind: htb, handle: '1:', default: {default}}}\n    classes: {_TEN}\n",
+            id=f"default_{default}",
+        )
+        for default in ("0x10", "16", "'1:10'", "1:10", "0")
+    ),
+    pytest.param(
+        "tc:\n  lo:\n    ingress:\n    - {pref: 1, matchall: {}, action: drop, skip_sw: true}\n"
+        "    - {pref: 2, protocol: ip, matchall: {}, action: drop}\n    - {pref: 3, matchall: {}, action: pass}\n"
+        "    - {pref: 3, chain: 5, matchall: {}, action: drop}\n    - {pref: 2, chain: 5, matchall: {}}\n",
+        id="rules_before_and_beside_one_for_all_packets",
+    ),
+    pytest.param(
+        "tc:\n  lo:\n    ingress_block: 7\n    filters: {parent: egress, pref: 1, u32: {}}\n"
+        "  block 7: {chains: {chain: 5, atomic: true}, filters: {pref: 1, matchall: {}, action: goto chain 5}}\n",
+        id="chain_and_block_that_are_described",
+    ),
+    pytest.param(
+        "tc:\n  lo:\n    qdiscs: [{parent: '7:1', kind: prio, handle: '8:'}, {parent: '8:3', kind: pfifo}]\n"
+        "    classes: {kind: htb, classid: '9:10', parent: '9:1', rate: 5}\n"
+        "    filters: [{parent: '9:', pref: 1, u32: {}, classid: '9:20'}, {parent: '8:', pref: 1, u32: {}}]\n",
+        id="what_may_hang_on_what_the_host_has",
+    ),
+    pytest.param(
+        "tc:\n  lo:\n    qdiscs: [{kind: mq, handle: '1:'}, {kind: tbf, parent: '1:1', handle: '2:',"
+        " rate: 5, burst: 9k, limit: 9k}, {kind: fq_codel, parent: '2:1', handle: '3:'}]\n"
+        "    filters: {parent: '3:', pref: 1, u32: {}, classid: '3:7'}\n",
+        id="classes_that_qdiscs_have_by_themselves",
     ),
 ]
 

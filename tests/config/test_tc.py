@@ -161,7 +161,7 @@ MISTAKES = [
     ),
     pytest.param(
         f"tc:\n  lo: {{ingress: {{pref: 1, matchall: {{}}, action: [{', '.join(['pass'] * 33)}]}}}}\n",
-        "2:49: actions: expected at most 32 actions, not 33",
+        "2:49: action: expected at most 32 actions, not 33",
         id="action_chain_too_long",
     ),
     pytest.param(
@@ -263,6 +263,11 @@ MISTAKES = [
         "tc:\n  lo: {classes: {classid: '2:1', rate: 5}}\n",
         "2:17: no qdisc here has such a class; describe its qdisc with this handle, or say which `kind` it is",
         id="class_without_a_qdisc",
+    ),
+    pytest.param(
+        "tc:\n  lo: {qdiscs: {kind: htb, handle: '1:', default: '2:10'}}\n",
+        "2:51: default: expected the handle 2: of the qdisc beside it; a class of another qdisc cannot be it",
+        id="default_class_of_another_qdisc",
     ),
 ]
 

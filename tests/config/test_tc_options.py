@@ -18,17 +18,17 @@ IMPOSSIBLE = [
         "2:50: queues: expected 4 numbers, count and offset of each of num_tc 2, not 2",
     ),
     (_QDISC.format("kind: fq_codel, target: 4294967295"), "2:41: target: expected a time such as 10ms"),
-    (_RULE.format("matchall: {}, action: goto chain 268435456"), "2:49: actions: expected one of pass"),
+    (_RULE.format("matchall: {}, action: goto chain 268435456"), "2:49: action: expected one of pass"),
     (_RULE.format("flow: {mode: hash}"), "2:33: flow: 'keys' is missing"),
     (_QDISC.format("kind: red, limit: 100k, probability: 0"), "2:54: probability: expected a percentage above 0"),
     (_RULE.format("fw: {}"), "2:31: fw: 'mark' is missing"),
-    (_NAT % "old: '2001:db8::/64', new: 10.0.0.1", "2:49: actions: old: expected an IPv4 address"),
-    (_NAT % "old: 10.0.0.1, new: '2001:db8::1'", "2:49: actions: new: expected an IPv4 address"),
-    (_CT % "nonsense", "2:49: actions: nat_src: expected an IPv4 or IPv6 address"),
-    (_CT % "10.0.0.1 port 99999", "2:49: actions: nat_src: expected an address"),
-    (_CT % "10.0.0.1 port 90-80", "2:49: actions: nat_src: expected an address"),
-    (_CT % "10.0.0.9-10.0.0.1", "2:49: actions: nat_src: expected an address"),
-    (_CT % "'10.0.0.9-2001:db8::1'", "2:49: actions: nat_src: expected an address"),
+    (_NAT % "old: '2001:db8::/64', new: 10.0.0.1", "2:49: action: old: expected an IPv4 address"),
+    (_NAT % "old: 10.0.0.1, new: '2001:db8::1'", "2:49: action: new: expected an IPv4 address"),
+    (_CT % "nonsense", "2:49: action: nat_src: expected an IPv4 or IPv6 address"),
+    (_CT % "10.0.0.1 port 99999", "2:49: action: nat_src: expected an address"),
+    (_CT % "10.0.0.1 port 90-80", "2:49: action: nat_src: expected an address"),
+    (_CT % "10.0.0.9-10.0.0.1", "2:49: action: nat_src: expected an address"),
+    (_CT % "'10.0.0.9-2001:db8::1'", "2:49: action: nat_src: expected an address"),
 ]
 
 
@@ -142,7 +142,49 @@ INCOMPLETE = [
         "filter lo ingress 1 mark 0x6/0xf is of the mask 0xf, and another of its pref is of 0xff",
     ),
     ("ingress: {pref: 1, matchall: {}, action: {police: {pkts_rate: 9}}}", "pkts_rate: expected pkts_burst beside it"),
+    ("qdiscs: {kind: netem, loss_state: [1, 2]}", "loss_state: expected 5 percentages: p13, p31, p32, p14 and p23"),
+    ("qdiscs: {kind: netem, slot_packets: 5}", "slot_packets: expected slot beside it"),
+    ("qdiscs: {kind: netem, slot: [2ms, 1ms]}", "slot: expected a second time that is above 0 and not below"),
+    (
+        "qdiscs: {kind: red, limit: 100k, burst: 400, ewma: 5}",
+        "ewma: expected none beside burst, which it follows from",
+    ),
+    ("qdiscs: {kind: red, limit: 400mb, burst: 99999}", "burst: expected another value; no average of 32 bits comes"),
+    ("qdiscs: {kind: red, limit: 100k, nodrop: true}", "nodrop: expected ecn beside it; what is not dropped is marked"),
 ]
+
+# Actions that the kernel refuses, or takes part of.
+_PUSH = "mpls: {do: push, label: 5"
+ACTIONS = [
+    ("tunnel_key: {do: set, id: 5}", "src_ip: tunnel_key to set needs one"),
+    ("tunnel_key: {do: set, src_ip: 10.0.0.1}", "dst_ip: tunnel_key to set needs one"),
+    ("tunnel_key: {do: set, src_ip: 10.0.0.1, dst_ip: '::1'}", "src_ip: expected an address of the family of dst_ip"),
+    (
+        "tunnel_key: {do: set, src_ip: 10.0.0.1, dst_ip: 10.0.0.2, vxlan_opts: 5, geneve_opts: '0102:80:00880022'}",
+        "vxlan_opts: expected none beside geneve_opts; no tunnel has both",
+    ),
+    ("mpls: {do: push}", "label: mpls to push needs one"),
+    ("mpls: {do: pop, protocol: ip, label: 5}", "label: mpls to pop takes none"),
+    ("mpls: {do: dec_ttl, label: 5}", "label: mpls to dec_ttl takes none"),
+    ("mpls: {do: pop}", "protocol: mpls to pop needs one"),
+    ("mpls: {do: pop, protocol: all}", "protocol: expected what is below the label, such as ip, not all"),
+    (_PUSH + ", protocol: ip}", "protocol: expected mpls_uc or mpls_mc for mpls to push, not ip"),
+    ("mpls: {do: modify, label: 3}", "label: expected a label that a packet can have, which 3 is not"),
+    ("vlan: {do: push, id: 5, protocol: ip}", "protocol: expected 802.1q or 802.1ad for vlan to push, not ip"),
+    ("skbedit: {queue_mapping: 3, queue_mapping_max: 2}", "queue_mapping_max: expected a queue_mapping beside it that"),
+    ("skbedit: {queue_mapping_max: 2}", "queue_mapping_max: expected a queue_mapping beside it"),
+    ("police: {rate: 1mbit, burst: 9k, pkts_rate: 5, pkts_burst: 5}", "pkts_rate: expected none beside rate"),
+    ("police: {rate: 1mbit, burst: 9k, conform: goto chain 5}", "conform: expected none that goes to a chain"),
+    ("pedit: {munge: []}", "munge: expected a field at least"),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), ACTIONS, ids=[row[0] for row in ACTIONS])
+def test_action_that_the_kernel_does_not_take_is_told(said: str, want: str) -> None:
+    found = told(f"tc:\n  lo: {{egress: {{pref: 1, matchall: {{}}, action: {{{said}}}}}}}\n")
+    assert len(found) == 1
+    assert f": {want}" in found[0]
+    assert "actions" not in found[0]
 
 
 @pytest.mark.parametrize(("said", "want"), INCOMPLETE, ids=[row[0] for row in INCOMPLETE])
@@ -230,6 +272,29 @@ def test_packets_overtake_without_a_gap_too(said: str, want: int) -> None:
     assert attrs(found, "qdisc", "lo", "root")["gap"] == want
 
 
+WRITTEN = [
+    ("flower: {dst_ip: 10.1.0.1/255.0.255}", "dst_ip: expected a mask behind the slash like 255.255.0.0, or a length"),
+    ("flower: {dst_ip: '10.1.0.1/ffff::'}", "dst_ip: expected a mask behind the slash like 255.255.0.0, or a length"),
+    (
+        "flower: {dst_ip: 10.1.0.1/24}",
+        "dst_ip: expected 10.1.0.0/24 or 10.1.0.1: 10.1.0.1/24 has bits that the mask leaves out",
+    ),
+    ("u32: {match: {ip protocol: tcpp}}", "match: expected a number up to 255 for ip protocol, not 'tcpp'"),
+    ("u32: {match: {ip sport: -5}}", "match: expected a number up to 65535 for ip sport, not '-5'"),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), WRITTEN, ids=[row[0] for row in WRITTEN])
+def test_value_that_is_not_right_is_told_with_one_that_is(said: str, want: str) -> None:
+    found = told(_RULE.format(said))
+    assert [problem.split(": ", 1)[1].startswith(want) for problem in found] == [True], "\n".join(found)
+
+
+def test_protocol_of_u32_has_a_name() -> None:
+    by_name, by_number = (desired(_RULE.format(f"u32: {{match: {{ip protocol: {said}}}}}")) for said in ("tcp", 6))
+    assert keys(by_name, "filter") == keys(by_number, "filter")
+
+
 # What flower matches for which protocol, and what is wrong with that.
 BESIDE = [
     ("ip", "ip_proto: tcp, dst_port: 80", ""),
@@ -258,6 +323,16 @@ BESIDE = [
     ("ip", "dst_ip: '::/0'", "dst_ip: expected protocol ipv6 beside it, not ip"),
     ("ip", "enc_dst_ip: 0.0.0.0/0.0.0.0", "enc_dst_ip: expected fewer than all addresses"),
     ("all", "cfm: mdl 5", "cfm: expected protocol cfm beside it, not all"),
+    ("all", "src_ip: 10.0.0.1, dst_ip: '2001:db8::1'", "dst_ip: expected an address of the family of src_ip"),
+    ("all", "enc_src_ip: 10.0.0.1, enc_dst_ip: '::1'", "enc_dst_ip: expected an address of the family of enc_src_ip"),
+    ("all", "src_ip: 10.0.0.1, enc_dst_ip: '2001:db8::1'", ""),
+    ("all", "vxlan_opts: 5, geneve_opts: '0102:80:00880022'", "vxlan_opts: expected none beside geneve_opts"),
+    ("ip", "ct_state: +new", "ct_state: expected +trk beside others that are set"),
+    ("ip", "ct_state: +trk+new+est", "ct_state: expected no +est beside +new"),
+    ("ip", "ct_state: +trk+inv+rpl", "ct_state: expected +trk alone beside +inv"),
+    ("ip", "ct_state: +trk-new", ""),
+    ("ip", "ct_state: -trk", ""),
+    ("mpls_uc", "mpls_label: 5, mpls_lse: depth 2 label 5", "mpls_label: expected none beside mpls_lse"),
 ]
 
 

@@ -58,6 +58,17 @@ def test_shipped_file_expands_to_what_it_says(name: str) -> None:
     assert {key: counts(got).get(key) for key in COUNTS[name]} == COUNTS[name]
 
 
+def test_last_of_ten_shares_is_the_default(written: Path) -> None:
+    shares = ", ".join(f"c{number}='1mbit'" for number in range(10))
+    written.write_text(
+        f'<%namespace name="policy" file="tc-policies.mako"/>\ntc:\n  lo:\n${{policy.share("1gbit", {shares})}}\n'
+    )
+    got = desired(written)
+    assert got.problems == ()
+    assert got.state.of("qdisc")["lo", "root"].attrs["default"] == 0xA
+    assert {key[1] for key in got.state.of("tclass")} == {"1:ffff", *(f"1:{number:x}" for number in range(1, 11))}
+
+
 def test_slides_loop_and_the_range_make_what_ifupdown2_would(written: Path) -> None:
     loop = """links:
   swp[1-6]: {}

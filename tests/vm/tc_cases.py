@@ -150,7 +150,8 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
 def qdisc(kind: str, said: Raw, *, parent: str = "root", handle: str = "1:") -> Object:
     """A qdisc of v0, read as a file would be."""
     rows = KINDS[kind].options
-    attrs = queues.whole(kind, {name: rows[name].type.parse(value) for name, value in said.items()})
+    named = {name: None if value is None else rows[name].type.parse(value) for name, value in said.items()}
+    attrs = queues.whole(kind, named)
     return Object("qdisc", ("v0", parent), {"kind": kind, "handle": handle, **attrs})
 
 

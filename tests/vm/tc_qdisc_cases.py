@@ -4,6 +4,7 @@
 from tests.vm.tc_flower_cases import Raw
 
 _MAP = [0, 1] * 8
+_TBF: Raw = {"rate": 125000, "burst": 10000, "limit": 20000}
 QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
     "pfifo": {"limit": ({}, 100, 200)},
     "bfifo": {"limit": ({}, 10000, 20000)},
@@ -17,6 +18,9 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "quantum": ({}, 1514, 2000),
         "drop_batch": ({}, 32, 64),
         "memory_limit": ({}, 1000000, 2000000),
+        "ce_threshold": ({}, 1000, 2000),
+        "ce_threshold_selector": ({"ce_threshold": 1000, "ce_threshold_mask": 3}, 1, 2),
+        "ce_threshold_mask": ({"ce_threshold": 1000, "ce_threshold_selector": 1}, 3, 1),
     },
     "fq": {
         "limit": ({}, 1000, 2000),
@@ -32,6 +36,7 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "timer_slack": ({}, 20000, 30000),
         "horizon": ({}, 5000000, 6000000),
         "horizon_drop": ({}, False, True),
+        "ce_threshold": ({}, 1000, 2000),
     },
     "tbf": {
         "rate": ({"burst": "10k", "limit": 20000}, "1mbit", "80gbit"),
@@ -39,9 +44,17 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "limit": ({"rate": 125000, "burst": 10000}, 20000, 30000),
         "peakrate": ({"rate": 125000, "burst": 10000, "limit": 20000, "mtu": 2000}, 250000, 300000),
         "mtu": ({"rate": 125000, "burst": 10000, "limit": 20000, "peakrate": 250000}, 2000, 3000),
+        "overhead": (_TBF, 24, 4),
+        "mpu": ({**_TBF, "peakrate": 250000, "mtu": 2000}, 64, 96),
+        "linklayer": (_TBF, "atm", "ethernet"),
     },
-    "htb": {"default": ({}, 0x10, 0x20), "r2q": ({}, 10, 20), "direct_qlen": ({}, 100, 200)},
-    "hfsc": {"default": ({}, 0x10, 0x20)},
+    "htb": {
+        "default": ({}, 0x10, "1:20"),
+        "r2q": ({}, 10, 20),
+        "direct_qlen": ({}, 100, 200),
+        "offload": ({}, False, False),
+    },
+    "hfsc": {"default": ({}, 0x10, "1:20")},
     "sfq": {
         "quantum": ({}, 2000, 3000),
         "perturb": ({}, 10, 20),
@@ -49,6 +62,7 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "divisor": ({}, 512, 1024),
         "flows": ({}, 64, 100),
         "depth": ({}, 50, 60),
+        "headdrop": ({}, True, False),
     },
     "red": {
         "limit": ({"min": 10000, "max": 30000}, 100000, 200000),
@@ -58,8 +72,11 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "ecn": ({"limit": 100000, "min": 5000, "max": 30000}, True, False),
         "harddrop": ({"limit": 100000, "min": 5000, "max": 30000, "ecn": True}, True, False),
         "adaptive": ({"limit": 100000, "min": 5000, "max": 30000}, True, False),
-        "avpkt": ({"limit": 100000, "min": 5000, "max": 30000}, 500, 500),
-        "burst": ({"limit": 100000, "min": 5000, "max": 30000}, 40, 40),
+        "avpkt": ({"limit": 100000, "min": 5000, "max": 30000}, 500, 2000),
+        "burst": ({"limit": 100000, "min": 5000, "max": 30000}, 20, 400),
+        "ewma": ({"limit": 100000, "min": 5000, "max": 30000}, 5, 9),
+        "scell_log": ({"limit": 100000, "min": 5000, "max": 30000}, 12, 14),
+        "nodrop": ({"limit": 100000, "min": 5000, "max": 30000, "ecn": True}, True, False),
     },
     "netem": {
         "limit": ({}, 500, 600),
@@ -71,6 +88,20 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "reorder": ({"delay": 1000, "gap": 5}, 50, 60),
         "corrupt": ({}, 5, 10),
         "rate": ({}, 125000, 10_000_000_000),
+        "packet_overhead": ({"rate": 125000}, 20, -4),
+        "cell_size": ({"rate": 125000}, 53, 48),
+        "cell_overhead": ({"rate": 125000, "cell_size": 53}, 5, -5),
+        "delay_corr": ({"delay": 10000, "jitter": 1000}, 25, "0.5%"),
+        "loss_corr": ({"loss": 10}, 25, 30),
+        "duplicate_corr": ({"duplicate": 10}, 25, 30),
+        "reorder_corr": ({"delay": 1000, "gap": 5, "reorder": 50}, 25, 30),
+        "corrupt_corr": ({"corrupt": 10}, 25, 30),
+        "loss_gemodel": ({}, [5, 10, 90, "0.1%"], [4, 10, 80, 0]),
+        "loss_state": ({}, [5, 50, 60, 7, "0.1%"], None),
+        "ecn": ({"loss": 10}, True, False),
+        "slot": ({}, ["800us", "1ms"], None),
+        "slot_packets": ({"slot": [500, 1000]}, 7, 0),
+        "slot_bytes": ({"slot": [500, 1000]}, 3000, 6000),
     },
     "mqprio": {
         "num_tc": ({"map": _MAP, "queues": [2, 0, 2, 2]}, 2, 2),
@@ -103,6 +134,9 @@ CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "cburst": ({"rate": 125000, "ceil": 250000}, 10000, 20000),
         "prio": ({"rate": 125000}, 1, 2),
         "quantum": ({"rate": 125000}, 2000, 3000),
+        "overhead": ({"rate": 125000}, 24, 4),
+        "mpu": ({"rate": 125000, "ceil": 250000}, 64, 96),
+        "linklayer": ({"rate": 125000}, "atm", "ethernet"),
     },
     "hfsc": {
         "rt": ({}, [125000, 1000, 250000], [0, 0, 250000]),

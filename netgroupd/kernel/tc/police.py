@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 from netgroupd.kernel.message import attr, u32, u64
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, table, unpack_rate
-from netgroupd.model.tc.action import LINK_LAYERS, control_number, control_text, usual_control
-from netgroupd.model.tc.rates import size_of, ticks
+from netgroupd.model.tc.action import control_number, control_text, usual_control
+from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, size_of, ticks
 from netgroupd.model.value import Value
 
-_LAYER_NAMES = {number: name for name, number in LINK_LAYERS.items()}
 _HEAD = struct.Struct("=IIIII")  # index, control, limit, burst, mtu
 _TAIL = struct.Struct("=iiI")  # references, binds, capabilities
 _PARMS, _RATE, _PEAKRATE, _RESULT = 1, 2, 3, 5
@@ -58,7 +57,7 @@ def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
     peak = unpack_rate(parms[_HEAD.size + RATESPEC_SIZE :], found.get(_PEAKRATE64))
     if rate:
         layer, overhead, mpu = framing(parms[_HEAD.size :])
-        fields |= {"overhead": overhead, "mpu": mpu, "linklayer": _LAYER_NAMES.get(layer, layer)}
+        fields |= {"overhead": overhead, "mpu": mpu, "linklayer": LINK_LAYER_NAMES.get(layer, layer)}
         fields |= {"rate": rate, "burst": size_of(burst, rate)}
     if peak:
         fields["peakrate"] = peak

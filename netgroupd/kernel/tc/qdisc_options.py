@@ -6,18 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from netgroupd.kernel.message import attr, attributes, u8, u32, u64
-from netgroupd.kernel.tc.rates import RATESPEC_SIZE, is_wide, pack_rate, unpack_rate
+from netgroupd.kernel.tc.netem import pack_netem, unpack_netem
+from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, unpack_rate
 from netgroupd.kernel.tc.red import pack_red, unpack_red
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.qdisc import KINDS, codel_ticks
-from netgroupd.model.tc.rates import size_of, ticks
-from netgroupd.model.tc.units import SHARES, parts_of, share
+from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, size_of, ticks
 from netgroupd.model.value import Value
 
 _U32 = struct.Struct("=I")
 _U16 = struct.Struct("=H")
-_WHOLE = 0xFFFFFFFF
 
 
 class Options(NamedTuple):
@@ -43,8 +42,9 @@ def _nothing() -> Options:
     return Options(lambda _attrs: b"", lambda _payload: {})
 
 
-_CODEL_TIMES = frozenset({"target", "interval"})
-_BYTES = frozenset({"horizon_drop"})
+_CODEL_TIMES = frozenset({"target", "interval", "ce_threshold"})
+_BYTES = frozenset({"horizon_drop", "ce_threshold_selector", "ce_threshold_mask"})
+_NEVER = ((1 << 64) - 1) // 1000 & 0xFFFFFFFF  # what fq tells of a threshold that it does not have
 
 
 def _word(row: Attr, value: Value, kind: str) -> bytes:
@@ -70,6 +70,8 @@ def _plain(kind: str) -> Options:
         for number, value in attributes(payload).items():
             if row := by_number.get(number):
                 got = int.from_bytes(value, "little")
+                if row.name == "ce_threshold" and got == _NEVER:
+                    continue
                 found[row.name] = bool(got) if row.type.schema.get("type") == "boolean" else got
         return found
 
@@ -102,7 +104,12 @@ def _pack_tbf(attrs: Attrs) -> bytes:
     burst, mtu = _number(attrs, "burst"), _number(attrs, "mtu")
     tail = _TBF_TAIL.pack(_number(attrs, "limit"), ticks(burst, rate), ticks(mtu, peak) if peak else 0)
     wide = u64(4, rate) if is_wide(rate) else b""
-    return attr(1, pack_rate(rate) + pack_rate(peak) + tail) + wide + (u64(5, peak) if is_wide(peak) else b"")
+    framed = _framed(attrs)
+    return (
+        attr(1, pack_rate(rate, *framed) + pack_rate(peak, *framed) + tail)
+        + wide
+        + (u64(5, peak) if is_wide(peak) else b"")
+    )
 
 
 def _unpack_tbf(payload: memoryview) -> dict[str, Value]:
@@ -112,24 +119,38 @@ def _unpack_tbf(payload: memoryview) -> dict[str, Value]:
     peak = unpack_rate(parms[RATESPEC_SIZE:], found.get(5))
     limit, burst, mtu = _TBF_TAIL.unpack_from(parms, 2 * RATESPEC_SIZE)
     more: dict[str, Value] = {"peakrate": peak, "mtu": size_of(mtu, peak)} if peak else {}
-    return {"rate": rate, "burst": size_of(burst, rate), "limit": limit, **more}
+    return {"rate": rate, "burst": size_of(burst, rate), "limit": limit, **more, **_framing(parms)}
+
+
+def _framed(attrs: Attrs) -> tuple[int, int, int]:
+    """How the link takes packets, as ``pack_rate`` has it."""
+    layer = LINK_LAYERS[str(attrs.get("linklayer", "ethernet"))]
+    return layer, _number(attrs, "overhead"), _number(attrs, "mpu")
+
+
+def _framing(rate: bytes) -> dict[str, Value]:
+    """How a rate says that the link takes packets."""
+    layer, overhead, mpu = framing(rate)
+    return {"overhead": overhead, "mpu": mpu, "linklayer": LINK_LAYER_NAMES.get(layer, layer)}
 
 
 _HTB = struct.Struct("=IIIII")  # version, rate to quantum, default, debug, direct packets
 _HTB_CLASS = struct.Struct("=IIIII")  # buffer, ceiling's buffer, quantum, level, priority
-_HTB_PARMS, _HTB_INIT, _DIRECT, _RATE64, _CEIL64 = 1, 2, 5, 6, 7
+_HTB_PARMS, _HTB_INIT, _DIRECT, _RATE64, _CEIL64, _OFFLOAD = 1, 2, 5, 6, 7, 9
 _SPARE = 1600  # a packet more than what goes in a millisecond
 
 
 def _pack_htb(attrs: Attrs) -> bytes:
     start = _HTB.pack(3, _number(attrs, "r2q", 10), _number(attrs, "default"), 0, 0)
-    return attr(_HTB_INIT, start) + (u32(_DIRECT, _number(attrs, "direct_qlen")) if "direct_qlen" in attrs else b"")
+    more = u32(_DIRECT, _number(attrs, "direct_qlen")) if "direct_qlen" in attrs else b""
+    return attr(_HTB_INIT, start) + more + (attr(_OFFLOAD, b"") if attrs.get("offload") else b"")
 
 
 def _unpack_htb(payload: memoryview) -> dict[str, Value]:
     found = attributes(payload)
     _, r2q, default, _, _ = _HTB.unpack_from(found[_HTB_INIT])
-    return {"r2q": r2q, "default": default, "direct_qlen": int.from_bytes(found.get(_DIRECT, b""), "little")}
+    direct = int.from_bytes(found.get(_DIRECT, b""), "little")
+    return {"r2q": r2q, "default": default, "direct_qlen": direct, "offload": _OFFLOAD in found}
 
 
 def _pack_htb_class(attrs: Attrs) -> bytes:
@@ -139,7 +160,8 @@ def _pack_htb_class(attrs: Attrs) -> bytes:
     cburst = ticks(_number(attrs, "cburst", ceil // 1000 + _SPARE), ceil)
     tail = _HTB_CLASS.pack(burst, cburst, _number(attrs, "quantum"), 0, _number(attrs, "prio"))
     wide = (u64(_RATE64, rate) if is_wide(rate) else b"") + (u64(_CEIL64, ceil) if is_wide(ceil) else b"")
-    return attr(_HTB_PARMS, pack_rate(rate) + pack_rate(ceil) + tail) + wide
+    framed = _framed(attrs)
+    return attr(_HTB_PARMS, pack_rate(rate, *framed) + pack_rate(ceil, *framed) + tail) + wide
 
 
 def _unpack_htb_class(payload: memoryview) -> dict[str, Value]:
@@ -155,6 +177,7 @@ def _unpack_htb_class(payload: memoryview) -> dict[str, Value]:
         "cburst": size_of(cburst, ceil),
         "quantum": quantum,
         "prio": prio,
+        **_framing(parms),
     }
 
 
@@ -181,11 +204,11 @@ _SFQ_RED = bytes(44)  # random early detection inside, which is not offered
 
 def _pack_sfq(attrs: Attrs) -> bytes:
     names = ("quantum", "perturb", "limit", "divisor", "flows", "depth")
-    return _SFQ.pack(*(_number(attrs, name) for name in names), 0) + _SFQ_RED
+    return _SFQ.pack(*(_number(attrs, name) for name in names), _number(attrs, "headdrop")) + _SFQ_RED
 
 
 def _unpack_sfq(payload: memoryview) -> dict[str, Value]:
-    quantum, perturb, limit, divisor, flows, depth, _ = _SFQ.unpack_from(payload)
+    quantum, perturb, limit, divisor, flows, depth, headdrop = _SFQ.unpack_from(payload)
     return {
         "quantum": quantum,
         "perturb": perturb,
@@ -193,49 +216,8 @@ def _unpack_sfq(payload: memoryview) -> dict[str, Value]:
         "divisor": divisor,
         "flows": min(flows, limit),  # no more have packets, and where both are said it takes no more
         "depth": depth,
+        "headdrop": bool(headdrop),
     }
-
-
-_NETEM = struct.Struct("=IIIIII")  # latency, limit, loss, gap, duplicate, jitter
-_PAIR = struct.Struct("=II")  # probability, correlation
-_NETEM_RATE = struct.Struct("=IiIi")
-_REORDER, _CORRUPT, _SLOW, _SLOW64, _LATENCY, _JITTER = 3, 4, 6, 8, 10, 11
-
-
-def _share(attrs: Attrs, name: str) -> int:
-    return round(parts_of(attrs.get(name, 0)) * _WHOLE / SHARES)
-
-
-def _percent(of_whole: int) -> Value:
-    return share(round(of_whole * SHARES / _WHOLE))
-
-
-def _pack_netem(attrs: Attrs) -> bytes:
-    loss, duplicate = (_share(attrs, name) for name in ("loss", "duplicate"))
-    rate = _number(attrs, "rate")
-    parts = [
-        _NETEM.pack(0, _number(attrs, "limit", 1000), loss, _number(attrs, "gap"), duplicate, 0),
-        u64(_LATENCY, _number(attrs, "delay") * 1000),
-        u64(_JITTER, _number(attrs, "jitter") * 1000),
-        attr(_REORDER, _PAIR.pack(_share(attrs, "reorder"), 0)),
-        attr(_CORRUPT, _PAIR.pack(_share(attrs, "corrupt"), 0)),
-        attr(_SLOW, _NETEM_RATE.pack(min(rate, _WHOLE), 0, 0, 0)),
-        u64(_SLOW64, rate) if is_wide(rate) else b"",
-    ]
-    return b"".join(parts)
-
-
-def _unpack_netem(payload: memoryview) -> dict[str, Value]:
-    _, limit, loss, gap, duplicate, _ = _NETEM.unpack_from(payload)
-    found = attributes(payload, _NETEM.size)
-    attrs: dict[str, Value] = {"limit": limit, "loss": _percent(loss), "gap": gap, "duplicate": _percent(duplicate)}
-    for name, number in (("delay", _LATENCY), ("jitter", _JITTER)):
-        attrs[name] = int.from_bytes(found.get(number, b""), "little") // 1000
-    for name, number in (("reorder", _REORDER), ("corrupt", _CORRUPT)):
-        attrs[name] = _percent(_PAIR.unpack_from(found[number])[0]) if number in found else 0
-    narrow = _NETEM_RATE.unpack_from(found[_SLOW])[0] if _SLOW in found else 0
-    attrs["rate"] = int.from_bytes(found[_SLOW64], "little") if _SLOW64 in found else narrow
-    return attrs
 
 
 _MQPRIO = struct.Struct("=B16BB32H")  # classes, map, hardware, counts and offsets
@@ -274,7 +256,7 @@ QDISCS: Mapping[str, Options] = {
     ),
     "sfq": Options(_pack_sfq, _unpack_sfq),
     "red": Options(pack_red, unpack_red),
-    "netem": Options(_pack_netem, _unpack_netem),
+    "netem": Options(pack_netem, unpack_netem),
     "mqprio": Options(_pack_mqprio, _unpack_mqprio),
 }
 CLASSES: Mapping[str, Options] = {

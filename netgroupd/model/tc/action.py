@@ -11,12 +11,13 @@ import re
 from collections.abc import Mapping
 
 from netgroupd.model.tc import nat
-from netgroupd.model.tc.bpf import CURRENT, PROGRAM, one_program
+from netgroupd.model.tc.action_whole import whole
+from netgroupd.model.tc.bpf import PROGRAM
 from netgroupd.model.tc.masked import masked_number
 from netgroupd.model.tc.options import GENEVE, tunnel, unmasked
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.protocol import PROTOCOL
-from netgroupd.model.tc.rates import settled
+from netgroupd.model.tc.rates import LINK_LAYERS
 from netgroupd.model.tc.units import RATE, SIZE
 from netgroupd.model.value import (
     FLAG,
@@ -107,7 +108,17 @@ VLAN_STEPS = {"pop": 1, "push": 2, "modify": 3, "pop_eth": 4, "push_eth": 5}
 TUNNEL_STEPS = {"set": 1, "unset": 2}
 MPLS_STEPS = {"pop": 1, "push": 2, "modify": 3, "dec_ttl": 4, "mac_push": 5}
 CSUMS = {"iph": 1, "icmp": 2, "igmp": 4, "tcp": 8, "udp": 16, "udplite": 32, "sctp": 64}
-LABEL = number(32, 0, (1 << 20) - 1)
+_IMPLICIT_NULL = 3  # stands for no label at all, and is on no packet
+
+
+def _parse_label(raw: object) -> Value:
+    if (got := _LABEL.parse(raw)) == _IMPLICIT_NULL:
+        raise ValueError("expected a label that a packet can have, which 3 is not")
+    return got
+
+
+_LABEL = number(32, 0, (1 << 20) - 1)
+LABEL = _LABEL._replace(parse=_parse_label)
 _SEVERAL_SUMS = several(word(8, CSUMS), unique=True)
 
 
@@ -119,7 +130,6 @@ def _parse_sums(raw: object) -> Value:
 
 _SUMS = _SEVERAL_SUMS._replace(parse=_parse_sums)
 
-LINK_LAYERS = {"ethernet": 1, "atm": 2}
 HW_STATS = {"disabled": 0, "immediate": 1, "delayed": 2, "any": 3}
 COMMON: Mapping[str, Type] = {
     "control": CONTROL,
@@ -205,31 +215,6 @@ NEEDED = {
     "pedit": {"munge"},
     "nat": {"direction", "old", "new"},
 }
-# Without the burst every packet is over the rate, and without a rate the kernel does not take the rest.
-_BESIDE = {
-    "rate": "burst",
-    "burst": "rate",
-    **dict.fromkeys(("peakrate", "overhead", "mpu", "linklayer"), "rate"),
-    "pkts_rate": "pkts_burst",
-    "pkts_burst": "pkts_rate",
-}
-_NONE_IF_ZERO = frozenset({"rate", "peakrate", "pkts_rate", "mtu"})
-_TAG = frozenset({"id", "protocol", "priority"})
-# What each step takes; the kernel forgets the rest.
-_OF_STEP: Mapping[tuple[str, str], frozenset[str]] = {
-    ("vlan", "pop"): frozenset(),
-    ("vlan", "push"): _TAG,
-    ("vlan", "modify"): _TAG,
-    ("vlan", "pop_eth"): frozenset(),
-    ("vlan", "push_eth"): frozenset({"dst_mac", "src_mac"}),
-    ("tunnel_key", "unset"): frozenset(),
-}
-_NEEDED_BY_STEP: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("vlan", "push"): ("id",),
-    ("vlan", "modify"): ("id",),
-    ("vlan", "push_eth"): ("dst_mac", "src_mac"),
-}
-_NOT_CLEARED = ("zone", "mark", "label", "nat_src", "nat_dst")
 _RECORDS = {kind: record({**fields, **COMMON}, frozenset(NEEDED.get(kind, ()))) for kind, fields in FIELDS.items()}
 _EXPECTED = (
     f"{_CONTROL_EXPECTED}, a mapping of one kind ({', '.join(FIELDS)}) to what it does,"
@@ -261,44 +246,6 @@ def _parse(raw: object) -> Value:
     fields = _RECORDS[kind].parse(said or {})
     assert isinstance(fields, Mapping)
     return {"kind": kind, **whole(kind, fields)}
-
-
-def whole(kind: str, fields: Mapping[str, Value]) -> Mapping[str, Value]:
-    """What an action of a kind is once it is there; raises ValueError where it can be none."""
-    if kind == "police":
-        return _whole_policer(fields)
-    _check_step(kind, fields)
-    if kind == "skbedit" and not any(fields.get(name, False) is not False for name in FIELDS[kind]):
-        raise ValueError(f"expected what is to change of {', '.join(FIELDS[kind])}")
-    if kind == "ct" and fields.get("clear") and (beside := [name for name in _NOT_CLEARED if name in fields]):
-        raise ValueError(f"{beside[0]}: ct to clear takes none")
-    if kind == "ct" and fields.keys() >= {"nat_src", "nat_dst"}:
-        raise ValueError("expected either nat_src or nat_dst")
-    if kind == "mirred" and fields.keys() >= {"ingress", "egress"}:
-        raise ValueError("expected either ingress or egress")
-    if kind == "mirred" and len(fields.keys() & {"dev", "block"}) != 1:
-        raise ValueError("expected either dev or block")
-    if kind == "bpf":
-        one_program(fields)
-        return {**fields, CURRENT: True} if "pinned" in fields else fields
-    return fields
-
-
-def _whole_policer(fields: Mapping[str, Value]) -> Mapping[str, Value]:
-    fields = {name: value for name, value in fields.items() if value != 0 or name not in _NONE_IF_ZERO}
-    for name, other in _BESIDE.items():
-        if name in fields and other not in fields:
-            raise ValueError(f"{name}: expected {other} beside it")
-    return settled(fields)
-
-
-def _check_step(kind: str, fields: Mapping[str, Value]) -> None:
-    step = str(fields.get("do"))
-    for name in sorted(fields.keys() - COMMON.keys() - {"do"} - _OF_STEP.get((kind, step), fields.keys())):
-        raise ValueError(f"{name}: {kind} to {step} takes none")
-    for name in _NEEDED_BY_STEP.get((kind, step), ()):
-        if name not in fields:
-            raise ValueError(f"{name}: {kind} to {step} needs one")
 
 
 _CONTROLS = {"gact": "drop", "mirred": "stolen", "police": "reclassify"}  # others are there to go on behind them

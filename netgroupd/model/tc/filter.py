@@ -146,7 +146,7 @@ CLASS = Class(
     "A rule of traffic control.",
     (
         Attr("where", string(63), 'The link, or a shared block like "block 7".'),
-        Attr("parent", PARENT, "The hook or class."),
+        Attr("parent", PARENT, "The hook, qdisc or class that it hangs on."),
         Attr("chain", number(32, 0, (1 << 28) - 1), "The chain, 0 if not mentioned."),
         Attr("pref", number(16, 1), "Its place in the chain; lower ones come first."),
         Attr("match", several(string()), "The names and values that it matches."),

@@ -5,6 +5,7 @@ It leaves out any other without a word, and the rule then matches packets that w
 not meant: ``ip_proto: tcp, dst_port: 80`` for all protocols is everything.
 """
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -29,10 +30,22 @@ _ANY = {"0.0.0.0/0": "ip", "::/0": "ipv6"}
 _OF_FRAMES = ("src_ip", "dst_ip")
 _PAIRS = {"src_ip": "dst_ip", "dst_ip": "src_ip", "enc_src_ip": "enc_dst_ip", "enc_dst_ip": "enc_src_ip"}
 ADDRESSES = frozenset(_PAIRS)
+_FAMILIES = (("src_ip", "dst_ip"), ("enc_src_ip", "enc_dst_ip"))
+_OPTIONS = tuple(name for name in KEYS if name.endswith("_opts"))
+_FIRST_LABEL = frozenset({"mpls_label", "mpls_tc", "mpls_bos", "mpls_ttl"})
+_SET_FLAG = re.compile(r"\+([a-z]+)")
 DECIDING = frozenset({"ip_proto", "ppp_proto", "num_of_vlans", "vlan_ethtype", "cvlan_ethtype"})
 # Those that only other keys lead to, such as ports, are read where these are.
 NEEDY = frozenset(
-    {*_BEHIND, *_OF_FRAMES, "icmp_type", "icmp_code", *(name for name in KEYS if name.partition("_")[0] in _TAGS)}
+    {
+        *_BEHIND,
+        *_PAIRS,
+        *_OPTIONS,
+        "ct_state",
+        "icmp_type",
+        "icmp_code",
+        *(name for name in KEYS if name.partition("_")[0] in _TAGS),
+    }
 )
 
 
@@ -90,8 +103,33 @@ def fitted(match: Mapping[str, Value], protocol: Value) -> Mapping[str, Value]:
         if name in match and payload.protocol in _IP and payload.protocol != _family(match[name]):
             told = f"{name}: expected {payload.key} {_family(match[name])} beside it, not {payload.protocol}"
             raise ValueError(f"{told}; no packet has both")
+    _check_together(match)
     vain = [name for name in _PAIRS if match.get(name) in _ANY and _says_nothing(name, match, payload)]
     return {name: value for name, value in match.items() if name not in vain} if vain else match
+
+
+def _check_together(match: Mapping[str, Value]) -> None:
+    """Keys that the kernel takes one of, or refuses."""
+    for source, destination in _FAMILIES:
+        if source in match and destination in match and _family(match[source]) != _family(match[destination]):
+            told = f"{destination}: expected an address of the family of {source}"
+            raise ValueError(f"{told}; no packet has both, and the kernel would leave one out and match more")
+    if len(beside := [name for name in _OPTIONS if name in match]) > 1:
+        raise ValueError(f"{beside[1]}: expected none beside {beside[0]}; no tunnel has both")
+    if "mpls_lse" in match and (beside := [name for name in match if name in _FIRST_LABEL]):
+        raise ValueError(f"{beside[0]}: expected none beside mpls_lse; say it there, as in depth 1 label 100")
+    if "ct_state" in match:
+        _check_ct_state(set(_SET_FLAG.findall(str(match["ct_state"]))))
+
+
+def _check_ct_state(flags: set[str]) -> None:
+    """Flags that no packet has together."""
+    if flags and "trk" not in flags:
+        raise ValueError("ct_state: expected +trk beside others that are set; what is not tracked has none")
+    if "inv" in flags and flags - {"inv", "trk"}:
+        raise ValueError("ct_state: expected +trk alone beside +inv")
+    if "new" in flags and (beside := sorted(flags & {"est", "rpl"})):
+        raise ValueError(f"ct_state: expected no +{beside[0]} beside +new; no packet is both")
 
 
 def _family(address: Value) -> str:

@@ -8,6 +8,7 @@ where it can.
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 
 from netgroupd.model.value import Type, Value, ip_bytes, ip_text, mac_text, split_prefix
 
@@ -95,11 +96,25 @@ def _write_mac(packed: bytes) -> Value:
 def _read_ip(text: str) -> bytes:
     address, _, tail = text.partition("/")
     if "." in tail or ":" in tail:
-        return _combine(ip_bytes(address), ip_bytes(tail), "an address")
-    whole, length = split_prefix(text)
-    bits = 8 * len(whole)
-    mask = ((1 << length) - 1) << (bits - length)
-    return _combine(whole, mask.to_bytes(len(whole), "big"), "an address")
+        whole, mask = ip_bytes(address), _mask_of(address, tail)
+    else:
+        whole, length = split_prefix(text)
+        bits = 8 * len(whole)
+        mask = (((1 << length) - 1) << (bits - length)).to_bytes(len(whole), "big")
+    if any(byte & ~kept for byte, kept in zip(whole, mask, strict=True)):
+        meant = bytes(byte & kept for byte, kept in zip(whole, mask, strict=True))
+        told = f"{ip_text(meant)}/{tail} or {ip_text(whole)}"
+        raise ValueError(f"expected {told}: {text} has bits that the mask leaves out")
+    return whole + mask
+
+
+def _mask_of(address: str, tail: str) -> bytes:
+    """A mask that is written like an address of the same family."""
+    with suppress(ValueError):
+        if len(mask := ip_bytes(tail)) == len(ip_bytes(address)):
+            return mask
+    usual = "ffff:ffff::" if ":" in address else "255.255.0.0"
+    raise ValueError(f"expected a mask behind the slash like {usual}, or a length, not {tail!r}")
 
 
 def _write_ip(packed: bytes) -> Value:

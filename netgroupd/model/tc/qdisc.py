@@ -4,25 +4,67 @@
 from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT
-from netgroupd.model.tc.units import CHANCE, CURVE, PERCENT, RATE, RATE32, SIZE, TIME, TIME_NS, size
-from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, Type, Value, number, several
+from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT, handle_number
+from netgroupd.model.tc.rates import LINK_LAYERS
+from netgroupd.model.tc.units import (
+    CHANCE,
+    CURVE,
+    LONG_TIME_NS,
+    PERCENT,
+    RATE,
+    RATE32,
+    SIZE,
+    TIME,
+    TIME_NS,
+    size,
+)
+from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, Type, Value, number, several, word
 
-_SEVERAL_BANDS = several(number(8, 0, 15))
-_PRIORITIES = 16
+
+def _so_many(item: Type, count: int, what: str) -> Type:
+    """A list of just so many of ``item``."""
+    plain = several(item)
+
+    def parse(raw: object) -> Value:
+        got = plain.parse(raw)
+        assert isinstance(got, tuple)
+        if len(got) != count:
+            raise ValueError(f"expected {count} {what}, not {len(got)}")
+        return got
+
+    return plain._replace(parse=parse)
 
 
-def _parse_priomap(raw: object) -> Value:
-    got = _SEVERAL_BANDS.parse(raw)
-    assert isinstance(got, tuple)
-    if len(got) != _PRIORITIES:
-        raise ValueError(f"expected {_PRIORITIES} numbers, one for each priority, not {len(got)}")
-    return got
+PRIOMAP = _so_many(number(8, 0, 15), 16, "numbers, one for each priority")
+_GEMODEL = _so_many(PERCENT, 4, "percentages: p, r, 1-h and 1-k")
+_LOSS_STATES = _so_many(PERCENT, 5, "percentages: p13, p31, p32, p14 and p23")
+_SLOT = _so_many(LONG_TIME_NS, 2, "times, from the least to the longest")
 
 
-PRIOMAP = _SEVERAL_BANDS._replace(parse=_parse_priomap)
+def _is_some(_had: Value, wanted: Value) -> bool:
+    """Whether something is sent: what is not sent stays, so that it goes with its qdisc alone."""
+    return wanted is not None
+
+
+_SIGNED = number(32, -(1 << 31), (1 << 31) - 1)
 OF_LEAVES = frozenset({"prio", "quantum"})  # among the classes of htb
-DEFAULT_CLASS = number(32, 0, 0xFFFF)
+_MINOR = number(32, 0, 0xFFFF)
+_DEFAULT_EXPECTED = "a class like 1:10, or its number within the qdisc, where that of 1:10 is 0x10 or 16"
+
+
+def _parse_default(raw: object) -> Value:
+    """The number of a class: as a handle it is hexadecimal, alone it is decimal."""
+    try:
+        if ":" not in str(raw):
+            return _MINOR.parse(raw)
+        if minor := handle_number(str(HANDLE.parse(raw))) & 0xFFFF:
+            return minor
+    except ValueError:
+        pass
+    raise ValueError(f"expected {_DEFAULT_EXPECTED}")
+
+
+DEFAULT_CLASS = Type(_DEFAULT_EXPECTED, _parse_default, {"oneOf": [_MINOR.schema, HANDLE.schema]})
 
 
 class QdiscKind(NamedTuple):
@@ -59,6 +101,11 @@ _CODEL_TIME = TIME._replace(parse=_parse_codel_time)
 _LIMIT = Attr("limit", U32, "The most that may wait.")
 _QUEUE = (Attr("limit", U32, "The most packets that may wait.", 2), Attr("target", _CODEL_TIME, "Acceptable delay.", 1))
 _RATE = Attr("rate", RATE, "Rate that is guaranteed.")
+_FRAMING = (
+    Attr("overhead", U16, "Bytes that the link adds to each packet."),
+    Attr("mpu", U16, "The fewest bytes that a packet takes there."),
+    Attr("linklayer", word(8, LINK_LAYERS), "Whether the link takes them in cells of ATM."),
+)
 
 KINDS = {
     kind.name: kind
@@ -86,8 +133,11 @@ KINDS = {
                 Attr("ecn", FLAG, "Mark instead of dropping.", 4),
                 Attr("flows", number(32, 1, 65536), "How many queues.", 5, Change.RECREATE),
                 Attr("quantum", SIZE, "Bytes of one queue at a time.", 6),
+                Attr("ce_threshold", _CODEL_TIME, "Delay above which packets are marked.", 7),
                 Attr("drop_batch", U32, "Packets to drop at once.", 8),
                 Attr("memory_limit", SIZE, "Bytes of memory.", 9),
+                Attr("ce_threshold_selector", number(8), "What DSCP and ECN are for packets to be so marked.", 10),
+                Attr("ce_threshold_mask", number(8), "Which bits of these count; 0 is for all packets.", 11),
             ),
         ),
         QdiscKind(
@@ -104,6 +154,7 @@ KINDS = {
                 Attr("refill_delay", TIME, "After which a flow has its credit again.", 9),
                 Attr("orphan_mask", U32, "How packets without socket are spread.", 10),
                 Attr("low_rate_threshold", RATE32, "Below which a packet is paced by itself.", 11),
+                Attr("ce_threshold", TIME, "Delay above which packets are marked.", 12),
                 Attr("timer_slack", TIME_NS, "How late a packet may go, to save timers.", 13),
                 Attr("horizon", TIME, "How far ahead a packet may be timed.", 14),
                 Attr("horizon_drop", FLAG, "Drop what is timed further ahead.", 15),
@@ -118,6 +169,7 @@ KINDS = {
                 Attr("limit", SIZE, "Bytes that may wait."),
                 Attr("peakrate", RATE, "The most for a moment."),
                 Attr("mtu", SIZE, "Bytes that may go at once at `peakrate`."),
+                *_FRAMING,
             ),
             needs=frozenset({"rate", "burst", "limit"}),
         ),
@@ -125,11 +177,10 @@ KINDS = {
             "htb",
             "Classes that lend to each other.",
             _options(
-                Attr(
-                    "default", DEFAULT_CLASS, "Minor number of the class of what no filter knows.", 0, Change.RECREATE
-                ),
+                Attr("default", DEFAULT_CLASS, "The class of what no filter knows.", 0, Change.RECREATE),
                 Attr("r2q", number(32, 1), "Divides rates to quanta.", 0, Change.RECREATE),
                 Attr("direct_qlen", U32, "The most packets that go past the classes.", 5, Change.RECREATE),
+                Attr("offload", FLAG, "Leave it to the hardware.", 9, Change.RECREATE),
             ),
             _options(
                 _RATE,
@@ -138,12 +189,13 @@ KINDS = {
                 Attr("cburst", SIZE, "Bytes that may go at once at `ceil`."),
                 Attr("prio", number(32, 0, 7), "Lower ones are lent to first, of those with no class below them."),
                 Attr("quantum", size(1), "Bytes of one class at a time, of those with no class below them."),
+                *_FRAMING,
             ),
         ),
         QdiscKind(
             "hfsc",
             "Classes with curves of service.",
-            _options(Attr("default", DEFAULT_CLASS, "Minor number of the class of what no filter knows.")),
+            _options(Attr("default", DEFAULT_CLASS, "The class of what no filter knows.")),
             _options(
                 Attr("rt", CURVE, "Real time: first slope, its length, second slope.", 1),
                 Attr("ls", CURVE, "Link sharing: first slope, its length, second slope.", 2),
@@ -160,6 +212,7 @@ KINDS = {
                 Attr("divisor", U32, "Size of the hash table.", 0, Change.RECREATE),
                 Attr("flows", U32, "How many queues.", 0, Change.RECREATE),
                 Attr("depth", U32, "The most packets of a queue.", 0, Change.RECREATE),
+                Attr("headdrop", FLAG, "Drop the oldest packets, not the newest.", 0, Change.RECREATE),
             ),
         ),
         QdiscKind(
@@ -171,10 +224,13 @@ KINDS = {
                 Attr("max", SIZE, "Average bytes at which `probability` is reached."),
                 Attr("avpkt", size(1, 65535), "Average size of packets.", silent=True),
                 Attr("burst", U32, "Packets that may come at once.", silent=True),
+                Attr("ewma", number(8, 1, 31), "Weight of a packet in the average; follows from `burst`."),
+                Attr("scell_log", number(8, 0, 31), "How the average ages; follows from `burst` and `avpkt`."),
                 Attr("probability", CHANCE, "Percent dropped at `max`."),
                 Attr("ecn", FLAG, "Mark instead of dropping."),
                 Attr("harddrop", FLAG, "Drop above `max` even what could be marked."),
                 Attr("adaptive", FLAG, "Adapt the probability."),
+                Attr("nodrop", FLAG, "Queue what cannot be marked; with `ecn`.", 0, Change.RECREATE),
             ),
         ),
         QdiscKind(
@@ -190,6 +246,20 @@ KINDS = {
                 Attr("reorder", PERCENT, "Percent that overtakes."),
                 Attr("corrupt", PERCENT, "Percent with a bit flipped."),
                 Attr("rate", RATE, "Rate of the emulated link."),
+                Attr("packet_overhead", _SIGNED, "Bytes that this link adds to each packet."),
+                Attr("cell_size", U32, "Bytes of its cells, if it has some."),
+                Attr("cell_overhead", _SIGNED, "Bytes that it adds to each cell."),
+                Attr("delay_corr", PERCENT, "How much each delay depends on the last."),
+                Attr("loss_corr", PERCENT, "How much each loss depends on the last."),
+                Attr("duplicate_corr", PERCENT, "How much each duplicate depends on the last."),
+                Attr("reorder_corr", PERCENT, "How much each overtaking depends on the last."),
+                Attr("corrupt_corr", PERCENT, "How much each corruption depends on the last."),
+                Attr("loss_gemodel", _GEMODEL, "Loss after Gilbert and Elliot: p, r, 1-h, 1-k.", nullable=True),
+                Attr("loss_state", _LOSS_STATES, "Loss of four states: p13, p31, p32, p14, p23.", nullable=True),
+                Attr("ecn", FLAG, "Mark instead of losing, where a packet can be marked."),
+                Attr("slot", _SLOT, "Let packets go at times so far apart.", nullable=True, in_place=_is_some),
+                Attr("slot_packets", number(32, 0, (1 << 31) - 2), "The most packets at a time, 0 for any."),
+                Attr("slot_bytes", number(32, 0, (1 << 31) - 2), "The most bytes at a time, 0 for any."),
             ),
         ),
         QdiscKind(

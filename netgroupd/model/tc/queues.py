@@ -7,6 +7,7 @@ It takes what is too little or too much for the nearest that it has, and tells t
 from collections.abc import Callable, Mapping
 
 from netgroupd.model.state import Attrs
+from netgroupd.model.tc import red
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
 
 _OF_TBF = {**BURSTS, "mtu": "peakrate"}  # that of police is bytes
@@ -38,6 +39,8 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
         _CHECKS[kind](attrs)
     if kind == "netem" and attrs.get("reorder") and "gap" not in attrs:
         attrs = {**attrs, "gap": 1}  # without one, none overtakes
+    if kind == "red":
+        attrs = red.whole(attrs)
     if kind == "red" and attrs.get("adaptive"):  # what it begins with is soon another, and no difference
         return {name: value for name, value in attrs.items() if name != "probability"}
     attrs = _bounded(kind, attrs)
@@ -105,6 +108,21 @@ def _check_red(attrs: Attrs) -> None:
     low = _number(attrs, "min", 0)
     if low > high:
         raise ValueError(f"min: expected at most {high}, which is max; where that is not said it is a quarter of limit")
+    if attrs.get("nodrop") and not attrs.get("ecn"):
+        raise ValueError("nodrop: expected ecn beside it; what is not dropped is marked")
+
+
+def _check_netem(attrs: Attrs) -> None:
+    if attrs.get("loss_gemodel") and attrs.get("loss_state"):
+        raise ValueError("loss_state: expected none beside loss_gemodel; one of them says what is lost")
+    slot = attrs.get("slot")
+    if isinstance(slot, tuple):
+        first, last = (time for time in slot if isinstance(time, int))
+        if not first <= last or not last:
+            raise ValueError("slot: expected a second time that is above 0 and not below the first")
+    for name in ("slot_packets", "slot_bytes"):
+        if attrs.get(name) and not slot:
+            raise ValueError(f"{name}: expected slot beside it")
 
 
 def _check_sfq(attrs: Attrs) -> None:
@@ -122,6 +140,7 @@ def _number(attrs: Attrs, name: str, usual: int) -> int:
 _MOST_DIVISOR = 1 << 16
 _CHECKS: Mapping[str, Callable[[Attrs], None]] = {
     "mqprio": _check_mqprio,
+    "netem": _check_netem,
     "prio": _check_prio,
     "red": _check_red,
     "sfq": _check_sfq,

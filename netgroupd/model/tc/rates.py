@@ -14,6 +14,9 @@ _SECOND_NS = 1_000_000_000
 BURSTS = {"burst": "rate", "cburst": "ceil", "pkts_burst": "pkts_rate"}
 """Which size is held as the time at which rate."""
 _MOST = 0xFFFFFFFF
+LINK_LAYERS = {"ethernet": 1, "atm": 2}
+"""How a link takes bytes: as they are, or in cells of ATM."""
+LINK_LAYER_NAMES = {0: "ethernet", **{number: name for name, number in LINK_LAYERS.items()}}
 
 
 def ticks(size: int, rate: int) -> int:

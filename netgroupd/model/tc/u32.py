@@ -12,10 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from netgroupd.model.rule import PROTOCOLS
 from netgroupd.model.tc.masked import masked_number
 from netgroupd.model.value import NAME, Type, Value, number, record, split_prefix
 
 _WORD = re.compile(r"(?:0x)?([0-9a-fA-F]{1,8})/(?:0x)?([0-9a-fA-F]{1,8}) at (nexthdr\+)?(-?[0-9]{1,5})", re.IGNORECASE)
+_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,4}|[0-9]{1,5}")
 _FIELDS = {"ip src": 12, "ip dst": 16}
 _FIELDS6 = {"ip6 src": 8, "ip6 dst": 24}
 
@@ -94,10 +96,17 @@ def _field(name: str, said: str) -> tuple[Word, ...]:
     place = _BYTES[name]
     shift = 8 * (4 - place.first - place.width)
     whole_field = (1 << 8 * place.width) - 1
-    number_ = int(said, 16 if said.startswith("0x") else 10)
+    number_ = _of_field(name, said)
     if not 0 <= number_ <= whole_field:
-        raise ValueError(f"expected a number up to {whole_field} for {name}")
+        raise ValueError(f"expected a number up to {whole_field} for {name}, not {said!r}")
     return (Word(number_ << shift, whole_field << shift, place.offset, place.nexthdr),)
+
+
+def _of_field(name: str, said: str) -> int:
+    """A number as it is written, of a protocol its name too; -1 for what is none."""
+    if name == "ip protocol" and said in PROTOCOLS:
+        return PROTOCOLS[said]
+    return int(said, 16 if said[1:2] == "x" else 10) if _NUMBER.fullmatch(said) else -1
 
 
 def _parse_words(raw: object) -> Value:

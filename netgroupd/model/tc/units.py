@@ -68,9 +68,9 @@ def size(low: int = 0, high: int | None = None) -> Type:
     return _unit(number(32, low, high), SIZES, "a size such as 15k or 2mb", "bytes")
 
 
-def _time(bare_ns: int, bare: str) -> Type:
+def _time(bare_ns: int, bare: str, plain: Type = number(32)) -> Type:  # noqa: B008  # a frozen value
     units = {name: (ns, bare_ns) for name, ns in _TIMES.items()}
-    return _unit(number(32), units, "a time such as 10ms", bare)
+    return _unit(plain, units, "a time such as 10ms", bare)
 
 
 RATE = rate()
@@ -78,6 +78,7 @@ RATE32 = rate(32)
 SIZE = size()
 TIME = _time(1000, "microseconds")
 TIME_NS = _time(1, "nanoseconds")
+LONG_TIME_NS = _time(1, "nanoseconds", number(64, 0, (1 << 63) - 1))
 
 _SHARE = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,4}))?\s*%?", re.ASCII)
 _SHARE_EXPECTED = "a percentage from 0 to 100, such as 5 or 0.3%"
