@@ -24,8 +24,8 @@ ALL = [
         id="entry_with_a_wrong_range",
     ),
     pytest.param(
-        "routes:\n- {to: '10.0.0.[0-255]/32', dev: lo, metric: '[1-5000]', bogus: 1}\n",
-        ["2:3: with this route the configuration asks for 1,280,000 objects", "2:58: unknown key 'bogus'"],
+        "routes:\n- {to: '10.0.0.[0-255]/32', dev: lo, metric: '[1-10000]', bogus: 1}\n",
+        ["2:3: with this route the configuration asks for 2,560,000 objects", "2:59: unknown key 'bogus'"],
         id="entry_over_the_limit",
     ),
     pytest.param(

@@ -175,7 +175,7 @@ ACTIONS = [
     ("skbedit: {queue_mapping_max: 2}", "queue_mapping_max: expected a queue_mapping beside it"),
     ("police: {rate: 1mbit, burst: 9k, pkts_rate: 5, pkts_burst: 5}", "pkts_rate: expected none beside rate"),
     ("police: {rate: 1mbit, burst: 9k, conform: goto chain 5}", "conform: expected none that goes to a chain"),
-    ("pedit: {munge: []}", "munge: expected a field at least"),
+    ("pedit: {munge: []}", "munge: expected 1 to 255 words, not 0"),
 ]
 
 

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Plans as operators read them, and their messages in the order in which they run."""
 
-import json
-
 import pytest
 
 from netgroupd.errors import ConfigError
-from netgroupd.model.state import Object, Origin, State
+from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, SCRATCH_MASTERS, Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.link import Owned
-from netgroupd.plan.serialise import objects_from, objects_to, plan_from, plan_to
 from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep, Step
 from tests.engine.universe import state_of
 
@@ -318,23 +315,6 @@ def test_macs_of_stacked_links_are_exchanged_by_way_of_another() -> None:
     )
     assert [brief(step).split("mac=")[1] for step in plan.steps][-2:] == [two, one]
     assert len(plan.steps) == 4
-
-
-def test_objects_that_are_alike_go_through_json_without_loss() -> None:
-    nested = ({"via": "192.0.2.1", "dev": None},)
-    objects = (
-        link("d1", mtu=1500, alias=None, altnames=("a", "b"), hops=nested),
-        link("d2", mtu=9000, alias="x", altnames=(), hops=nested),
-        link("d3", mtu=1500, altnames=("a", "b")),
-        link("d4", mtu=1500, alias=None, altnames=("a", "b"), hops=())._replace(origin=Origin("a.yaml", 7)),
-        Object("address", ("d1", "192.0.2.1/24", None), {"scope": "global"}),
-    )
-    assert objects_from(json.loads(json.dumps(objects_to(objects)))) == objects
-
-
-def test_plan_goes_through_json_without_loss() -> None:
-    plan = planned(STACK, link("swp1", "dummy", up=True), link("old", "dummy"), link("old.1", "vlan", link="old", id=1))
-    assert plan_from(json.loads(json.dumps(plan_to(plan)))) == plan
 
 
 @pytest.mark.parametrize(("there", "steps"), [(1500, 0), (1499, 0), (1498, 1), (1501, 1)])

@@ -126,17 +126,11 @@ def _check_mpls(fields: Fields) -> None:
         raise ValueError(f"protocol: expected what is below the label, such as ip, not {fields['protocol']}")
 
 
-def _check_pedit(fields: Fields) -> None:
-    if not fields["munge"]:
-        raise ValueError("munge: expected a field at least")
-
-
 _CHECKS: Mapping[str, Callable[[Fields], object]] = {
     "skbedit": _check_skbedit,
     "ct": _check_ct,
     "mirred": _check_mirred,
     "tunnel_key": _check_tunnel_key,
     "mpls": _check_mpls,
-    "pedit": _check_pedit,
     "bpf": one_program,
 }
