@@ -7,8 +7,9 @@ from typing import NamedTuple
 class Option(NamedTuple):
     """One option (``--name``) or, without dashes, one positional argument.
 
-    Without ``metavar`` an option is a switch.  ``words`` are all it can be, or
-    ``complete`` says what a shell offers: "file", "directory", "netns" or "group".
+    Without ``metavar`` an option is a switch.  ``words`` are all it can be, but for the
+    names of things where ``named``, or ``complete`` says what a shell offers: "file",
+    "directory", "netns" or "group".
     """
 
     name: str
@@ -19,6 +20,7 @@ class Option(NamedTuple):
     required: bool = False
     words: tuple[str, ...] = ()
     complete: str = ""
+    named: bool = False
 
     @property
     def positional(self) -> bool:

@@ -124,12 +124,13 @@ COMMANDS = (
         "show",
         "list objects, folded into ranges",
         "Lists what the kernel has of what is owned or configured, or with --desired what the configuration asks for. "
-        "Without WHAT it is everything.",
+        "Without WHAT it is everything; where WHAT is the name of a link, the link and all that is on it.",
         options=(
             Option(
                 "what",
-                "What to list.",
+                "What to list, or the name of a link.",
                 "WHAT",
+                named=True,
                 words=(
                     "links",
                     "groups",
@@ -153,6 +154,7 @@ COMMANDS = (
             Example("show --desired", "See what the configuration stands for."),
             Example("show links", "List every owned link, thousands in a few lines."),
             Example("show vrf red", "Show what is in one VRF; the singular does as well."),
+            Example("show br3", "Show a link with its addresses, its routes and all else that is on it."),
         ),
     ),
     Command(

@@ -63,7 +63,7 @@ def _add(parser: argparse.ArgumentParser, option: Option, suffix: str = "") -> N
 
 
 def _choices(option: Option) -> tuple[str, ...] | None:
-    return (*option.words, *singulars(option)) if option.words else None
+    return (*option.words, *singulars(option)) if option.words and not option.named else None
 
 
 def singulars(option: Option) -> tuple[str, ...]:

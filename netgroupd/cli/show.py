@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``netgroupctl show``: objects, equal ones folded into ranges."""
 
+import difflib
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -11,7 +12,8 @@ from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import UsageError
 from netgroupd.model import CLASSES
 from netgroupd.model.state import Group, Object, State
-from netgroupd.plan.compare import group_of
+from netgroupd.plan.compare import group_of, kind_of
+from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import objects_text
 
@@ -39,7 +41,12 @@ _ALWAYS = frozenset({"kind", "link", "id", "master", "group", "up", "mtu", "tabl
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print what was asked for."""
-    what = singular(arguments.what or "")
+    what = arguments.what or ""
+    named = singular(what) in _CLASSES
+    if named:
+        what = singular(what)
+    elif arguments.name:
+        raise UsageError(f"{what!r} is not among what can be listed: {', '.join(filter(None, _CLASSES))}")
     files: Files
     if arguments.desired:
         files = files_of(arguments)
@@ -50,7 +57,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     groups = state.groups or files.applied().groups
     names = {group.id: group.name for group in groups.values()}
     holders = _holders(groups.values())
-    chosen = _choose(what, arguments.name, state, holders)
+    chosen = _choose(what, arguments.name, state, holders) if named else _on_link(what, state)
     if terminal.as_json:
         terminal.answer([_plain(obj) for obj in chosen])
         return 0
@@ -96,6 +103,18 @@ def _choose(what: str, name: str | None, state: State, holders: Mapping[int, tup
     if not chosen:
         raise UsageError(f"there is no {what} {name!r} that is owned or configured")
     return chosen
+
+
+def _on_link(name: str, state: State) -> list[Object]:
+    link = state.link(name)
+    if link and kind_of(link) == "vrf":
+        return _of_vrf(name, state)
+    found = [obj for cls in CLASSES for obj in state.of(cls).values() if name in hangs_on(obj)]
+    if not found:
+        near = difflib.get_close_matches(name, [word for word in _CLASSES if word], 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"there is no link {name!r} that is owned or configured{hint}")
+    return found
 
 
 def _of_vrf(name: str | None, state: State) -> list[Object]:

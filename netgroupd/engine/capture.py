@@ -5,39 +5,36 @@ What is as it is by itself is not written, nor is what the kernel or another
 program adds to what is there.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from netgroupd.engine.capture_names import nameable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
-from netgroupd.kernel.usual import Usual, differing_from
+from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.link import WITH_LINK
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value, split_prefix
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fold import Row, fold, fold_names
+from netgroupd.plan.present import USUAL
 
 _OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu"})
 _OF_HARDWARE = frozenset({"up", "alias", "altnames", "netns"})
-_BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
-    "address": {"scope": "global", "valid_lft": "forever", "preferred_lft": "forever", "metric": 0},
-    "route": {"type": "unicast", "pref": "medium"},
-    "rule": {"action": "lookup", "tos": 0},
-    "neighbour": {"state": "permanent"},
-    "nexthop": {"group_type": "mpath", "family": "inet"},
-    "fdb": {},
-    "bridge_vlan": {"state": "forwarding"},
-    "vni": {},
-}
+# Of a route the usual scope depends on where it leads.
+_BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "unicast", "pref": "medium"}}
 _LOOPBACK = ("lo", "127.0.0.1/8", None)  # the kernel gives it, and does not say so
 _MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
+_ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
+_NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 
 def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str:
     """Write the configuration whose expansion is ``actual``, but for what its comments say is left out."""
-    actual, unnamed = nameable(actual)
+    actual, unnamed = nameable(_in_order(actual))
     actual, comments = sayable(actual)
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
@@ -50,6 +47,20 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
     return "".join((*unnamed, *comments)) + written
+
+
+def _in_order(actual: State) -> State:
+    """The links, and what is on them, by the links' names: the kernel's order is that in which they were made."""
+    ordered = State(groups=actual.groups)
+    for cls, found in actual.classes.items():
+        by_link = cls == "link" or cls in _ON_LINKS
+        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=_by_size)} if by_link else found
+    return ordered
+
+
+def _by_size(obj: Object) -> tuple[tuple[str, int], ...]:
+    """A name with the numbers in it by size."""
+    return tuple((text, int(number or 0)) for text, number in _NUMBERED.findall(obj.name))
 
 
 def _groups(actual: State, names: Mapping[int, str]) -> dict[int, str]:
@@ -130,12 +141,16 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
             yield "link", lower.name
         elif kind == "vlan":
             attrs = {name: value for name, value in attrs.items() if name != "id"}
-        by_itself = usual.get((kind, kind_of(links.get((attrs.get("master"),)))), NOTHING)
+        by_itself = usual.get(Likeness.of(link, links.get((link.attrs.get("master"),))), NOTHING)
         required = {name: attrs[name] for name in sorted(KINDS[kind].required) if name in attrs}
         chosen = {**required, **differing_from(by_itself, attrs, _OTHERWISE | required.keys())}
         yield from _nested(chosen)
     usual_mtu = lower.attrs.get("mtu") if lower else 65536 if link.name == "lo" else 1500
-    if attrs.get("mtu") not in (None, usual_mtu, usual.get((kind, ""), NOTHING).get("mtu") if not lower else None):
+    if attrs.get("mtu") not in (
+        None,
+        usual_mtu,
+        usual.get(Likeness.of(link, None), NOTHING).get("mtu") if not lower else None,
+    ):
         yield "mtu", attrs["mtu"]
     if attrs.get("master"):
         yield "master", attrs["master"]
@@ -216,7 +231,7 @@ def _under(obj: Object) -> tuple[str, dict[str, Value]]:
 
 
 def _chosen(obj: Object) -> dict[str, Value]:
-    usual = _BY_ITSELF[obj.cls]
+    usual = _BY_ITSELF.get(obj.cls, NOTHING)
     return {
         name: value
         for name, value in obj.attrs.items()

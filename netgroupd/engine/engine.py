@@ -9,6 +9,7 @@ namespace; of what it keeps in memory between two calls nothing depends but how 
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import NamedTuple
 
 from netgroupd.config import Desired
@@ -305,8 +306,12 @@ class Engine(Unfinished):
         return captured(actual, usual, {number: name for name, number in content.groups.items()})
 
     def estimate(self) -> Estimate:
-        """What the configuration will cost, and what would cost less."""
-        desired = self.desired()
+        """What the configuration will cost, what of that is to come, and what would cost less."""
         with self._kernel() as kernel:
-            samples = kernel.samples(desired.of("link"))
-        return estimated(desired, samples, os.uname().release)
+            mine = self._mine()
+            desired, links = self._read(kernel, mine)
+            goal, actual = desired.state, State()
+            with suppress(NetgroupError):  # not everybody may see all that there is
+                actual = look(kernel, goal, mine, links, briefly=True)
+            samples = kernel.samples(goal.of("link"))
+        return estimated(goal, actual, samples, os.uname().release)

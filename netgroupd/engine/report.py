@@ -74,7 +74,7 @@ class Cost(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What the configuration will cost, and what would cost less."""
+    """What the configuration will cost, what of that is not there yet, and what would cost less."""
 
     costs: tuple[Cost, ...]
     objects: dict[str, int]
@@ -82,3 +82,5 @@ class Estimate(NamedTuple):
     seconds: float
     rate: str
     advice: tuple[str, ...]
+    bytes_to_add: int
+    seconds_to_add: float

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from netgroupd.engine.lent import Lent
-from netgroupd.kernel.usual import Usual
+from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
@@ -115,7 +115,7 @@ class Snapshot(NamedTuple):
                 was.pop(name, None)
             key = (obj.attrs.get("master"),)
             master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
-            by_itself = usual.get((kind_of(obj), kind_of(master)), NOTHING)
+            by_itself = usual.get(Likeness.of(obj, master), NOTHING)
             kind = KINDS.get(kind_of(obj))
             kept = _CORE | (kind.required if kind else frozenset()) | _OF_LOWER.get(kind_of(obj), frozenset())
             was = {

@@ -16,7 +16,21 @@ from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import AnyStep, Op, Step
 
-Usual: TypeAlias = Mapping[tuple[str, str], Attrs]
+
+class Likeness(NamedTuple):
+    """What makes links alike by themselves: their kind, that of their master, and which of what they are is told."""
+
+    kind: str
+    master: str = ""
+    told: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, link: Object, master: Object | None) -> "Likeness":
+        """What a link is like."""
+        return cls(kind_of(link), kind_of(master), tuple(_told(link)))
+
+
+Usual: TypeAlias = Mapping[Likeness, Attrs]
 _LOWER = "lower"
 
 
@@ -41,12 +55,11 @@ class SampleKernel(Protocol):
 
 
 def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[], SampleKernel]) -> Usual:
-    """The attributes that a link has by itself, by its kind and that of its master."""
-    samples: dict[tuple[str, str], Object] = {}
+    """The attributes that a link has by itself, by what it is like."""
+    samples: dict[Likeness, Object] = {}
     for link in links.values():
         if kind_of(link) in KINDS:
-            master = kind_of(links.get((link.attrs.get("master"),)))
-            samples.setdefault((kind_of(link), master), link)
+            samples.setdefault(Likeness.of(link, links.get((link.attrs.get("master"),))), link)
     try:
         with fresh():
             return _all_made(samples, connect)
@@ -54,10 +67,13 @@ def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[],
         return {}
 
 
-def _all_made(samples: Mapping[tuple[str, str], Object], connect: Callable[[], SampleKernel]) -> Usual:
+def _all_made(samples: Mapping[Likeness, Object], connect: Callable[[], SampleKernel]) -> Usual:
     kernel = connect()
     try:
-        return {kinds: _made(kernel, number, *kinds, link) for number, (kinds, link) in enumerate(samples.items())}
+        return {
+            alike: _made(kernel, number, alike.kind, alike.master, link)
+            for number, (alike, link) in enumerate(samples.items())
+        }
     finally:
         kernel.close()
 
@@ -67,19 +83,20 @@ def _made(kernel: SampleKernel, number: int, kind: str, master: str, like: Objec
     if any(kernel.apply([step]) for step in sample_steps(name, above, kind, master, like)):
         return NOTHING
     made = kernel.dump(Selection(everything=True)).link(name)
-    return {attr: value for attr, value in made.attrs.items() if attr not in _told(kind, like)} if made else NOTHING
+    return {attr: value for attr, value in made.attrs.items() if attr not in _told(like)} if made else NOTHING
 
 
-def _told(kind: str, like: Object) -> Attrs:
+def _told(like: Object) -> Attrs:
     """What a tunnel cannot be made without although no row requires it, for it may be either of two."""
-    told = {attr: like.attrs.get(attr) for attr in ("id", "if_id", "external") if attr not in KINDS[kind].required}
+    kind = KINDS.get(kind_of(like))
+    told = {attr: like.attrs.get(attr) for attr in ("id", "if_id", "external") if kind and attr not in kind.required}
     return {attr: value for attr, value in told.items() if value}
 
 
 def sample_steps(name: str, above: str, kind: str, master: str, like: Object) -> Iterator[Step]:
     """Make a link of a kind, like one that is there, and what it stands on or is a port of."""
     needed = {attr: like.attrs[attr] for attr in KINDS[kind].required if attr in like.attrs}
-    needed |= _told(kind, like)
+    needed |= _told(like)
     if KINDS[kind].lower:
         yield _create(f"{_LOWER}{name}", {"kind": "dummy"})
         needed["link"] = f"{_LOWER}{name}"

@@ -22,12 +22,19 @@ _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
 _MAIN_TABLE = 254
 _NUMBERED = {"bridge_vlan": "vid", "vni": "vni"}
-_USUAL: Mapping[str, Mapping[str, Value]] = {
+USUAL: Mapping[str, Mapping[str, Value]] = {
     "link": {"group": GROUP_BASE},
-    "route": {"type": "unicast", "scope": "global"},
+    "address": {"scope": "global", "valid_lft": "forever", "preferred_lft": "forever", "metric": 0},
+    "route": {"type": "unicast", "scope": "global", "pref": "medium"},
+    "rule": {"action": "lookup", "tos": 0},
+    "neighbour": {"state": "permanent"},
+    "nexthop": {"group_type": "mpath", "family": "inet"},
+    "bridge_vlan": {"state": "forwarding"},
 }
+"""What most objects of a class are, which goes without saying."""
 _SAID_BY_A_NAME = frozenset({"kind", "link", "id"})
 _SAID_BY_A_NOUN = frozenset({"kind"})
+_SAID_BY_A_LABEL = frozenset({"label"})
 _SAID_BY_A_HANDLE = frozenset({"hooks"})
 _SAID_BY_NOTHING = frozenset[str]()
 
@@ -120,6 +127,9 @@ def title(obj: Object) -> tuple[str, ...]:
         said = (*filter(None, (where, parent)), *(("chain", chain) if chain else ()), "pref", pref)
         # All of it is the name: it is what tells one rule of a range from the next.
         return (" ".join((*map(str, said), *(_pair(*pair) for pair in match if isinstance(pair, tuple)))),)
+    if obj.cls == "neighbour":
+        link, address, proxy = key
+        return (str(link), str(address), *(("proxy",) if proxy else ()))
     if obj.cls in _NUMBERED:
         # The name is both: all ports of a bridge are in thousands of VLANs.
         return (f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",)
@@ -161,7 +171,7 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
     if net.sign == "~":
         changed = (_changed(name, net, names) for name in net.after)
         return "  ".join(filter(None, changed))
-    said_already, usual = _said_already(obj), _USUAL.get(obj.cls, NOTHING)
+    said_already, usual = _said_already(obj), USUAL.get(obj.cls, NOTHING)
     told = [
         (name, value)
         for name, value in net.after.items()
@@ -189,6 +199,8 @@ def _said_already(obj: Object) -> frozenset[str]:
         if attrs.get("kind") == "vlan" and obj.name == f"{attrs.get('link')}.{attrs.get('id')}":
             return _SAID_BY_A_NAME
         return _SAID_BY_A_NOUN
+    if obj.cls == "address" and obj.attrs.get("label") == obj.name:
+        return _SAID_BY_A_LABEL
     return _SAID_BY_A_HANDLE if obj.cls == "qdisc" else _SAID_BY_NOTHING
 
 

@@ -64,7 +64,7 @@ def test_examples_can_be_parsed(command: Command) -> None:
     ("argv", "said"),
     [
         (["dif"], "there is no 'dif'; did you mean 'diff'?"),
-        (["show", "linkz"], "there is no 'linkz'; did you mean 'link'?"),
+        (["completion", "bsh"], "there is no 'bsh'; did you mean 'bash'?"),
         (["apply", "--confirm", "soon"], "invalid int value: 'soon'"),
         ([], "COMMAND"),
     ],

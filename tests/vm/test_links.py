@@ -15,7 +15,7 @@ import pytest
 
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import EVERYTHING
-from netgroupd.model.attr import Attr
+from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value
@@ -54,6 +54,11 @@ def _in_place(row: Attr, first: object, second: object) -> bool:
     return row.change.name != "RECREATE"
 
 
+def _up(case: Case) -> Attrs:
+    """The link is up unless the kernel changes the attribute only while it is down: that is the planner's to see to."""
+    return {} if case.name == "up" else {"up": case.row.change is not Change.DOWN}
+
+
 def _try(pipeline: Pipeline, case: Case, name: str, attrs: Attrs, *others: Object) -> None:
     first = link(name, **{**attrs, case.name: case.first})
     second = link(name, **{**attrs, case.name: case.second})
@@ -88,7 +93,7 @@ def test_attribute_of_kind_is_set_and_changed(pipeline: Pipeline, case: Case) ->
         pipeline.reach("link", link("it", kind="bond", **case.attrs), *ports)
         _try(pipeline, case, "it", {"kind": case.kind, **case.attrs, "up": True}, *ports)
         return
-    _try(pipeline, case, "it", {"kind": case.kind, **case.attrs})
+    _try(pipeline, case, "it", {"kind": case.kind, **case.attrs, **_up(case)})
 
 
 @pytest.mark.parametrize("case", _PORTS, ids=str)
@@ -97,12 +102,12 @@ def test_attribute_of_port_is_set_and_changed(pipeline: Pipeline, case: Case) ->
     master = link("it", kind=case.kind, up=True, **{name: case.attrs[name] for name in case.attrs.keys() - told.keys()})
     ports = [link(name, kind="dummy", master="it") for name in ("p1", "p2")]
     pipeline.reach("link", master, *ports)
-    _try(pipeline, case, "p0", {"kind": "dummy", "master": "it", **told}, master, *ports)
+    _try(pipeline, case, "p0", {"kind": "dummy", "master": "it", **told, **_up(case)}, master, *ports)
 
 
 @pytest.mark.parametrize("case", _COMMON, ids=str)
 def test_attribute_of_any_link_is_set_and_changed(pipeline: Pipeline, case: Case) -> None:
-    _try(pipeline, case, "it", case.attrs)
+    _try(pipeline, case, "it", {**case.attrs, **_up(case)})
 
 
 @pytest.mark.vm("patched")
