@@ -134,6 +134,21 @@ def test_rule_of_another_hook_is_left_alone(kernel: Kernels, theirs: str) -> Non
     assert theirs.split(maxsplit=1)[0] in _at_egress()
 
 
+def test_how_many_rules_another_has_is_not_read(kernel: Kernels) -> None:
+    subprocess.run(["tc", "qdisc", "add", "dev", "v0", "clsact"], check=True)
+    theirs = [
+        f"filter add dev v0 egress pref 1 protocol ip flower dst_ip 10.0.0.{number} skip_hw" for number in range(200)
+    ]
+    subprocess.run(["tc", "-batch", "-"], input="\n".join(theirs), text=True, check=True)
+    before = kernel.counters.received
+    found = kernel.dump(Selection(classes=frozenset({"qdisc"}), hooks=frozenset({("v0", "ingress")})))
+    assert [obj.attrs["in_use"] for obj in found] == [True]
+    assert kernel.counters.received - before < 10_000
+    subprocess.run(["tc", "filter", "del", "dev", "v0", "egress"], check=True)
+    found = kernel.dump(Selection(classes=frozenset({"qdisc"}), hooks=frozenset({("v0", "ingress")})))
+    assert [obj.attrs["in_use"] for obj in found] == [False]
+
+
 def test_qdisc_of_another_that_has_no_rules_is_put_into_a_block(kernel: Kernels) -> None:
     subprocess.run(["tc", "qdisc", "add", "dev", "v0", "clsact"], check=True)
     _reach(kernel, (hook_in(7),), ())

@@ -6,7 +6,6 @@ Those that the kernel puts on a link by itself have no handle, and are left out.
 
 from collections.abc import Iterator
 
-from netgroupd.errors import KernelError
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, attributes, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
@@ -14,7 +13,6 @@ from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, single
 from netgroupd.kernel.tc.qdisc_options import CLASSES, QDISCS
 from netgroupd.kernel.tc.tcmsg import (
-    DUMP_FLAGS,
     EGRESS_BLOCK,
     HEADER,
     INGRESS_BLOCK,
@@ -22,12 +20,11 @@ from netgroupd.kernel.tc.tcmsg import (
     OPTIONS,
     RTM_DELQDISC,
     RTM_DELTCLASS,
+    RTM_GETCHAIN,
     RTM_GETQDISC,
     RTM_GETTCLASS,
-    RTM_GETTFILTER,
     RTM_NEWQDISC,
     RTM_NEWTCLASS,
-    TERSE,
     Place,
 )
 from netgroupd.model.state import Attrs, Object
@@ -78,11 +75,9 @@ def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
         return False
     place = Place.of(*_chosen(qdisc, hook), context.names)
     header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
-    asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, attr(DUMP_FLAGS, TERSE))
-    try:
-        return bool(context.socket.dump(asked, lambda _kind, _payload: True, "dump of filters"))
-    except KernelError:
-        return True  # there are some, of a classifier that cannot be brief
+    # A chain is there as long as it has rules or a template, and is one message where its rules may be 100,000.
+    asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, header)
+    return bool(context.socket.dump(asked, lambda _kind, _payload: True, "dump of chains"))
 
 
 def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
