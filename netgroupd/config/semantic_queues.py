@@ -22,6 +22,7 @@ _OF_HOOKS = frozenset({CLSACT, "ingress"})
 _HOOKS_HANDLE = "ffff"  # whichever it is said to have
 _WITH_CLASSES = frozenset(kind for kind, known in KINDS.items() if known.classes)
 _WITH_QDISCS = frozenset({*_WITH_CLASSES, "prio", "tbf", "red", "netem", "mq", "mqprio"})
+_WITH_SIZES = frozenset({"", "mq", "mqprio"})  # or who knows
 _WITH_RULES = frozenset({*_WITH_CLASSES, "prio", "fq_codel", "sfq"})
 
 
@@ -143,6 +144,11 @@ def _parents(checked: Checked, trees: Trees) -> None:
         if kind and kind not in hung.kinds:
             told_ = f"{hung.what} can be in {hung.parent} of {hung.obj.name}: it is of the kind {kind}"
             checked.report.once(place, told_, f"only {', '.join(sorted(hung.kinds))} can have some")
+        elif hung.obj.cls == "qdisc" and kind not in _WITH_SIZES and hung.obj.attrs.get("stab"):
+            told_ = f"the qdisc in {hung.parent} of {hung.obj.name} can have no stab"
+            checked.report.once(
+                checked.entry(hung.obj).place("stab"), told_, "one at root can, or one in a class of mq"
+            )
         elif hung.obj.cls == "qdisc" and (hung.obj.name, hung.parent) in trees.inner:
             told_ = f"no qdisc can be in {hung.parent} of {hung.obj.name}: there are classes below it"
             checked.report.once(place, told_)

@@ -126,6 +126,13 @@ BOUNDED: list[tuple[str, Raw, Raw]] = [
         {"rate": 125000, "burst": 10000, "limit": 20000, "peakrate": 0},
     ),
 ]
+# Sizes that stay when another option changes, change themselves, and go.
+_ATM = {"overhead": 24, "linklayer": "atm", "mpu": 64}
+STABS: list[tuple[str, Raw, Raw]] = [
+    ("fq", {"stab": _ATM, "limit": 1000}, {"stab": _ATM, "limit": 2000}),
+    ("pfifo", {"stab": _ATM, "limit": 10}, {"stab": {"overhead": -4}, "limit": 10}),
+    ("htb-gone", {"stab": {"mpu": 96, "mtu": 9000, "tsize": 64}}, {"stab": None}),
+]
 CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {
     "htb": {
         "rate": ({}, 125000, 10_000_000_000),

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT, handle_number
 from netgroupd.model.tc.rates import LINK_LAYERS
+from netgroupd.model.tc.sizes import STAB
 from netgroupd.model.tc.units import (
     CHANCE,
     CURVE,
@@ -305,6 +306,7 @@ CLASS = Class(
             Attr("in_use", FLAG, "Whether somebody else uses one of its hooks.", silent=True),
             Attr("ingress_block", _BLOCK, "The shared block of the hook ingress.", 13, Change.RECREATE, nullable=True),
             Attr("egress_block", _BLOCK, "The shared block of the hook egress.", 14, Change.RECREATE, nullable=True),
+            Attr("stab", STAB, "How many bytes the link takes for a packet, as all of it counts them.", nullable=True),
             *_union(KINDS, "options"),
         )
     ),
