@@ -6,6 +6,7 @@ no other qdisc.  Of another one the host may have any part, and that passes.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
@@ -172,8 +173,7 @@ def _hung(checked: Checked) -> Iterator[_Hung]:
         if not str(tclass.attrs["parent"]).endswith(":"):
             yield _Hung(tclass, str(tclass.attrs["parent"]), _WITH_CLASSES, "no class")
     seen = set()
-    for cls in ("filter", "chain"):
-        for rule in checked.state.of(cls).values():
-            if rule.key[:2] not in seen and rule.key[1] not in HOOKS and not block_number(str(rule.key[0])):
-                seen.add(rule.key[:2])
-                yield _Hung(rule, str(rule.key[1]), _WITH_RULES, "no rules")
+    for rule in chain(checked.rules, checked.state.of("chain").values()):
+        if rule.key[:2] not in seen and rule.key[1] not in HOOKS and not block_number(str(rule.key[0])):
+            seen.add(rule.key[:2])
+            yield _Hung(rule, str(rule.key[1]), _WITH_RULES, "no rules")

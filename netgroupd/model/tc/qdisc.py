@@ -107,6 +107,15 @@ _FRAMING = (
     Attr("mpu", U16, "The fewest bytes that a packet takes there."),
     Attr("linklayer", word(8, LINK_LAYERS), "Whether the link takes them in cells of ATM."),
 )
+_EARLY = (
+    Attr("min", SIZE, "Average bytes below which nothing is dropped early."),
+    Attr("max", SIZE, "Average bytes at which `probability` is reached."),
+    Attr("ewma", number(8, 1, 31), "Weight of a packet in the average; follows from a burst."),
+    Attr("scell_log", number(8, 0, 31), "How the average ages; follows from a burst and a size of packets."),
+    Attr("probability", CHANCE, "Percent dropped at `max`."),
+    Attr("ecn", FLAG, "Mark instead of dropping."),
+    Attr("harddrop", FLAG, "Drop above `max` even what could be marked."),
+)
 
 KINDS = {
     kind.name: kind
@@ -214,6 +223,7 @@ KINDS = {
                 Attr("flows", U32, "How many queues.", 0, Change.RECREATE),
                 Attr("depth", U32, "The most packets of a queue.", 0, Change.RECREATE),
                 Attr("headdrop", FLAG, "Drop the oldest packets, not the newest.", 0, Change.RECREATE),
+                *(row._replace(change=Change.RECREATE) for row in _EARLY),
             ),
         ),
         QdiscKind(
@@ -221,15 +231,9 @@ KINDS = {
             "Random early detection.",
             _options(
                 Attr("limit", SIZE, "Bytes that may wait."),
-                Attr("min", SIZE, "Average bytes below which nothing is dropped."),
-                Attr("max", SIZE, "Average bytes at which `probability` is reached."),
+                *_EARLY,
                 Attr("avpkt", size(1, 65535), "Average size of packets.", silent=True),
                 Attr("burst", U32, "Packets that may come at once.", silent=True),
-                Attr("ewma", number(8, 1, 31), "Weight of a packet in the average; follows from `burst`."),
-                Attr("scell_log", number(8, 0, 31), "How the average ages; follows from `burst` and `avpkt`."),
-                Attr("probability", CHANCE, "Percent dropped at `max`."),
-                Attr("ecn", FLAG, "Mark instead of dropping."),
-                Attr("harddrop", FLAG, "Drop above `max` even what could be marked."),
                 Attr("adaptive", FLAG, "Adapt the probability."),
                 Attr("nodrop", FLAG, "Queue what cannot be marked; with `ecn`.", 0, Change.RECREATE),
             ),
