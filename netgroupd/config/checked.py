@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netgroupd.config.entries import Compiled, Sink
 from netgroupd.config.links import Links
 from netgroupd.config.report import Report
-from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 
 
@@ -21,6 +21,7 @@ class Checked(NamedTuple):
     report: Report
     by_kind: Mapping[Value, Sequence[str]]
     by_master: Mapping[str, Sequence[str]]
+    rules: Sequence[Object]  # of traffic control; of those in a row that differ by what they match one
 
     @classmethod
     def of(cls, state: State, links: Links, sink: Sink) -> "Checked":
@@ -31,7 +32,7 @@ class Checked(NamedTuple):
             by_kind[attrs.get("kind")].append(name)
             if master := attrs.get("master"):
                 by_master[str(master)].append(name)
-        return cls(state, links, sink, links.report, dict(by_kind), dict(by_master))
+        return cls(state, links, sink, links.report, dict(by_kind), dict(by_master), list(_runs(state)))
 
     def of_kinds(self, kinds: Iterable[str]) -> Iterator[tuple[str, Attrs]]:
         """The links of some kinds, with what files and masters say of them."""
@@ -62,6 +63,15 @@ class Checked(NamedTuple):
 
 
 _DEEPEST = 8
+
+
+def _runs(state: State) -> Iterator[Object]:
+    attrs: Attrs = NOTHING
+    place: Key = ()
+    for rule in state.of("filter").values():
+        if rule.attrs is not attrs or rule.key[:4] != place:
+            attrs, place = rule.attrs, rule.key[:4]
+            yield rule
 
 
 def named(attrs: Attrs, by_attr: Sequence[str]) -> Iterator[tuple[str, Value]]:

@@ -7,7 +7,6 @@ from itertools import chain
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
 from netgroupd.config.semantic_queues import CLSACT, Trees
-from netgroupd.config.semantic_tc import runs
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.filter import block, block_number
 from netgroupd.model.tc.handle import HOOKS
@@ -52,7 +51,7 @@ def ceilings(checked: Checked) -> None:
 def missing_classes(checked: Checked) -> None:
     """Rules that lead to no class: the kernel takes them for rules that decide nothing."""
     trees = Trees(checked)
-    for rule in runs(checked):
+    for rule in checked.rules:
         classid = rule.attrs.get("classid")
         if classid is None or rule.key[1] in HOOKS or block_number(rule.name):
             continue
@@ -63,9 +62,9 @@ def missing_classes(checked: Checked) -> None:
 
 def ways_to_nowhere(checked: Checked) -> None:
     """Chains that rules lead to and no rule is in, and hooks that there is none of."""
-    chains: set[Key] = {rule.key[:3] for rule in checked.state.of("filter").values()}
+    chains: set[Key] = {rule.key[:3] for rule in checked.rules}
     chains.update(checked.state.of("chain"))
-    for rule in runs(checked):
+    for rule in checked.rules:
         for number in _led_to(rule):
             if (*rule.key[:2], number) not in chains:
                 told_ = f"no rule is in chain {number}, which {told('filter', rule.key)} goes to"
@@ -82,14 +81,14 @@ def _led_to(rule: Object) -> Iterator[int]:
 def rules_in_vain(checked: Checked) -> None:
     """Rules behind one that decides about every packet."""
     ends: dict[Key, Object] = {}
-    for rule in runs(checked):
+    for rule in checked.rules:
         if rule.attrs.get("kind") == _FOR_ALL and rule.attrs.get("protocol") == "all" and _decides(rule):
             first = ends.setdefault(rule.key[:3], rule)
             if _pref(rule) < _pref(first):
                 ends[rule.key[:3]] = rule
     if not ends:
         return
-    for rule in runs(checked):
+    for rule in checked.rules:
         end = ends.get(rule.key[:3])
         if end is not None and _pref(rule) > _pref(end):
             told_ = f"no packet gets to {told('filter', rule.key)}: pref {end.key[3]} decides about all of them"
@@ -115,7 +114,7 @@ def _decides(rule: Object) -> bool:
 def marks_in_vain(checked: Checked) -> None:
     """Marks of connections: the kernel sets those that it commits, and takes others without setting them."""
     for cls in ("filter", "action"):
-        for obj in runs(checked) if cls == "filter" else checked.state.of(cls).values():
+        for obj in checked.rules if cls == "filter" else checked.state.of(cls).values():
             for record in records(obj.attrs, "actions"):
                 vain = [name for name in ("mark", "label") if name in record]
                 if record["kind"] == "ct" and vain and not record.get("commit"):
@@ -130,7 +129,7 @@ def hooks_of_nothing(checked: Checked) -> None:
     shared = (qdisc.attrs.get(name) for qdisc in qdiscs.values() for name in _BLOCKS)
     blocks = {block(number) for number in shared if isinstance(number, int)}
     first: dict[Key, Object] = {}
-    for obj in chain(runs(checked), checked.state.of("chain").values()):
+    for obj in chain(checked.rules, checked.state.of("chain").values()):
         first.setdefault(obj.key[:2], obj)
     for obj in first.values():
         where, parent = obj.name, str(obj.key[1])

@@ -59,8 +59,8 @@ HOOKS = (
         "chains",
         "What is said of a chain besides its rules, which are where their `parent` says and name it as `chain`:"
         " a template, `flower`, for hardware that wants to know which bits rules will match, or that its rules change"
-        " all at once, `atomic`. `parent` is the hook or qdisc of these rules, and needed but under a block. Other"
-        " chains need no entry.",
+        " all at once, `atomic`. `parent` is the hook or qdisc of these rules, and needed but under a block. Others"
+        " need no entry.",
         tc.CHAIN_OF_BLOCK,
     ),
 )

@@ -6,6 +6,7 @@ no other qdisc.  Of another one the host may have any part, and that passes.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
@@ -22,6 +23,7 @@ _OF_HOOKS = frozenset({CLSACT, "ingress"})
 _HOOKS_HANDLE = "ffff"  # whichever it is said to have
 _WITH_CLASSES = frozenset(kind for kind, known in KINDS.items() if known.classes)
 _WITH_QDISCS = frozenset({*_WITH_CLASSES, "prio", "tbf", "red", "netem", "mq", "mqprio"})
+_WITH_SIZES = frozenset({"", "mq", "mqprio"})  # or who knows
 _WITH_RULES = frozenset({*_WITH_CLASSES, "prio", "fq_codel", "sfq"})
 
 
@@ -143,6 +145,11 @@ def _parents(checked: Checked, trees: Trees) -> None:
         if kind and kind not in hung.kinds:
             told_ = f"{hung.what} can be in {hung.parent} of {hung.obj.name}: it is of the kind {kind}"
             checked.report.once(place, told_, f"only {', '.join(sorted(hung.kinds))} can have some")
+        elif hung.obj.cls == "qdisc" and kind not in _WITH_SIZES and hung.obj.attrs.get("stab"):
+            told_ = f"the qdisc in {hung.parent} of {hung.obj.name} can have no stab"
+            checked.report.once(
+                checked.entry(hung.obj).place("stab"), told_, "one at root can, or one in a class of mq"
+            )
         elif hung.obj.cls == "qdisc" and (hung.obj.name, hung.parent) in trees.inner:
             told_ = f"no qdisc can be in {hung.parent} of {hung.obj.name}: there are classes below it"
             checked.report.once(place, told_)
@@ -166,8 +173,7 @@ def _hung(checked: Checked) -> Iterator[_Hung]:
         if not str(tclass.attrs["parent"]).endswith(":"):
             yield _Hung(tclass, str(tclass.attrs["parent"]), _WITH_CLASSES, "no class")
     seen = set()
-    for cls in ("filter", "chain"):
-        for rule in checked.state.of(cls).values():
-            if rule.key[:2] not in seen and rule.key[1] not in HOOKS and not block_number(str(rule.key[0])):
-                seen.add(rule.key[:2])
-                yield _Hung(rule, str(rule.key[1]), _WITH_RULES, "no rules")
+    for rule in chain(checked.rules, checked.state.of("chain").values()):
+        if rule.key[:2] not in seen and rule.key[1] not in HOOKS and not block_number(str(rule.key[0])):
+            seen.add(rule.key[:2])
+            yield _Hung(rule, str(rule.key[1]), _WITH_RULES, "no rules")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
 from netgroupd.model.rule import split_mark
-from netgroupd.model.state import NOTHING, Attrs, Key, Object
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc import room
 from netgroupd.model.tc.action import shared
 from netgroupd.model.tc.flower import KEYS
@@ -84,7 +84,7 @@ def _common(rule: Object) -> tuple[Value, Value, str]:
 def incoming_links(checked: Checked) -> None:
     """The links that rules say packets come in by are there."""
     links = checked.links
-    for rule in runs(checked):
+    for rule in checked.rules:
         name = dict(rule.key[4]).get("indev")  # type: ignore[arg-type]  # pairs, as filter.key makes
         if name is not None and name not in links.attrs and name not in links.known and name not in links.unsound:
             hint = checked.report.nearest(str(name), links.attrs) or "name it under `links`"
@@ -95,7 +95,7 @@ def incoming_links(checked: Checked) -> None:
 def templates(checked: Checked) -> None:
     """The rules of a chain with a template are of flower, and match no more bits than that."""
     chains = {key: chain for key, chain in checked.state.of("chain").items() if "flower" in chain.attrs}
-    for rule in runs(checked) if chains else ():
+    for rule in checked.rules if chains else ():
         chain = chains.get(rule.key[:3])
         if chain is None:
             continue
@@ -135,23 +135,13 @@ def _mask(name: str, value: Value) -> bytes:
 
 def received(checked: Checked) -> None:
     """The queue that a packet is to go out by is none of those that come in, but in hardware."""
-    for rule in runs(checked):
+    for rule in checked.rules:
         if rule.key[1] != "ingress" or rule.attrs.get("skip_sw"):
             continue
         if any(one["kind"] == "skbedit" and "queue_mapping" in one for one in records(rule.attrs, "actions")):
             hint = "it is for what goes out; on what comes in only hardware does it, with skip_sw"
             place = checked.entry(rule).place("action")
             checked.report.once(place, f"{told('filter', rule.key)} cannot have queue_mapping", hint)
-
-
-def runs(checked: Checked) -> Iterator[Object]:
-    """Rules, of those in a row that differ by what they match one."""
-    attrs: Attrs = NOTHING
-    place: Key = ()
-    for rule in checked.state.of("filter").values():
-        if rule.attrs is not attrs or rule.key[:4] != place:
-            attrs, place = rule.attrs, rule.key[:4]
-            yield rule
 
 
 def hash_tables(checked: Checked) -> None:

@@ -71,7 +71,9 @@ class _Place(NamedTuple):
 
 def qdisc_form(kind: str) -> Form:
     """What a qdisc of one kind may say."""
-    common = (_QDISC_KIND, qdisc.CLASS.attrs["handle"])
+    common = [_QDISC_KIND, qdisc.CLASS.attrs["handle"]]
+    if kind not in _USUAL_PARENT:
+        common.append(qdisc.CLASS.attrs["stab"])
     rows = {row.name: row for row in (*_QDISC_KEYS, *common)}
     known = qdisc.KINDS[kind]
     return Form("qdisc", {**rows, **known.options}, frozenset({"parent"}), frozenset({"kind", *known.needs}))

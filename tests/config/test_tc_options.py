@@ -150,6 +150,7 @@ INCOMPLETE = [
         "ewma: expected none beside burst, which it follows from",
     ),
     ("qdiscs: {kind: red, limit: 400mb, burst: 99999}", "burst: expected another value; no average of 32 bits comes"),
+    ("qdiscs: {kind: sfq, probability: 5}", "probability: expected min and max beside it, both above 0, min at most"),
     ("qdiscs: {kind: red, limit: 100k, nodrop: true}", "nodrop: expected ecn beside it; what is not dropped is marked"),
 ]
 

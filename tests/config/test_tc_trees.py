@@ -51,6 +51,11 @@ TREES = [
         "there is no class 1:5 on lo, for filter lo 1:5",
     ),
     ("qdiscs: {kind: fq, handle: '1:'}, filters: {parent: '1:', pref: 1, u32: {}}", "no rules can be in 1: of lo"),
+    (
+        f"qdiscs: [{_HTB}, {{kind: pfifo, parent: '1:1', stab: {{overhead: 4}}}}], "
+        "classes: {classid: '1:1', rate: 5}",
+        "the qdisc in 1:1 of lo can have no stab; one at root can, or one in a class of mq",
+    ),
     ("qdiscs: {kind: htb, parent: clsact}", "parent: htb is at root or a class like 1:10, not at clsact"),
     ("qdiscs: {kind: clsact, parent: root}", "parent: clsact is at clsact, not at root"),
 ]

@@ -9,12 +9,13 @@ from netgroupd.model.tc import filter as filters
 from netgroupd.model.tc import layers, queues
 from netgroupd.model.tc.action import ACTION, FIELDS
 from netgroupd.model.tc.flower import KEYS
+from netgroupd.model.tc.qdisc import CLASS as QDISC
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.rates import settled
 from netgroupd.model.value import Value
 from tests.vm.tc_action_cases import ACTION_CASES
 from tests.vm.tc_flower_cases import FLOWER, Raw
-from tests.vm.tc_qdisc_cases import BOUNDED, CLASSES, QDISCS
+from tests.vm.tc_qdisc_cases import BOUNDED, CLASSES, QDISCS, STABS
 
 SETUP = """
 link add v0 numtxqueues 4 type veth peer name v1
@@ -149,7 +150,7 @@ CLASSIFIERS: dict[str, tuple[Object, Object]] = {
 
 def qdisc(kind: str, said: Raw, *, parent: str = "root", handle: str = "1:") -> Object:
     """A qdisc of v0, read as a file would be."""
-    rows = KINDS[kind].options
+    rows = {**KINDS[kind].options, "stab": QDISC.attrs["stab"]}
     named = {name: None if value is None else rows[name].type.parse(value) for name, value in said.items()}
     attrs = queues.whole(kind, named)
     return Object("qdisc", ("v0", parent), {"kind": kind, "handle": handle, **attrs})
@@ -186,6 +187,9 @@ def _qdiscs() -> Iterator[Case]:
             yield Case(f"{kind}-class-{name}", *((root, tclass(kind, {**base, name: value})) for value in values))
     for place, (kind, first, second) in enumerate(BOUNDED):
         yield Case(f"{kind}-bounded-{place}", (qdisc(kind, first),), (qdisc(kind, second),))
+    for name, first, second in STABS:
+        kind = name.partition("-")[0]
+        yield Case(f"{kind}-stab{name.removeprefix(kind)}", (qdisc(kind, first),), (qdisc(kind, second),))
     for kind in ("noqueue", "mq"):
         yield Case(kind, (qdisc(kind, {}),), (qdisc("pfifo", {"limit": 5}),))
     yield Case("ingress", (Object("qdisc", ("v0", "clsact"), {"kind": "ingress", "hooks": ("ingress",)}),))

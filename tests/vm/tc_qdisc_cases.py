@@ -4,6 +4,7 @@
 from tests.vm.tc_flower_cases import Raw
 
 _MAP = [0, 1] * 8
+_EARLY: Raw = {"min": 5000, "max": 30000}
 _TBF: Raw = {"rate": 125000, "burst": 10000, "limit": 20000}
 QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
     "pfifo": {"limit": ({}, 100, 200)},
@@ -63,6 +64,13 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "flows": ({}, 64, 100),
         "depth": ({}, 50, 60),
         "headdrop": ({}, True, False),
+        "min": ({"max": 30000, "limit": 100}, 10000, 9000),
+        "max": ({"min": 5000, "headdrop": True}, 30000, 40000),
+        "ewma": (_EARLY, 5, 9),
+        "scell_log": (_EARLY, 12, 14),
+        "probability": (_EARLY, "0.5%", 20),
+        "ecn": (_EARLY, True, False),
+        "harddrop": ({**_EARLY, "ecn": True}, True, False),
     },
     "red": {
         "limit": ({"min": 10000, "max": 30000}, 100000, 200000),
@@ -125,6 +133,13 @@ BOUNDED: list[tuple[str, Raw, Raw]] = [
         {"rate": 125000, "burst": 10000, "limit": 20000, "peakrate": 250000, "mtu": 2000},
         {"rate": 125000, "burst": 10000, "limit": 20000, "peakrate": 0},
     ),
+]
+# Sizes that stay when another option changes, change themselves, and go.
+_ATM = {"overhead": 24, "linklayer": "atm", "mpu": 64}
+STABS: list[tuple[str, Raw, Raw]] = [
+    ("fq", {"stab": _ATM, "limit": 1000}, {"stab": _ATM, "limit": 2000}),
+    ("pfifo", {"stab": _ATM, "limit": 10}, {"stab": {"overhead": -4}, "limit": 10}),
+    ("htb-gone", {"stab": {"mpu": 96, "mtu": 9000, "tsize": 64}}, {"stab": None}),
 ]
 CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {
     "htb": {

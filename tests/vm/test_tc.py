@@ -225,6 +225,36 @@ def test_class_that_changes_its_rate_is_as_one_that_was_made_with_it(kernel: Ker
     assert _shown_class(kernel, {"rate": "1mbit", "prio": said.get("prio", 0)}, said) == _shown_class(kernel, said)
 
 
+_MADE = [
+    ("netem delay 10ms 1ms 25% loss gemodel 5 10 90 1 slot 1ms 2ms ecn rate 1mbit 20", qdisc("netem", {"limit": 50})),
+    ("stab overhead 24 linklayer atm mpu 64 fq limit 1000 ce_threshold 2ms", qdisc("fq", {"limit": 2000})),
+    ("red limit 400kb min 5kb max 30kb avpkt 1000 burst 400 ecn nodrop", qdisc("red", {"max": 40000})),
+]
+
+
+@pytest.mark.parametrize(("made", "wanted"), _MADE, ids=[str(wanted.attrs["kind"]) for _, wanted in _MADE])
+def test_options_of_qdisc_that_nobody_says_stay(kernel: Kernels, made: str, wanted: Object) -> None:
+    command, _, options = made.partition(str(wanted.attrs["kind"]))
+    kind = f"{wanted.attrs['kind']}{options}".split()
+    subprocess.run(["tc", *f"qdisc add dev v0 root handle 1: {command}".split(), *kind], check=True)
+    before = kernel.dump(Selection(classes=_TC, everything=True)).of("qdisc")["v0", "root"].attrs
+    _reach(kernel, (wanted,), ())
+    after = kernel.dump(Selection(classes=_TC, everything=True)).of("qdisc")["v0", "root"].attrs
+    assert after == {**before, **wanted.attrs}
+    _reach(kernel, (), (wanted,))
+
+
+def test_options_of_class_that_nobody_says_stay(kernel: Kernels) -> None:
+    subprocess.run("tc qdisc add dev v0 root handle 1: htb", shell=True, check=True)
+    said = "class add dev v0 parent 1: classid 1:10 htb rate 1mbit overhead 24 linklayer atm mpu 64"
+    subprocess.run(["tc", *said.split()], check=True)
+    wanted = (qdisc("htb", {}), tclass("htb", {"rate": 250000}))
+    _reach(kernel, wanted, ())
+    shown = kernel.dump(Selection(classes=_TC, everything=True)).of("tclass")["v0", "1:10"].attrs
+    assert {shown[name] for name in ("overhead", "linklayer", "mpu")} == {24, "atm", 64}
+    _reach(kernel, (), wanted)
+
+
 def _among_others(**said: bool) -> tuple[State, Mine]:
     """Many rules, and among them one that no link here has the hardware for."""
     rules = [_address(number) for number in range(200)]

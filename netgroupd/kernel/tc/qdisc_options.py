@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netgroupd.kernel.message import attr, attributes, u8, u32, u64
 from netgroupd.kernel.tc.netem import pack_netem, unpack_netem
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, unpack_rate
-from netgroupd.kernel.tc.red import pack_red, unpack_red
+from netgroupd.kernel.tc.red import pack_early, pack_red, unpack_early, unpack_red
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.qdisc import KINDS, codel_ticks
@@ -199,12 +199,11 @@ def _unpack_hfsc_class(payload: memoryview) -> dict[str, Value]:
 
 
 _SFQ = struct.Struct("=IiIIIII")  # quantum, perturb, limit, divisor, flows, depth, headdrop
-_SFQ_RED = bytes(44)  # random early detection inside, which is not offered
 
 
 def _pack_sfq(attrs: Attrs) -> bytes:
     names = ("quantum", "perturb", "limit", "divisor", "flows", "depth")
-    return _SFQ.pack(*(_number(attrs, name) for name in names), _number(attrs, "headdrop")) + _SFQ_RED
+    return _SFQ.pack(*(_number(attrs, name) for name in names), _number(attrs, "headdrop")) + pack_early(attrs)
 
 
 def _unpack_sfq(payload: memoryview) -> dict[str, Value]:
@@ -217,6 +216,7 @@ def _unpack_sfq(payload: memoryview) -> dict[str, Value]:
         "flows": min(flows, limit),  # no more have packets, and where both are said it takes no more
         "depth": depth,
         "headdrop": bool(headdrop),
+        **unpack_early(bytes(payload[_SFQ.size :])),
     }
 
 

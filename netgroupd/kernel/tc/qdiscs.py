@@ -4,7 +4,7 @@
 Those that the kernel puts on a link by itself have no handle, and are left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, attributes, text, u32
@@ -12,6 +12,7 @@ from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, single
 from netgroupd.kernel.tc.qdisc_options import CLASSES, QDISCS
+from netgroupd.kernel.tc.sizes import STAB, pack_stab, unpack_stab
 from netgroupd.kernel.tc.tcmsg import (
     EGRESS_BLOCK,
     HEADER,
@@ -113,6 +114,8 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
     attrs: dict[str, Value] = {"kind": kind, "handle": handle_text(handle)}
     if kind in QDISCS and OPTIONS in found:
         attrs |= QDISCS[kind].unpack(found[OPTIONS])
+    if STAB in found:
+        attrs["stab"] = unpack_stab(found[STAB])
     attrs |= {name: int.from_bytes(found[number], "little") for name, number in _BLOCKS.items() if number in found}
     return Object("qdisc", where, attrs)
 
@@ -133,8 +136,11 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     kind = str(attrs["kind"])
     form = QDISCS[kind]
     # What was lost meanwhile is made anew, by a change that says why.
-    changes = one.op is Op.CHANGE and not one.why and not form.whole
-    options = form.pack(one.attrs if changes else attrs)
+    changes = one.op is Op.CHANGE and not one.why
+    options = form.pack(one.attrs if changes and not form.whole else attrs)
+    if changes and one.attrs.keys() == {"stab"}:
+        options = b""  # which not every kind takes a change of
+    stab = attrs.get("stab")  # which any change takes away that does not say it
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
     blocks = (u32(number, attrs[name]) for name, number in _BLOCKS.items() if isinstance(attrs.get(name), int))  # type: ignore[arg-type]
     yield message.request(
@@ -143,6 +149,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         header,
         text(KIND, kind),
         attr(OPTIONS, options) if options else b"",
+        pack_stab(stab) if isinstance(stab, Mapping) else b"",
         *blocks,
     )
 

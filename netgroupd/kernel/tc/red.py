@@ -11,20 +11,51 @@ from netgroupd.model.tc.units import SHARES, parts_of, share
 from netgroupd.model.value import Value
 
 _PARMS = struct.Struct("=IIIBBBB")  # limit, min, max, W log, P log, cell log, flags
+_EARLY = struct.Struct("=IIIBBBBI24x")  # limit, min, max, W log, P log, cell log, flags, probability, counts
 _FLAGS = {"ecn": 1, "harddrop": 2, "adaptive": 4}
 _NODROP, _NEW_FLAGS = 8, 4
 _BITS = struct.Struct("=II")  # values, and which of them are said
+
+
+def _probability_log(usual: red.Usual, chance: float) -> int:
+    return min(max(1, math.ceil(math.log2(max(usual.high - usual.low, 1) / chance))), 31)
+
+
+def pack_early(attrs: Attrs) -> bytes:
+    """Early detection inside of another qdisc, none where it has no ``min``."""
+    if not attrs.get("min"):
+        return bytes(_EARLY.size)
+    usual, chance = red.usual(attrs), parts_of(attrs.get("probability", 2)) / SHARES
+    flags = sum(bit for name, bit in _FLAGS.items() if attrs.get(name))
+    logs = (usual.ewma, _probability_log(usual, chance), usual.scell_log)
+    return _EARLY.pack(0, usual.low, usual.high, *logs, flags, min(round(chance * (1 << 32)), 0xFFFFFFFF))
+
+
+def unpack_early(payload: bytes) -> dict[str, Value]:
+    """What the kernel tells of that."""
+    _, low, high, ewma, _, scell_log, flags, chance = _EARLY.unpack_from(payload)
+    if not low:
+        return {}
+    return {
+        "min": low,
+        "max": high,
+        "ewma": ewma,
+        "scell_log": scell_log,
+        "probability": share(round(chance * SHARES / (1 << 32))),
+        **{name: bool(flags & bit) for name, bit in _FLAGS.items() if name != "adaptive"},
+    }
 
 
 def pack_red(attrs: Attrs) -> bytes:
     """The options; what is not said is what ``tc`` would take."""
     usual = red.usual(attrs)
     chance = parts_of(attrs.get("probability", 2)) / SHARES
-    probability_log = max(1, math.ceil(math.log2(max(usual.high - usual.low, 1) / chance)))
     flags = sum(bit for name, bit in _FLAGS.items() if attrs.get(name))
     # The kernel takes them in one of two places, and begins to adapt by the first alone.
     old, new = (0, flags | _NODROP) if attrs.get("nodrop") else (flags, 0)
-    parms = _PARMS.pack(usual.limit, usual.low, usual.high, usual.ewma, min(probability_log, 31), usual.scell_log, old)
+    parms = _PARMS.pack(
+        usual.limit, usual.low, usual.high, usual.ewma, _probability_log(usual, chance), usual.scell_log, old
+    )
     more = attr(_NEW_FLAGS, _BITS.pack(new, new)) if new else b""
     return attr(1, parms) + attr(2, usual.table) + u32(3, min(round(chance * (1 << 32)), 0xFFFFFFFF)) + more
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT, handle_number
 from netgroupd.model.tc.rates import LINK_LAYERS
+from netgroupd.model.tc.sizes import STAB
 from netgroupd.model.tc.units import (
     CHANCE,
     CURVE,
@@ -105,6 +106,15 @@ _FRAMING = (
     Attr("overhead", U16, "Bytes that the link adds to each packet."),
     Attr("mpu", U16, "The fewest bytes that a packet takes there."),
     Attr("linklayer", word(8, LINK_LAYERS), "Whether the link takes them in cells of ATM."),
+)
+_EARLY = (
+    Attr("min", SIZE, "Average bytes below which nothing is dropped early."),
+    Attr("max", SIZE, "Average bytes at which `probability` is reached."),
+    Attr("ewma", number(8, 1, 31), "Weight of a packet in the average; follows from a burst."),
+    Attr("scell_log", number(8, 0, 31), "How the average ages; follows from a burst and a size of packets."),
+    Attr("probability", CHANCE, "Percent dropped at `max`."),
+    Attr("ecn", FLAG, "Mark instead of dropping."),
+    Attr("harddrop", FLAG, "Drop above `max` even what could be marked."),
 )
 
 KINDS = {
@@ -213,6 +223,7 @@ KINDS = {
                 Attr("flows", U32, "How many queues.", 0, Change.RECREATE),
                 Attr("depth", U32, "The most packets of a queue.", 0, Change.RECREATE),
                 Attr("headdrop", FLAG, "Drop the oldest packets, not the newest.", 0, Change.RECREATE),
+                *(row._replace(change=Change.RECREATE) for row in _EARLY),
             ),
         ),
         QdiscKind(
@@ -220,15 +231,9 @@ KINDS = {
             "Random early detection.",
             _options(
                 Attr("limit", SIZE, "Bytes that may wait."),
-                Attr("min", SIZE, "Average bytes below which nothing is dropped."),
-                Attr("max", SIZE, "Average bytes at which `probability` is reached."),
+                *_EARLY,
                 Attr("avpkt", size(1, 65535), "Average size of packets.", silent=True),
                 Attr("burst", U32, "Packets that may come at once.", silent=True),
-                Attr("ewma", number(8, 1, 31), "Weight of a packet in the average; follows from `burst`."),
-                Attr("scell_log", number(8, 0, 31), "How the average ages; follows from `burst` and `avpkt`."),
-                Attr("probability", CHANCE, "Percent dropped at `max`."),
-                Attr("ecn", FLAG, "Mark instead of dropping."),
-                Attr("harddrop", FLAG, "Drop above `max` even what could be marked."),
                 Attr("adaptive", FLAG, "Adapt the probability."),
                 Attr("nodrop", FLAG, "Queue what cannot be marked; with `ecn`.", 0, Change.RECREATE),
             ),
@@ -305,6 +310,7 @@ CLASS = Class(
             Attr("in_use", FLAG, "Whether somebody else uses one of its hooks.", silent=True),
             Attr("ingress_block", _BLOCK, "The shared block of the hook ingress.", 13, Change.RECREATE, nullable=True),
             Attr("egress_block", _BLOCK, "The shared block of the hook egress.", 14, Change.RECREATE, nullable=True),
+            Attr("stab", STAB, "How many bytes the link takes for a packet, as all of it counts them.", nullable=True),
             *_union(KINDS, "options"),
         )
     ),

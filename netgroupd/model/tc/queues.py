@@ -129,6 +129,11 @@ def _check_sfq(attrs: Attrs) -> None:
     divisor = _number(attrs, "divisor", 1)
     if divisor > _MOST_DIVISOR or divisor & (divisor - 1):
         raise ValueError(f"divisor: expected a power of 2 up to {_MOST_DIVISOR}")
+    if named := [name for name in _EARLY if name in attrs]:
+        low, high = (_number(attrs, name, 0) for name in ("min", "max"))
+        if not 0 < low <= high:
+            raise ValueError(f"{named[0]}: expected min and max beside it, both above 0, min at most max")
+        red.whole(attrs)
 
 
 def _number(attrs: Attrs, name: str, usual: int) -> int:
@@ -137,6 +142,7 @@ def _number(attrs: Attrs, name: str, usual: int) -> int:
     return value
 
 
+_EARLY = ("min", "max", "ewma", "scell_log", "probability", "ecn", "harddrop")
 _MOST_DIVISOR = 1 << 16
 _CHECKS: Mapping[str, Callable[[Attrs], None]] = {
     "mqprio": _check_mqprio,
