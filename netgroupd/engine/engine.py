@@ -31,7 +31,7 @@ from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_now
 from netgroupd.engine.unfinished import Unfinished
-from netgroupd.errors import ConfigError, KernelError, UsageError, VerifyError
+from netgroupd.errors import ConfigError, KernelError, NetgroupError, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netns import is_there
