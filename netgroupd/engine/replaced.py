@@ -205,6 +205,10 @@ class _Return:
 
     def _fit(self, attrs: dict[str, Value], have: Object, want: Object | None) -> None:
         """Leave out of ``attrs`` what a link cannot have beside what else it will be; let go of one that is ours."""
+        if want:  # which says where it lives, and of which of the masters that are described it is a port
+            attrs.pop("netns", None)
+            if (attrs.get("master"),) in self._desired.of("link"):
+                attrs["master"] = None
         whole = {**have.attrs, **(want.attrs if want else {}), **attrs}
         others: list[str] = []
         if kind_of(have) == "bond":

@@ -176,6 +176,16 @@ def test_master_that_is_gone_is_not_asked_for(host: Desk) -> None:
     assert ("master" in eth7(host), eth7(host)["up"]) == (False, True)
 
 
+def test_port_of_a_bridge_whose_description_does_not_name_it_is_none(host: Desk) -> None:
+    applied(host, BEFORE)
+    given(host, "eth7", master="br0")
+    applied(host, BEFORE.replace("alias: uplink", "mtu: 1300"))
+    assert "master" not in eth7(host)
+    host.engine.rollback()
+    assert ("master" in eth7(host), eth7(host)["mtu"]) == (False, 1500)
+    assert (host.engine.status().differences, host.engine.drift().steps) == ("", ())
+
+
 def test_attributes_of_other_objects_come_back(desk: Desk) -> None:
     text = "links: {d0: {kind: dummy, up: true, addresses: [%s]}}\nroutes: [{to: 10.9.0.0/16, via: 10.0.0.2%s}]"
     applied(desk, text % ("10.0.0.1/24", ""))
