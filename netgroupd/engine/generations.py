@@ -75,8 +75,14 @@ class Generations:
         return next((generation for generation in self.all() if generation.number == number), None)
 
     def before(self, number: int) -> int:
-        """The generation that was in effect before ``number``, and is not what that repaired; 0 if there was none."""
-        return self._applied_below(self._repaired_by(number))
+        """The last generation before ``number`` that says something else; 0 if there was none.
+
+        A repair says what it repairs, and a host that starts applies what it had once more.
+        """
+        files = self.content(number).files
+        while (number := self._applied_below(number)) and self.content(number).files == files:
+            pass
+        return number
 
     def _repaired_by(self, number: int) -> int:
         """The generation that ``number`` is a repair of; others are their own."""
@@ -159,12 +165,13 @@ class Generations:
 
     def _drop(self, index: Json) -> None:
         kept = {each.number: each for each in (Generation(*plain) for plain in index["generations"])}
+        if _fit(kept):
+            return
         current = index["current"]
         precious = {current, self._repaired_by(current), self.before(current), index["last"]}
         # Repairs first: there may be one every few minutes, and nobody goes back to them.
         for number in sorted(kept, key=lambda number: (kept[number].result != REPAIRED, number)):
-            fits = sum(each.size for each in kept.values()) <= _MOST_BYTES and len(kept) <= _MOST
-            if fits or number in precious:
+            if _fit(kept) or number in precious:
                 continue
             self._hand_on(kept.pop(number), kept)
             remove(self._path(number))
@@ -181,3 +188,7 @@ class Generations:
             more = self._keep_replaced(heir, self.replaced(gone.number).then(before))
             kept[heir] = kept[heir]._replace(size=kept[heir].size - less + more)
         remove(self._path_of_replaced(gone.number))
+
+
+def _fit(kept: dict[int, Generation]) -> bool:
+    return sum(each.size for each in kept.values()) <= _MOST_BYTES and len(kept) <= _MOST

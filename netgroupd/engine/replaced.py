@@ -6,13 +6,13 @@ earlier generation alone would leave what the later ones gave.  So each generati
 keeps what it changed of objects that were there before it.
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 from netgroupd.engine.snapshot import unfit
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import WAY
-from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import LINK, NO_MAC, Value
 from netgroupd.plan.compare import group_of, kind_of, row_of, same
 from netgroupd.plan.fate import followers, hangs_on
@@ -55,8 +55,9 @@ class Replaced(NamedTuple):
             # Of what is made anew nobody needs to say that it is down.
             said = step.attrs if step.op is Op.CHANGE else {**obj.attrs, **step.attrs}
             made[place] = {**made[place], **said} if place in made else said
-        pairs = [_altered(actual.of(name)[key], attrs) for (name, key), attrs in made.items()]
-        return cls._of(pair for pair in pairs if pair[0].attrs)
+        for name, mtu in _made_smaller(made, actual):
+            made["link", (name,)] = {"mtu": mtu, **made.get(("link", (name,)), NOTHING)}
+        return cls._of(_altered((actual.of(name)[key], attrs) for (name, key), attrs in made.items()))
 
     @classmethod
     def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
@@ -109,13 +110,38 @@ def joined(goal: State, objects: Iterable[Object]) -> State:
     return found
 
 
-def _altered(have: Object, attrs: Attrs) -> tuple[Object, Object]:
-    """Of ``have`` what ``attrs`` change, and what that becomes."""
-    said = _SAID.get(have.cls, _KIND)
-    names = [name for name, value in attrs.items() if name not in said and not same(name, value, have.attrs.get(name))]
-    was = {name: have.attrs.get(name) for name in names}
-    made = {name: attrs[name] for name in names}
-    return Object(have.cls, have.key, was), Object(have.cls, have.key, made)
+def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Object]]:
+    """Of objects what they are told to change, and what that becomes; those in a row that are alike share the two."""
+    last, values, was, made = NOTHING, tuple[Value, ...](), dict[str, Value](), dict[str, Value]()
+    for have, attrs in told:
+        had = tuple(map(have.attrs.get, attrs))
+        if attrs is not last or had != values:
+            last, values, said = attrs, had, _SAID.get(have.cls, _KIND)
+            was = {
+                name: value
+                for name, value in zip(attrs, had, strict=True)
+                if name not in said and not same(name, attrs[name], value)
+            }
+            made = {name: attrs[name] for name in was}
+        if was:
+            yield Object(have.cls, have.key, was), Object(have.cls, have.key, made)
+
+
+def _made_smaller(made: Mapping[tuple[str, Key], Attrs], actual: State) -> Iterator[tuple[str, int]]:
+    """The links above those of which ``made`` tells that become as small, which do not grow again by themselves."""
+    links = actual.of("link")
+    told = ((key, attrs.get("mtu")) for (cls, key), attrs in made.items() if cls == "link")
+    sizes = {str(key[0]): mtu for key, mtu in told if isinstance(mtu, int) and mtu < _mtu(links[key])}
+    for upper, lower in followers([*sizes], links) if sizes else ():
+        mtu = _mtu(links[upper,])
+        sizes[upper] = min(mtu, sizes[lower])
+        if sizes[upper] < mtu:
+            yield upper, sizes[upper]
+
+
+def _mtu(link: Object) -> int:
+    mtu = link.attrs.get("mtu")
+    return mtu if isinstance(mtu, int) else 0
 
 
 class _Return:
@@ -179,6 +205,10 @@ class _Return:
 
     def _fit(self, attrs: dict[str, Value], have: Object, want: Object | None) -> None:
         """Leave out of ``attrs`` what a link cannot have beside what else it will be; let go of one that is ours."""
+        if want:  # which says where it lives, and of which of the masters that are described it is a port
+            attrs.pop("netns", None)
+            if (attrs.get("master"),) in self._desired.of("link"):
+                attrs["master"] = None
         whole = {**have.attrs, **(want.attrs if want else {}), **attrs}
         others: list[str] = []
         if kind_of(have) == "bond":

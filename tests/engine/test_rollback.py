@@ -122,6 +122,15 @@ def test_repairs_and_what_failed_or_was_not_confirmed_do_not_count(host: Desk) -
     assert (eth7(host)["mtu"], eth7(host)["up"]) == (1500, True)
 
 
+def test_the_generation_before_is_the_last_that_said_something_else(host: Desk) -> None:
+    applied(host, BEFORE, AFTER)
+    given(host, "eth7", mtu=1500, up=True)  # as after a start of the host
+    applied(host, AFTER)
+    assert host.engine.history()[0].number == 3
+    host.engine.rollback()
+    assert (eth7(host)["mtu"], "master" in eth7(host)) == (1500, False)
+
+
 def test_what_was_confirmed_counts(host: Desk) -> None:
     applied(host, BEFORE)
     host.wants(AFTER)
@@ -167,6 +176,16 @@ def test_master_that_is_gone_is_not_asked_for(host: Desk) -> None:
     assert ("master" in eth7(host), eth7(host)["up"]) == (False, True)
 
 
+def test_port_of_a_bridge_whose_description_does_not_name_it_is_none(host: Desk) -> None:
+    applied(host, BEFORE)
+    given(host, "eth7", master="br0")
+    applied(host, BEFORE.replace("alias: uplink", "mtu: 1300"))
+    assert "master" not in eth7(host)
+    host.engine.rollback()
+    assert ("master" in eth7(host), eth7(host)["mtu"]) == (False, 1500)
+    assert (host.engine.status().differences, host.engine.drift().steps) == ("", ())
+
+
 def test_attributes_of_other_objects_come_back(desk: Desk) -> None:
     text = "links: {d0: {kind: dummy, up: true, addresses: [%s]}}\nroutes: [{to: 10.9.0.0/16, via: 10.0.0.2%s}]"
     applied(desk, text % ("10.0.0.1/24", ""))
@@ -190,6 +209,18 @@ def test_link_that_was_made_anew_is_made_anew_as_it_was(desk: Desk) -> None:
     applied(desk, "links: {d0: {kind: dummy, alias: x, numtxqueues: 4, mtu: 1300, up: false}}")
     desk.engine.rollback()
     assert desk.there() == before
+
+
+def test_links_above_one_that_became_smaller_grow_again(host: Desk) -> None:
+    given(host, "theirs", kind="vlan", link="eth7", id=9, up=True, mtu=1400)
+    given(host, "small", kind="vlan", link="eth7", id=8, up=True, mtu=1280)
+    text = "links: {eth7: {%s}, mine: {kind: vlan, link: eth7, id: 5}}"
+    applied(host, text % "alias: uplink")
+    before = host.there()
+    applied(host, text % "alias: uplink, mtu: 1300")
+    assert [link.attrs["mtu"] for link in host.kernel.state.of("link").values()] == [1300, 1300, 1280, 1300]
+    host.engine.rollback()
+    assert host.there() == before
 
 
 def test_what_cannot_be_given_back_does_not_keep_the_rest_from_coming_back(host: Desk) -> None:

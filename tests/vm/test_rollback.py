@@ -24,7 +24,13 @@ MADE_BY_OTHERS = (
 )
 DONE_BY_OTHERS = ("link set br0 up address 02:00:00:00:00:09", "link set br0 type bridge forward_delay 400")
 BEFORE = """
-links: {e0: {alias: uplink, master: theirs}, e1: {}, br0: {kind: bridge}, d0: {kind: dummy, mac: "02:00:00:00:00:01"}}
+links:
+  e0: {alias: uplink, master: theirs}
+  e1: {}
+  e1.5: {kind: vlan, link: e1, id: 5}
+  e1.5.6: {kind: vlan, link: e1.5, id: 6}
+  br0: {kind: bridge}
+  d0: {kind: dummy, mac: "02:00:00:00:00:01"}
 routes: [{to: 10.9.0.0/16, via: 10.0.0.9, dev: e1}]
 tc: {d0: {qdiscs: [{parent: root, kind: fq_codel}]}}
 """
@@ -33,6 +39,8 @@ groups: {slow: {mtu: 1300, txqueuelen: 7}}
 links:
   e0: {alias: another, group: slow, up: false, master: br0, sysctl: {ipv4.rp_filter: 1, ipv6.disable_ipv6: 1}}
   e1: {group: slow, mac: "02:00:00:00:00:07", promisc: true}
+  e1.5: {kind: vlan, link: e1, id: 5}
+  e1.5.6: {kind: vlan, link: e1.5, id: 6}
   br0: {kind: bridge, up: false, stp: true, forward_delay: 500, sysctl: {ipv6.accept_ra: 0}}
   d0: {kind: dummy, group: slow, numtxqueues: 2, mac: "02:00:00:00:00:01"}
 sysctl: {net.ipv4.conf.all.rp_filter: 2}
@@ -88,7 +96,8 @@ def test_all_that_was_there_is_there_again(directory: Path) -> None:
         told("ip", *command.split())
     before = there()
     engine = applied(directory, AFTER)
-    assert there()["links"]["e0"]["master"] == "br0"
+    between = there()["links"]
+    assert (between["e0"]["master"], between["e1.5.6"]["mtu"]) == ("br0", 1300)
     engine.rollback()
     assert there() == before
     assert engine.status().differences == ""
