@@ -151,7 +151,10 @@ class Lab:
         """Wait for a test to end, and turn what the guest said into reports of this pytest."""
         outcome = self._sessions[item.stash[PLACE]].outcome(item.nodeid)
         for content in outcome.reports:
-            yield item.config.hook.pytest_report_from_serializable(config=item.config, data=content)
+            report = item.config.hook.pytest_report_from_serializable(config=item.config, data=content)
+            if isinstance(report.longrepr, list):  # of a skipped test, whose reason JSON does not keep a tuple
+                report.longrepr = tuple(report.longrepr)
+            yield report
         if outcome.failure:
             yield pytest.TestReport(item.nodeid, item.location, {}, "failed", outcome.failure, "call")
 

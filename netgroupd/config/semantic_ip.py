@@ -78,6 +78,9 @@ def routes(checked: Checked) -> None:
             if address is not None and family_of(str(address)) != family:
                 what = f"{told('route', obj.key)} is one of {_CALLED[family]}, and {address} is not"
                 checked.report.once(checked.entry(obj).place(field), what)
+        if family == "inet6" and any(hop.get("realm") for hop in records(obj.attrs, "nexthops")):
+            what = f"{told('route', obj.key)} is one of {_CALLED[family]}, which has no 'realm'"
+            checked.report.once(checked.entry(obj).place("nexthops"), what)
         if family == "inet6" and any(not hop.get("via") for hop in records(obj.attrs, "nexthops")):
             what = f"each of the ways of {told('route', obj.key)} needs a gateway (via)"
             checked.report.once(checked.entry(obj).place("nexthops"), what, "IPv6 has several ways only by gateways")
@@ -93,7 +96,8 @@ def ways(checked: Checked) -> None:
             for field in _OF_ONE_WAY:
                 if attrs.get(field):
                     what = f"{name} has {whole!r} and beside it {field!r}"
-                    checked.report.once(entry.place(field), what, f"say that {_ELSEWHERE[whole]}")
+                    hint = f"say that {_ELSEWHERE[whole]}" if (whole, field) != ("nhid", "realm") else "leave it out"
+                    checked.report.once(entry.place(field), what, hint)
         elif attrs.get("type") in DEAD_ENDS:
             for field in ("encap", "onlink"):
                 if attrs.get(field):
@@ -107,10 +111,11 @@ def ways(checked: Checked) -> None:
                 checked.report.once(entry.place(field), what)
 
 
-_OF_ONE_WAY = ("dev", "encap", "onlink", "as")
+_OF_ONE_WAY = ("dev", "encap", "onlink", "as", "realm")
 _ELSEWHERE = {"nexthops": "in each of them", "nhid": "in that nexthop object"}
 _OF_FAMILIES = {
     "scope": ("inet",),
+    "realm": ("inet",),
     "tos": ("inet",),
     "pref": ("inet6",),
     "as": ("mpls",),
@@ -130,6 +135,9 @@ def rules(checked: Checked) -> None:
             if network not in (None, "default") and family_of(str(network)) != family:
                 what = f"this rule is one of {_CALLED[family]}, and {network} is not"
                 checked.report.once(checked.entry(obj).place(field), what, "write a rule for each protocol")
+        if family == "inet6" and obj.attrs.get("realms"):
+            what = "this rule is one of IPv6, which has no 'realms'"
+            checked.report.once(checked.entry(obj).place("realms"), what)
         does = [field for field in _ACTIONS if obj.attrs.get(field)]
         if any(obj.attrs.get("action", _ACTIONS[field]) != _ACTIONS[field] for field in does):
             does.insert(0, f"action {obj.attrs['action']}")

@@ -2,16 +2,22 @@
 """What a host has -> what of it a configuration has words for, and comments on the rest.
 
 The kernel lets a link be called g[1], tells IPv6 routes apart by where packets come from,
-and has several of one metric.
+and has several of one metric, that expire by themselves, and much that no row describes.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from netgroupd.config.linkname import objection
-from netgroupd.model.state import Object, State
+from netgroupd.model import CLASSES
+from netgroupd.model.route import EXPIRES
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNOWNED, UNSAID
+from netgroupd.plan.present import title
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
+_BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule")
 _FROM = " from "  # in the destination of a route that is for packets from there
 
 
@@ -20,7 +26,9 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
     sourced = [obj for obj in actual.of("route").values() if _FROM in str(obj.key[2])]
     beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
-    if not unnamed and not sourced and not beside:
+    expiring = [obj for obj in actual.of("route").values() if EXPIRES in obj.attrs]
+    unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
+    if not any((unnamed, sourced, beside, expiring, unsayable)):
         return actual, []
     comments = []
     if unnamed:
@@ -28,11 +36,31 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     for found, why in (
         (sourced, "no configuration has routes by where packets come from"),
         (beside, "no configuration has several IPv6 routes of one metric, unless each has a gateway"),
+        (expiring, "no configuration has routes that expire"),
     ):
         if found:
             told = _listed({f"{obj.key[2]} table {obj.key[1]}" for obj in found})
             comments.append(f"# left out ({why}): {told}\n")
-    return _without(actual, unnamed, {(obj.cls, obj.key) for obj in (*sourced, *beside)}), comments
+    if unsayable:
+        told = _listed({f"{obj.cls} {' '.join(title(obj))}" for obj in unsayable})
+        comments.append(f"# left out (they have what no configuration can say): {told}\n")
+    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *expiring, *unsayable)}
+    return _without(actual, unnamed, left_out), comments
+
+
+def _has_more(obj: Object) -> bool:
+    """Whether an object has what netgroupd does not know, or a number where a file has words."""
+    words = ((name, value) for name, value in obj.attrs.items() if type(value) is int and name != UNOWNED)
+    return UNSAID in obj.attrs or not all(_is_word(obj.cls, name, value) for name, value in words)
+
+
+@lru_cache
+def _is_word(cls: str, name: str, value: Value) -> bool:
+    row = CLASSES[cls].attrs.get(name)
+    try:
+        return row is None or row.type.parse(value) == value
+    except ValueError:
+        return False
 
 
 def _are_beside(route: Object) -> bool:
@@ -46,9 +74,9 @@ def _listed(names: set[str]) -> str:
     return ", ".join(name if name.isprintable() else repr(name) for name in sorted(names))
 
 
-def _without(actual: State, names: set[str], left_out: set[tuple[str, object]]) -> State:
+def _without(actual: State, names: set[str], left_out: set[tuple[str, Key]]) -> State:
     """``actual`` without the links, what refers to them, and what refers to nexthops that go with them."""
-    nexthops: set[Value] = set()
+    nexthops = {key[0] for cls, key in left_out if cls == "nexthop"}
     while True:
         found = [
             obj

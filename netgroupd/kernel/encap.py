@@ -159,6 +159,13 @@ _UNPACK: dict[str, Callable[[str, Mapping[int, memoryview], Names], dict[str, Va
     "seg6": _unpack_seg6,
     "seg6local": _unpack_seg6local,
 }
+_PAD = 7
+_ATTRS: dict[str, frozenset[int]] = {
+    **{kind: frozenset({_FLAGS, _PAD, *(number for number, _ in rows.values())}) for kind, rows in _TUNNELS.items()},
+    "mpls": frozenset({1, 2}),
+    "seg6": frozenset({1}),
+    "seg6local": frozenset({1, 2, *(row.number for row in _LOCALS.values())}),
+}
 assert _PACK.keys() == _UNPACK.keys() == FIELDS.keys()
 
 
@@ -167,6 +174,12 @@ def pack_encap(record: Value, type_number: int, number: int, names: Names) -> by
     assert isinstance(record, Mapping)
     kind = str(record["type"])
     return u16(type_number, _NUMBERS[kind]) + nest(number, _PACK[kind](record, names))
+
+
+def says_all(kind_payload: memoryview, payload: memoryview) -> bool:
+    """Whether the record of a tunnel has all that there is of it."""
+    kind = _KINDS.get(int.from_bytes(kind_payload[:2], "little"))
+    return kind is not None and attributes(payload).keys() <= _ATTRS[kind]
 
 
 def unpack_encap(kind_payload: memoryview, payload: memoryview, names: Names) -> Value:

@@ -4,7 +4,7 @@
 import struct
 from collections.abc import Iterator, Mapping
 
-from netgroupd.kernel import message
+from netgroupd.kernel import message, unsaid
 from netgroupd.kernel.encap import pack_encap, unpack_encap
 from netgroupd.kernel.message import attr, attributes, nest, u16, u32
 from netgroupd.kernel.names import Names
@@ -14,7 +14,7 @@ from netgroupd.model.nexthop import CLASS, FAMILIES, GROUP_TYPES
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_GETNEXTHOP = 104, 105, 106
@@ -64,6 +64,8 @@ def _decode(
         attrs["encap"] = encap
     if protocol != PROTO:
         attrs[UNOWNED] = protocol
+    if foreign and unsaid.of_nexthop(found):
+        attrs[UNSAID] = True
     return Object("nexthop", key, attrs)
 
 

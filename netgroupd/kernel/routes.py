@@ -8,18 +8,18 @@ are one route to who wrote them.
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 
-from netgroupd.kernel import message
+from netgroupd.kernel import message, unsaid
 from netgroupd.kernel.encap import pack_encap, pack_labels, unpack_encap, unpack_labels
 from netgroupd.kernel.message import attr, attributes, nest, u8, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_row, paths_of, single, unpack_rows
+from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_row, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.address import SCOPES
 from netgroupd.model.owner import PROTO
-from netgroupd.model.route import CLASS, DEAD_ENDS, FAMILIES, METRICS, TYPES, WAY
+from netgroupd.model.route import CLASS, DEAD_ENDS, EXPIRES, FAMILIES, METRICS, TYPES, WAY
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
-from netgroupd.plan.compare import UNOWNED, same
+from netgroupd.plan.compare import UNOWNED, UNSAID, same
 from netgroupd.plan.step import AnyStep, Op, Step
 
 RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
@@ -37,10 +37,11 @@ _SCOPE_ANY = 255
 _MADE_BY_OPERATORS = frozenset({PROTO, 3, 4})  # RTPROT_BOOT, RTPROT_STATIC
 _INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
 _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
-_PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "pref", "ttl_propagate"))
+_PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "realm", "pref", "ttl_propagate"))
+_OF_A_HOP = (CLASS.attrs["realm"],)
 _SCOPE_NAMES = {number: name for name, number in SCOPES.items()}
 _TYPE_NAMES = {number: name for name, number in TYPES.items()}
-EXPIRES = "expires"  # seconds that are left of a route; no file can say so
+_OF_THEIR_OWN = frozenset({"nexthops", "nhid"})  # beside these a route has no realm itself
 _LED = WAY | {"type"}
 _METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
 
@@ -52,7 +53,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     protocol = 0 if selection.everything or held else PROTO
 
     def decode(payload: memoryview, names: Names) -> Object | None:
-        return _decode(payload, names, held)
+        return _decode(payload, names, held, everything=selection.everything)
 
     for name, family in FAMILIES.items():
         asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, _HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
@@ -82,7 +83,9 @@ def _hops_of(attrs: Attrs) -> tuple[Value, ...]:
     return ({**hop, "weight": 1, "onlink": bool(attrs.get("onlink"))},)
 
 
-def _decode(payload: memoryview, names: Names, held: frozenset[Key] | None = None) -> Object | None:
+def _decode(
+    payload: memoryview, names: Names, held: frozenset[Key] | None = None, *, everything: bool = False
+) -> Object | None:
     family, length, origin, tos, table, protocol, scope, kind, flags = _HEADER.unpack_from(payload)
     if flags & _CLONED or family not in _FAMILY_NAMES:
         return None
@@ -100,7 +103,14 @@ def _decode(payload: memoryview, names: Names, held: frozenset[Key] | None = Non
     attrs: dict[str, Value] = {"scope": _SCOPE_NAMES.get(scope, scope), **_read_attrs(found, kind, flags, names)}
     if protocol != PROTO:
         attrs[UNOWNED] = protocol
+    if everything and _has_unsaid(found):
+        attrs[UNSAID] = True
     return Object("route", key, attrs)
+
+
+def _has_unsaid(found: Mapping[int, memoryview]) -> bool:
+    hops = _each_hop(found[_MULTIPATH]) if _MULTIPATH in found else ()
+    return unsaid.of_route(found) or any(unsaid.of_way(inside) for *_, inside in hops)
 
 
 def _read_attrs(found: Mapping[int, memoryview], kind: int, flags: int, names: Names) -> dict[str, Value]:
@@ -144,14 +154,19 @@ def _read_way(found: Mapping[int, memoryview], names: Names) -> dict[str, Value]
     return way
 
 
-def _read_hops(payload: memoryview, names: Names) -> Iterator[Value]:
+def _each_hop(payload: memoryview) -> Iterator[tuple[int, int, int, dict[int, memoryview]]]:
     start = 0
     while start + _HOP.size <= len(payload):
         size, flags, weight, index = _HOP.unpack_from(payload, start)
-        way = _read_way(attributes(payload, start + _HOP.size, start + size), names)
-        dev = {"dev": names.name(index)} if index else {}
-        yield {**way, **dev, "weight": weight + 1, "onlink": bool(flags & _ONLINK)}
+        yield flags, weight, index, attributes(payload, start + _HOP.size, start + size)
         start += (size + 3) & ~3
+
+
+def _read_hops(payload: memoryview, names: Names) -> Iterator[Value]:
+    for flags, weight, index, found in _each_hop(payload):
+        dev = {"dev": names.name(index)} if index else {}
+        way = _read_way(found, names) | dev | unpack_rows(_OF_A_HOP, found, names)
+        yield {**way, "weight": weight + 1, "onlink": bool(flags & _ONLINK)}
 
 
 def _read_metrics(payload: memoryview) -> dict[str, Value]:
@@ -200,7 +215,7 @@ def _pack_hops(family: str, hops: Value, names: Names) -> bytes:
     parts = []
     for hop in hops:
         assert isinstance(hop, Mapping)
-        inside = b"".join(_pack_way(family, hop, names))
+        inside = b"".join(_pack_way(family, hop, names)) + pack_rows(_OF_A_HOP, hop, names)
         weight = hop.get("weight", 1)
         assert isinstance(weight, int)
         index = names.index(str(hop["dev"])) if "dev" in hop else 0
@@ -263,6 +278,8 @@ def _goal(step: Step) -> Attrs:
     held = goal(step, WAY)
     if step.after and EXPIRES not in step.after.attrs:
         held = {name: value for name, value in held.items() if name != EXPIRES}
+    if held.keys() & _OF_THEIR_OWN and step.after and "realm" not in step.after.attrs:
+        held = {name: value for name, value in held.items() if name != "realm"}
     if step.op is not Op.CHANGE or step.before is None or step.after is None:
         return held
     before, said = step.before.attrs, {**step.after.attrs, **step.attrs}
@@ -293,7 +310,8 @@ CODEC = Codec(
     encode,
     blamer(
         {
-            **paths_of(CLASS.attrs[name] for name in ("via", "dev", "nexthops", "src", "nhid", "pref", "encap", "as")),
+            **paths_of(CLASS.attrs[name] for name in ("via", "dev", "nexthops", "encap", "as")),
+            **paths_of(_PLAIN),
             **paths_of(METRICS.values(), _METRICS),
             (_DST,): "to",
             (_VIA,): "via",

@@ -8,7 +8,7 @@ other, which then goes: packets find one of them all the time.
 import struct
 from collections.abc import Iterator, Mapping
 
-from netgroupd.kernel import message
+from netgroupd.kernel import message, unsaid
 from netgroupd.kernel.message import attr, attributes, u8, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
@@ -17,7 +17,7 @@ from netgroupd.model.owner import PROTO
 from netgroupd.model.rule import ACTIONS, CLASS, FAMILIES, key, mark_text, span_text, split_mark, split_span
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_text, split_prefix
-from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWRULE, RTM_DELRULE, RTM_GETRULE = 32, 33, 34
@@ -29,7 +29,8 @@ _INVERT = 2
 _MADE_BY_KERNEL = 2
 _NONE = 0xFFFFFFFF  # "no suppression" in dumps
 _PLAIN = tuple(
-    CLASS.attrs[name] for name in ("iif", "oif", "ipproto", "goto", "suppress_prefixlength", "suppress_ifgroup")
+    CLASS.attrs[name]
+    for name in ("iif", "oif", "ipproto", "goto", "realms", "suppress_prefixlength", "suppress_ifgroup")
 )
 _SPANS = {"sport": (_SPORT, "=HH"), "dport": (_DPORT, "=HH"), "uidrange": (_UIDS, "=II")}
 _SUPPRESSIONS = ("suppress_prefixlength", "suppress_ifgroup")
@@ -72,6 +73,8 @@ def _decode(
     identity = key(_FAMILY_NAMES[family], _number(found, _PRIORITY), attrs)
     if held and (protocol == PROTO or identity not in held):
         return None
+    if foreign and unsaid.of_rule(found):
+        attrs[UNSAID] = True
     return Object("rule", identity, attrs)
 
 

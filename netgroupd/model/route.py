@@ -6,6 +6,7 @@ hops is one object with ``nexthops``, for IPv6 too, where the kernel keeps them
 as separate routes.
 """
 
+import struct
 from collections.abc import Mapping
 
 from netgroupd.model.address import SCOPES
@@ -47,6 +48,9 @@ _TABLES = {"default": 253, "main": MAIN_TABLE, "local": 255}
 WAY = frozenset({"nexthops", "nhid", "via", "dev", "encap", "onlink"})
 """What says together where a route leads."""
 
+EXPIRES = "expires"
+"""The seconds that are left of a route that others made for a time; no file can say so."""
+
 DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 """Types of routes that lead nowhere."""
 
@@ -83,9 +87,64 @@ DESTINATION = Type(
     "a network like 10.0.0.0/8, default, or an MPLS label", _parse_destination, {"type": ["string", "integer"]}
 )
 
-NEXTHOP = record(
-    {"via": IP, "dev": LINK, "weight": number(16, 1, 256), "onlink": FLAG, "encap": ENCAP, "as": several(LABEL)}
+_REALM = number(16)
+
+
+def _parse_realm(raw: object) -> Value:
+    origin, slash, target = str(raw).rpartition("/")
+    try:
+        first, last = (_REALM.parse(part) for part in (origin if slash else "0", target))
+    except ValueError:
+        raise ValueError(f"expected {REALM.expected}") from None
+    assert isinstance(first, int)
+    assert isinstance(last, int)
+    if not first and not last:
+        raise ValueError(f"expected {REALM.expected}: 0 is none")
+    return _realm_text(first << 16 | last)
+
+
+def _realm_text(realms: int) -> str:
+    """Realms as ``ip`` prints their numbers."""
+    origin, target = divmod(realms, 1 << 16)
+    return f"{origin}/{target}" if origin else str(target)
+
+
+def _pack_realm(value: Value) -> bytes:
+    origin, _, target = str(value).rpartition("/")
+    return struct.pack("=I", int(origin or 0) << 16 | int(target))
+
+
+REALM = Type(
+    "the number of a realm like 5, or of two like 3/4",
+    _parse_realm,
+    {"type": ["string", "integer"]},
+    _pack_realm,
+    lambda payload: _realm_text(*struct.unpack_from("=I", payload)),
 )
+
+NEXTHOP = record(
+    {
+        "via": IP,
+        "dev": LINK,
+        "weight": number(16, 1, 256),
+        "onlink": FLAG,
+        "encap": ENCAP,
+        "as": several(LABEL),
+        "realm": REALM,
+    }
+)
+
+FEATURES = {"ecn": 1, "tcp_usec_ts": 16}  # RTAX_FEATURE_*
+_FEATURES = several(word(32, FEATURES), unique=True)._replace(
+    pack=lambda names: struct.pack("=I", sum(FEATURES[str(name)] for name in _names(names))),
+    unpack=lambda payload: tuple(name for name, bit in FEATURES.items() if struct.unpack_from("=I", payload)[0] & bit),
+)
+
+
+def _names(value: Value) -> tuple[Value, ...]:
+    assert isinstance(value, tuple)
+    return value
+
 
 # RTAX_* numbers, inside RTA_METRICS, where zero is the same as none, and what the
 # kernel takes no more of than there is named here.  It holds rtt in eighths and rttvar in quarters of a millisecond.
@@ -102,13 +161,16 @@ METRICS = table(
         Attr("reordering", _SET, "How much reordering to expect.", 9),
         Attr("hoplimit", number(32, 1, 255), "The hop limit of packets sent.", 10),
         Attr("initcwnd", _SET, "The initial congestion window.", 11),
+        Attr("features", _FEATURES, "What TCP may use: ecn, tcp_usec_ts.", 12),
         Attr("rto_min", _SET, "The least retransmission timeout in milliseconds.", 13),
         Attr("initrwnd", _SET, "The initial receive window.", 14),
         Attr("quickack", number(32, 1, 1), "Acknowledge at once.", 15),
         Attr("congctl", string(15), "The TCP congestion control.", 16),
+        Attr("fastopen_no_cookie", number(32, 1, 1), "TCP Fast Open without a cookie.", 17),
     )
 )
-_LOCKABLE = word(32, {name: row.wire for name, row in METRICS.items() if name != "congctl"})
+_NOT_LOCKABLE = frozenset({"congctl", "features", "fastopen_no_cookie"})
+LOCKABLE = {name: row.wire for name, row in METRICS.items() if name not in _NOT_LOCKABLE}
 
 CLASS = Class(
     "route",
@@ -128,13 +190,14 @@ CLASS = Class(
             Attr("onlink", FLAG, "Take the gateway to be on this link."),
             Attr("nexthops", several(NEXTHOP), "Several ways, used by weight.", 9, nullable=True),
             Attr("nhid", U32, "The nexthop object to use.", 30, nullable=True),
+            Attr("realm", REALM, "The realm that packets go to (IPv4), for classes and counters.", 11, nullable=True),
             Attr("src", IP, "The source address to prefer.", 7, nullable=True),
             Attr("scope", word(8, SCOPES), "How far the destination is (IPv4)."),
             Attr("pref", word(8, PREFERENCES), "Router preference (IPv6).", 20),
             Attr("encap", ENCAP, "The lightweight tunnel to send through.", 22, nullable=True),
             Attr("as", several(LABEL), "The labels that replace an MPLS destination.", 19, nullable=True),
             Attr("ttl_propagate", FLAG, "Carry the TTL over into MPLS.", 26, nullable=True),
-            Attr("lock", several(_LOCKABLE, unique=True), "Metrics that path discovery must not change."),
+            Attr("lock", several(word(32, LOCKABLE), unique=True), "Metrics that path discovery must not change."),
             *(row._replace(nullable=True) for row in METRICS.values()),
         )
     ),

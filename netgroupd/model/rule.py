@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.route import TABLE
+from netgroupd.model.route import REALM, TABLE
 from netgroupd.model.state import Attrs, Key
 from netgroupd.model.value import FLAG, NAME, NETWORK, U8, U32, Type, Value, number, several, string, word
 
@@ -142,6 +142,7 @@ CLASS = Class(
             Attr("action", word(8, ACTIONS), "What it does, lookup if not mentioned.", change=Change.RECREATE),
             Attr("lookup", TABLE, "The table to look in.", 15, Change.RECREATE),
             Attr("goto", U32, "The preference of the rule to go on with.", 4, Change.RECREATE),
+            Attr("realms", REALM, "The realms of what it matches (IPv4).", 11, Change.RECREATE),
             Attr(
                 "suppress_prefixlength", number(32, 0, 128), "Ignore routes this short or shorter.", 14, Change.RECREATE
             ),

@@ -13,13 +13,14 @@ from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
+from netgroupd.model.route import EXPIRES
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.tc.action import staying, usual
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
 from netgroupd.model.value import Value
 
 # The kernel keeps these in the order in which they were added.
-_UNORDERED = frozenset({"altnames", "lock"})
+_UNORDERED = frozenset({"altnames", "features", "lock"})
 _PORT = "port."
 # With 250 or 300 ticks to the second one hundredth is lost on the way there and back.
 _TICKS = frozenset(
@@ -28,7 +29,6 @@ _TICKS = frozenset(
 # The kernel tells what is left of them, and a busy host may ask the time seconds before it does.
 _LIFETIMES = frozenset(name for name, row in CLASSES["address"].attrs.items() if row.type is LIFETIME)
 _LATE_S = 5
-_LEFT = "expires"  # of a route of others: what is left of its time, which is less whenever one looks
 _JIFFIES = frozenset({"refill_delay"})  # the kernel rounds up to a jiffy, 1 to 10 ms
 _JIFFY_US = 10_000
 _COMPARED = 1024
@@ -37,6 +37,9 @@ _ALONE = {"actions": False, "action": True}
 
 UNOWNED = "foreign_protocol"
 """The mark of an object that is not netgroupd's, and that shall not be where a wanted object has it."""
+
+UNSAID = "unsaid"
+"""The mark of an object that has more than a file can say, in a dump of everything."""
 
 
 def kind_of(link: Object | None) -> str:
@@ -96,7 +99,7 @@ def _fields_of_action(want: Mapping[str, Value], have: Mapping[str, Value], *, a
 def _as_near_as_can_be(name: str, more: int) -> bool:
     """Whether so much more than is wanted is what the kernel makes of it."""
     return (
-        name == _LEFT
+        name == EXPIRES  # which is less whenever one looks
         or (name in _TICKS and more == -1)
         or (name in _JIFFIES and 0 < more < _JIFFY_US)
         or (name in _LIFETIMES and abs(more) <= _LATE_S)

@@ -160,6 +160,19 @@ def test_route_that_leads_where_it_did_keeps_its_scope(context: Context, said: d
     assert request[HEADER_LEN + 6] == 254
 
 
+def test_each_of_several_next_hops_has_a_realm_of_its_own(context: Context) -> None:
+    key = ("inet", 254, "10.0.0.0/8", 0, 0)
+    hops = tuple({"via": f"192.0.2.{number}", "dev": "d0", "realm": realm} for number, realm in ((9, "5"), (8, "3/4")))
+    want = Object("route", key, {"nexthops": hops})
+    have = Object("route", key, {"type": "unicast", "scope": "global", "via": "192.0.2.9", "realm": "7"})
+    got = routes._decode(
+        memoryview(_message(context, Step(Op.CHANGE, have, want, want.attrs)))[HEADER_LEN:], context.names
+    )
+    assert got is not None
+    assert differing(want, got) == {}
+    assert "realm" not in got.attrs  # the kernel refuses another one beside them
+
+
 def test_object_on_an_unknown_link_is_refused_by_name(context: Context) -> None:
     address = Object("address", ("nosuch", "10.0.0.1/24", None), {})
     with pytest.raises(UnknownLinkError, match="nosuch"):

@@ -124,6 +124,8 @@ _METRICS = {
     "initrwnd": (20, 30),
     "quickack": (1, None),
     "congctl": ("reno", "cubic"),
+    "features": (["ecn"], ["ecn", "tcp_usec_ts"]),
+    "fastopen_no_cookie": (1, None),
     "lock": (["mtu"], ["mtu", "hoplimit"]),
 }
 _ROUTE4 = {
@@ -137,6 +139,7 @@ _ROUTE4 = {
     "nhid": (1, 2),
 }
 _ROUTE4_VIA = {
+    "realm": ("5", "3/4"),
     "src": ("192.0.2.1", "192.0.2.2"),
     "encap": (
         {"type": "ip", "id": 10, "dst": "50.1.1.2", "ttl": 5, "csum": True},
@@ -260,7 +263,9 @@ def _routes() -> Iterator[Case]:
 def _rules() -> Iterator[Case]:
     for family in ("inet", "inet6"):
         changes = dict(_RULE)
-        if family == "inet6":
+        if family == "inet":
+            changes |= {"realms": ("3/4", "5")}
+        else:
             changes |= {"from": ("2001:db8::/32", "2001:db9::/32"), "to": ("2001:db8::/32", None)}
         yield from _cases("rule", family, (family, 100, ()), {"lookup": 100}, changes)
         yield from _cases("rule", family, (family, 100, ()), {}, {"l3mdev": (True, True)})

@@ -119,27 +119,62 @@ BY_OTHERS = (
     "ip address add 10.0.0.5/24 dev v0",
     "ip address add 10.0.0.3/24 dev v0",
     "ip address add 2001:db8::1/64 dev v0 nodad preferred_lft 0",
+    "ip link add b0 up type bridge",
+    "ip link add d0 up type dummy",
+    "ip link set v1 master b0",
+    "bridge fdb add 02:00:00:00:00:07 dev v1 master static",
+    "ip route add 10.9.0.0/16 via 10.0.0.9 dev v0 initcwnd 20 features ecn fastopen_no_cookie 1",
+    "ip route add 10.8.0.0/16 nexthop via 10.0.0.9 dev v0 nexthop via 10.0.0.8 dev v0 weight 2",
+    "ip route add 2001:db8:9::/48 via 2001:db8::9 dev v0 proto static",
+    "ip rule add pref 100 from 10.9.0.0/16 lookup 100 suppress_prefixlength 0",
+    "ip neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev v0",
+    "ip neighbour add proxy 10.0.0.8 dev v0",
     "tc qdisc add dev v0 root handle 1: prio",
     "tc filter add dev v0 parent 1: pref 7 protocol ip u32 match ip dport 53 0xffff classid 1:1",
     "tc qdisc add dev v0 ingress",
     "tc filter add dev v0 ingress pref 5 matchall action drop",
 )
+BEYOND_WORDS = (
+    "ip route add 2001:db8:a::/48 via 2001:db8::9 dev v0 expires 500",
+    "ip route add 10.7.0.0/16 encap ip id 5 dst 192.0.2.9 geneve_opts 0:0:12121212 dev v0",
+    "ip nexthop add id 5 encap ip id 5 dst 192.0.2.9 geneve_opts 0:0:12121212 dev d0",
+    "ip route add 10.6.0.0/16 nhid 5",
+    "ip route add 10.5.0.0/16 dev v0 scope 100",
+    "ip rule add pref 101 from 10.9.0.0/16 nat 10.4.0.0",
+)
+
+
+def here(command: str) -> str:
+    """What a command says in the namespace of the host that is captured."""
+    program, *words = command.split()
+    return subprocess.run([program, "-n", "here", *words], check=True, capture_output=True, text=True).stdout
 
 
 def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) -> None:
     engine_in("here", "{}")
-    for command in BY_OTHERS:
-        program, *words = command.split()
-        subprocess.run([program, "-n", "here", *words], check=True)
+    for command in (*BY_OTHERS, *BEYOND_WORDS):
+        here(command)
+    left_out = here("ip route list root 10.4.0.0/14"), here("ip rule list pref 101"), here("ip nexthop list")
     time.sleep(2)  # the address is deprecated for longer than for nothing
     text = engine_in("here", "{}").capture()
     engine_in("here", text).apply()
     assert engine_in("here", text).capture() == text
+    assert (here("ip route list root 10.4.0.0/14"), here("ip rule list pref 101"), here("ip nexthop list")) == left_out
+    assert "expires" in here("ip -6 route list 2001:db8:a::/48")
+    told = [line for line in text.splitlines() if not line.startswith("#")]
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (no configuration has routes that expire): 2001:db8:a::/48 table 254",
+        "# left out (they have what no configuration can say): "
+        "nexthop 5, route 10.5.0.0/16, route 10.6.0.0/16, route 10.7.0.0/16, rule 101 inet from 10.9.0.0/16",
+    ]
     engine_in("there", text).apply()
-    assert engine_in("there", text).capture() == text
+    assert engine_in("there", text).capture().splitlines() == told
     assert "preferred_lft: 0" in text
+    assert "features: [ecn], fastopen_no_cookie: 1" in text
     # Nothing of what goes without saying, of either sort of a tunnel.
     assert not [said for said in ("numtxqueues", " id: 0\n", "external: false") if said in text]
+    for wanted in ("suppress_prefixlength: 0", "proxy: true", "lladdr:", "where: master", "weight: 2"):
+        assert wanted in text
 
 
 ROOT_RULE = """
@@ -151,8 +186,7 @@ tc: {v0: {qdiscs: [{parent: root, kind: prio, handle: "1:"}], filters: [{parent:
 def test_rules_of_an_ingress_qdisc_are_not_those_of_the_root(engine_in: EngineIn) -> None:
     engine_in("here", "{}")
     for command in BY_OTHERS:
-        program, *words = command.split()
-        subprocess.run([program, "-n", "here", *words], check=True)
+        here(command)
     engine_in("here", ROOT_RULE).apply()
     shown = ["tc", "-n", "here", "filter", "show", "dev", "v0", "ingress"]
     assert " pref 5 matchall" in subprocess.run(shown, capture_output=True, text=True, check=True).stdout
