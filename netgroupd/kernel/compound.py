@@ -13,7 +13,9 @@ from netgroupd.kernel.message import HEADER, HEADER_LEN, NLM_F_REQUEST, attribut
 RTM_BATCHTFILTER = 47
 MOST = 8192
 MOST_BYTES = 2 << 20
-_KINDS = frozenset({44, 45})  # RTM_NEWTFILTER, RTM_DELTFILTER
+_DELETE = 45
+_KINDS = frozenset({44, _DELETE})  # RTM_NEWTFILTER, RTM_DELTFILTER
+_HANDLE = HEADER_LEN + 8
 _BATCH = bytes(4)  # family, flags, and threads: as many as fit
 _LENGTH = struct.Struct("=I")
 _SHORTER = HEADER_LEN - 8
@@ -31,6 +33,8 @@ def kind_of(request: bytes) -> int:
     which they came.
     """
     kind = request[4] | request[5] << 8
+    if kind == _DELETE and not any(request[_HANDLE : _HANDLE + 4]):
+        return 0  # all of a preference, which is no work to share
     return kind if kind in _KINDS and request.startswith(_FLOWER, _CLASSIFIER) else 0
 
 

@@ -26,6 +26,7 @@ from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.atomic import LAST, level_of
 from netgroupd.plan.compare import differing
+from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
 # The kernel works off a compound message on all CPUs by itself.
@@ -196,9 +197,9 @@ class Kernel:
 
     def _first_undone(self, step: RangeStep) -> Step:
         """Which one of a range was refused: the kernel goes no further, so it is the first that is not as told."""
-        links = frozenset({step.steps[0].object.name})
-        cls = cls_of(step)
-        found = self.dump(Selection(frozenset({cls}), links)).of(cls)
+        about, cls = step.steps[0].object, cls_of(step)
+        wanted = Selection(frozenset({cls}), frozenset({about.name}), hooks=hooks_of(State((about,))))
+        found = self.dump(wanted).of(cls)
         return next((one for one in step.steps if not _is_done(one, found.get(one.object.key))), step.steps[0])
 
 

@@ -7,7 +7,8 @@ making up a group is moved to a scratch group first, for the kernel's waits are
 then shared.  A group message does its members in the order of their creation,
 lower links first.  Where the kernel can, the groups inside a group are one message
 too, and so are addresses that count up from one member to the next.  VLANs of a
-bridge or a port without a gap, and VNIs of a VXLAN, are one message on every kernel.
+bridge or a port without a gap, VNIs of a VXLAN, and filters that go with all others
+of their preference, are one message on every kernel.
 """
 
 from collections import Counter, defaultdict
@@ -19,6 +20,7 @@ from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import group_of, kind_of
+from netgroupd.plan.emptied import EMPTYING, emptied
 from netgroupd.plan.families import Chosen, Family, families_of, widened
 from netgroupd.plan.fate import peer_of
 from netgroupd.plan.members import Bucket, Members
@@ -71,11 +73,16 @@ def coalesce(
             steps += _change(stage, members, abilities, families)
         elif abilities.group_addr and stage.steps[0].object.cls == "address":
             steps += address_steps(stage.steps, members)
-        elif stage.steps[0].object.cls in RANGED:
-            steps += range_steps(stage.steps)
         else:
-            steps += stage.steps
+            steps += _drawn_together(stage, actual)
     return tuple(steps)
+
+
+def _drawn_together(stage: Stage, actual: State) -> Sequence[AnyStep]:
+    """The steps of a phase that is neither about links nor about groups of them."""
+    if stage.steps[0].object.cls in RANGED:
+        return range_steps(stage.steps)
+    return emptied(stage.steps, actual) if stage.phase in EMPTYING else stage.steps
 
 
 def _regroup(stage: Stage, members: Members, abilities: Abilities) -> list[AnyStep]:

@@ -63,7 +63,10 @@ class GroupStep(NamedTuple):
 
 
 class RangeStep(NamedTuple):
-    """VLANs of one bridge or port, or VNIs of one VXLAN, without a gap, that one message makes or deletes alike."""
+    """What one message makes or deletes alike.
+
+    VLANs of one bridge or port, or VNIs of one VXLAN, without a gap; or all filters of one preference, which go.
+    """
 
     op: Op
     steps: tuple[Step, ...]

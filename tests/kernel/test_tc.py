@@ -138,7 +138,12 @@ def test_compound_message_holds_each_entry_without_its_header() -> None:
     ],
 )
 def test_only_flower_rules_go_into_compound_messages(kind: int, classifier: str, want: int) -> None:
-    assert kind_of(_message(kind, 0, bytes(20) + text(1, classifier))) == want
+    handle = b"\7\0\0\0"
+    assert kind_of(_message(kind, 0, bytes(8) + handle + bytes(8) + text(1, classifier))) == want
+
+
+def test_all_of_a_preference_goes_in_a_message_of_its_own() -> None:
+    assert kind_of(_message(45, 0, bytes(20) + text(1, "flower"))) == 0
 
 
 @pytest.mark.parametrize(

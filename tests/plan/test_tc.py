@@ -16,6 +16,7 @@ from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
 from netgroupd.plan.present import text
+from netgroupd.plan.serialise import plan_from, plan_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 
 LINK = Object("link", ("v0",), {"kind": "dummy"})
@@ -209,7 +210,7 @@ def _held(steps: list[Step], held: tuple[Object, ...] = ()) -> tuple[Object, ...
 
 def _replaced(want: tuple[Object, ...], have: tuple[Object, ...]) -> list[Step]:
     plan = assemble(State((LINK, CLSACT, ATOMIC, *want)), State((LINK, CLSACT, *have)), Owned())
-    return [step for step in plan.steps if isinstance(step, Step)]
+    return [*singles(plan.steps)]
 
 
 def _story(steps: list[Step]) -> list[tuple[Op, object]]:
@@ -344,3 +345,21 @@ def test_hash_table_that_changes_is_made_again_with_its_rules(other: tuple[Objec
 def test_snapshot_holds_what_goes_with_a_hash_table() -> None:
     kept = Snapshot.of(Plan((Step(Op.DELETE, LOWER, None),)), State((LINK, CLSACT, *HASHED))).state()
     assert kept.of("filter").keys() == {one.key for one in (LOWER, *LEAVES)}
+
+
+def _emptied(have: tuple[Object, ...], want: tuple[Object, ...]) -> list[int]:
+    """How many rules each message deletes."""
+    plan = assemble(State((LINK, CLSACT, *want)), State((LINK, CLSACT, *have)), Owned())
+    assert plan_from(plan_to(plan)).steps == plan.steps
+    return [1 if isinstance(step, Step) else len(step.steps) for step in plan.steps]
+
+
+def test_rules_that_go_with_all_of_their_preference_are_one_message() -> None:
+    many = tuple(rule(f"10.0.0.{number}") for number in range(9))
+    other, table = (one._replace(key=(*one.key[:3], 20, *one.key[4:])) for one in (many[0], many[1]))
+    assert _emptied((*many, other), ()) == [1, 9]
+    assert _emptied(many, many[:1]) == [1] * 8
+    assert _emptied((*many, other), many) == [1]
+    words = tuple(one._replace(attrs={**one.attrs, "kind": "u32"}) for one in many)
+    assert _emptied(words, ()) == [1] * 9
+    assert _emptied((*many, other, table), ()) == [2, 9]

@@ -7,6 +7,7 @@ from netgroupd.engine.snapshot import Snapshot
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.link import Owned
+from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 from tests.plan.test_tc import CLSACT, LINK, rule
 
@@ -18,7 +19,7 @@ BEFORE, AFTER = (
 
 
 def _steps(plan: Plan) -> list[Step]:
-    return [step for step in plan.steps if isinstance(step, Step) and step.object.cls != "link"]
+    return [step for step in singles(plan.steps) if step.object.cls != "link"]
 
 
 @pytest.mark.parametrize("said", [{"kind": "mirred", "egress": "redirect", "dev": "w0"}, {"kind": "mirred 7"}])

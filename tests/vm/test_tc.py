@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every key, action, option and kind of traffic control on a real kernel: made, changed, taken away."""
 
+import errno
 import subprocess
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -21,10 +22,10 @@ from netgroupd.plan.diff import diff
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
-from netgroupd.plan.step import Op, Step
+from netgroupd.plan.step import Op, RangeStep, Step
 from tests.vm import bpf_programs
 from tests.vm.bpf_programs import pin
-from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, action, hook_in, qdisc, rule, tclass
+from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, action, hashed, hook_in, qdisc, rule, tclass
 
 _TC = ON_QDISCS | {"action"}
 
@@ -281,6 +282,27 @@ def test_refused_rule_leaves_none_of_the_others(kernel: Kernels) -> None:
     assert [refusal.origin for refusal in caught.value.refusals] == ["rules.yaml:7"]
     put_back(kernel, Snapshot.of(plan, before), mine)
     assert [str(obj) for obj in kernel.dump(Selection(classes=_TC, everything=True))] == []
+
+
+def test_rules_that_all_go_are_one_message_a_preference_and_come_back(kernel: Kernels) -> None:
+    many, others = (
+        [rule("flower", {"dst_ip": f"10.0.0.{n}"}, protocol="ip", pref=pref, actions="drop") for n in range(count)]
+        for pref, count in ((20, 100), (30, 3))
+    )
+    tables = (hashed({"table": 1, "divisor": 4}), hashed({"link": 1}), hashed({"table": 1, "bucket": 1}, "drop"))
+    had, goal = State((CLSACT, *many, *others, *tables)), State((CLSACT, others[0]))
+    mine = Mine(hooks=hooks_of(had), classes=_TC)
+    converge(kernel, plan_for(kernel, had, look(kernel, had, mine), mine), had, mine)
+    before = look(kernel, goal, mine)
+    plan = plan_for(kernel, goal, before, mine)
+    sizes = [len(step.steps) if isinstance(step, RangeStep) else 1 for step in plan.steps]
+    assert sorted(sizes) == [1, 1, 1, 1, 100]
+    converge(kernel, plan, goal, mine)
+    assert kernel.dump(Selection(classes=_TC, everything=True)).of("filter").keys() == goal.of("filter").keys()
+    (refused,) = kernel.apply([step for step in plan.steps if isinstance(step, RangeStep)])
+    assert (refused.step in plan.steps, refused.refusal.errno) == (False, errno.ENOENT)
+    put_back(kernel, Snapshot.of(plan, before), mine)
+    assert kernel.dump(Selection(classes=_TC, everything=True)).of("filter").keys() == had.of("filter").keys()
 
 
 _ATOMIC = Object("chain", ("v0", "ingress", 0), {"atomic": True})

@@ -19,9 +19,10 @@ from netgroupd.kernel.tc.filters_frame import frame as frame_of
 from netgroupd.kernel.tc.hash_tables import delete_table
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELTFILTER, RTM_NEWTFILTER, Place
 from netgroupd.model.tc.protocol import protocol_number, swapped
-from netgroupd.plan.step import AnyStep, Op, Step
+from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 from netgroupd.plan.tables import table_of
 
+_ALL = 0  # in place of a handle
 _FIXED = frozenset({"matchall"})
 _FLAGS = frozenset({"skip_hw", "skip_sw"})
 
@@ -50,6 +51,9 @@ def _has_other_flags(step: Step) -> bool:
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The message that a step takes; two for a classifier whose rules the kernel does not change."""
+    if isinstance(step, RangeStep):
+        yield _delete(step.steps[0], context.names, _ALL)
+        return
     one = single(step)
     if one.op is Op.DELETE and table_of(one.object):
         yield Call(lambda: delete_table(context.socket, _delete(one, context.names)))
@@ -61,16 +65,16 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         yield _write(one, context.names)
 
 
-def _delete(step: Step, names: Names) -> bytes:
+def _delete(step: Step, names: Names, handle: int | None = None) -> bytes:
+    """The message that deletes a rule, or all of its preference where ``handle`` says so."""
     where, parent, chain, pref, _ = step.object.key
     assert step.before
     assert isinstance(pref, int)
     place, attrs = Place.of(str(where), str(parent), names), step.before.attrs
     info = pref << 16 | swapped(protocol_number(attrs.get("protocol", "all")))
     front = text(KIND, str(attrs["kind"])) + (u32(CHAIN, chain) if isinstance(chain, int) and chain else b"")
-    return message.request(
-        RTM_DELTFILTER, 0, HEADER.pack(0, 0, 0, place.ifindex, handle_of(attrs), place.parent, info), front
-    )
+    which = handle_of(attrs) if handle is None else handle
+    return message.request(RTM_DELTFILTER, 0, HEADER.pack(0, 0, 0, place.ifindex, which, place.parent, info), front)
 
 
 def blame(_step: AnyStep, path: tuple[int, ...]) -> str:

@@ -5,8 +5,7 @@ All chains of a hook are owned, so none is asked for alone.  A terse dump would 
 handles, kinds of actions and cookies alone.  With a digest of each rule as its cookie
 that is enough to see that nothing differs, but it saves a third of the bytes and less
 of the time, and rules of one line would no longer have their actions in common, which
-costs more where they are put in: bench/tc.py has the figures.  It is enough where the
-question is whether there are rules at all.
+costs more where they are put in: bench/tc.py has the figures.
 """
 
 from collections import Counter
