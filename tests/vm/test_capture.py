@@ -55,10 +55,12 @@ tc:
         action: [{mirred: {egress: mirror, dev: lo}}, pass]
       - {pref: "[30-35]", matchall: {}, action: pass}
       - {pref: 40, matchall: {}, action: [police 7, gact 2]}
-    qdiscs: [{kind: htb, handle: "1:", default: 10}, {kind: fq_codel, parent: "1:10", handle: "10:"}]
-    classes: [{classid: "1:[10-12]", rate: 1mbit}]
+    qdiscs: [{kind: htb, handle: "1:", default: "1:10"}, {kind: fq_codel, parent: "1:10", handle: "10:"}]
+    classes: [{classid: "1:[10-12]", rate: 1mbit, overhead: 24, linklayer: atm}]
     filters: [{parent: "1:", pref: 1, protocol: ip, u32: {match: {ip dport: "53"}}, classid: "1:10"}]
-  pe1: {egress: [{pref: 1, chain: 5, matchall: {}, action: drop}]}
+  pe1:
+    egress: [{pref: 1, chain: 5, matchall: {}, action: drop}]
+    qdiscs: {kind: netem, delay: 10ms, loss_gemodel: [5, 10, 90, 1], slot: [1ms, 2ms], stab: {overhead: 24}}
 """
 SETTINGS = """
 links:
