@@ -124,13 +124,13 @@ def test_show_vrf_is_all_that_is_in_it_and_nothing_else(place: Path) -> None:
 def test_show_link_is_all_that_is_on_it(place: Path) -> None:
     (place / "30-vrfs.yaml").write_text(f"{IN_VRFS}- {{dev: d2, ip: 10.0.2.9, proxy: true}}\n")
     argv = ("show", "--desired", "--config", place / "30-vrfs.yaml")
-    assert netgroupctl(*argv, "d2").stdout.splitlines() == [
+    assert on_a_fake(*argv, "d2").stdout.splitlines() == [
         "dummy d2  master red",
         "address d2  10.0.2.1/24",
         "neighbour d2  10.0.2.2  lladdr 02:00:00:00:00:02",
         "neighbour d2  10.0.2.9  proxy",
     ]
-    ended = netgroupctl(*argv, "linkz")
+    ended = on_a_fake(*argv, "linkz")
     said = "error: there is no link 'linkz' that is owned or configured; did you mean 'link'?\n"
     assert (ended.returncode, ended.stderr) == (1, said)
 
