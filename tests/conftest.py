@@ -2,7 +2,8 @@
 """Send the tests marked ``vm`` or ``vm_systemd`` into the lab; run the others here.
 
 Every test under tests/vm/ is a lab test, and runs on each kernel that its
-marker names; ``[stock]`` and ``[patched]`` in its id tell which.  Inside the
+marker names, on two processors or as many ``cpus`` as that says; ``[stock]`` and
+``[patched]`` in its id tell which kernel.  Inside the
 guest the same collection runs again, for one kernel.
 """
 
@@ -46,7 +47,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(marker.name)
             kernel = item.callspec.params["lab_kernel"]  # type: ignore[attr-defined]  # every lab test is parametrized
             # In the guest of one kernel a test of the other has no parameter, but pytest's own mark for that.
-            item.stash[PLACE] = Place(systemd=marker.name == "vm_systemd", kernel=str(kernel))
+            cpus = marker.kwargs.get("cpus", 2)
+            item.stash[PLACE] = Place(systemd=marker.name == "vm_systemd", kernel=str(kernel), cpus=cpus)
     items.sort(key=lambda item: item.stash.get(PLACE, _ON_THE_HOST))
 
 

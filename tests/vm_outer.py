@@ -66,7 +66,8 @@ class GuestSession:
             _build_package()
             _fetch_broker()
         self._kernel = place.kernel
-        self._guest = Guest(kernel=find_image(place.kernel), python_path=CHECKOUT, systemd=place.systemd)
+        image = find_image(place.kernel)
+        self._guest = Guest(kernel=image, python_path=CHECKOUT, systemd=place.systemd, cpus=place.cpus)
         self._kvm = kvm_works(self._guest)
         self._machine: Machine | None = None
         self._remaining = list(nodeids)

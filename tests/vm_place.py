@@ -12,6 +12,7 @@ class Place(NamedTuple):
 
     systemd: bool
     kernel: str
+    cpus: int = 2  # without KVM one is a third cheaper, for what does one thing after the other
 
 
 PLACE = pytest.StashKey[Place]()

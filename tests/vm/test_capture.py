@@ -14,6 +14,8 @@ from netgroupd.engine.paths import Paths
 from netgroupd.plan import present
 from tests.engine.universe import UNIVERSE
 
+pytestmark = pytest.mark.vm(cpus=1)
+
 MANY = """
 groups: {tenants: {mtu: 9000, up: true}}
 links:
@@ -100,7 +102,7 @@ def test_captured_text_means_what_the_host_has(engine_in: EngineIn, name: str) -
     captured(engine_in, READ_IN_TWO_WAYS[name])
 
 
-@pytest.mark.vm("stock")
+@pytest.mark.vm("stock", cpus=1)
 @pytest.mark.parametrize("name", READ_ALIKE)
 def test_captured_text_means_what_any_host_has(engine_in: EngineIn, name: str) -> None:
     text = captured(engine_in, READ_ALIKE[name])

@@ -12,6 +12,8 @@ from netgroupd.plan import present
 from tests.engine.universe import state_of
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
 
+pytestmark = pytest.mark.vm(cpus=1)
+
 GIVEN_BY_OTHERS = (
     "link add e0 up type veth peer e1",
     "link set e1 up",

@@ -25,6 +25,8 @@ from tests.config.reading import problems
 from tests.vm.link_cases import BASE, KEY_FILES, Case, of_all_links, of_kinds, of_ports
 from tests.vm.pipeline import Pipeline
 
+pytestmark = pytest.mark.vm(cpus=1)
+
 _KINDS = list(of_kinds())
 _PORTS = list(of_ports())
 _COMMON = list(of_all_links())
@@ -110,13 +112,13 @@ def test_attribute_of_any_link_is_set_and_changed(pipeline: Pipeline, case: Case
     _try(pipeline, case, "it", {**case.attrs, **_up(case)})
 
 
-@pytest.mark.vm("patched")
+@pytest.mark.vm("patched", cpus=1)
 @pytest.mark.parametrize("case", list(of_all_links(patched=True)), ids=str)
 def test_attribute_of_the_patched_kernel_is_set_and_changed(pipeline: Pipeline, case: Case) -> None:
     _try(pipeline, case, "it", case.attrs)
 
 
-@pytest.mark.vm("patched")
+@pytest.mark.vm("patched", cpus=1)
 @pytest.mark.parametrize("kind", ["bond", "team"])
 def test_light_link_has_the_queues_it_asks_for_or_one(pipeline: Pipeline, kind: str) -> None:
     light = {"kind": kind, "lightweight": True}

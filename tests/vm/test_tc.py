@@ -68,6 +68,7 @@ def test_everything_described_has_a_case() -> None:
     assert not DESCRIBED - TRIED
 
 
+@pytest.mark.vm(cpus=1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_case_is_set_changed_and_taken_away(kernel: Kernels, case: Case) -> None:
     _reach(kernel, case.first, ())
