@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from netgroupd.config.entries import Compiled, Sink
+from netgroupd.config.entries import Compiled, Sink, told
 from netgroupd.config.links import Links
 from netgroupd.config.report import Report
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
@@ -49,6 +49,14 @@ class Checked(NamedTuple):
     def entry(self, obj: Object) -> Compiled:
         """The entry that an object is from."""
         return self.sink.entries[obj.cls][obj.key]
+
+    def missing_link(self, obj: Object, name: Value, field: str) -> None:
+        """Tell that nothing describes the link that an object names, and has; unless what does could not be read."""
+        if name in self.links.unsound:
+            return
+        hint = self.report.nearest(str(name), self.links.attrs) or "name it under `links`"
+        place = self.entry(obj).place(field)
+        self.report.missing(place, f"there is no link {name!r}, for {told(obj.cls, obj.key)}", hint)
 
     def domain(self, name: str) -> str:
         """The VRF that a link's addresses are in, "" for none; a port of a bridge is in the bridge's."""

@@ -182,21 +182,12 @@ def _references(checked: Checked) -> None:
         for key, obj in objects.items():
             for index in by_key:
                 if key[index] not in described and key[index] not in known:
-                    _missing(checked, obj, key[index], "dev")
+                    checked.missing_link(obj, key[index], "dev")
             if obj.attrs is not seen:  # of a range, they are often shared
                 seen = obj.attrs
                 for field, name in named(obj.attrs, by_attr):
                     if name not in described and name not in known:
-                        _missing(checked, obj, name, field)
-
-
-def _missing(checked: Checked, obj: Object, name: Value, field: str) -> None:
-    if name in checked.links.unsound:
-        return
-    hint = checked.report.nearest(str(name), checked.links.attrs) or "name it under `links`"
-    checked.report.missing(
-        checked.entry(obj).place(field), f"there is no link {name!r}, for {told(obj.cls, obj.key)}", hint
-    )
+                        checked.missing_link(obj, name, field)
 
 
 def _addresses(checked: Checked) -> None:

@@ -86,10 +86,8 @@ def incoming_links(checked: Checked) -> None:
     links = checked.links
     for rule in checked.rules:
         name = dict(rule.key[4]).get("indev")  # type: ignore[arg-type]  # pairs, as filter.key makes
-        if name is not None and name not in links.attrs and name not in links.known and name not in links.unsound:
-            hint = checked.report.nearest(str(name), links.attrs) or "name it under `links`"
-            place = checked.entry(rule).place(str(rule.attrs["kind"]))
-            checked.report.missing(place, f"there is no link {name!r}, for {told('filter', rule.key)}", hint)
+        if name is not None and name not in links.attrs and name not in links.known:
+            checked.missing_link(rule, name, str(rule.attrs["kind"]))
 
 
 def templates(checked: Checked) -> None:
