@@ -10,25 +10,35 @@ import ctypes
 import errno
 import os
 
-from netgroupd.config.worker.seccomp import _AUDIT_ARCH, _instruction, _Program
+from netgroupd.config.worker.confine import _PR_SET_NO_NEW_PRIVS
+from netgroupd.config.worker.seccomp import (
+    _ALLOW,
+    _AUDIT_ARCH,
+    _ERRNO,
+    _JUMP_EQUAL,
+    _LOAD,
+    _OFFSET_ARCH,
+    _OFFSET_NUMBER,
+    _RETURN,
+    _instruction,
+    install,
+)
 
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
-_LOAD, _JUMP_EQUAL, _JUMP_ANY, _RETURN = 0x20, 0x15, 0x45, 0x06
-_NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
+_JUMP_ANY = 0x45
+_FIRST_ARGUMENT = 16
 _SOCKET, _CLONE, _UNSHARE = 41, 56, 272
 _AF_NETLINK, _CLONE_NEWNET = 16, 0x40000000
-_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 
 
 def _refused(call: int, test: int, operand: int, number: int) -> bytes:
     """Answer ``call`` with an error where its first argument passes the test; five instructions, and on to the next."""
     return b"".join(
         (
-            _instruction(_LOAD, _NUMBER),
+            _instruction(_LOAD, _OFFSET_NUMBER),
             _instruction(_JUMP_EQUAL, call, jump_false=3),
             _instruction(_LOAD, _FIRST_ARGUMENT),
             _instruction(test, operand, jump_false=1),
-            _instruction(_RETURN, _REFUSE | number),
+            _instruction(_RETURN, _ERRNO | number),
         )
     )
 
@@ -40,7 +50,7 @@ def refuse_network() -> None:
         return
     code = b"".join(
         (
-            _instruction(_LOAD, _ARCH),
+            _instruction(_LOAD, _OFFSET_ARCH),
             _instruction(_JUMP_EQUAL, _AUDIT_ARCH[machine], jump_true=1),
             _instruction(_RETURN, _ALLOW),
             _refused(_SOCKET, _JUMP_EQUAL, _AF_NETLINK, errno.EAFNOSUPPORT),
@@ -50,8 +60,5 @@ def refuse_network() -> None:
         )
     )
     libc = ctypes.CDLL(None, use_errno=True)
-    holder = _Program(len(code) // 8, code)
-    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(
-        _PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(holder), 0, 0
-    ):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # without it only root may put a filter on itself
+    install(libc, code)

@@ -79,12 +79,20 @@ def program(machine: str) -> bytes:
 
 
 def restrict(libc: ctypes.CDLL) -> None:
-    """Put the filter on this process and all it will ever be; no_new_privs must be set.
+    """Put the allow-list on this process and all it will ever be; no_new_privs must be set.
 
     Raises:
         OSError: The kernel has no seccomp, or this machine type is not known.
     """
-    code = program(os.uname().machine)
+    install(libc, program(os.uname().machine))
+
+
+def install(libc: ctypes.CDLL, code: bytes) -> None:
+    """Put a compiled filter on this process and all it will ever be; no_new_privs must be set.
+
+    Raises:
+        OSError: The kernel has no seccomp.
+    """
     holder = _Program(len(code) // 8, code)
     if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(holder), 0, 0):
         raise OSError(ctypes.get_errno(), "seccomp: " + os.strerror(ctypes.get_errno()))
