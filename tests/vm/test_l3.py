@@ -21,7 +21,6 @@ _SELECTION = Selection(
     links=frozenset({"p0", "br0", "vx0", "vx1", "vx2"}),
     settings=frozenset(str(case.key[0]) for case in CASES if case.cls == "sysctl"),
 )
-_REALMS = Path("/proc/net/rt_acct")
 _LASTING = frozenset({"sysctl"})  # what was there before nobody knows, so it is not taken back
 # Traffic control has a list of its own.
 _ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
@@ -61,8 +60,6 @@ def test_every_attribute_of_every_class_has_a_case() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_attribute_is_set_changed_and_taken_away(pipeline: Pipeline, case: Case) -> None:
-    if case.name in ("realm", "realms") and not _REALMS.exists():
-        pytest.skip("this kernel has no CONFIG_IP_ROUTE_CLASSID, and heeds no realms")
     keys = {case.object(value).key for value in (case.first, case.second)}
     created = pipeline.reach(case.cls, case.object(case.first))
     assert [step.op for step in created] == [Op.CREATE] or case.cls in _LASTING
