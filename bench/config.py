@@ -115,7 +115,7 @@ def stages(stanzas: int, runs: int) -> tuple[Cell, ...]:
         sources, _ = read_sources([place], trust=ROOT)
 
         def rendered() -> tuple[Rendered, ...]:
-            return render(sources, facts=Facts(), templates=[place], limits=_PATIENT)[0]
+            return render(sources, facts=Facts, templates=[place], limits=_PATIENT)[0]
 
         texts = rendered()
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -123,7 +123,7 @@ def stages(stanzas: int, runs: int) -> tuple[Cell, ...]:
             seconds(rendered, runs=runs),
             seconds(lambda: parse(texts[0].text, 0, Report(texts)), runs=runs, prepare=gc.collect),
             seconds(lambda: desired_from(texts, Known()), runs=runs),
-            seconds(lambda: load([place], facts=Facts(), limits=_PATIENT), runs=runs, prepare=gc.collect),
+            seconds(lambda: load([place], facts=Facts, limits=_PATIENT), runs=runs, prepare=gc.collect),
             seconds(lambda: yaml.load(texts[0].text, loader), runs=1),
         )
 

@@ -95,7 +95,7 @@ def test_the_peers_get_the_same_stack(tmp_path: Path) -> None:
     netgroupd(size, tmp_path)
     names = {
         str(link.key[0])
-        for link in load([tmp_path], facts=Facts(), links=Known(("p0", "p1"))).state.of("link").values()
+        for link in load([tmp_path], facts=Facts, links=Known(("p0", "p1"))).state.of("link").values()
     }
     made = {line.split("name ")[-1].split()[0] for line in ip_lines(size).replace("add br", "add name br").splitlines()}
     gone = {line.split()[2] for line in ip_removal(size).splitlines()}
@@ -137,4 +137,4 @@ def test_a_stack_can_be_cut_to_any_size(name: str, tmp_path: Path) -> None:
     text = stacks.cut((stacks.STACKS / f"{name}.yaml").read_text(), 2)
     (tmp_path / "stack.yaml").write_text(text)
     (tmp_path / "ports.yaml").write_text("links:\n  swp[1-128]: {kind: dummy}\n")
-    assert 128 < len(load([tmp_path], facts=Facts()).state.of("link")) < 1000
+    assert 128 < len(load([tmp_path], facts=Facts).state.of("link")) < 1000

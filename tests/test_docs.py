@@ -65,7 +65,7 @@ def rendered(example: Example) -> Rendered:
         return Rendered(source, example.text, LineMap((source,)))
     facts = Facts("host", 1 << 30, tuple(Hardware(card, "e1000e", "02:00:00:00:00:01") for card in CARDS))
     source = source._replace(name="example.mako")
-    done, problems = render([source], facts=facts, templates=[shipped_templates()], limits=Limits(), trust=ROOT)
+    done, problems = render([source], facts=lambda: facts, templates=[shipped_templates()], limits=Limits(), trust=ROOT)
     assert not problems, problems
     return done[0]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from netgroupd.config.document import parse
 from netgroupd.config.expand import expand
-from netgroupd.config.facts import Facts
+from netgroupd.config.facts import Gather
 from netgroupd.config.known import Known
 from netgroupd.config.merge import merge
 from netgroupd.config.render import Limits, Rendered, render, shipped_templates
@@ -58,7 +58,7 @@ def desired_from(rendered: Sequence[Rendered], known: Known, *, partial: bool = 
 def load(
     directories: Sequence[Path] = DIRECTORIES,
     *,
-    facts: Facts,
+    facts: Gather,
     links: Known = Known(),  # noqa: B008  # never asked itself
     trust: Trust = ROOT,
     limits: Limits = Limits(),  # noqa: B008  # a frozen value
@@ -72,10 +72,9 @@ def load(
         ConfigError: Something is wrong; it says everything that is.
     """
     rendered, before = render_files(directories, facts=facts, trust=trust, limits=limits)
-    known = links.also(frozenset(link.name for link in facts.links))
     partial = any(not problem.warning for problem in before)
     try:
-        desired = desired_from(rendered, known, partial=True) if partial else expanded(rendered, known)
+        desired = desired_from(rendered, links, partial=True) if partial else expanded(rendered, links)
     except ConfigError as error:
         raise ConfigError((*before, *error.problems)) from None
     if partial:
@@ -86,7 +85,7 @@ def load(
 def render_files(
     directories: Sequence[Path] = DIRECTORIES,
     *,
-    facts: Facts,
+    facts: Gather,
     trust: Trust = ROOT,
     limits: Limits = Limits(),  # noqa: B008  # a frozen value
 ) -> tuple[tuple[Rendered, ...], tuple[Problem, ...]]:

@@ -6,9 +6,9 @@ the worker itself can read nothing.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 _SYSFS = Path("/sys")
 
@@ -27,6 +27,10 @@ class Facts(NamedTuple):
     name: str = "localhost"
     memory: int = 0  # bytes
     links: tuple[Hardware, ...] = ()
+
+
+Gather: TypeAlias = Callable[[], Facts]
+"""Looking takes longer than reading a file does, so it waits until a template wants to know."""
 
 
 def gather(sysfs: Path = _SYSFS) -> Facts:

@@ -18,10 +18,6 @@ class Known:
         self._ours = ours
         self.asked: dict[str, bool] = {}
 
-    def also(self, place: Container[str]) -> "Known":
-        """These and others, with nothing asked yet."""
-        return Known(*self._places, place, ours=self._ours)
-
     def __contains__(self, name: object) -> bool:
         word = str(name)
         found = self.asked.get(word)

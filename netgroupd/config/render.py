@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from netgroupd.config import linemap
-from netgroupd.config.facts import Facts
+from netgroupd.config.facts import Facts, Gather
 from netgroupd.config.linemap import LineMap
 from netgroupd.config.process import Worker, WorkerError
 from netgroupd.config.sources import ROOT, SUFFIXES, RefusedError, Source, Trust, read_text
@@ -62,9 +62,12 @@ def shipped_templates() -> Path:
 
 
 def render(
-    sources: Sequence[Source], *, facts: Facts, templates: Sequence[Path], limits: Limits, trust: Trust = ROOT
+    sources: Sequence[Source], *, facts: Gather, templates: Sequence[Path], limits: Limits, trust: Trust = ROOT
 ) -> tuple[tuple[Rendered, ...], tuple[Problem, ...]]:
-    """Render every source; ``templates`` are the places that includes and variables come from, first wins."""
+    """Render every source; ``templates`` are the places that includes and variables come from, first wins.
+
+    ``facts`` are asked for where there is a template.
+    """
     rendered: dict[str, Rendered] = {}
     problems: list[Problem] = []
     waiting = []
@@ -74,7 +77,7 @@ def render(
         else:
             rendered[source.path] = Rendered(source, source.text, LineMap((source,)))
     if waiting:
-        run = _Run(facts, templates, limits, trust)
+        run = _Run(facts(), templates, limits, trust)
         for source in waiting:
             result = run.render(source)
             if isinstance(result, Rendered):

@@ -43,7 +43,7 @@ def read(places: tuple[Path, ...], links: Known, trust: Trust = ROOT) -> Desired
     Raises:
         ConfigError: It cannot be used.
     """
-    return load(places, facts=gather(), links=links, trust=trust, expanded=_expansions.expanded)
+    return load(places, facts=gather, links=links, trust=trust, expanded=_expansions.expanded)
 
 
 def rendered(places: tuple[Path, ...], trust: Trust = ROOT) -> tuple[Rendered, ...]:
@@ -52,7 +52,7 @@ def rendered(places: tuple[Path, ...], trust: Trust = ROOT) -> tuple[Rendered, .
     Raises:
         ConfigError: A file cannot be read, or a template does not run.
     """
-    texts, problems = render_files(places, facts=gather(), trust=trust)
+    texts, problems = render_files(places, facts=gather, trust=trust)
     if any(not problem.warning for problem in problems):
         raise ConfigError(problems)
     return texts

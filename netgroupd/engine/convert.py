@@ -23,7 +23,7 @@ def convert(tool: str, paths: Sequence[Path], trust: Trust) -> Imported:
     Raises:
         ConfigError: The files themselves are wrong.
     """
-    imported = _FORMATS[tool](paths, facts=gather(), trust=trust)
+    imported = _FORMATS[tool](paths, facts=gather, trust=trust)
     if any(not problem.warning for problem in imported.problems):
         raise ConfigError(imported.problems)
     return imported

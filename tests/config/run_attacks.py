@@ -56,7 +56,7 @@ def main() -> None:
     sources, problems = read_sources([Path(directory)], trust=trust)
     results: dict[str, object] = {"problems": [str(problem) for problem in problems], "uid": os.getuid()}
     for run in [sources] if "no-manners" in options else [(source,) for source in sources]:
-        rendered, found = render(run, facts=facts, templates=(), limits=_LIMITS, trust=trust)
+        rendered, found = render(run, facts=lambda: facts, templates=(), limits=_LIMITS, trust=trust)
         for source in run:
             text = [one.text for one in rendered if one.source == source]
             results[source.name] = {"text": text, "problems": [list(one) for one in found if one.file == source.path]}

@@ -148,7 +148,7 @@ def test_nothing_is_told_to_be_missing_when_a_template_does_not_run(tmp_path: Pa
     (tmp_path / "2.yaml").write_text(REFERRING + "groups:\n  h: {members: g}\n")
     (tmp_path / "3.yaml").write_text("links:\n  lo: {mtu: x}\n")
     with pytest.raises(ConfigError) as caught:
-        load([tmp_path], facts=Facts(), trust=Trust.of_user(os.getuid(), os.getgid()))
+        load([tmp_path], facts=Facts, trust=Trust.of_user(os.getuid(), os.getgid()))
     assert [problem.message for problem in caught.value.problems] == [
         "unknown name 'nothing'",
         "mtu: expected a whole number from 0 to 2147483647, not the text 'x'",

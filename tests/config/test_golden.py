@@ -25,7 +25,7 @@ def outcome(case: Path) -> tuple[str, str]:
     hardware = case / "hardware"
     known = Known(hardware.read_text().split() if hardware.exists() else ())
     try:
-        found = load([case], facts=Facts(), links=known)
+        found = load([case], facts=Facts, links=known)
     except ConfigError as error:
         lines = "\n".join(problem.pointed() for problem in error.problems)
         return "problems.txt", lines.replace(f"{case}/", "") + "\n"

@@ -43,12 +43,12 @@ def test_guides_have_their_examples() -> None:
 @pytest.mark.parametrize("pair", [pytest.param(pair, id=f"line{pair.line}") for pair in IMPORTS])
 def test_import_gives_what_the_guide_shows(pair: Pair, tmp_path: Path) -> None:
     (tmp_path / "interfaces").write_text(pair.given)
-    got = import_files([tmp_path / "interfaces"], facts=Facts(), trust=TRUST)
+    got = import_files([tmp_path / "interfaces"], facts=Facts, trust=TRUST)
     assert got.text.replace(f"{tmp_path}/", "") == pair.shown
 
 
 @pytest.mark.parametrize("pair", [pytest.param(pair, id=f"line{pair.line}") for pair in MISTAKES])
 def test_mistake_is_reported_as_the_guide_shows(pair: Pair) -> None:
     source = Source("10-example.mako", "10-example.mako", pair.given)
-    _, problems = render([source], facts=Facts(), templates=(), limits=Limits(), trust=TRUST)
+    _, problems = render([source], facts=Facts, templates=(), limits=Limits(), trust=TRUST)
     assert "".join(f"{problem}\n" for problem in problems) == pair.shown

@@ -44,14 +44,14 @@ def importing(tmp_path: Path) -> Import:
         for name, content in {"interfaces": text, **others}.items():
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(content)
-        return import_files([tmp_path / "interfaces"], facts=Facts(), trust=TRUST)
+        return import_files([tmp_path / "interfaces"], facts=Facts, trust=TRUST)
 
     return of
 
 
 def desired(text: str, tmp_path: Path) -> Desired:
     (tmp_path / "10-imported.yaml").write_text(text)
-    return load([tmp_path / "10-imported.yaml"], facts=Facts(), links=Known(HARDWARE), trust=TRUST)
+    return load([tmp_path / "10-imported.yaml"], facts=Facts, links=Known(HARDWARE), trust=TRUST)
 
 
 def one_stanza(importing: Import, options: str, name: str = "swp1") -> dict[str, Any]:

@@ -25,7 +25,7 @@ def place(tmp_path: Path) -> Path:
 def imported(place: Path, text: str) -> dict[str, Any]:
     """Import a file that leaves nothing to remark."""
     place.write_text(text)
-    got = import_files([place], facts=Facts(), trust=TRUST)
+    got = import_files([place], facts=Facts, trust=TRUST)
     assert got.problems == ()
     loaded: dict[str, Any] = yaml.safe_load(got.text)
     return loaded
@@ -126,7 +126,7 @@ def test_groups_of_a_vxlan_by_network(place: Path) -> None:
 
 def test_vlan_whose_number_nothing_says_is_told(place: Path) -> None:
     place.write_text("auto uplink\niface uplink\n vlan-raw-device a\n")
-    [problem] = import_files([place], facts=Facts(), trust=TRUST).problems
+    [problem] = import_files([place], facts=Facts, trust=TRUST).problems
     assert (problem.line, problem.message) == (2, "uplink: it has no vlan-id, and none in its name")
 
 
@@ -160,6 +160,6 @@ def test_vrf_leaves_nothing_of_either_protocol_to_the_main_table(place: Path) ->
 def test_second_list_of_vlans_is_told(place: Path) -> None:
     place.write_text("auto br a\niface br\n bridge-ports a\n bridge-vlan-aware yes\niface a\n bridge-vids 5\n"
                      " bridge-vids 6\n")  # fmt: skip
-    got = import_files([place], facts=Facts(), trust=TRUST)
+    got = import_files([place], facts=Facts, trust=TRUST)
     assert [(problem.line, problem.message) for problem in got.problems] == [(7, "a: bridge-vids is 5 already")]
     assert yaml.safe_load(got.text)["links"]["a"]["vlans"] == [UNTAGGED, "[5]"]

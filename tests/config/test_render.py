@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Run:
             (tmp_path / name).write_text(text)
         sources, problems = read_sources([tmp_path], trust=TRUST)
         assert problems == ()
-        return render(sources, facts=FACTS, templates=[tmp_path], limits=limits, trust=TRUST)
+        return render(sources, facts=lambda: FACTS, templates=[tmp_path], limits=limits, trust=TRUST)
 
     return of
 

@@ -68,7 +68,7 @@ def test_every_property_is_described() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_example_fits_the_schema(path: Path) -> None:
     sources, _ = read_sources([path], trust=ROOT)
-    rendered, problems = render(sources, facts=Facts(), templates=[TOP / "templates"], limits=Limits())
+    rendered, problems = render(sources, facts=Facts, templates=[TOP / "templates"], limits=Limits())
     assert not problems
     assert complaints(rendered[0].text) == []
 

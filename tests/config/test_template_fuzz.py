@@ -108,7 +108,7 @@ def test_any_template_gives_text_or_problems_with_a_place(templates: list[str]) 
     sources = {
         f"/t/{place}.mako": Source(f"/t/{place}.mako", f"{place}.mako", text) for place, text in enumerate(templates)
     }
-    rendered, problems = render(list(sources.values()), facts=Facts(), templates=[], limits=LIMITS, trust=TRUST)
+    rendered, problems = render(list(sources.values()), facts=Facts, templates=[], limits=LIMITS, trust=TRUST)
     assert {one.source.path for one in rendered} | {problem.file for problem in problems} == set(sources)
     assert {one.source.path for one in rendered}.isdisjoint(problem.file for problem in problems)
     assert [problem for problem in problems if not _place_is_real(problem, sources)] == []
@@ -123,7 +123,7 @@ def test_any_template_gives_text_or_problems_with_a_place(templates: list[str]) 
 )
 def test_text_without_anything_to_compute_is_its_own_map(texts: list[list[str]]) -> None:
     sources = [Source(f"/t/{place}.mako", f"{place}.mako", "".join(text)) for place, text in enumerate(texts)]
-    rendered, problems = render(sources, facts=Facts(), templates=[], limits=LIMITS, trust=TRUST)
+    rendered, problems = render(sources, facts=Facts, templates=[], limits=LIMITS, trust=TRUST)
     assert problems == ()
     for one in rendered:
         assert one.text == one.source.text
@@ -139,6 +139,6 @@ def test_deep_nesting_is_no_crash(depth: int, tmp_path: Path) -> None:
     loops = "".join(f"{'%'} for v{level} in (1,):\n" for level in range(depth)) + "x\n" + "% endfor\n" * depth
     for text in (nested, loops):
         source = Source(str(tmp_path / "a.mako"), "a.mako", text)
-        rendered, problems = render([source], facts=Facts(), templates=[], limits=LIMITS, trust=TRUST)
+        rendered, problems = render([source], facts=Facts, templates=[], limits=LIMITS, trust=TRUST)
         assert len(rendered) + len(problems) == 1
         assert all(problem.line >= 1 for problem in problems)

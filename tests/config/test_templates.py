@@ -29,7 +29,7 @@ COUNTS = {
 
 
 def desired(path: Path) -> Desired:
-    return load([path], facts=Facts(), trust=TRUST)
+    return load([path], facts=Facts, trust=TRUST)
 
 
 def counts(got: Desired) -> dict[str, int]:
@@ -191,7 +191,7 @@ def test_later_directory_replaces_what_templates_include_too(tmp_path: Path) -> 
     (tmp_path / "usr" / "10-a.mako").write_text(
         "links:\n  d0: {kind: dummy, mtu: ${variables('vars/site.yaml')['mtu']}}\n"
     )
-    got = load([tmp_path / "usr", tmp_path / "etc"], facts=Facts(), trust=TRUST)
+    got = load([tmp_path / "usr", tmp_path / "etc"], facts=Facts, trust=TRUST)
     assert got.state.classes["link"][("d0",)].attrs["mtu"] == 9000
 
 
@@ -200,7 +200,21 @@ def test_directory_that_is_absent_lends_its_parent_to_nobody(tmp_path: Path) -> 
     (tmp_path / "secret.yaml").write_text("x: 1\n")
     (tmp_path / "there" / "10-a.mako").write_text("${variables('secret.yaml')}")
     with pytest.raises(ConfigError, match=r"there is no file 'secret\.yaml' to include"):
-        load([tmp_path / "absent", tmp_path / "there"], facts=Facts(), trust=TRUST)
+        load([tmp_path / "absent", tmp_path / "there"], facts=Facts, trust=TRUST)
+
+
+@pytest.mark.parametrize(("name", "want"), [("plain.yaml", 0), ("template.mako", 1)])
+def test_host_is_looked_at_for_templates_only(tmp_path: Path, name: str, want: int) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / name).write_text("links: {d0: {kind: dummy}}\n")
+    looks = []
+
+    def look() -> Facts:
+        looks.append(1)
+        return Facts()
+
+    load([tmp_path], facts=look, trust=TRUST)
+    assert len(looks) == want
 
 
 def test_file_alone_includes_what_lies_beside_it(tmp_path: Path) -> None:

@@ -41,14 +41,14 @@ def test_kernel_refuses_everything_to_the_worker(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(process, "BOOT", process.BOOT.replace("from netgroupd", start, 1))
     text = TEMPLATE + "".join(f"${{attempt(lambda: {call})}}\n" for call in ATTEMPTS)
     source = Source("/t/10-a.mako", "10-a.mako", text)
-    [rendered], problems = render([source], facts=Facts(), templates=(), limits=_PATIENT, trust=ROOT)
+    [rendered], problems = render([source], facts=Facts, templates=(), limits=_PATIENT, trust=ROOT)
     assert problems == ()
     assert rendered.text.splitlines() == ["-1 13"] * len(ATTEMPTS)
 
 
 def test_endless_template_is_ended_at_its_line() -> None:
     source = Source("/t/10-a.mako", "10-a.mako", "a: 1\n<%\nwhile True: pass\n%>\n")
-    rendered, [problem] = render([source], facts=Facts(), templates=(), limits=Limits(cpu_s=1, wall_s=60), trust=ROOT)
+    rendered, [problem] = render([source], facts=Facts, templates=(), limits=Limits(cpu_s=1, wall_s=60), trust=ROOT)
     assert rendered == ()
     assert problem.line == 3
     assert problem.message.endswith("time than it is given")

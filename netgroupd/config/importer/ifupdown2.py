@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from netgroupd.config.facts import Facts
+from netgroupd.config.facts import Gather
 from netgroupd.config.importer import Imported
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.stanzas import Stanza, stanzas
@@ -29,7 +29,7 @@ _LIBRARY = Path("/etc/network/ifupdown2/templates")
 _DEEPEST = 20
 
 
-def import_files(paths: Sequence[Path], *, facts: Facts, trust: Trust, limits: Limits = Limits()) -> Imported:  # noqa: B008  # a frozen value
+def import_files(paths: Sequence[Path], *, facts: Gather, trust: Trust, limits: Limits = Limits()) -> Imported:  # noqa: B008  # a frozen value
     """Import interfaces files and what they source."""
     reader = _Reader(facts, trust, limits)
     for path in paths:
@@ -52,7 +52,7 @@ def import_files(paths: Sequence[Path], *, facts: Facts, trust: Trust, limits: L
 class _Reader:
     """Collects the stanzas of files and of those they source."""
 
-    def __init__(self, facts: Facts, trust: Trust, limits: Limits) -> None:
+    def __init__(self, facts: Gather, trust: Trust, limits: Limits) -> None:
         self._facts = facts
         self._trust = trust
         self._limits = limits
