@@ -53,6 +53,7 @@ def each(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 BENCHES = (
     Bench("config", ()),
     Bench("plan", ()),
+    Bench("native", ()),
     Bench("groups", ("bare", "stock", "patched"), 6144, 7200),
     Bench("dumps"),
     Bench("memory", memory_mib=6144),

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.harness import Cell, Table, Way, by_rounds, count, in_turn, ratio, run, seconds
-from bench.links import BLIND, IP, SIZES, bare, batch_file, encoded, ip_batch, remove, send_blind, stack
+from bench.links import BLIND, IP, SIZES, Stack, bare, batch_file, encoded, ip_batch, remove, send_blind, stack
 from bench.peer_files import Size
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
@@ -33,12 +33,6 @@ _STACKS = {str(size.links): size for size in (*SIZES, LARGEST)}
 NAMES = (*(str(size.links) for size in SIZES), _DEEDS, str(LARGEST.links))
 _OURS = "netgroupd, files to verified"
 _LIGHT = "netgroupd, lightweight links, files to verified"
-STACK = """\
-groups: {{all: {{id: 42, up: true{light}}}}}
-links:
-  p[0-{last}]: {{kind: dummy, group: all}}
-  br[v=1-{vlans}]: {{kind: bridge, stp: true, group: all, ports: "p[0-{last}].{{v}}"}}
-"""
 
 
 class Desk:
@@ -59,12 +53,11 @@ class Desk:
         self.engine.apply()
 
 
-def whole_way(desk: Desk, size: Size, directory: Path, runs: int) -> Iterator[tuple[str, Cell]]:
+def whole_way(desk: Desk, links: Stack, directory: Path, runs: int) -> Iterator[tuple[str, Cell]]:
     """One stack from nothing, each way, and what it takes to find that nothing has to be done."""
-    form = partial(STACK.format, last=size.ports - 1, vlans=size.vlans)
-    text = form(light="")
-    batch_file(size, directory / "batch")
-    packets = encoded(stack(size))
+    text = links.text()
+    batch_file(links, directory / "batch")
+    packets = encoded(links.steps)
 
     def prepared(wanted: str = text) -> None:
         remove()
@@ -76,7 +69,7 @@ def whole_way(desk: Desk, size: Size, directory: Path, runs: int) -> Iterator[tu
         BLIND: Way(lambda: send_blind(packets), remove),
     }
     if features().light:  # ``ip`` has no word for them
-        ways[_LIGHT] = Way(desk.engine.apply, partial(prepared, form(light=", lightweight: true")))
+        ways[_LIGHT] = Way(desk.engine.apply, partial(prepared, links.text(", lightweight: true")))
     ways[_OURS] = Way(desk.engine.apply, prepared)
     found = in_turn(ways, runs)
     nothing = seconds(desk.engine.diff, runs=runs)
@@ -84,7 +77,7 @@ def whole_way(desk: Desk, size: Size, directory: Path, runs: int) -> Iterator[tu
     anew = seconds(desk.engine.diff, runs=runs, prepare=lambda: desk.wants(f"{text}# {next(edits)}\n"))
     read = seconds(bare, runs=runs)
     gone = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants("{}"))
-    yield "links", count(size.ports + size.links)
+    yield "links", count(links.links)
     yield from found.items()
     yield "netgroupd ÷ `ip -batch`", by_rounds(found[_OURS], found[IP])
     if _LIGHT in found:
@@ -172,13 +165,13 @@ def delete(desk: Desk, links: int) -> tuple[Cell, ...]:
     return ours, Cell(), theirs, ratio(theirs, ours)
 
 
-def stack_of(desk: Desk, size: Size, directory: Path, runs: int) -> Iterator[Table]:
-    """The stack of one size."""
+def stack_of(desk: Desk, links: Stack, directory: Path, runs: int) -> Iterator[Table]:
+    """One stack, whole."""
     rows: dict[str, tuple[Cell, ...]] = {}
-    goal = "files to verified ≤ 1.0× `ip -batch`; nothing to do ≤ 3× a bare socket"
-    for row, cell in whole_way(desk, size, directory, runs):
+    goal = "files to verified ≤ 1.0× `ip -batch`, ≤ 1.2× blind; nothing to do ≤ 3× a bare socket"
+    for row, cell in whole_way(desk, links, directory, runs):
         rows[row] = (cell,)
-        yield Table(f"apply-{size.links}", f"Bridges over the VLANs of ports: {size}", ("cost",), rows, goal)
+        yield Table(f"apply-{links.links}", links.title, ("cost",), rows, goal)
 
 
 def deeds(desk: Desk, directory: Path, few: int) -> Iterator[Table]:
@@ -202,15 +195,15 @@ def measure(quick: bool, names: Sequence[str] = NAMES) -> Iterator[Table]:
         directory = Path(temporary)
         desk = Desk(directory)
         if quick:
-            yield from stack_of(desk, Size(20, 6), directory, 2)
+            yield from stack_of(desk, stack(Size(20, 6)), directory, 2)
             names = (_DEEDS,)
         for name in names:
             if name == _DEEDS:
                 yield from deeds(desk, directory, 16 if quick else 1)
             elif _STACKS[name] != LARGEST:
-                yield from stack_of(desk, _STACKS[name], directory, RUNS)
+                yield from stack_of(desk, stack(_STACKS[name]), directory, RUNS)
             elif features().dump_group:
-                yield from stack_of(desk, LARGEST, directory, 1)
+                yield from stack_of(desk, stack(LARGEST), directory, 1)
 
 
 if __name__ == "__main__":

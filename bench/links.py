@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from bench.harness import Cell, Table, Way, by_rounds, count, in_turn, ratio, run, seconds
 from bench.peer_files import Size
@@ -34,6 +35,7 @@ _RTM_GETLINK, _RTM_DELLINK = 18, 17
 _IFLA_EXT_MASK = 29
 _PACKED = 256
 _ALL_UP = GroupStep(Op.CHANGE, GROUP, {"up": True}, ())
+_UP = f"link set group {GROUP} up"
 
 
 def create(name: str, **attrs: Value) -> Step:
@@ -42,29 +44,71 @@ def create(name: str, **attrs: Value) -> Step:
     return Step(Op.CREATE, None, link, link.attrs)
 
 
-def stack(size: Size) -> Iterator[AnyStep]:
+class Stack(NamedTuple):
+    """The same links in each language: blocks of netgroupd's, lines of ``ip``, and messages."""
+
+    title: str
+    links: int
+    blocks: tuple[str, ...]
+    lines: tuple[str, ...]
+    steps: tuple[AnyStep, ...]
+
+    def text(self, more: str = "") -> str:
+        """For netgroupd, with ``more`` said of all."""
+        group = f"groups: {{all: {{id: {GROUP}, up: true{more}}}}}"
+        return "\n".join((group, "links:", *(f"  {block}" for block in self.blocks))) + "\n"
+
+
+def stack(size: Size) -> Stack:
     """Ports, bridges, and the VLANs of the ports in the bridges: made down, then brought up as one group."""
-    for port in range(size.ports):
-        yield create(f"p{port}", kind="dummy")
-    for vlan in range(1, size.vlans + 1):
-        yield create(f"br{vlan}", kind="bridge", stp_state=True)
-    for port in range(size.ports):
-        for vlan in range(1, size.vlans + 1):
-            yield create(f"p{port}.{vlan}", kind="vlan", link=f"p{port}", id=vlan, master=f"br{vlan}")
-    yield _ALL_UP
-
-
-def batch_file(size: Size, path: Path) -> None:
-    """The same for ``ip -batch``."""
-    lines = [f"link add p{port} group {GROUP} type dummy" for port in range(size.ports)]
-    lines += [f"link add br{vlan} group {GROUP} type bridge stp_state 1" for vlan in range(1, size.vlans + 1)]
+    ports, vlans = range(size.ports), range(1, size.vlans + 1)
+    pairs = [(port, vlan) for port in ports for vlan in vlans]
+    lines = [f"link add p{port} group {GROUP} type dummy" for port in ports] + _bridges(vlans)
     lines += [
         f"link add link p{port} name p{port}.{vlan} group {GROUP} master br{vlan} type vlan id {vlan}"
-        for port in range(size.ports)
-        for vlan in range(1, size.vlans + 1)
+        for port, vlan in pairs
     ]
-    lines.append(f"link set group {GROUP} up")
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    steps: list[AnyStep] = [create(f"p{port}", kind="dummy") for port in ports]
+    steps += [create(f"br{vlan}", kind="bridge", stp_state=True) for vlan in vlans]
+    steps += [create(f"p{p}.{v}", kind="vlan", link=f"p{p}", id=v, master=f"br{v}") for p, v in pairs]
+    named = f"p[0-{size.ports - 1}]"
+    blocks = (
+        f"{named}: {{kind: dummy, group: all}}",
+        f'br[v=1-{size.vlans}]: {{kind: bridge, stp: true, group: all, ports: "{named}.{{v}}"}}',
+    )
+    title = f"Bridges over the VLANs of ports: {size}"
+    return Stack(title, size.ports + size.links, blocks, (*lines, _UP), (*steps, _ALL_UP))
+
+
+def tunnels(size: Size) -> Stack:
+    """The same with VXLANs in place of ports and VLANs, for kernels that have neither."""
+    pairs = [(port, vlan) for port in range(size.ports) for vlan in range(1, size.vlans + 1)]
+    lines = _bridges(range(1, size.vlans + 1))
+    lines += [
+        f"link add x{port}-{vlan} group {GROUP} master br{vlan} type vxlan id {port * 10_000 + vlan} dstport 4789"
+        for port, vlan in pairs
+    ]
+    steps: list[AnyStep] = [create(f"br{vlan}", kind="bridge", stp_state=True) for vlan in range(1, size.vlans + 1)]
+    steps += [
+        create(f"x{port}-{vlan}", kind="vxlan", id=port * 10_000 + vlan, dstport=4789, master=f"br{vlan}")
+        for port, vlan in pairs
+    ]
+    blocks = (
+        f"br[1-{size.vlans}]: {{kind: bridge, stp: true, group: all}}",
+        f"x[p=0-{size.ports - 1}]-[v=1-{size.vlans}]:",
+        '  {kind: vxlan, group: all, id: "{p * 10000 + v}", dstport: 4789, master: "br{v}"}',
+    )
+    title = f"Bridges over VXLANs: {size.vlans:,} × {size.ports}"
+    return Stack(title, size.links, blocks, (*lines, _UP), (*steps, _ALL_UP))
+
+
+def _bridges(numbers: Iterable[int]) -> list[str]:
+    return [f"link add br{number} group {GROUP} type bridge stp_state 1" for number in numbers]
+
+
+def batch_file(links: Stack, path: Path) -> None:
+    """What ``ip -batch`` reads."""
+    path.write_text("\n".join(links.lines) + "\n", encoding="ascii")
 
 
 def remove() -> None:
@@ -92,7 +136,7 @@ def send_blind(packets: Sequence[bytes]) -> None:
 def make(size: Size) -> Counters:
     """Make the stack by netgroupd: what that took."""
     with Kernel() as kernel:
-        refused = kernel.apply(tuple(stack(size)))
+        refused = kernel.apply(stack(size).steps)
         assert not refused, refused[:3]
         return kernel.counters
 
@@ -104,10 +148,10 @@ def ip_batch(path: Path) -> None:
 
 def creation(size: Size, runs: int) -> Iterator[tuple[str, Cell]]:
     """Each way to make the stack of one size."""
-    packets = encoded(stack(size))
+    packets = encoded(stack(size).steps)
     with TemporaryDirectory() as directory:
         path = Path(directory) / "batch"
-        batch_file(size, path)
+        batch_file(stack(size), path)
         ways = {
             IP: Way(lambda: ip_batch(path), remove),
             BLIND: Way(lambda: send_blind(packets), remove),
@@ -154,7 +198,7 @@ def memory() -> float:
 def reading(links: int, runs: int) -> Iterator[tuple[str, Cell]]:
     """Read a host with so many links, mostly VLANs."""
     with Kernel() as kernel:
-        refused = kernel.apply(tuple(stack(Size(links // 7, 6))))
+        refused = kernel.apply(stack(Size(links // 7, 6)).steps)
         assert not refused, refused[:3]
     theirs, ours = seconds(bare, runs=runs), seconds(read, runs=runs)
     yield "a bare socket", theirs

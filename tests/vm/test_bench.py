@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each bench at its very smallest, so that none is found broken on the day when its figures are wanted."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench import apply, groups, l3mdev, links, memory, packets, peers
 from bench.apply import Desk
+from bench.links import Stack
 from bench.peer_files import Size
 from bench.peer_tools import PHASES, TOOLS, Phase
 from netgroupd.kernel.kernel import Kernel
@@ -36,8 +38,10 @@ def test_links_are_made_and_read_in_every_way() -> None:
     assert dict(links.reading(7, 1))["netgroupd"].runs
 
 
-def test_whole_way_goes_beside_others(tmp_path: Path) -> None:
-    went = dict(apply.whole_way(Desk(tmp_path), Size(1, 2), tmp_path, 2))
+@pytest.mark.parametrize("form", [links.stack, links.tunnels])
+def test_whole_way_goes_beside_others(form: Callable[[Size], Stack], tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    went = dict(apply.whole_way(desk, form(Size(2, 2)), tmp_path, 2))
     assert all(len(went[row].runs) == 2 for row in ("`ip -batch`", "netgroupd ÷ `ip -batch`", "netgroupd ÷ blind"))
 
 
