@@ -94,8 +94,7 @@ def test_the_peers_get_the_same_stack(tmp_path: Path) -> None:
     size = Size(vlans=3, ports=2)
     netgroupd(size, tmp_path)
     names = {
-        str(link.key[0])
-        for link in load([tmp_path], facts=Facts, links=Known(("p0", "p1"))).state.of("link").values()
+        str(link.key[0]) for link in load([tmp_path], facts=Facts, links=Known(("p0", "p1"))).state.of("link").values()
     }
     made = {line.split("name ")[-1].split()[0] for line in ip_lines(size).replace("add br", "add name br").splitlines()}
     gone = {line.split()[2] for line in ip_removal(size).splitlines()}

@@ -4,6 +4,7 @@
 import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from typing import Self
 
@@ -162,6 +163,7 @@ class Kernel:
     def _fill(self, batch: Batch, steps: Sequence[AnyStep]) -> None:
         place = alone = 0
         level = LAST
+        asking = False  # about the number of each link that comes
         while place < len(steps) and not batch.ended:
             step = steps[place]
             cls = cls_of(step)
@@ -178,10 +180,12 @@ class Kernel:
                     batch.abreast(list(steps[place:alone]), messages)
                     place = alone
                     continue
+            if not (asking or self.names.whole) and _brings_link(step):
+                asking = _bring_few(steps[place:])
+                if not asking:
+                    batch.flush()
+                    self.read_names()  # their numbers must be free
             place += 1
-            if not self.names.whole and _brings_link(step):
-                batch.flush()
-                self.read_names()  # its number must be free
             try:
                 batch.add(step, list(form.encode(step, self._context)))
             except UnknownLinkError as error:
@@ -223,6 +227,11 @@ def title(step: Step | GroupStep) -> str:
 def _brings_link(step: AnyStep) -> bool:
     """Whether a step makes a link, or moves one into another network namespace."""
     return isinstance(step, Step) and step.object.cls == "link" and (step.op is Op.CREATE or "netns" in step.attrs)
+
+
+def _bring_few(steps: Sequence[AnyStep]) -> bool:
+    """Whether asking about the number of each link that comes costs less than reading all names."""
+    return next(islice(filter(_brings_link, steps), links.FEW, None), None) is None
 
 
 def _is_done(step: Step, have: Object | None) -> bool:

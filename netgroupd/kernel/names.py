@@ -105,10 +105,16 @@ class Names:
         there = self.destination(name)
         # The kernel looks for it in the namespace that it is told in, and then in that of the link.
         index = max(self._highest, there._highest) + 1
+        while self._is_taken(index) or there._is_taken(index):
+            index += 1
         assert index < _LARGEST
         self._highest = index
         there.note(name, index)
         return index
+
+    def _is_taken(self, index: int) -> bool:
+        """Whether a link that no dump has brought has ``index``."""
+        return not self.whole and self.find(index) is not None
 
     def index(self, name: str) -> int:
         """The index of the link called ``name``.

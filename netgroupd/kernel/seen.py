@@ -33,7 +33,16 @@ class Notes(NamedTuple):
     def add(self, form: struct.Struct, message: memoryview) -> None:
         """Note the body of the next message."""
         self.forms.append(form)
-        self.marks.append(hash(form.unpack(_HEADER.pack(_HEADER.size + len(message)) + message)))
+        self.marks.append(_mark(form, message))
+
+    def has(self, place: int, message: memoryview) -> bool:
+        """Whether a body says what the message at ``place`` said."""
+        form = self.forms[place]
+        return form.size == _HEADER.size + len(message) and _mark(form, message) == self.marks[place]
+
+
+def _mark(form: struct.Struct, message: memoryview) -> int:
+    return hash(form.unpack(_HEADER.pack(_HEADER.size + len(message)) + message))
 
 
 class Reading(NamedTuple):

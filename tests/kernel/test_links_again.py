@@ -86,18 +86,51 @@ def test_link_that_says_something_else_is_read_and_the_others_are_the_same() -> 
     assert (back.links, back.notes.marks) == (last.links, last.notes.marks)
 
 
+NEW = link(5, "new")
+
+
+@pytest.mark.parametrize(
+    ("messages", "read"),
+    [
+        pytest.param(PACKET[2:], 0, id="the_first_less"),
+        pytest.param([PACKET[0], *PACKET[2:]], 0, id="one_less"),
+        pytest.param([*PACKET[:2], PACKET[3]], 0, id="another_less"),
+        pytest.param(PACKET[:-1], 0, id="the_last_less"),
+        pytest.param([*PACKET, NEW], 1, id="one_more"),
+        pytest.param([*PACKET[:2], vlan(4, "up.1", 9, mtu=1400), NEW], 2, id="one_less_one_changed_and_one_more"),
+        pytest.param([], 0, id="none"),
+    ],
+)
+def test_links_come_and_go_among_those_that_are_not_read(messages: Sequence[bytes], read: int) -> None:
+    last, fresh = reading(PACKET), reading(messages)
+    now = again(last, messages)
+    assert now
+    assert (now.links, now.indices, now.notes.marks) == (fresh.links, fresh.indices, fresh.notes.marks)
+    assert sum(link not in map(id, last.links) for link in map(id, now.links)) == read
+    assert again(now, messages) is now
+
+
 @pytest.mark.parametrize(
     "messages",
     [
-        pytest.param(PACKET[:-1], id="one_less"),
-        pytest.param([*PACKET, link(5, "new")], id="one_more"),
         pytest.param([link(1, "wol"), *PACKET[1:]], id="another_name"),
         pytest.param([PACKET[0], vlan(5, "low.1", 1), *PACKET[2:]], id="another_index"),
+        pytest.param([*PACKET, link(2, "low.1")], id="one_twice"),
         pytest.param(PACKET[::-1], id="another_order"),
     ],
 )
 def test_there_is_no_answer_where_the_links_are_others(messages: Sequence[bytes]) -> None:
     assert again(reading(PACKET), messages) is None
+
+
+def test_there_is_none_where_a_link_has_gone_that_another_may_name_for_ever() -> None:
+    last = reading(PACKET)._replace(rows=_ROWS | {"dev"})
+    assert again(last, PACKET[:-1]) is None
+    assert again(last, [*PACKET, NEW])
+
+
+def test_there_is_none_where_what_has_come_is_what_another_refers_to() -> None:
+    assert again(reading(PACKET, {}), [*PACKET, link(9, "elsewhere")], {}) is None
 
 
 @pytest.mark.parametrize("names", [{9: "renamed"}, {}], ids=["renamed", "gone"])

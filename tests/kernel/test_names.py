@@ -14,6 +14,13 @@ def test_index_that_is_chosen_is_free_and_never_chosen_again() -> None:
     assert names.reserve("b") > first > 2
 
 
+def test_index_of_a_link_that_no_dump_has_brought_is_not_chosen() -> None:
+    names = Names()
+    taken = names.reserve("a") + 1
+    names.find = lambda wanted: ("theirs", taken) if wanted == taken else None
+    assert names.reserve("b") == taken + 1
+
+
 def test_renamed_link_is_found_by_its_new_name_only() -> None:
     names = Names()
     names.note("old", 5)
