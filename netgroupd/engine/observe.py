@@ -17,6 +17,7 @@ from netgroupd.engine.generations import Content
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
+from netgroupd.kernel.links import FEW
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.seen import Seen
@@ -31,6 +32,8 @@ from netgroupd.plan.step import AnyStep
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _NAME = itemgetter(0)  # of a key
+_BELOW = ("link", "master")
+_MANY_TO_ONE = 4  # with more that are new a look at the others is no great part of the work
 _LISTS = frozenset({"fdb", "bridge_vlan", "vni"})
 # Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
 _STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", "vlan_default_pvid"})
@@ -179,6 +182,21 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
     _add_unowned(kernel, wanted, actual, away)
     actual.groups = wanted.groups
     return actual
+
+
+def add_foundations(kernel: Connection, wanted: State, actual: State) -> bool:
+    """Bring all of the links that new ones stand on or are ports of; False where there are no few new ones to many."""
+    wants, there = wanted.of("link"), actual.of("link")
+    new = [wants[key].attrs for key in wants.keys() - there.keys()]
+    if not new or len(new) * _MANY_TO_ONE > len(there):
+        return False
+    below = [there[key] for attrs in new for field in _BELOW if (key := (attrs.get(field),)) in there]
+    names = frozenset(link.name for link in below)
+    if len(names) > FEW or any(link.attrs.get("netns") for link in below):
+        return False
+    if names:
+        actual.classes["link"] = {**there, **kernel.dump(Selection(links=names)).of("link")}
+    return True
 
 
 def without_others(actual: State, wanted: State, mine: Mine) -> State:

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from netgroupd.engine.observe import Connection, Links, Mine, look
+from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import KernelError, VerifyError
@@ -65,9 +65,16 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         plan = plan_for(kernel, goal, actual, mine, whole=False)
         if not plan.steps:
             return plan, actual
+        # Of what is there already a plan that only adds to it needs no more than that.
+        if add_foundations(kernel, goal, actual) and _only_adds(plan := plan_for(kernel, goal, actual, mine), actual):
+            return plan, actual
         links = None
     actual = look(kernel, goal, mine, links)
     return plan_for(kernel, goal, actual, mine), actual
+
+
+def _only_adds(plan: Plan, actual: State) -> bool:
+    return not any(step.object.key in actual.of(step.object.cls) for step in singles(plan.steps))
 
 
 def converge(

@@ -108,7 +108,7 @@ class FakeKernel:
             objects = found.classes.setdefault(cls, {})
             for obj in self.state.of(cls).values():
                 if self._is_selected(obj, selection):
-                    objects[obj.key] = self._marked(obj)
+                    objects[obj.key] = _in_part(self._marked(obj), selection)
         if "link" in selection.classes:
             self._name_links(selection)
         return found
@@ -370,6 +370,13 @@ class FakeKernel:
             self._unmarked[obj.cls, obj.key] = after.pop(UNOWNED)
         self.state.add(obj._replace(attrs=after, origin=None))
         self._mute(step)
+
+
+def _in_part(obj: Object, selection: Selection) -> Object:
+    """As much of a link as matters."""
+    if obj.cls != "link" or selection.rows is None:
+        return obj
+    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in selection.rows})
 
 
 def _names(value: Value) -> frozenset[str]:

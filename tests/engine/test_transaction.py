@@ -7,12 +7,14 @@ from itertools import cycle, permutations, product
 
 import pytest
 
-from netgroupd.engine.observe import Mine, look
+from netgroupd.engine import observe
+from netgroupd.engine.observe import Mine, look, look_at_links, rows_for
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
 from netgroupd.errors import KernelError, VerifyError
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
@@ -88,6 +90,53 @@ def test_refusal_of_any_step_leaves_the_kernel_as_it_was(old: str, new: str) -> 
         else:  # a deletion of what is gone already is no failure
             put_back(kernel, snapshot, EVERYTHING)
         assert there(kernel) == before
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_plan_is_the_same_whether_all_of_the_links_is_looked_at_or_what_it_takes(
+    old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observe, "_MANY_TO_ONE", 0)
+    kernel, goal = host_with(old), state_of(new)
+    want = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
+    in_part = look_at_links(kernel, EVERYTHING, rows_for(goal))
+    assert plan_now(kernel, goal, EVERYTHING, in_part)[0] == want
+
+
+class Noting(FakeKernel):
+    """Notes how much of which links is looked at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks: list[tuple[bool, frozenset[str]]] = []
+
+    def dump(self, selection: Selection) -> State:
+        if "link" in selection.classes:
+            self.looks.append((selection.rows is None, selection.links))
+        return super().dump(selection)
+
+
+@pytest.mark.parametrize(
+    ("more", "wholly"),
+    [
+        pytest.param("br2: {kind: bridge}", [], id="a_link_by_itself"),
+        pytest.param("d1: {kind: dummy, master: br1}", [frozenset({"br1"})], id="a_port"),
+        pytest.param("p[0-0]: {mtu: 1400}", [frozenset()], id="a_change"),
+        pytest.param("d[1-2]: {kind: dummy}", [frozenset()], id="many_at_once"),
+    ],
+)
+def test_all_of_a_link_is_looked_at_where_something_is_done_to_it_or_on_it(
+    more: str, wholly: list[frozenset[str]]
+) -> None:
+    kernel = Noting()
+    text = "links:\n  p[0-5]: {kind: dummy}\n  br1: {kind: bridge}\n"
+    goal = state_of(text)
+    converge(kernel, plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING), goal, EVERYTHING)
+    goal = state_of(f"{text}  {more}\n")
+    in_part = look_at_links(kernel, EVERYTHING, rows_for(goal))
+    kernel.looks.clear()
+    assert plan_now(kernel, goal, EVERYTHING, in_part)[0].steps
+    assert [links for whole, links in kernel.looks if whole] == wholly
 
 
 def test_range_of_vlans_refused_half_way_leaves_the_kernel_as_it_was() -> None:
