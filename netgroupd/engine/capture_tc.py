@@ -12,6 +12,7 @@ from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.tc.bpf import CURRENT
+from netgroupd.model.tc.chain import ALL
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.value import Value
 from netgroupd.plan.fold import Row, fold_names
@@ -99,7 +100,8 @@ def tc_rows(actual: State) -> Iterator[Row]:
         parts[one.name]["classes"].append(_Entry({"classid": one.key[1]}, rest))
     for chain in actual.of("chain").values():
         parent = {"parent": chain.key[1]} if chain.key[1] else {}
-        parts[chain.name]["chains"].append(_Entry({"chain": chain.key[2]}, {**parent, **_said(chain.attrs)}))
+        number = {} if chain.key[2] is ALL else {"chain": chain.key[2]}
+        parts[chain.name]["chains"].append(_Entry(number, {**parent, **_said(chain.attrs)}))
     for rule in actual.of("filter").values():
         hook = str(rule.key[1])
         place = hook if hook in CLSACT_HOOKS and "ingress" in parts[rule.name] else "filters"
