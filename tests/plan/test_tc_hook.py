@@ -61,7 +61,7 @@ def _states(plan: Plan, have: State) -> Iterator[State]:
 def _reached(want: Iterable[Object], have: State) -> State:
     for state in _states(_plan(want, have), have):
         have = state
-    return have
+    return State(sorted(have, key=lambda one: said_key(one.key) != one.key))  # the kernel tells the first chain first
 
 
 def _met(state: State, hook: tuple[str, str] = HERE[0]) -> tuple[tuple[int, int], ...]:
