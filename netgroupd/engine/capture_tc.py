@@ -13,8 +13,10 @@ from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
+from netgroupd.model.tc.filter import MATCHES
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.fold import Row, fold_names
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, hangs_on_one_of, swept
 from netgroupd.plan.present import title
@@ -35,7 +37,7 @@ class _Entry(NamedTuple):
 
 
 def sayable(actual: State) -> tuple[State, list[str]]:
-    """What a file can say of ``actual``, and a comment on each kind of qdisc and action that it cannot."""
+    """What a file can say of ``actual``, and a comment on each kind of qdisc, rule and action that it cannot."""
     unknown: dict[str, list[Object]] = defaultdict(list)
     for qdisc in actual.of("qdisc").values():
         if qdisc.attrs["kind"] not in KINDS:
@@ -48,6 +50,9 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in _records(rule.attrs))
         if kind := next(filter(None, kinds), ""):
             unknown[f"action {kind}"].append(rule)
+        elif UNSAID in rule.attrs:
+            kind = str(rule.attrs["kind"])
+            unknown[f"{kind} that says all of this" if kind in MATCHES else f"classifier {kind}"].append(rule)
     if not unknown:
         return actual, []
     left_out = {(obj.cls, obj.key) for found in unknown.values() for obj in found}

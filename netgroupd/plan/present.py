@@ -15,7 +15,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.beside import Said, identity, said_key
-from netgroupd.plan.compare import same
+from netgroupd.plan.compare import UNSAID, same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.serialise import Json, singles, step_to
 from netgroupd.plan.step import Op, Plan, Step
@@ -37,6 +37,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
 _SAID_BY_A_NAME = frozenset({"kind", "link", "id"})
 _SAID_BY_A_NOUN = frozenset({"kind"})
 _SAID_BY_A_LABEL = frozenset({"label"})
+_SAID_BY_A_RULE = frozenset({"kind", "protocol", "handle", UNSAID})
 _SAID_BY_A_HANDLE = frozenset({"hooks"})
 _SWITCHES = "its rules are built beside the old ones, and take over at once"
 _SAID_BY_NOTHING = frozenset[str]()
@@ -216,6 +217,8 @@ def _said_already(obj: Object) -> frozenset[str]:
         return _SAID_BY_A_NOUN
     if obj.cls == "address" and obj.attrs.get("label") == obj.name:
         return _SAID_BY_A_LABEL
+    if obj.cls == "filter" and UNSAID in obj.attrs:
+        return _SAID_BY_A_RULE
     return _SAID_BY_A_HANDLE if obj.cls == "qdisc" else _SAID_BY_NOTHING
 
 
