@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.tc.action import chain_led_to
 from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, beside, chain_of, led_to, said_as
 from netgroupd.model.value import Value
@@ -24,25 +24,30 @@ _Side = tuple[Key, int]  # the key of a chain, or of all of a hook, and which of
 
 
 class Ways:
-    """Attributes of rules with other numbers for the chains that they lead to; rules that shared some still do."""
+    """Attributes of rules with other numbers for the chains that they lead to; those of one line still share them."""
 
     def __init__(self, number: Callable[[int], int]) -> None:
         self._number = number
-        self._known: dict[int, tuple[Attrs, Attrs]] = {}
+        self._actions: dict[int, tuple[Value, Value]] = {}
+        self._last: tuple[Attrs, Attrs] = (NOTHING, NOTHING)
 
     def of(self, attrs: Attrs) -> Attrs:
         """The same attributes where they lead to no chain."""
-        found = self._known.get(id(attrs))
-        if found is None:
-            # They are kept with the answer, so that their identities stay their own.
-            self._known[id(attrs)] = found = (attrs, self._led(attrs))
-        return found[1]
+        if attrs is not self._last[0]:
+            had = attrs.get("actions", ())
+            led = self._led(had)
+            self._last = (attrs, attrs if led is had else {**attrs, "actions": led})
+        return self._last[1]
 
-    def _led(self, attrs: Attrs) -> Attrs:
-        actions = attrs.get("actions") or ()
-        assert isinstance(actions, tuple)
-        led = tuple(map(self._action, actions))
-        return {**attrs, "actions": led} if led != actions else attrs
+    def _led(self, actions: Value) -> Value:
+        """What many rules have is one value."""
+        found = self._actions.get(id(actions))
+        if found is None:
+            assert isinstance(actions, tuple)
+            led = tuple(map(self._action, actions))
+            # They are kept with the answer, so that their identities stay their own.
+            self._actions[id(actions)] = found = (actions, led if led != actions else actions)
+        return found[1]
 
     def _action(self, action: Value) -> Value:
         number = chain_led_to(action)

@@ -99,8 +99,9 @@ def _net(steps: tuple[Step, ...], said: Said) -> Net:
         why = why or step.why
     if created and deleted and created.object.key != deleted.object.key:
         # It is built on the other side: what it differs in there is what changes.
-        after, had = created.object.attrs, said.of(deleted.object, deleted.object.attrs)
-        return Net("~", created.object, {name: had.get(name) for name in after}, after, why)
+        after, had = created.object.attrs, deleted.object.attrs
+        before = said.of(deleted.object, {name: had.get(name) for name in after})
+        return Net("~", created.object, before, after, why)
     if created:
         before = deleted.object.attrs if deleted else NOTHING
         return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
