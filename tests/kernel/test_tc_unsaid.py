@@ -9,7 +9,7 @@ from netgroupd.engine.capture import captured
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.kernel.message import attr, nest, text, u32
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.tc import flower
+from netgroupd.kernel.tc import filters, flower
 from netgroupd.kernel.tc.filters_read import Decoder
 from netgroupd.kernel.tc.tcmsg import HEADER, KIND, OPTIONS
 from netgroupd.model.state import Object, State
@@ -18,6 +18,7 @@ from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.link import Owned
 from netgroupd.plan.present import objects_text
 from netgroupd.plan.present import text as shown
+from netgroupd.plan.step import Op, Step
 
 CLSACT = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "handle": "ffff:", "hooks": ("ingress",)})
 _ADDRESS = attr(8, b"\x08\x00") + flower.pack((("dst_ip", "10.0.0.1"),))
@@ -77,7 +78,7 @@ def test_rule_that_a_file_can_say_is_told_by_what_it_matches(kind: str, options:
 def test_rules_of_flower_that_differ_in_what_is_unknown_are_several(names: Names) -> None:
     decoder = Decoder(names, "v0", "ingress")
     told = [decoder.read(_message("flower", _ADDRESS + u32(250, 1), handle)) for handle in (1, 2)]
-    assert len({rule.key for rule in told if rule}) == 2
+    assert [dict(rule.key[4])["handle"] for rule in told if rule] == ["0x1", "0x2"]  # type: ignore[arg-type]  # pairs
 
 
 @pytest.mark.parametrize(("kind", "unsaid"), [("skbmod", True), ("gact", False)])
@@ -88,6 +89,15 @@ def test_rule_with_an_action_that_no_file_can_say_is_that_rule(kind: str, unsaid
 
 def test_table_that_the_kernel_made_is_no_rule(names: Names) -> None:
     assert Decoder(names, "v0", "ingress").read(_message("cgroup", b"", handle=0)) is None
+
+
+@pytest.mark.parametrize(("kind", "options", "want"), [("cgroup", b"", 0), ("fw", text(3, "v0"), 1)])
+def test_preference_of_a_classifier_that_is_not_known_goes_as_a_whole(
+    kind: str, options: bytes, want: int, names: Names
+) -> None:
+    rule = _rule(kind, options, names)
+    message = filters._delete(Step(Op.DELETE, rule, None), names)
+    assert HEADER.unpack_from(message, 16)[4:] == (want, 0xFFFFFFF2, 7 << 16 | 8)
 
 
 def _plans(rule: Object) -> tuple[str, Snapshot, State]:
