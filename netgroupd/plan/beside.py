@@ -60,7 +60,7 @@ def unplaced(actual: State) -> State:
 
 
 def _atomic(switch: Object, numbers: Set[int]) -> Object | None:
-    """The chain, or all of the hook, that a rule is what is left of; None where more is ``numbers`` of its hook."""
+    """The chain, or all of the hook, that a rule is what is left of; None where ``numbers`` of its hook are others."""
     number, (side, *_) = chain_of(switch.key), led_to(switch.attrs)
     whole = side < SPARE
     others = numbers - {number} if whole else numbers & {side ^ 1}

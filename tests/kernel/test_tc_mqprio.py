@@ -5,9 +5,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from netgroupd.engine.capture import captured
 from netgroupd.kernel.message import attr, nest, u16, u32, u64
 from netgroupd.kernel.tc.mqprio import pack_mqprio, unpack_mqprio
+from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
+from tests.config.reading import desired
 
 _BASE: Mapping[str, Value] = {"num_tc": 2, "map": (0, 1) * 8, "queues": (2, 0, 2, 2), "hw": True}
 _DCB: Mapping[str, Value] = {**_BASE, "mode": "dcb", "shaper": "dcb"}
@@ -56,6 +59,14 @@ def test_what_hardware_does_is_read_as_the_kernel_tells_it() -> None:
     rates = (attr(3, b"".join(u64(3, rate) for rate in (125000, 250000))), attr(4, u64(4, 375000) + u64(4, 10**10)))
     told = bytes.fromhex(_STRUCTURE) + u16(1, 1) + u16(2, 1) + b"".join(rates) + _classes(1, 2)
     assert unpack_mqprio(memoryview(told)) == {**TOLD, "fp": ("express", "preemptible")}
+
+
+@pytest.mark.parametrize("attrs", [_DCB, TOLD, {**_BASE, "hw": False}], ids=["dcb", "channel", "software"])
+def test_what_is_captured_can_be_said(attrs: Mapping[str, Value]) -> None:
+    told = unpack_mqprio(memoryview(pack_mqprio(attrs) + _classes(2)))
+    there = Object("qdisc", ("v0", "root"), {"kind": "mqprio", "handle": "1:", **told})
+    found = desired(captured(State((there,)), {}, {}), known=("v0",)).state.of("qdisc")
+    assert {key: one.attrs for key, one in found.items()} == {there.key: there.attrs}
 
 
 def test_what_goes_without_saying_is_dcb() -> None:

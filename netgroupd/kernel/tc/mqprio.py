@@ -7,6 +7,7 @@ of one class is in a nest of its own.
 
 import struct
 from collections.abc import Iterator
+from itertools import islice
 
 from netgroupd.kernel.message import attr, attributes, nest, u32, walk
 from netgroupd.model.state import Attrs
@@ -74,7 +75,8 @@ def _from_hardware(payload: memoryview, classes: int) -> dict[str, Value]:
         told[name] = kind.unpack(bytes(found[number])) if number in found and kind.unpack else _USUAL
     for name, number in _RATES.items():
         if number in found:
-            told[name] = tuple(_U64.unpack_from(found[number], start)[0] for _, start, _ in walk(found[number]))
+            rates = (_U64.unpack_from(found[number], start)[0] for _, start, _ in walk(found[number]))
+            told[name] = tuple(islice(rates, classes))
     entries = (attributes(payload, start, end) for number, start, end in walk(payload) if number == _CLASS)
     assert PREEMPTION.unpack
     fp = tuple(PREEMPTION.unpack(bytes(entry[_PREEMPTION])) for entry in entries)
