@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the kernel takes of traffic control and is hardly meant: each is a warning."""
 
-from collections.abc import Iterator
 from itertools import chain
 
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
 from netgroupd.config.semantic_queues import CLSACT, Trees
 from netgroupd.model.state import Key, Object
+from netgroupd.model.tc.chain import led_to
 from netgroupd.model.tc.filter import block, block_number
 from netgroupd.model.tc.handle import HOOKS
 
 _FOR_ALL = "matchall"
 _BLOCKS = ("ingress_block", "egress_block")
-_GOTO = "goto chain "
 _LAST = frozenset({"drop", "pass", "stolen", "trap"})
 _USUAL_DEFAULT = {"htb": "goes past the classes", "hfsc": "is dropped"}
 
@@ -65,17 +64,10 @@ def ways_to_nowhere(checked: Checked) -> None:
     chains: set[Key] = {rule.key[:3] for rule in checked.rules}
     chains.update(checked.state.of("chain"))
     for rule in checked.rules:
-        for number in _led_to(rule):
+        for number in led_to(rule.attrs):
             if (*rule.key[:2], number) not in chains:
                 told_ = f"no rule is in chain {number}, which {told('filter', rule.key)} goes to"
                 checked.report.warn(checked.entry(rule).place("action"), told_, "what gets there is past all rules")
-
-
-def _led_to(rule: Object) -> Iterator[int]:
-    for record in records(rule.attrs, "actions"):
-        control = str(record.get("control", ""))
-        if control.startswith(_GOTO):
-            yield int(control.removeprefix(_GOTO))
 
 
 def rules_in_vain(checked: Checked) -> None:

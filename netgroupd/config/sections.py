@@ -7,7 +7,20 @@ is not read.
 
 from typing import NamedTuple
 
-from netgroupd.config import actions, addresses, fdb, groups, neighbours, nexthops, routes, rules, tc, vlans, vnis
+from netgroupd.config import (
+    actions,
+    addresses,
+    chains,
+    fdb,
+    groups,
+    neighbours,
+    nexthops,
+    routes,
+    rules,
+    tc,
+    vlans,
+    vnis,
+)
 from netgroupd.config.entries import Form
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
 
@@ -59,9 +72,9 @@ HOOKS = (
         "chains",
         "What is said of a chain besides its rules, which are where their `parent` says and name it as `chain`:"
         " a template, `flower`, for hardware that wants to know which bits rules will match, or that its rules change"
-        " all at once, `atomic`. `parent` is the hook or qdisc of these rules, and needed but under a block. Others"
-        " need no entry.",
-        tc.CHAIN_OF_BLOCK,
+        " all at once, `atomic`; without `chain`, those of all chains of this `parent` together. `parent` is the hook"
+        " or qdisc of these rules, and needed but under a block. Others need no entry.",
+        chains.FORM_OF_BLOCK,
     ),
 )
 

@@ -14,6 +14,7 @@ from netgroupd.config.entries import Sink, told
 from netgroupd.config.links import Links
 from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
+from netgroupd.config.semantic_atomic import atomic
 from netgroupd.config.semantic_queues import queues
 from netgroupd.config.semantic_tc import (
     hash_tables,
@@ -296,6 +297,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     incoming_links,
     templates,
     received,
+    atomic,
     queues,
     _layer2,
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from netgroupd.config.checked import Checked, records
 from netgroupd.config.entries import told
+from netgroupd.config.semantic_atomic import is_atomic
 from netgroupd.model.rule import split_mark
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc import room
@@ -192,8 +193,7 @@ class _Tables:
         self._divisors[*table.key[:4], number] = match["divisor"]
         if attrs.get("actions") or attrs.get("classid") is not None:
             self._error(table, f"hash table {number} has no action and no class", "the rules in it have")
-        chain = self._checked.state.of("chain").get(table.key[:3])
-        if chain and chain.attrs.get("atomic"):
+        if is_atomic(self._checked.state.of("chain"), table):
             hint = "its rules are built beside the old ones, and a table has one number"
             self._error(table, "a chain that is atomic has no hash tables", hint)
 

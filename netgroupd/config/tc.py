@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from netgroupd.config import chains
 from netgroupd.config.entries import Compiled, Form, Made, Sink, compile_entries
 from netgroupd.config.expression import Env
 from netgroupd.config.links import Links
@@ -21,8 +22,8 @@ from netgroupd.config.ranges import Pattern, has_pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs, Key, Object
-from netgroupd.model.tc import chain, layers, qdisc, queues
 from netgroupd.model.tc import filter as classifier
+from netgroupd.model.tc import layers, qdisc, queues
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.handle import HANDLE
 from netgroupd.model.value import Value, word
@@ -51,8 +52,6 @@ FILTER = Form(
     frozenset({"parent", "chain", "pref", *(row.name for row in _MATCHES)}),
     frozenset({"pref"}),
 )
-CHAIN = Form.of(chain.CLASS, leave="where", needs=("parent", "chain"))
-CHAIN_OF_BLOCK = CHAIN._replace(required=frozenset({"chain"}))  # a block has one hook
 _QDISC_KEYS = tuple(row for row in qdisc.CLASS.key if row.name != "link")
 _CLASS_KEYS = tuple(row for row in qdisc.TCLASS.key if row.name != "link")
 _QDISC_KIND = qdisc.CLASS.attrs["kind"]._replace(type=word(8, {kind: place for place, kind in enumerate(qdisc.KINDS)}))
@@ -233,33 +232,27 @@ class _Expansion:
         node = self._node("chains")
         if node is None:
             return
-        form = CHAIN_OF_BLOCK if self.place.item.key.startswith("block ") else CHAIN
+        form = chains.FORM_OF_BLOCK if self.place.item.key.startswith("block ") else chains.FORM
         for entry in compile_entries(node, form, self.place.pattern.ranges, self.values):
-            if entry.attrs.get("atomic") and "flower" in entry.entries:
-                self.links.report.error(entry.place("flower"), "a chain that is atomic has no template")
-                continue
-            if not entry.attrs.get("atomic") and "flower" not in entry.entries:
-                hint = "a chain with neither is there as soon as a rule is in it"
-                self.links.report.error(entry.at, "this chain needs 'flower', its template, or atomic: true", hint)
+            if wrong := chains.wrong(entry):
+                self.links.report.error(*wrong)
                 continue
             if not self._hangs(entry):
                 continue
             for name, env in self._names():
                 for made in entry.each(self.values, env, name):
-                    if made.keys.keys() >= form.required:
+                    if made.keys.keys() >= form.required | (entry.entries.keys() & form.keys):
                         self._add_chain(made)
 
     def _add_chain(self, made: Made) -> None:
         name, keys, attrs, entry = made
-        number = keys["chain"]
-        if attrs.get("atomic") and isinstance(number, int) and number > chain.MOST_ATOMIC:
-            told = f"a chain that is atomic has a number up to {chain.MOST_ATOMIC}"
-            self.links.report.once(entry.place("chain"), told, "those of the two that it changes between are above")
+        if wrong := chains.too_high(made):
+            self.links.report.once(*wrong)
         template = attrs.get("flower")
         if isinstance(template, Mapping):
             attrs = {**attrs, "flower": self._fitted(entry, template, attrs)}
         parent = "" if classifier.block_number(name) else keys["parent"]
-        self.sink.add("chain", (name, parent, number), attrs, entry)
+        self.sink.add("chain", (name, parent, chains.number_of(made)), attrs, entry)
 
     def _filters(self, section: str) -> None:
         node = self._node(section)

@@ -18,6 +18,7 @@ from netgroupd.model.link import WITH_LINK
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value, split_prefix
+from netgroupd.plan.beside import unplaced
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fold import Row, fold, fold_names
 from netgroupd.plan.present import USUAL
@@ -34,7 +35,7 @@ _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str:
     """Write the configuration whose expansion is ``actual``, but for what its comments say is left out."""
-    actual, unnamed = nameable(_in_order(actual))
+    actual, unnamed = nameable(_in_order(unplaced(actual)))
     actual, comments = sayable(actual)
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),

@@ -12,8 +12,11 @@ from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.tc.bpf import CURRENT
+from netgroupd.model.tc.chain import ALL
+from netgroupd.model.tc.filter import MATCHES
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.fold import Row, fold_names
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, hangs_on_one_of, swept
 from netgroupd.plan.present import title
@@ -34,7 +37,7 @@ class _Entry(NamedTuple):
 
 
 def sayable(actual: State) -> tuple[State, list[str]]:
-    """What a file can say of ``actual``, and a comment on each kind of qdisc and action that it cannot."""
+    """What a file can say of ``actual``, and a comment on each kind of qdisc, rule and action that it cannot."""
     unknown: dict[str, list[Object]] = defaultdict(list)
     for qdisc in actual.of("qdisc").values():
         if qdisc.attrs["kind"] not in KINDS:
@@ -47,6 +50,9 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in _records(rule.attrs))
         if kind := next(filter(None, kinds), ""):
             unknown[f"action {kind}"].append(rule)
+        elif UNSAID in rule.attrs:
+            kind = str(rule.attrs["kind"])
+            unknown[f"{kind} that says all of this" if kind in MATCHES else f"classifier {kind}"].append(rule)
     if not unknown:
         return actual, []
     left_out = {(obj.cls, obj.key) for found in unknown.values() for obj in found}
@@ -99,7 +105,8 @@ def tc_rows(actual: State) -> Iterator[Row]:
         parts[one.name]["classes"].append(_Entry({"classid": one.key[1]}, rest))
     for chain in actual.of("chain").values():
         parent = {"parent": chain.key[1]} if chain.key[1] else {}
-        parts[chain.name]["chains"].append(_Entry({"chain": chain.key[2]}, {**parent, **_said(chain.attrs)}))
+        number = {} if chain.key[2] is ALL else {"chain": chain.key[2]}
+        parts[chain.name]["chains"].append(_Entry(number, {**parent, **_said(chain.attrs)}))
     for rule in actual.of("filter").values():
         hook = str(rule.key[1])
         place = hook if hook in CLSACT_HOOKS and "ingress" in parts[rule.name] else "filters"

@@ -11,7 +11,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
-from netgroupd.plan.compare import kind_of, row_of
+from netgroupd.plan.compare import UNSAID, kind_of, row_of
 from netgroupd.plan.fate import (
     TEAMING,
     carried_down,
@@ -98,7 +98,8 @@ class Snapshot(NamedTuple):
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal, actual)
         for obj in self.objects:
-            goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
+            if obj.cls != "filter" or UNSAID not in obj.attrs:  # or nothing can make it what it was
+                goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
         return goal
 
     def _was(self, obj: Object, actual: State, usual: Usual) -> dict[str, Value]:

@@ -25,9 +25,9 @@ from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.atomic import LAST, level_of
 from netgroupd.plan.compare import differing
 from netgroupd.plan.hooks import hooks_of
+from netgroupd.plan.order_filters import LAST, level_of
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
 # The kernel works off a compound message on all CPUs by itself.

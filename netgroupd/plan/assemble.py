@@ -13,6 +13,7 @@ from netgroupd.plan.diff import diff
 from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
 from netgroupd.plan.step import AnyStep, Plan
+from netgroupd.plan.unsaid import warnings
 
 
 def assemble(
@@ -40,4 +41,5 @@ def assemble(
     if steps and whole:
         steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
-    return Plan(steps, waiting + changes.warnings, names)
+    lost = warnings(desired, actual) if steps else ()
+    return Plan(steps, waiting + changes.warnings + lost, names)

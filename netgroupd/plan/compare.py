@@ -39,7 +39,7 @@ UNOWNED = "foreign_protocol"
 """The mark of an object that is not netgroupd's, and that shall not be where a wanted object has it."""
 
 UNSAID = "unsaid"
-"""The mark of an object that has more than a file can say, in a dump of everything."""
+"""The mark of an object that has more than a file can say: a rule of traffic control, or what a dump of all tells."""
 
 
 def kind_of(link: Object | None) -> str:

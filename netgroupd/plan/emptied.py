@@ -2,8 +2,7 @@
 """Rules of traffic control that go with all others of their preference: one message for all of them.
 
 The kernel deletes a preference as a whole where no handle is said.  A hook that is
-owned is owned whole, so what is in it is in the picture of it; and what netgroupd
-cannot read is of another classifier, hence of another preference.  Linear.
+owned is owned whole, so what is in it is in the picture of it.  Linear.
 """
 
 from collections import Counter

@@ -8,7 +8,7 @@ what was in its place goes as well.  All others are done, or nothing is.
 from collections.abc import Iterable
 
 from netgroupd.model.state import Key, State
-from netgroupd.plan.atomic import said_as
+from netgroupd.plan.beside import said_key
 from netgroupd.plan.step import AnyStep, Step
 
 
@@ -21,7 +21,7 @@ def keys_of(steps: Iterable[AnyStep], goal: State) -> tuple[Key, ...]:
     """The keys that the rules of ``steps`` have in ``goal``."""
     wants = goal.of("filter")
     keys = (step.object.key for step in steps if isinstance(step, Step))
-    return tuple(key if key in wants else said_as(key) for key in keys)
+    return tuple(key if key in wants else said_key(key) for key in keys)
 
 
 def without(goal: State, rules: Iterable[Key]) -> State:

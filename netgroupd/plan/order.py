@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
-from netgroupd.plan.atomic import LEVELS, Order
 from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths
@@ -22,6 +21,7 @@ from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import LEAST_MTU, carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
+from netgroupd.plan.order_filters import LEVELS, Order
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
 

@@ -13,7 +13,9 @@ from typing import NamedTuple
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import same
+from netgroupd.plan.atomic import SWITCH_PREF, is_switch
+from netgroupd.plan.beside import Said, identity, said_key
+from netgroupd.plan.compare import UNSAID, same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.serialise import Json, singles, step_to
 from netgroupd.plan.step import Op, Plan, Step
@@ -35,7 +37,9 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
 _SAID_BY_A_NAME = frozenset({"kind", "link", "id"})
 _SAID_BY_A_NOUN = frozenset({"kind"})
 _SAID_BY_A_LABEL = frozenset({"label"})
+_SAID_BY_A_RULE = frozenset({"kind", "protocol", "handle", UNSAID})
 _SAID_BY_A_HANDLE = frozenset({"hooks"})
+_SWITCHES = "its rules are built beside the old ones, and take over at once"
 _SAID_BY_NOTHING = frozenset[str]()
 
 
@@ -54,12 +58,20 @@ def nets(plan: Plan) -> Iterator[Net]:
     found: dict[tuple[str, Key], tuple[Step, ...]] = {}
     for step in singles(plan.steps):
         obj = step.object
-        touched = obj.cls, obj.key
+        touched = obj.cls, identity(obj) if obj.cls == "filter" else obj.key
         found[touched] = (*found[touched], step) if touched in found else (step,)
+    said = Said()
     for touched in [*found]:
         steps = found.pop(touched)  # of half a million objects it is not all there at once
-        usual = _net_alone(steps[0]) if len(steps) == 1 else None
-        yield usual or _net(steps)
+        net = (_net_alone(steps[0]) if len(steps) == 1 else None) or _net(steps, said)
+        yield _as_said(net, said) if net.object.cls == "filter" else net
+
+
+def _as_said(net: Net, said: Said) -> Net:
+    """What is done to a rule, in the words of the configuration."""
+    if net.object.key[3] == SWITCH_PREF and net.sign != "-" and is_switch(net.object):
+        return net._replace(why=_SWITCHES)
+    return net._replace(after=said.of(net.object, net.after))
 
 
 def _net_alone(step: Step) -> Net | None:
@@ -73,7 +85,7 @@ def _net_alone(step: Step) -> Net | None:
     return None
 
 
-def _net(steps: tuple[Step, ...]) -> Net:
+def _net(steps: tuple[Step, ...], said: Said) -> Net:
     first = steps[0]
     created = deleted = None
     why = ""
@@ -85,6 +97,11 @@ def _net(steps: tuple[Step, ...]) -> Net:
         else:
             continue
         why = why or step.why
+    if created and deleted and created.object.key != deleted.object.key:
+        # It is built on the other side: what it differs in there is what changes.
+        after, had = created.object.attrs, deleted.object.attrs
+        before = said.of(deleted.object, {name: had.get(name) for name in after})
+        return Net("~", created.object, before, after, why)
     if created:
         before = deleted.object.attrs if deleted else NOTHING
         return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
@@ -122,7 +139,7 @@ def title(obj: Object) -> tuple[str, ...]:
         assert isinstance(selectors, tuple)
         return (str(pref), str(family), *(_pair(*pair) for pair in selectors if isinstance(pair, tuple)))
     if obj.cls == "filter":
-        where, parent, chain, pref, match = key
+        where, parent, chain, pref, match = said_key(key)
         assert isinstance(match, tuple)
         said = (*filter(None, (where, parent)), *(("chain", chain) if chain else ()), "pref", pref)
         # All of it is the name: it is what tells one rule of a range from the next.
@@ -201,6 +218,8 @@ def _said_already(obj: Object) -> frozenset[str]:
         return _SAID_BY_A_NOUN
     if obj.cls == "address" and obj.attrs.get("label") == obj.name:
         return _SAID_BY_A_LABEL
+    if obj.cls == "filter" and UNSAID in obj.attrs:
+        return _SAID_BY_A_RULE
     return _SAID_BY_A_HANDLE if obj.cls == "qdisc" else _SAID_BY_NOTHING
 
 
@@ -259,5 +278,7 @@ def as_json(plan: Plan) -> list[Json]:
 
 def objects_text(objects: Iterable[Object], names: Mapping[int, str]) -> str:
     """Objects as they are, folded: what ``show`` prints."""
-    lines = _lines((Net("", obj, NOTHING, obj.attrs, "") for obj in objects), names)
+    said = Said()
+    shown = ((obj, said.of(obj, obj.attrs) if obj.cls == "filter" else obj.attrs) for obj in objects)
+    lines = _lines((Net("", obj, NOTHING, attrs, "") for obj, attrs in shown), names)
     return "\n".join(line.strip() for line in lines)

@@ -359,6 +359,7 @@ HASHED = [
     (f"{_TABLE[:-1]}, action: drop}}", "a rule that leads to a hash table has no action and no class"),
     ("{pref: 1, u32: {}}], egress: [{pref: 1, u32: {}}", "u32 rules of pref 1 are in two chains or hooks of lo"),
     (f"{_TABLE}], chains: [{{parent: ingress, chain: 0, atomic: true}}", "a chain that is atomic has no hash tables"),
+    (f"{_TABLE}], chains: [{{parent: ingress, atomic: true}}", "a chain that is atomic has no hash tables"),
 ]
 
 

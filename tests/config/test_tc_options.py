@@ -57,6 +57,17 @@ SETTLED: list[tuple[str, dict[str, object]]] = [
     ("kind: netem, delay: 9s, jitter: 3s", {"delay": 9_000_000, "jitter": 2_147_483}),
     ("kind: prio, bands: 2, priomap: [" + "1, " * 16 + "]", {"bands": 2, "priomap": (1,) * 16}),
     ("kind: sfq, divisor: 65536", {"divisor": 65536}),
+    (
+        "kind: mqprio, num_tc: 2, hw: true, mode: channel, shaper: bw_rlimit, max_rate: [0, 1mbit], fp: [E, P]",
+        {
+            "num_tc": 2,
+            "hw": True,
+            "mode": "channel",
+            "shaper": "bw_rlimit",
+            "max_rate": (0, 125000),
+            "fp": ("express", "preemptible"),
+        },
+    ),
 ]
 
 
@@ -81,6 +92,23 @@ INCOMPLETE = [
         f"qdiscs: {{kind: prio, priomap: [{'3, ' * 16}]}}",
         "priomap: expected none above 2 of 3 bands, not 3; the bands are counted from 0",
     ),
+    ("qdiscs: {kind: mqprio, mode: channel}", "mode: expected hw: true beside it; only hardware has one"),
+    ("qdiscs: {kind: mqprio, hw: false, fp: E}", "fp: expected hw: true beside it; only hardware has one"),
+    ("qdiscs: {kind: mqprio, hw: true, mode: channels}", "mode: expected one of dcb, channel"),
+    ("qdiscs: {kind: mqprio, hw: true, shaper: bw_rlimit}", "shaper: expected mode: channel beside bw_rlimit"),
+    (
+        "qdiscs: {kind: mqprio, hw: true, mode: channel, min_rate: 1mbit}",
+        "min_rate: expected shaper: bw_rlimit beside it",
+    ),
+    (
+        "qdiscs: {kind: mqprio, hw: true, mode: channel, shaper: bw_rlimit, max_rate: [1mbit, 2mbit]}",
+        "max_rate: expected 1, one for each of num_tc 1, not 2",
+    ),
+    (
+        "qdiscs: {kind: mqprio, hw: true, num_tc: 3, fp: [E, P]}",
+        "fp: expected 3, one for each of num_tc 3, not 2",
+    ),
+    ("qdiscs: {kind: mqprio, hw: true, fp: [F]}", "fp: expected one of express, preemptible, e, p"),
     ("qdiscs: {kind: fq, buckets_log: 19}", "buckets_log: expected a whole number from 1 to 18"),
     ("qdiscs: {kind: fq, initial_quantum: 3gb}", "initial_quantum: expected a size"),
     ("qdiscs: {kind: fq_codel, flows: 0}", "flows: expected a whole number from 1 to 65536"),

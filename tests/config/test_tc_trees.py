@@ -72,6 +72,7 @@ def test_qdisc_of_the_hooks_is_at_the_hooks() -> None:
 
 
 _TEMPLATE = "chains: {parent: ingress, chain: 5, protocol: ip, flower: {dst_ip: 0.0.0.0/24, ip_proto: tcp}}, "
+_HOOK = "chains: [{parent: ingress, atomic: true}, "
 OF_CHAINS = [
     ("chains: {parent: ingress, chain: 5}", "this chain needs 'flower', its template, or atomic: true; a chain with"),
     (_TEMPLATE + "ingress: {pref: 1, chain: 5, protocol: ip, flower: {dst_ip: 10.0.0.1}}", "matches more of dst_ip"),
@@ -85,6 +86,15 @@ OF_CHAINS = [
     (_TEMPLATE + "ingress: {pref: 1, chain: 5, protocol: ip, flower: {dst_ip: 10.0.0.0/8}}", ""),
     (_TEMPLATE + "ingress: {pref: 1, chain: 5, flower: {dst_ip: 10.0.7.0/24}}", ""),
     (_TEMPLATE + "ingress: {pref: 1, chain: 6, matchall: {}}", ""),
+    ("chains: {parent: ingress, flower: {dst_ip: 10.0.0.1}}", "this template needs 'chain'; each chain has its own"),
+    ("chains: {parent: ingress, atomic: false}", "this chain needs 'flower', its template, or atomic: true"),
+    ("chains: {parent: ingress, atomic: true, flower: {dst_ip: 10.0.0.1}}", "a chain that is atomic has no template"),
+    (
+        _HOOK
+        + "], ingress: [{pref: 1, chain: 33554431, matchall: {}}, {pref: 1, u32: {}, action: goto chain 33554431}]",
+        "",
+    ),
+    (_HOOK + "], egress: {pref: 1, chain: 33554432, matchall: {}}", ""),
     ("ingress: {pref: 1, flower: {indev: nosuch}}", "there is no link 'nosuch', for filter lo ingress 1 indev nosuch"),
     ("ingress: {pref: 1, u32: {indev: lo}}", ""),
     ("ingress: {pref: 1, matchall: {}, action: {skbedit: {queue_mapping: 1}}}", "cannot have queue_mapping; it is for"),
@@ -96,6 +106,41 @@ OF_CHAINS = [
 def test_rule_that_does_not_fit_where_it_is_is_told(said: str, want: str) -> None:
     found = told(f"tc:\n  lo: {{{said}}}\n")
     assert [want in problem for problem in found] == [True] * bool(want), "\n".join(found)
+
+
+OF_HOOKS = [
+    (
+        "], ingress: {pref: 1, chain: 33554432, matchall: {}}",
+        "2:79: the chains of a hook that is atomic have numbers up",
+    ),
+    ("], ingress: {pref: 1, matchall: {}, action: [goto chain 33554432, drop]}", "2:94: the chains of a hook that is"),
+    ("{parent: ingress, chain: 5, atomic: true}]", "2:50: all chains of lo ingress are atomic together, and nothing"),
+    (
+        "{parent: ingress, chain: 5, flower: {dst_ip: 0.0.0.0/24}}]",
+        "2:50: all chains of lo ingress are atomic together, and nothing more can be said of chain 5; "
+        "that is said at a.yaml:2; leave out one of them",
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), OF_HOOKS, ids=[row[1] for row in OF_HOOKS])
+def test_what_cannot_be_in_a_hook_that_is_atomic_is_told(said: str, want: str) -> None:
+    found = told(f"tc:\n  lo: {{{_HOOK}{said}}}\n")
+    assert any(problem.startswith(f"a.yaml:{want}") for problem in found), "\n".join(found)
+
+
+@pytest.mark.parametrize("action", ["goto chain 5", "{random: determ drop 10, control: goto chain 5}"])
+def test_shared_action_that_goes_to_a_chain_is_told(action: str) -> None:
+    found = told(f"actions:\n  gact 7: {action}\n")
+    assert [problem.partition(";")[0] for problem in found] == ["a.yaml:2:11: action gact 7 cannot go to a chain"]
+
+
+def test_all_chains_of_a_hook_or_block_are_atomic_together() -> None:
+    found = desired(
+        "links: {'e[1-2]': {}}\ntc:\n  e[1-2]: {chains: {parent: ingress, atomic: true}, ingress: []}\n"
+        "  block 7: {chains: {atomic: true}, filters: {pref: 1, matchall: {}}}\n"
+    )
+    assert keys(found, "chain") == [("e1", "ingress", None), ("e2", "ingress", None), ("block 7", "", None)]
 
 
 @pytest.mark.parametrize("again", ["10.0.0.1", "10.0.0.[1-3]"])

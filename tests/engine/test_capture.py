@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a host has, as configuration."""
 
+import pytest
+
 from netgroupd.engine.capture import captured
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.assemble import assemble
+from netgroupd.plan.atomic import placed
+from netgroupd.plan.link import Owned
+from netgroupd.plan.serialise import singles
 from tests.config.reading import desired
 
 HTB = Object("qdisc", ("v0", "root"), {"kind": "htb", "handle": "1:"})
@@ -99,3 +105,18 @@ def test_routes_beside_each_other_that_are_not_one_with_several_ways_are_left_ou
     text = captured(State((CARD, *routes)), {}, {})
     assert text.splitlines()[0].endswith(": 2001:db8:1::/48 table 254")
     assert list(desired(text, known=("v0",)).state.of("route")) == [routes[1].key]
+
+
+@pytest.mark.parametrize("numbers", [(None,), (0, 5)], ids=["hook", "chains"])
+def test_policy_that_is_replaced_at_once_is_captured_as_such(numbers: tuple[int | None, ...]) -> None:
+    where = [Object("chain", ("v0", "ingress", number), {"atomic": True}) for number in numbers]
+    goto: Value = ({"kind": "gact", "control": "goto chain 5"},)
+    rules = [
+        Object("filter", ("v0", "ingress", number, 10, ()), {"kind": "flower", "protocol": "all", "actions": actions})
+        for number, actions in ((0, goto), (5, ({"kind": "gact", "control": "drop"},)))
+    ]
+    want = State((CARD, CLSACT, *where, *rules))
+    have = placed(want, State())
+    found = desired(captured(have, {}, {}), known=("v0",)).state
+    assert [list(found.of(cls)) for cls in ("chain", "filter")] == [list(want.of(cls)) for cls in ("chain", "filter")]
+    assert {step.object.cls for step in singles(assemble(found, have, Owned()).steps)} == {"link"}

@@ -331,7 +331,10 @@ DESCRIBED = {
     *(("qdisc", f"{kind.name}-{name}") for kind in KINDS.values() for name in kind.options),
     *(("tclass", f"{kind.name}-{name}") for kind in KINDS.values() for name in kind.classes),
 }
+# No card here takes them; test_tc_mqprio has what the kernel and tc make of them.
+_OF_HARDWARE = {("qdisc", f"mqprio-{name}") for name in ("mode", "shaper", "min_rate", "max_rate", "fp")}
 TRIED = {
+    *_OF_HARDWARE,
     *(("flower", name) for name in FLOWER),
     *(("action", name.partition("-")[0]) for name in ACTION_CASES),
     *(("filter", name.partition("-")[0]) for name in CLASSIFIERS),

@@ -306,17 +306,18 @@ def test_rules_that_all_go_are_one_message_a_preference_and_come_back(kernel: Ke
     assert kernel.dump(Selection(classes=_TC, everything=True)).of("filter").keys() == had.of("filter").keys()
 
 
-_ATOMIC = Object("chain", ("v0", "ingress", 0), {"atomic": True})
-
-
+@pytest.mark.parametrize("number", [0, None], ids=["chain", "hook"])
 @pytest.mark.parametrize("had", [(), (_address(9),)], ids=["first", "replaced"])
-def test_atomic_chain_that_lacks_a_refused_rule_is_not_gone_to(kernel: Kernels, had: tuple[Object, ...]) -> None:
+def test_atomic_chain_that_lacks_a_refused_rule_is_not_gone_to(
+    kernel: Kernels, had: tuple[Object, ...], number: int | None
+) -> None:
+    atomic = Object("chain", ("v0", "ingress", number), {"atomic": True})
     hooks = hooks_of(State((CLSACT,)))
     rules = [_address(number) for number in range(5)]
     rules[1] = rules[1]._replace(attrs={**rules[1].attrs, "skip_sw": True})
     found = State()
     for policy in (had, rules):
-        plan = assemble(State((CLSACT, _ATOMIC, *policy)), found, Owned())
+        plan = assemble(State((CLSACT, atomic, *policy)), found, Owned())
         refused = kernel.apply(plan.steps)
         before, found = found, kernel.dump(Selection(classes=ON_QDISCS, hooks=hooks))
     assert [one.step.object.key[3:] for one in refused if isinstance(one.step, Step)] == [rules[1].key[3:]]

@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
@@ -213,48 +213,83 @@ def test_chain_with_a_template_refuses_what_does_not_fit(wire: Wire) -> None:
     assert refused.refusal.sentence == "cls_flower: Mask does not fit the template"
 
 
-_ATOMIC = Object("chain", ("v0", "ingress", 0), {"atomic": True})
 _RULES = 200
+_CHAINS = {"plain": (), "chain": (0,), "chains": (0, 5), "hook": (None,)}
+_TTL, _TOS = 22, 15  # in a frame
 
 
-def _policy(ttl: int) -> tuple[Object, ...]:
-    """Many rules of which the last lets everything out, with a mark of the policy."""
-    others = [
-        rule("flower", {"dst_ip": f"192.0.2.{number}"}, protocol="ip", pref=ttl, actions="drop")
+def _many(pref: int) -> list[Object]:
+    return [
+        rule("flower", {"dst_ip": f"192.0.2.{number}"}, protocol="ip", pref=pref, actions="drop")
         for number in range(_RULES)
     ]
-    return (*others, rule("matchall", {}, pref=100, actions=[{"pedit": {"munge": {"ip ttl": ttl}}}, OUT]))
 
 
-def _reach(kernel: Kernel, policy: tuple[Object, ...]) -> None:
-    actual = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({("v0", "ingress")})))
-    plan = assemble(State((CLSACT, _ATOMIC, *policy)), actual, Owned())
-    refused = kernel.apply(plan.steps)
-    assert not refused, [str(one.refusal) for one in refused]
+def _policy(mark: int) -> tuple[Object, ...]:
+    """Many rules of which the last lets everything out, with a mark of the policy."""
+    return (*_many(mark), rule("matchall", {}, pref=100, actions=[{"pedit": {"munge": {"ip ttl": mark}}}, OUT]))
 
 
-def test_no_packet_meets_half_of_a_policy_that_is_replaced(wire: Wire) -> None:
-    seen: list[int] = []
+def _policy_of_chains(mark: int) -> tuple[Object, ...]:
+    """One of three chains, of which the first two mark what they let through."""
+    ways = (
+        rule("matchall", {}, pref=100, actions=[{"pedit": {"munge": {"ip dsfield": mark}}}, "goto chain 5"]),
+        rule("matchall", {}, pref=100, chain=5, actions=[{"pedit": {"munge": {"ip ttl": mark}}}, "goto chain 7"]),
+        rule("matchall", {}, pref=100, chain=7, actions=OUT),
+    )
+    return (*_many(mark), *ways)
+
+
+def _reach(kernel: Kernel, way: str, policy: tuple[Object, ...]) -> None:
+    """Have a policy, in chains that are replaced in some way."""
+    atomic = [Object("chain", ("v0", "ingress", number), {"atomic": True}) for number in _CHAINS[way]]
+    for after in (False, True):
+        actual = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({("v0", "ingress")})))
+        plan = assemble(State((CLSACT, *atomic, *policy)), actual, Owned())
+        refused = kernel.apply(plan.steps)
+        assert not refused, [str(one.refusal) for one in refused]
+        assert not (after and plan.steps)
+
+
+def _seen_meanwhile(wire: Wire, ways: Sequence[str], policy: Callable[[int], tuple[Object, ...]]) -> list[bytes]:
+    """What comes out of one packet after the other while policies come in some ways; they are marked 5, 6 …"""
+    seen: list[bytes] = []
     stop = threading.Event()
 
     def one_after_the_other() -> None:
         while not stop.is_set():
             wire.send(PLAIN)
-            seen.append(wire.came_out()[22])  # what no rule meets does not come out
+            seen.append(wire.came_out())  # what no rule meets does not come out
 
     with Kernel() as kernel, ThreadPoolExecutor(1) as pool:
-        _reach(kernel, _policy(5))
+        _reach(kernel, ways[0], policy(5))
         wire.send(PLAIN)
-        assert wire.came_out()[22] == 5
+        assert wire.came_out()[_TTL] == 5
         sender = pool.submit(one_after_the_other)
         try:
-            for ttl in (6, 7):
-                _reach(kernel, _policy(ttl))
+            for mark, way in enumerate(ways[1:], 6):
+                _reach(kernel, way, policy(mark))
         finally:
             stop.set()
         sender.result()
         wire.send(PLAIN)
-        assert wire.came_out()[22] == 7
+        assert wire.came_out()[_TTL] == 4 + len(ways)
         rules = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({("v0", "ingress")}))).of("filter")
+    assert len(rules) == len(policy(5)) + 1
+    return seen
+
+
+def test_no_packet_meets_half_of_a_policy_that_is_replaced(wire: Wire) -> None:
+    seen = [frame[_TTL] for frame in _seen_meanwhile(wire, ("chain",) * 3, _policy)]
     assert seen == sorted(seen)
-    assert len(rules) == _RULES + 2
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [("hook",) * 4, ("plain", "hook", "plain", "hook"), ("chains", "hook", "chains", "hook")],
+    ids=["as_it_is", "from_plain_and_back", "from_chains_and_back"],
+)
+def test_no_packet_meets_half_of_a_hook_that_is_replaced(wire: Wire, ways: Sequence[str]) -> None:
+    seen = [(frame[_TOS], frame[_TTL]) for frame in _seen_meanwhile(wire, ways, _policy_of_chains)]
+    assert seen == sorted(seen)
+    assert all(tos == ttl for tos, ttl in seen)

@@ -24,6 +24,7 @@ from netgroupd.model.tc.ematch import (
 )
 
 TREE = 2
+UNKNOWN = "a condition of kind"
 _TREE_HEADER, _LIST = 1, 2
 _COUNT = struct.Struct("=HH")  # conditions, program
 _HEADER = struct.Struct("=HHHH")  # id, kind, flags, -
@@ -74,7 +75,7 @@ def unpack(payload: memoryview) -> str:
         inside = listed[begin + _HEADER.size : end]
         of = _REFERENCE.unpack_from(inside)[0] if kind == CONTAINER else _read(kind, inside)
         if of is None:
-            return f"a condition of kind {kind}"
+            return f"{UNKNOWN} {kind}"
         parts.append((of, flags))
     return conditions_text(_sequence(parts, 0)) if parts else ""
 

@@ -73,6 +73,8 @@ def _delete(step: Step, names: Names, handle: int | None = None) -> bytes:
     place, attrs = Place.of(str(where), str(parent), names), step.before.attrs
     info = pref << 16 | swapped(protocol_number(attrs.get("protocol", "all")))
     front = text(KIND, str(attrs["kind"])) + (u32(CHAIN, chain) if isinstance(chain, int) and chain else b"")
+    if attrs["kind"] not in CLASSIFIERS:
+        handle = _ALL  # not every classifier deletes single rules, and none of its preference is wanted
     which = handle_of(attrs) if handle is None else handle
     return message.request(RTM_DELTFILTER, 0, HEADER.pack(0, 0, 0, place.ifindex, which, place.parent, info), front)
 

@@ -20,6 +20,7 @@ from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters_seen import Seen
+from netgroupd.kernel.tc.filters_unsaid import does_more, matches_more, named
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
@@ -28,6 +29,7 @@ from netgroupd.model.tc.filter import key as key_of
 from netgroupd.model.tc.handle import handle_text
 from netgroupd.model.tc.protocol import protocol_name, swapped
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNSAID
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -68,23 +70,39 @@ class Decoder:
         if seen := self._seen.read(payload):
             return seen
         handle, info = HEADER.unpack_from(payload)[4::2]
+        if not handle:
+            return None
         found = attributes(payload, HEADER.size)
         kind = bytes(found[KIND]).rstrip(b"\0").decode()
-        if kind not in CLASSIFIERS or not handle or OPTIONS not in found:
+        chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
+        protocol = protocol_name(swapped(info & 0xFFFF))
+        rule = Object(
+            "filter",
+            key_of(self._where, self._parent, chain, info >> 16, {}),
+            {"kind": kind, "protocol": protocol, "handle": handle},
+        )
+        if kind not in CLASSIFIERS:
+            return rule._replace(key=named(rule), attrs={**rule.attrs, UNSAID: True})
+        if OPTIONS not in found:
             return None
         options = attributes(found[OPTIONS])
-        chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
         if kind == "u32" and words.is_own_table(options, handle):
             self._own_tables[u32_listed.Hung(chain, info)] += 1
             return None
+        rule = self._described(rule, kind, options, handle)
+        if kind == "flower" and UNSAID not in rule.attrs:
+            self._seen.note(payload, rule)
+        return rule
+
+    def _described(self, bare: Object, kind: str, options: Mapping[int, memoryview], handle: int) -> Object:
         match = CLASSIFIERS[kind].unpack(options, handle)
-        protocol = protocol_name(swapped(info & 0xFFFF))
-        attrs = {"kind": kind, "protocol": protocol, "handle": handle, **self._attrs(kind, options)}
+        attrs = {**bare.attrs, **self._attrs(kind, options)}
         if kind == "bpf":
             attrs |= programs.current(match, options, PROGRAM)
-        rule = Object("filter", key_of(self._where, self._parent, chain, info >> 16, match), attrs)
-        if kind == "flower":
-            self._seen.note(payload, rule)
+        rule = Object("filter", (*bare.key[:4], tuple(sorted(match.items()))), attrs)
+        more = matches_more(kind, options, match)
+        if more or does_more(attrs["actions"]):
+            return rule._replace(key=named(rule) if more else rule.key, attrs={**attrs, UNSAID: True})
         return rule
 
     def mixed(self) -> list[u32_listed.Hung]:

@@ -11,7 +11,8 @@ from netgroupd.kernel.request import Form, Run
 from netgroupd.kernel.tc import flower
 from netgroupd.kernel.tc.filters_frame import Frame, frames
 from netgroupd.model.state import Key, Object
-from netgroupd.plan.atomic import level_in
+from netgroupd.model.tc.chain import chain_of
+from netgroupd.plan.order_filters import level_in
 from netgroupd.plan.step import AnyStep, Op, Step
 
 _ROOM = 2 << 20  # with a buffer of 4 MiB the socket takes more than this at once
@@ -42,9 +43,9 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
     count, room = 0, _ROOM
     level: int | None = None
     while count < limit and room > 0 and (line := _of_one_line(steps[start + count : start + limit])):
-        if level is not None and level_in(line.first.key[2]) != level:
+        if level is not None and level_in(chain_of(line.first.key)) != level:
             break
-        level = level_in(line.first.key[2])
+        level = level_in(chain_of(line.first.key))
         try:
             frame = frames.of(line.first.key, line.first.attrs, names)
         except (UnknownLinkError, OSError):

@@ -32,6 +32,13 @@ _BY_NUMBER: dict[int, tuple[FlowerKey, Wire]] = {
 }
 _SPANS = {numbers[0]: (name, numbers[1]) for name, numbers in SPAN_NUMBERS.items()}
 
+NUMBERS = frozenset(
+    {ETH_TYPE, *flower_nests.NUMBERS}
+    | {number for _, wire in _BY_NUMBER.values() for number in wire}
+    | {number for numbers in SPAN_NUMBERS.values() for number in numbers}
+)
+"""The attributes that are read."""
+
 Match = tuple[tuple[str, Value], ...]
 Alike = tuple[bytes, list[bytes], bytes]
 """Of many matches what is the same at the beginning of all of them, what each has then, and what is behind that."""

@@ -23,6 +23,8 @@ _OPTS, _OPTS_MASK = 84, 85
 _GENEVE = 1
 _STACK, _ENTRY, _LABEL = 99, 1, 5
 _CFM = 107
+NUMBERS = frozenset({_OPTS, _OPTS_MASK, _STACK, _CFM})
+"""The attributes that are read."""
 _LSE_NUMBERS = {name: number for number, name in enumerate(LSE, 1)}
 _CFM_NUMBERS = {name: number for number, name in enumerate(CFM, 1)}
 _TUNNELS = {fields.number: name for name, fields in TUNNELS.items()}

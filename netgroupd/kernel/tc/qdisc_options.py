@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from netgroupd.kernel.message import attr, attributes, u8, u32, u64
+from netgroupd.kernel.tc.mqprio import pack_mqprio, unpack_mqprio
 from netgroupd.kernel.tc.netem import pack_netem, unpack_netem
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, unpack_rate
 from netgroupd.kernel.tc.red import pack_early, pack_red, unpack_early, unpack_red
@@ -220,25 +221,6 @@ def _unpack_sfq(payload: memoryview) -> dict[str, Value]:
     }
 
 
-_MQPRIO = struct.Struct("=B16BB32H")  # classes, map, hardware, counts and offsets
-
-
-def _pack_mqprio(attrs: Attrs) -> bytes:
-    queues = _numbers(attrs, "queues", ())
-    counts, offsets = queues[::2], queues[1::2]
-    full = [(*numbers, *(0,) * (16 - len(numbers))) for numbers in (counts, offsets)]
-    priomap = _numbers(attrs, "map", (0,) * 16)
-    return _MQPRIO.pack(_number(attrs, "num_tc", 1), *priomap, int(bool(attrs.get("hw"))), *full[0], *full[1])
-
-
-def _unpack_mqprio(payload: memoryview) -> dict[str, Value]:
-    classes, *rest = _MQPRIO.unpack_from(payload)
-    priomap, hardware, counts, offsets = rest[:16], rest[16], rest[17:33], rest[33:]
-    pairs = zip(counts[:classes], offsets[:classes], strict=True)
-    queues = tuple(number for pair in pairs for number in pair)
-    return {"num_tc": classes, "map": tuple(priomap), "hw": bool(hardware), "queues": queues}
-
-
 QDISCS: Mapping[str, Options] = {
     "clsact": _nothing(),
     "ingress": _nothing(),
@@ -257,7 +239,7 @@ QDISCS: Mapping[str, Options] = {
     "sfq": Options(_pack_sfq, _unpack_sfq),
     "red": Options(pack_red, unpack_red),
     "netem": Options(pack_netem, unpack_netem),
-    "mqprio": Options(_pack_mqprio, _unpack_mqprio),
+    "mqprio": Options(pack_mqprio, unpack_mqprio),
 }
 CLASSES: Mapping[str, Options] = {
     "htb": Options(_pack_htb_class, _unpack_htb_class),

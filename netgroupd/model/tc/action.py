@@ -60,6 +60,12 @@ def control_text(value: int) -> str:
     return f"{'goto chain' if value & _GOTO else 'jump'} {value & _MOST_FURTHER}"
 
 
+def chain_led_to(action: Value) -> int | None:
+    """The chain that an action, as a record, leads to; None if it leads to none."""
+    found = _FURTHER.fullmatch(str(action.get("control"))) if isinstance(action, Mapping) else None
+    return int(found[2]) if found and found[1] == "goto chain" else None
+
+
 def _parse_control(raw: object) -> Value:
     text = _ALIASES.get(str(raw), str(raw))
     if text in CONTROLS:

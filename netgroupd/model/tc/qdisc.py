@@ -47,6 +47,11 @@ def _is_some(_had: Value, wanted: Value) -> bool:
     return wanted is not None
 
 
+MQPRIO_MODE = word(16, {"dcb": 0, "channel": 1})
+MQPRIO_SHAPER = word(16, {"dcb": 0, "bw_rlimit": 1})
+PREEMPTION = word(32, {"express": 1, "preemptible": 2, "e": 1, "p": 2})._replace(
+    expected="express or preemptible, or E or P as tc has them", schema={"enum": ["express", "preemptible", "E", "P"]}
+)
 _SIGNED = number(32, -(1 << 31), (1 << 31) - 1)
 OF_LEAVES = frozenset({"prio", "quantum"})  # among the classes of htb
 _MINOR = number(32, 0, 0xFFFF)
@@ -275,6 +280,11 @@ KINDS = {
                 Attr("map", PRIOMAP, "The traffic class of each priority, 16 numbers.", 0, Change.RECREATE),
                 Attr("queues", several(U16), "Count and offset of each class, in turn.", 0, Change.RECREATE),
                 Attr("hw", FLAG, "Leave it to the hardware.", 0, Change.RECREATE),
+                Attr("mode", MQPRIO_MODE, "With `hw`: its classes alone, or queues and rates too.", 0, Change.RECREATE),
+                Attr("shaper", MQPRIO_SHAPER, "With `hw`: how its rates are limited.", 0, Change.RECREATE),
+                Attr("min_rate", several(RATE), "The rate that each class is given, in turn.", 0, Change.RECREATE),
+                Attr("max_rate", several(RATE), "The most of each class, in turn.", 0, Change.RECREATE),
+                Attr("fp", several(PREEMPTION), "Which classes may be interrupted, in turn.", 0, Change.RECREATE),
             ),
         ),
     )

@@ -87,11 +87,20 @@ def _check_tbf(attrs: Attrs) -> None:
 
 
 def _check_mqprio(attrs: Attrs) -> None:
-    classes, queues = attrs.get("num_tc", 1), attrs.get("queues")
-    assert isinstance(classes, int)
+    classes, queues = _number(attrs, "num_tc", 1), attrs.get("queues")
     if isinstance(queues, tuple) and len(queues) != 2 * classes:
         wanted = f"{2 * classes} numbers, count and offset of each of num_tc {classes}"
         raise ValueError(f"queues: expected {wanted}, not {len(queues)}")
+    for name, other in _OF_HARDWARE.items():
+        if name in attrs and not attrs.get("hw"):
+            raise ValueError(f"{name}: expected hw: true beside it; only hardware has one")
+        if attrs.get(name) == "bw_rlimit" and attrs.get("mode") != "channel":
+            raise ValueError("shaper: expected mode: channel beside bw_rlimit")
+        if other and name in attrs and attrs.get("shaper") != other:
+            raise ValueError(f"{name}: expected shaper: {other} beside it")
+        said = attrs.get(name)
+        if isinstance(said, tuple) and len(said) != classes:
+            raise ValueError(f"{name}: expected {classes}, one for each of num_tc {classes}, not {len(said)}")
 
 
 def _check_prio(attrs: Attrs) -> None:
@@ -142,6 +151,7 @@ def _number(attrs: Attrs, name: str, usual: int) -> int:
     return value
 
 
+_OF_HARDWARE = {"mode": "", "shaper": "", "min_rate": "bw_rlimit", "max_rate": "bw_rlimit", "fp": ""}
 _EARLY = ("min", "max", "ewma", "scell_log", "probability", "ecn", "harddrop")
 _MOST_DIVISOR = 1 << 16
 _CHECKS: Mapping[str, Callable[[Attrs], None]] = {
