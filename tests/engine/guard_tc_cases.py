@@ -8,7 +8,7 @@ SESSION = Session(PEER, LOCAL, 40000, 22)
 
 
 def hook(rules: str, part: str = "ingress", where: str = "eth1") -> str:
-    return f"tc: {{{where}: {{{part}: [{rules}]}}}}" if rules else "links: {eth1: {}}"
+    return f"tc: {{{where}: {{{part}: [{rules}]}}}}"
 
 
 FROM_PEER, TO_PEER = f"src_ip: {PEER}", f"dst_ip: {PEER}"
@@ -26,7 +26,6 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
     ("any_of_ip", "", "{pref: 9, protocol: ip, flower: {src_ip: 0.0.0.0/0}, action: drop}", True),
     ("any_of_ipv6", "", "{pref: 9, protocol: ipv6, flower: {src_ip: '::/0'}, action: drop}", False),
     ("arp", "", "{pref: 9, protocol: arp, flower: {}, action: drop}", True),
-    ("replies_of_arp", "", "{pref: 9, protocol: arp, flower: {arp_op: 2}, action: drop}", True),
     ("requests_of_arp", "", "{pref: 9, protocol: arp, flower: {arp_op: 1}, action: drop}", False),
     ("tcp", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp}, action: drop}", True),
     ("udp", "", "{pref: 9, protocol: ip, flower: {ip_proto: udp}, action: drop}", False),

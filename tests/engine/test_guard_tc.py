@@ -86,6 +86,10 @@ def test_default_route_needs_some_packets_of_its_protocol(desk: Desk, rule: str,
     assert ("would cut the way of the default route" in told) == cut
 
 
+def test_replies_of_arp_are_needed_though_requests_of_the_peer_tell_as_much_for_a_while(desk: Desk) -> None:
+    assert "allow 'eth1'" in refused(desk, "", hook("{pref: 9, protocol: arp, flower: {arp_op: 2}, action: drop}"))
+
+
 @pytest.mark.parametrize("rule", ["{icmp_type: 136, ip_proto: icmpv6}", "{ip_proto: icmpv6}"])
 def test_neighbours_of_ipv6_are_found(desk: Desk, rule: str) -> None:
     session = Session("2001:db8::7", "2001:db8:1::5")
