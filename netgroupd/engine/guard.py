@@ -6,18 +6,18 @@ carry them, the address that they leave with, and the route that they follow, wi
 its nexthop object; and that traffic control lets them pass.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import chain
 
 from netgroupd.engine.carriers import carriers
 from netgroupd.engine.detour import Detours, Way, leads_away, vrf_of
-from netgroupd.engine.guard_tc import filtered_ways
+from netgroupd.engine.guard_tc import Asked, filtered_ways
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.request import Selection
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.atomic import said_as
 from netgroupd.plan.compare import kind_of
@@ -39,10 +39,10 @@ def refuse_cuts(
     ways: Sequence[Way],
     around: State,
     detours: Detours,
-    kind: Callable[[str], str],
+    asked: Asked,
     allow: frozenset[str],
 ) -> None:
-    """Let ``plan`` pass, or say which steps would cut which way; ``kind`` tells that of a link.
+    """Let ``plan`` pass, or say which steps would cut which way; ``asked`` knows more of links.
 
     Raises:
         GuardError: It would cut a way that is not allowed to be.
@@ -58,7 +58,7 @@ def refuse_cuts(
         cut = carried.cut_by(step) or _led_away(step, ways, detours)
         if cut and cut[0] not in allow and not detours.replaced(step):
             told.append(_sentence(step, *cut))
-    filtered = filtered_ways(plan, ways, around, kind)
+    filtered = filtered_ways(plan, ways, around, asked)
     told += [_sentence(step, name, whose) for step, name, whose in filtered if name not in allow]
     if told:
         raise GuardError("\n".join(told))
@@ -150,15 +150,18 @@ def around(kernel: Connection, ways: Iterable[Way], actual: State) -> State:
     return state
 
 
-def kinds(kernel: Connection, *states: State) -> Callable[[str], str]:
-    """What tells the kind of a link: of one in ``states``, or of one that the kernel is asked about."""
+def asked_of(kernel: Connection, *states: State) -> Asked:
+    """What tells more of links; the kind of those in ``states`` without asking the kernel."""
 
     @cache
     def kind(name: str) -> str:
         known = next(filter(None, (kind_of(state.link(name)) for state in states)), "")
-        return known or kind_of(kernel.dump(Selection(links=frozenset({name}))).link(name))
+        return known or kind_of(whole({name}).get((name,)))
 
-    return kind
+    def whole(names: Set[str]) -> Mapping[Key, Object]:
+        return kernel.dump(Selection(links=frozenset(names))).of("link")
+
+    return Asked(kind, whole)
 
 
 class _Carried:

@@ -12,8 +12,9 @@ One whose steps there cannot cut costs one at each of these; any other one at ea
 rule there is, and a walk through those of the hooks concerned.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from typing import NamedTuple
 
 from netgroupd.engine.carriers import carriers
 from netgroupd.engine.detour import Way
@@ -28,15 +29,20 @@ from netgroupd.plan.step import Op, Plan, Step
 _BLOCK = "block "
 
 
-def filtered_ways(
-    plan: Plan, ways: Sequence[Way], around: State, kind: Callable[[str], str]
-) -> Iterator[tuple[Step, str, str]]:
+class Asked(NamedTuple):
+    """What else is to be known of links: the kind of one, and all of some, where a plan only needed a part."""
+
+    kind: Callable[[str], str]
+    whole: Callable[[Set[str]], Mapping[Key, Object]]
+
+
+def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Asked) -> Iterator[tuple[Step, str, str]]:
     """The steps after which packets of ``ways`` are lost, each with the link and with whose way it is.
 
-    ``kind`` tells that of a link: what is redirected to an ifb comes back.
+    What is redirected to an ifb comes back.
     """
-    carried = [(way, name, packets) for way in ways if way.to for name, packets in _carried(way, around)]
-    names = {name for _, name, _ in carried}
+    links = around.of("link")
+    names = {name for way in ways if way.to for name, _ in carriers(way.link, links)}
     steps = [step for step in singles(plan.steps) if _may_matter(step.object, names)]
     if not steps:
         return
@@ -45,7 +51,10 @@ def filtered_ways(
     places = names | {place for qdisc in qdiscs for place, _ in blocks_of(qdisc)}
     steps = [step for step in steps if step.object.cls == "action" or step.object.name in places]
     if steps:
-        yield from _Cuts(steps, places, around, lambda name: name in names or kind(name) == "ifb").of(carried)
+        links = {**links, **asked_of.whole(names)}
+        carried = [(way, name, packets) for way in ways if way.to for name, packets in _carried(way, links)]
+        cuts = _Cuts(steps, places, around, lambda name: name in names or asked_of.kind(name) == "ifb")
+        yield from cuts.of(carried)
 
 
 def _may_matter(obj: Object, names: Set[str]) -> bool:
@@ -54,10 +63,9 @@ def _may_matter(obj: Object, names: Set[str]) -> bool:
     return obj.cls in ON_QDISCS and (obj.name in names or obj.name.startswith(_BLOCK))
 
 
-def _carried(way: Way, around: State) -> Iterator[tuple[str, Exchange]]:
+def _carried(way: Way, links: Mapping[Key, Object]) -> Iterator[tuple[str, Exchange]]:
     """The links that carry a way, each with the packets as they are there."""
-    links = around.of("link")
-    packets = {"": exchange(way, around.link(way.link))}
+    packets = {"": exchange(way, links.get((way.link,)))}
     for name, above in carriers(way.link, links):
         packets[name] = packets[above].below(links.get((above,)), name)
         yield name, packets[name]

@@ -150,6 +150,16 @@ def test_packets_of_a_vlan_have_its_tag_on_the_link_below(desk: Desk, where: str
     assert (f"allow {where!r}" in told) == cut, told
 
 
+def test_links_of_the_way_are_known_whole_where_a_plan_only_adds(desk: Desk) -> None:
+    links = (*LINKS[:3], link("tun0", arp=False), VLAN)
+    now = "links: {eth1: {}, eth1.5: {}, tun0: {}%s}\n"
+    rule = hook("{pref: 9, protocol: 802.1q, flower: {vlan_id: 5}, action: drop}")
+    added = now % ", d0: {kind: dummy}"
+    assert "allow 'eth1'" in refused(desk, now % "", added + rule, way="eth1.5", links=links)
+    rule = hook("{pref: 9, protocol: arp, flower: {}, action: drop}", where="tun0")
+    assert refused(desk, now % "", added + rule, way="tun0", links=links) == ""
+
+
 def test_port_of_the_bridge_of_the_way_is_looked_at(desk: Desk) -> None:
     links = (link("br0", kind="bridge"), link("eth1", master="br0"), link("eth2"))
     for where in ("br0", "eth1"):
