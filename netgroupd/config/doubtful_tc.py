@@ -13,6 +13,7 @@ from netgroupd.model.tc.handle import HOOKS
 
 _FOR_ALL = "matchall"
 _BLOCKS = ("ingress_block", "egress_block")
+_JUMP = "jump "
 _LAST = frozenset({"drop", "pass", "stolen", "trap"})
 _USUAL_DEFAULT = {"htb": "goes past the classes", "hfsc": "is dropped"}
 
@@ -68,6 +69,18 @@ def ways_to_nowhere(checked: Checked) -> None:
             if (*rule.key[:2], number) not in chains:
                 told_ = f"no rule is in chain {number}, which {told('filter', rule.key)} goes to"
                 checked.report.warn(checked.entry(rule).place("action"), told_, "what gets there is past all rules")
+
+
+def jumps_to_nowhere(checked: Checked) -> None:
+    """Jumps that do not lead on to an action behind them."""
+    for rule in checked.rules:
+        actions = records(rule.attrs, "actions")
+        for place, record in enumerate(actions):
+            for control in map(str, (record.get("control"), record.get("conform"))):
+                if control.startswith(_JUMP) and not place < int(control.removeprefix(_JUMP)) < len(actions):
+                    told_ = f"{control} of {told('filter', rule.key)} leads to none of the actions behind it"
+                    hint = "what gets there passes; jump 2 leads to the third action"
+                    checked.report.warn(checked.entry(rule).place("action"), told_, hint)
 
 
 def rules_in_vain(checked: Checked) -> None:
@@ -140,6 +153,7 @@ DOUBTS = (
     ceilings,
     missing_classes,
     ways_to_nowhere,
+    jumps_to_nowhere,
     rules_in_vain,
     marks_in_vain,
     hooks_of_nothing,

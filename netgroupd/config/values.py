@@ -315,4 +315,6 @@ def _shown(value: object) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
+    if not names:
+        return "there is none here, as in {}"
     return "known are " + ", ".join(sorted(names)) if len(names) <= 12 else ""

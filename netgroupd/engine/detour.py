@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.model.state import NOTHING, Attrs, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, same
@@ -30,7 +31,10 @@ _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None,
 
 
 class Way(NamedTuple):
-    """How a packet leaves: whose way it is, the link, the source, where to, and the route, which may be ``learned``."""
+    """How a packet leaves: whose way it is, the link, the source, where to, and the route, which may be ``learned``.
+
+    ``session`` is the one whose way it is, if it is one's.
+    """
 
     whose: str
     link: str
@@ -42,6 +46,7 @@ class Way(NamedTuple):
     nexthop: int = 0
     learned: bool = False
     vrf: str = ""
+    session: Session = CONSOLE
 
     @property
     def family(self) -> str:

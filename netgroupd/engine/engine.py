@@ -19,7 +19,7 @@ from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
 from netgroupd.engine.generations import APPLIED, REPAIRED, UNTOUCHED, Content
-from netgroupd.engine.guard import around, refuse_cuts, ways_of
+from netgroupd.engine.guard import around, asked_of, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
@@ -157,7 +157,8 @@ class Engine(Unfinished):
         content = configuration.content_of(desired)
         ways = ways_of(kernel, self.session)
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
-        refuse_cuts(plan, ways, around(kernel, ways, actual), detours, request.allow)
+        there = around(kernel, ways, actual)
+        refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         self._add_lost_settings(kernel, plan, actual, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         number = self._generations.open(content, clock.now(), replaced)

@@ -3,22 +3,26 @@
 
 The way is the link that packets leave by, the links below and above it that
 carry them, the address that they leave with, and the route that they follow, with
-its nexthop object.
+its nexthop object; and that traffic control lets them pass.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
 from itertools import chain
 
+from netgroupd.engine.carriers import carriers
 from netgroupd.engine.detour import Detours, Way, leads_away, vrf_of
+from netgroupd.engine.guard_tc import Asked, filtered_ways
 from netgroupd.engine.observe import Connection
-from netgroupd.engine.session import Session
+from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.beside import said_key
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import muted, setting_of_ipv6
-from netgroupd.plan.present import noun
+from netgroupd.plan.present import noun, title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -30,8 +34,15 @@ _OPEN = "forwarding"
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
 
 
-def refuse_cuts(plan: Plan, ways: Sequence[Way], around: State, detours: Detours, allow: frozenset[str]) -> None:
-    """Let ``plan`` pass, or say which steps would cut which way.
+def refuse_cuts(
+    plan: Plan,
+    ways: Sequence[Way],
+    around: State,
+    detours: Detours,
+    asked: Asked,
+    allow: frozenset[str],
+) -> None:
+    """Let ``plan`` pass, or say which steps would cut which way; ``asked`` knows more of links.
 
     Raises:
         GuardError: It would cut a way that is not allowed to be.
@@ -47,6 +58,8 @@ def refuse_cuts(plan: Plan, ways: Sequence[Way], around: State, detours: Detours
         cut = carried.cut_by(step) or _led_away(step, ways, detours)
         if cut and cut[0] not in allow and not detours.replaced(step):
             told.append(_sentence(step, *cut))
+    filtered = filtered_ways(plan, ways, around, asked)
+    told += [_sentence(step, name, whose) for step, name, whose in filtered if name not in allow]
     if told:
         raise GuardError("\n".join(told))
 
@@ -88,12 +101,15 @@ def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, s
 
 def ways_of(kernel: Connection, session: Session) -> list[Way]:
     """The ways of the default routes, and of the session that asks."""
-    asked = [(address, "", "", "the default route") for address in ANYWHERE]
+    asked = [(CONSOLE._replace(peer=address), "", "the default route") for address in ANYWHERE]
     if session.peer:
         whose = f"your session from {session.peer}"
-        asked[:0] = [(session.peer, session.local, vrf, whose) for vrf in _vrfs_of(kernel, session.local)]
-    found = [(whose, to, vrf, kernel.way_to(to, source, vrf)) for to, source, vrf, whose in asked]
-    ways = [Way(whose, way.link, way.source, to, *way[2:], vrf=vrf) for whose, to, vrf, way in found if way]
+        asked[:0] = [(session, vrf, whose) for vrf in _vrfs_of(kernel, session.local)]
+    ways = []
+    for ends, vrf, whose in asked:
+        if way := kernel.way_to(ends.peer, ends.local, vrf):
+            of_session = CONSOLE if ends.peer in ANYWHERE else ends
+            ways.append(Way(whose, way.link, way.source, ends.peer, *way[2:], vrf=vrf, session=of_session))
     ways = [way._replace(learned=way.learned and _learns(kernel, way.link)) for way in ways]
     return [*ways, Way("your session", "", session.local)] if session.local else ways
 
@@ -134,43 +150,18 @@ def around(kernel: Connection, ways: Iterable[Way], actual: State) -> State:
     return state
 
 
-def _carriers(start: str, links: Mapping[Key, Object]) -> Iterator[str]:
-    """All links that carry what leaves by ``start``."""
-    ports = _ports(links)
-    seen = {"lo"}
-    waiting = [start]
-    while waiting:
-        name = waiting.pop()
-        if name in seen or (name,) not in links:
-            continue
-        seen.add(name)
-        yield name
-        attrs = links[name,].attrs
-        if attrs.get("master"):
-            yield str(attrs["master"])
-        if attrs.get("link"):
-            waiting.append(str(attrs["link"]))
-        waiting += [port for port in ports.get(name, ()) if _leads_out(port, links)]
+def asked_of(kernel: Connection, *states: State) -> Asked:
+    """What tells more of links; the kind of those in ``states`` without asking the kernel."""
 
+    @cache
+    def kind(name: str) -> str:
+        known = next(filter(None, (kind_of(state.link(name)) for state in states)), "")
+        return known or kind_of(whole({name}).get((name,)))
 
-def _ports(links: Mapping[Key, Object]) -> dict[str, list[str]]:
-    ports: dict[str, list[str]] = {}
-    for link in links.values():
-        if master := link.attrs.get("master"):
-            ports.setdefault(str(master), []).append(link.name)
-    return ports
+    def whole(names: Set[str]) -> Mapping[Key, Object]:
+        return kernel.dump(Selection(links=frozenset(names))).of("link")
 
-
-def _leads_out(port: str, links: Mapping[Key, Object]) -> bool:
-    """Whether there is hardware or a bond under a port; a guest's is not the way out."""
-    seen: set[str] = set()
-    while port not in seen:
-        seen.add(port)
-        link = links.get((port,))
-        if kind_of(link) in ("", "bond", "team"):
-            return True
-        port = str(link.attrs.get("link")) if link else ""
-    return False
+    return Asked(kind, whole)
 
 
 class _Carried:
@@ -192,7 +183,7 @@ class _Carried:
             members = _members(around, way.nexthop)
             self._nexthops.update(dict.fromkeys((way.nexthop, *members), way))
             self._spare.update(members if len(members) > 1 else ())
-            for name in _carriers(way.link, links):
+            for name, _ in carriers(way.link, links):
                 self._carriers.setdefault(name, way.whose)
         # Bridges through which the ways go with a VLAN's tag.
         uppers = (links[name,] for name in self._carriers)
@@ -256,7 +247,10 @@ def _members(around: State, nexthop: int) -> list[Value]:
 
 def _sentence(step: Step, link: str, whose: str, instead: str = "") -> str:
     obj = step.object
-    what = f"{noun(obj)} {' '.join(str(field) for field in obj.key if field)}"
+    if obj.cls == "filter":
+        obj = obj._replace(key=said_key(obj.key))
+    name = title(obj) if obj.cls == "filter" else [str(field) for field in obj.key if field]
+    what = f"{noun(obj)} {' '.join(name)}"
     where = f"{obj.origin}: " if obj.origin else ""
     return f"{where}to {step.op} {what} {_cut(link, whose, instead)}"
 

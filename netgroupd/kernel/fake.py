@@ -20,10 +20,11 @@ from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.tc.filter import block_number
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fate import LEAST_MTU, carried_down, followers, hangs_on, muted, resized_ports, why_muted
-from netgroupd.plan.hooks import ON_QDISCS
+from netgroupd.plan.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
@@ -136,8 +137,9 @@ class FakeKernel:
             return (obj.cls, obj.key) in self._unmarked and obj.key in selection.held.get(obj.cls, ())
         if obj.cls in _MARKED:
             return selection.everything or (obj.cls, obj.key) not in self._unmarked
-        if obj.cls in ON_QDISCS:
-            return selection.everything or any(obj.name == where for where, _ in selection.hooks)
+        if obj.cls in ON_QDISCS or obj.cls == "action":
+            place = f"{SHARED}{obj.name}" if obj.cls == "action" else obj.name
+            return selection.everything or any(place == where for where, _ in selection.hooks)
         return selection.everything or obj.name in selection.links
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
@@ -194,6 +196,9 @@ class FakeKernel:
         if self.state.classes.get(obj.cls, {}).pop(obj.key, None) is None:
             raise RefusalError(_MISSING.get(obj.cls, errno.ENOENT))
         self._unmarked.pop((obj.cls, obj.key), None)
+        if obj.cls == "qdisc":
+            parents = swept([obj], self.state)
+            self._forget([each for each in self.state if hangs_on_one_of(each, parents)])
         if obj.cls == "nexthop":
             for route in [each for each in self.state.of("route").values() if each.attrs.get("nhid") == obj.key[0]]:
                 self._delete(route)
@@ -388,7 +393,7 @@ def _is_ipv4(obj: Object) -> bool:
 
 
 def _needed(obj: Object) -> Iterator[str]:
-    yield from hangs_on(obj) if obj.cls != "sysctl" else ()
+    yield from hangs_on(obj) if obj.cls != "sysctl" and not block_number(obj.name) else ()
 
 
 def _mtu(attrs: Attrs, link: Object) -> int:

@@ -286,7 +286,7 @@ class UnknownKeyError(ValueError):
 
 def record(rows: Mapping[str, Type], required: frozenset[str] = frozenset()) -> Type:
     """A mapping with the keys ``rows``; what is not mentioned stays out of it."""
-    expected = "a mapping of " + ", ".join(rows)
+    expected = "a mapping of " + ", ".join(rows) if rows else "{}, for nothing more can be said"
 
     def parse(raw: object) -> Value:
         if not isinstance(raw, Mapping):

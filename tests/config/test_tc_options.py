@@ -9,6 +9,7 @@ _RULE = "tc:\n  lo: {{ingress: {{pref: 1, {}}}}}\n"
 _QDISC = "tc:\n  lo: {{qdiscs: {{{}}}}}\n"
 _NAT = _RULE.format("matchall: {}, action: {nat: {direction: egress, %s}}")
 _CT = _RULE.format("matchall: {}, action: {ct: {commit: true, nat_src: %s}}")
+_HELPED = _RULE.format("matchall: {}, action: {ct: {helper: %s}}")
 # What could not be sent to the kernel at all.
 IMPOSSIBLE = [
     (_QDISC.format("kind: prio, priomap: [0, 1]"), "2:38: priomap: expected 16 numbers, one for each priority, not 2"),
@@ -29,6 +30,18 @@ IMPOSSIBLE = [
     (_CT % "10.0.0.1 port 90-80", "2:49: action: nat_src: expected an address"),
     (_CT % "10.0.0.9-10.0.0.1", "2:49: action: nat_src: expected an address"),
     (_CT % "'10.0.0.9-2001:db8::1'", "2:49: action: nat_src: expected an address"),
+    (
+        _HELPED % "ftp",
+        "2:49: action: helper: expected a family, a protocol and a name of up to 15 bytes, like ipv4-tcp",
+    ),
+    (_HELPED % "tcp-ftp", "2:49: action: helper: expected a family, a protocol and a name of up to 15 bytes"),
+    (_HELPED % "inet-tcp-ftp", "2:49: action: helper: expected a family, a protocol and a name of up to 15 bytes"),
+    (_HELPED % "ipv4-ftp-tcp", "2:49: action: helper: expected a family, a protocol and a name of up to 15 bytes"),
+    (
+        _HELPED % "ipv4-tcp-sixteenbyteslong",
+        "2:49: action: helper: expected a family, a protocol and a name of up to 1",
+    ),
+    (_HELPED % "ipv4-tcp-ftp, clear: true", "2:49: action: helper: ct to clear takes none"),
 ]
 
 

@@ -95,6 +95,10 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
         {"ct": {"commit": True, "force": True, "nat_src": "192.0.2.1-192.0.2.9 port 1000-2000"}},
         {"ct": {"commit": True, "nat_dst": "192.0.2.5"}},
     ),
+    "ct-helper": (
+        {"ct": {"commit": True, "helper": "ipv4-tcp-ftp"}},
+        {"ct": {"commit": True, "helper": "ipv6-tcp-ftp", "nat_dst": "2001:db8::5"}},
+    ),
     "ct-clear": ({"ct": {"clear": True}}, {"ct": {"nat": True, "zone": 0}}),
     "nat": (
         {"nat": {"direction": "ingress", "old": "10.0.0.0/24", "new": "192.0.2.0"}},
@@ -123,5 +127,6 @@ ACTION_CASES: dict[str, tuple[object, object]] = {
     ),
     "mpls-less": ({"mpls": {"do": "push", "label": 5, "tc": 1, "bos": 1}}, {"mpls": {"do": "push", "label": 5}}),
     "ct-less": ({"ct": {"commit": True, "zone": 5, "mark": "0x1/0xf"}}, {"ct": {"commit": True}}),
+    "ct-unhelped-less": ({"ct": {"commit": True, "helper": "ipv4-tcp-ftp"}}, {"ct": {"commit": True}}),
     "sample-less": ({"sample": {"rate": 10, "group": 5, "trunc": 64}}, {"sample": {"rate": 10}}),
 }

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from netgroupd.model.state import Object
 from netgroupd.model.tc.action import ACTION
 from tests.vm.tc_cases import rule
+from tests.vm.tc_ftp import CONTROL, RELATED
 from tests.vm.tc_wire import (
     arp,
     cfm,
@@ -185,6 +186,10 @@ def _behind_another() -> Iterator[Row]:
         for match, out in ((fitting, [_TRACKABLE]), (other_, [])):
             sees = rule("flower", match, protocol="ip", pref=2, actions=OUT)
             yield Row(f"{name}{'' if out else ' of another'}", (tracks, sees), (_TRACKABLE,), _exactly(*out))
+    related = rule("flower", {"ct_state": "+trk+rel"}, protocol="ip", pref=2, actions=OUT)
+    for zone, helped, out in ((21, {"helper": "ipv4-tcp-ftp"}, [RELATED]), (22, {}, [])):
+        tracks = rule("matchall", {}, pref=1, actions=[{"ct": {"commit": True, "zone": zone, **helped}}, "continue"])
+        yield Row(f"ct-helper{'' if out else ' of none'}", (tracks, related), (*CONTROL, RELATED), _exactly(*out))
     unset = rule("matchall", {}, pref=2, actions=[{"tunnel_key": {"do": "unset", "control": "continue"}}])
     first = rule("matchall", {}, pref=1, actions=[{"tunnel_key": {**_THERE, "control": "continue"}}])
     sees = rule("flower", {"enc_key_id": 5}, protocol="ip", pref=3, actions=OUT)

@@ -4,9 +4,11 @@
 import struct
 from collections.abc import Mapping
 
-from netgroupd.kernel.message import attr, u16
+from netgroupd.kernel.message import attr, text, u8, u16
 from netgroupd.kernel.names import Names
+from netgroupd.model.rule import IPPROTO
 from netgroupd.model.tc.action import FIELDS
+from netgroupd.model.tc.helper import FAMILIES, Helper, read_helper
 from netgroupd.model.tc.masked import halves
 from netgroupd.model.tc.nat import Range, read_range
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
@@ -21,6 +23,8 @@ _ADDRESSES = {4: (9, 10), 16: (11, 12)}
 _PORTS = (13, 14)
 _CT_FLAGS = {"commit": 1, "force": 2, "clear": 4, "nat": 8}
 _NAT_SIDES = {"nat_src": 16, "nat_dst": 32}
+_HELPER, _HELPER_FAMILY, _HELPER_PROTOCOL = 16, 17, 18
+_FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _BE16 = struct.Struct(">H")
 
 
@@ -55,6 +59,21 @@ def _read_range(found: Mapping[int, memoryview]) -> str:
     return ""
 
 
+def _pack_helper(said: str) -> bytes:
+    helper = read_helper(said)
+    assert IPPROTO.pack
+    protocol = IPPROTO.pack(helper.protocol)
+    return text(_HELPER, helper.name) + u8(_HELPER_FAMILY, FAMILIES[helper.family]) + attr(_HELPER_PROTOCOL, protocol)
+
+
+def _read_helper(found: Mapping[int, memoryview]) -> str:
+    """The kernel tells of each helper all three; one that is of any family has none of these."""
+    assert IPPROTO.unpack
+    family = _FAMILY_NAMES.get(found[_HELPER_FAMILY][0], "any")
+    protocol = IPPROTO.unpack(bytes(found[_HELPER_PROTOCOL]))
+    return str(Helper(family, protocol, bytes(found[_HELPER]).rstrip(b"\0").decode()))
+
+
 def pack_ct(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
     """The attributes of connection tracking."""
     bits = sum(bit for name, bit in _CT_FLAGS.items() if fields.get(name))
@@ -70,6 +89,8 @@ def pack_ct(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
             more += attr(numbers[0], value) + attr(numbers[1], mask)
     zone = fields.get("zone")
     more += u16(_ZONE, zone) if isinstance(zone, int) else b""
+    if "helper" in fields:
+        more += _pack_helper(str(fields["helper"]))
     return b"", u16(_CT_ACTION, bits) + more
 
 
@@ -84,4 +105,6 @@ def unpack_ct(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> d
         unpack = FIELDS["ct"][name].unpack
         if numbers[0] in found and unpack:
             fields[name] = unpack(bytes(found[numbers[0]]) + bytes(found[numbers[1]]))
+    if _HELPER in found:
+        fields["helper"] = _read_helper(found)
     return fields

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from netgroupd.model.tc import nat
 from netgroupd.model.tc.action_whole import whole
 from netgroupd.model.tc.bpf import PROGRAM
+from netgroupd.model.tc.helper import HELPER
 from netgroupd.model.tc.masked import masked_number
 from netgroupd.model.tc.options import GENEVE, tunnel, unmasked
 from netgroupd.model.tc.pedit import MUNGE
@@ -207,6 +208,7 @@ FIELDS: dict[str, Mapping[str, Type]] = {
         "nat": FLAG,
         "nat_src": nat.RANGE,
         "nat_dst": nat.RANGE,
+        "helper": HELPER,
     },
     "nat": {"direction": word(8, {"ingress": 0, "egress": 1}), "old": nat.OLD, "new": nat.NEW},
     "csum": {"of": _SUMS},

@@ -51,7 +51,7 @@ _PROTOCOLS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("mpls", "mac_push"): _MPLS,
 }
 _LEAST_PROTOCOL = 0x600  # below are lengths
-_NOT_CLEARED = ("zone", "mark", "label", "nat_src", "nat_dst")
+_NOT_CLEARED = ("zone", "mark", "label", "nat_src", "nat_dst", "helper")
 _EDITED = ("priority", "queue_mapping", "queue_mapping_max", "mark", "ptype", "inheritdsfield")
 _OPTIONS = ("geneve_opts", "vxlan_opts", "erspan_opts")
 

@@ -34,7 +34,9 @@ def _typed(expected: str, read: Callable[[str], bytes], write: Callable[[bytes],
         try:
             return write(read(str(raw)))
         except ValueError as error:
-            raise ValueError(str(error) if str(error).startswith("expected") else f"expected {expected}") from None
+            said = str(error) if str(error).startswith("expected") else f"expected {expected}"
+            # Which it is of the thousands that a range makes, where nothing more is said of it.
+            raise ValueError(f"{said}, not {raw!r}" if said.endswith(expected) else said) from None
 
     return Type(expected, parse, {"type": ["string", "integer"]}, lambda value: read(str(value)), write)
 
@@ -146,7 +148,7 @@ def _parse_ip(raw: object) -> Value:
         try:
             return ip_text(ip_bytes(raw))
         except ValueError:
-            raise ValueError(f"expected {_SOME_IP.expected}") from None
+            raise ValueError(f"expected {_SOME_IP.expected}, not {raw!r}") from None
     return _SOME_IP.parse(raw)
 
 

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traffic control on the link of a session, and whether it surely loses the packets of that."""
+
+from netgroupd.engine.session import Session
+
+PEER, LOCAL = "10.9.0.7", "10.0.0.5"
+SESSION = Session(PEER, LOCAL, 40000, 22)
+
+
+def hook(rules: str, part: str = "ingress", where: str = "eth1") -> str:
+    return f"tc: {{{where}: {{{part}: [{rules}]}}}}"
+
+
+FROM_PEER, TO_PEER = f"src_ip: {PEER}", f"dst_ip: {PEER}"
+DROP_ALL = "{pref: 90, matchall: {}, action: drop}"
+OF_SESSION = [  # what was there, what comes, whether it cuts
+    ("drop_of_all", "", DROP_ALL, True),
+    ("pass_of_all", "", "{pref: 90, matchall: {}}", False),
+    ("its_peer", "", f"{{pref: 9, protocol: ip, flower: {{{FROM_PEER}}}, action: drop}}", True),
+    ("its_peers_network", "", "{pref: 9, protocol: ip, flower: {src_ip: 10.9.0.0/16}, action: drop}", True),
+    ("another_peer", "", "{pref: 9, protocol: ip, flower: {src_ip: 10.9.0.8}, action: drop}", False),
+    ("another_network", "", "{pref: 9, protocol: ip, flower: {src_ip: 10.8.0.0/16}, action: drop}", False),
+    ("own_address", "", f"{{pref: 9, protocol: ip, flower: {{dst_ip: {LOCAL}}}, action: drop}}", True),
+    ("the_other_direction", "", f"{{pref: 9, protocol: ip, flower: {{{TO_PEER}}}, action: drop}}", False),
+    ("another_protocol", "", "{pref: 9, protocol: ipv6, flower: {}, action: drop}", False),
+    ("any_of_ip", "", "{pref: 9, protocol: ip, flower: {src_ip: 0.0.0.0/0}, action: drop}", True),
+    ("any_of_ipv6", "", "{pref: 9, protocol: ipv6, flower: {src_ip: '::/0'}, action: drop}", False),
+    ("arp", "", "{pref: 9, protocol: arp, flower: {}, action: drop}", True),
+    ("requests_of_arp", "", "{pref: 9, protocol: arp, flower: {arp_op: 1}, action: drop}", False),
+    ("tcp", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp}, action: drop}", True),
+    ("udp", "", "{pref: 9, protocol: ip, flower: {ip_proto: udp}, action: drop}", False),
+    ("its_port", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp, dst_port: 22}, action: drop}", True),
+    ("its_ports", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp, dst_port: 20-30}, action: drop}", True),
+    ("a_mask_of_ports", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp, dst_port: 0/0xff00}, action: drop}", True),
+    ("another_port", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp, dst_port: 80}, action: drop}", False),
+    ("the_first_of_tcp", "", "{pref: 9, protocol: ip, flower: {ip_proto: tcp, tcp_flags: 2/2}, action: drop}", False),
+    ("the_link_it_came_by", "", "{pref: 9, flower: {indev: eth1}, action: drop}", True),
+    ("another_link", "", "{pref: 9, flower: {indev: eth2}, action: drop}", False),
+    ("with_a_tag", "", "{pref: 9, protocol: 802.1q, flower: {}, action: drop}", False),
+    ("u32_of_all", "", "{pref: 9, protocol: ip, u32: {}, action: drop}", True),
+    ("u32_of_its_peer", "", f"{{pref: 9, protocol: ip, u32: {{match: {{ip src: {PEER}}}}}, action: drop}}", True),
+    ("u32_of_another", "", "{pref: 9, protocol: ip, u32: {match: {ip src: 10.9.0.8}}, action: drop}", False),
+    ("u32_of_its_port", "", "{pref: 9, protocol: ip, u32: {match: {ip dport: 22}}, action: drop}", True),
+    ("u32_of_tos", "", "{pref: 9, protocol: ip, u32: {match: {ip tos: 16}}, action: drop}", False),
+    ("u32_of_the_next", "", "{pref: 9, protocol: ip, u32: {match: {tcp dst: 22}}, action: drop}", False),
+    ("a_mark", "", "{pref: 9, fw: {mark: 7}, action: drop}", False),
+    ("basic_of_all", "", "{pref: 9, basic: {}, action: drop}", True),
+    ("passed_before", "", f"{{pref: 9, matchall: {{}}, action: pass}}, {DROP_ALL}", False),
+    ("passed_behind", "", f"{DROP_ALL}, {{pref: 99, matchall: {{}}, action: pass}}", True),
+    ("dropped_already", DROP_ALL, f"{{pref: 9, protocol: ip, flower: {{{FROM_PEER}}}, action: drop}}", False),
+    ("passed_by_what_goes", f"{{pref: 9, matchall: {{}}, action: pass}}, {DROP_ALL}", DROP_ALL, True),
+    ("of_what_changes", "{pref: 90, matchall: {}, action: pass}", DROP_ALL, True),
+    ("passed_by_its_port", "", f"{{pref: 9, flower: {{}}, protocol: arp}}, {{pref: 10, protocol: ip, flower: "
+     f"{{ip_proto: tcp, dst_port: 22}}, action: pass}}, {DROP_ALL}", False),
+    ("passed_by_its_state", "", f"{{pref: 9, flower: {{}}, protocol: arp}}, {{pref: 10, protocol: ip, flower: "
+     f"{{ct_state: +trk+est}}, action: pass}}, {DROP_ALL}", False),
+    ("of_one_preference", "", f"{{pref: 9, protocol: ip, flower: {{{FROM_PEER}}}, action: drop}}, "
+     f"{{pref: 9, protocol: ip, flower: {{dst_ip: {LOCAL}}}}}", False),
+    ("chain_that_drops", "", "{pref: 9, matchall: {}, action: goto chain 5}, "
+     "{chain: 5, pref: 1, matchall: {}, action: drop}", True),
+    ("chain_that_does_not", "", "{pref: 9, matchall: {}, action: goto chain 5}, "
+     f"{{chain: 5, pref: 1, protocol: ip, flower: {{{TO_PEER}}}, action: drop}}", False),
+    ("chain_that_goes_round", "", "{pref: 9, matchall: {}, action: goto chain 5}, "
+     "{chain: 5, pref: 1, matchall: {}, action: goto chain 5}", True),
+    ("continue", "", f"{{pref: 9, matchall: {{}}, action: continue}}, {DROP_ALL}", True),
+    ("continue_to_the_end", "", "{pref: 9, matchall: {}, action: continue}", False),
+    ("reclassify", "", "{pref: 9, matchall: {}, action: reclassify}", True),
+    ("pipe_to_drop", "", "{pref: 9, matchall: {}, action: [{skbedit: {mark: 7}}, drop]}", True),
+    ("pipe_to_the_end", "", "{pref: 9, matchall: {}, action: {skbedit: {mark: 7}}}", False),
+    ("jump_over_drop", "", "{pref: 9, matchall: {}, action: [jump 2, drop, pass]}", False),
+    ("jump_to_drop", "", "{pref: 9, matchall: {}, action: [jump 2, pass, drop]}", True),
+    ("trap", "", "{pref: 9, matchall: {}, action: trap}", True),
+    ("trap_in_hardware", "", "{pref: 9, matchall: {}, skip_sw: true, action: trap}", False),
+    ("drop_in_hardware", "", "{pref: 9, matchall: {}, skip_sw: true, action: drop}", True),
+    ("drop_in_hardware_first", "", "{pref: 1, matchall: {}, skip_hw: true}, "
+     "{pref: 9, matchall: {}, skip_sw: true, action: drop}", True),
+    ("redirected", "", "{pref: 9, matchall: {}, action: {mirred: {egress: redirect, dev: eth2}}}", True),
+    ("redirected_and_back", "", "{pref: 9, matchall: {}, action: {mirred: {egress: redirect, dev: ifb0}}}", False),
+    ("redirected_to_come_in", "", "{pref: 9, matchall: {}, action: {mirred: {ingress: redirect, dev: eth2}}}", False),
+    ("mirrored", "", "{pref: 9, matchall: {}, action: {mirred: {egress: mirror, dev: eth2}}}", False),
+    ("mirrored_and_dropped", "", "{pref: 9, matchall: {}, action: [{mirred: {egress: mirror, dev: eth2}}, drop]}",
+     True),
+    ("policed", "", "{pref: 9, matchall: {}, action: {police: {rate: 1mbit, burst: 10k, control: drop}}}", False),
+    ("policed_by_size", "", "{pref: 9, matchall: {}, action: {police: {mtu: 20, control: drop}}}", True),
+    ("policed_to_drop", "", "{pref: 9, matchall: {}, action: "
+     "{police: {rate: 1mbit, burst: 10k, control: drop, conform: drop}}}", True),
+    ("by_chance", "", "{pref: 9, matchall: {}, action: {gact: {control: drop, random: netrand pass 10}}}", False),
+    ("always_by_chance", "", "{pref: 9, matchall: {}, action: {gact: {control: pass, random: determ drop 1}}}", True),
+    ("rewritten_and_asked_again", "", "{pref: 9, matchall: {}, action: [{vlan: {do: pop}}, reclassify]}", False),
+]  # fmt: skip
+
+
+def tree(said: str, classes: str = "", filters: str = "") -> str:
+    return f"tc: {{eth1: {{qdiscs: [{said}], classes: [{classes}], filters: [{filters}]}}}}"
+
+
+HFSC, HTB, PRIO = "{kind: hfsc, handle: '1:'%s}", "{kind: htb, handle: '1:'%s}", "{kind: prio, handle: '1:'}"
+CURVED, RATED = "{classid: '1:10', ls: 1mbit}", "{classid: '1:10', rate: 1mbit}"
+TO_CLASS = "{parent: '1:', pref: 1, matchall: {}, classid: '1:10'}"
+LOSS = "{kind: netem, loss: 100, parent: '1:10'}"
+TREES = [
+    ("loss_of_all", tree("{kind: netem, loss: 100}"), True),
+    ("loss_of_some", tree("{kind: netem, loss: 99}"), False),
+    ("loss_of_all_twice", tree("{kind: netem, loss: 100, duplicate: 100}"), False),
+    ("no_room", tree("{kind: pfifo, limit: 0}"), True),
+    ("room_for_one", tree("{kind: pfifo, limit: 1}"), False),
+    ("no_room_for_bytes", tree("{kind: bfifo, limit: 10}"), True),
+    ("no_burst", tree("{kind: tbf, rate: 1mbit, burst: 20, limit: 10k}"), True),
+    ("burst", tree("{kind: tbf, rate: 1mbit, burst: 10k, limit: 10k}"), False),
+    ("hfsc_without_default", tree(HFSC % "", CURVED), True),
+    ("hfsc_with_default", tree(HFSC % ", default: '1:10'", CURVED), False),
+    ("hfsc_with_a_rule", tree(HFSC % "", CURVED, TO_CLASS), False),
+    ("htb_without_default", tree(HTB % "", RATED), False),
+    ("htb_with_a_rule_that_drops", tree(HTB % "", RATED, "{parent: '1:', pref: 1, matchall: {}, action: drop}"), True),
+    ("class_that_loses_all", tree(f"{HTB % ', default: 0x10'}, {LOSS}", RATED), True),
+    ("class_that_a_rule_leads_to", tree(f"{HTB % ''}, {LOSS}", RATED, TO_CLASS), True),
+    ("class_of_others", tree(f"{HTB % ''}, {LOSS}", RATED), False),
+    ("one_band_of_three", tree(f"{PRIO}, {LOSS.replace('1:10', '1:1')}"), False),
+    ("band_of_a_rule", tree(f"{PRIO}, {LOSS.replace('1:10', '1:1')}", "", TO_CLASS.replace("1:10", "1:1")), True),
+    ("below_a_bucket", tree(f"{{kind: tbf, handle: '1:', rate: 1mbit, burst: 10k, limit: 10k}}, "
+                            f"{LOSS.replace('1:10', '1:1')}"), True),
+]  # fmt: skip

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files whose rules the kernel refuses: it is told which line, and what was there before is there still."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.paths import Paths
+from netgroupd.errors import KernelError
+from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Key
+from netgroupd.plan.hooks import ON_QDISCS
+
+_SPACE = "bad"
+_BEFORE = """
+links: {d: {kind: dummy, up: true}}
+tc:
+  d:
+    ingress:
+      - {pref: 5, protocol: ip, flower: {dst_ip: "10.9.0.[1-9]"}, action: drop}
+"""
+_MANY = """
+      - {pref: 1, protocol: ip, flower: {dst_ip: "10.1.[0-7].[0-255]"}, action: drop}
+"""
+_BAD = "      - {pref: 2, protocol: ip, flower: {dst_ip: 10.3.0.1}, skip_sw: true, action: drop}"
+_MORE = """
+      - {pref: 3, protocol: ip, flower: {dst_ip: "10.2.[0-1].[0-255]"}, action: drop}
+"""
+_BAD_LINE = len(f"{_BEFORE}{_MANY}".splitlines()) + 1
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Path]:
+    subprocess.run(["ip", "netns", "add", _SPACE], check=True)
+    yield tmp_path / "rules.yaml"
+    subprocess.run(["ip", "netns", "del", _SPACE], check=True)
+
+
+def _engine(file: Path) -> Engine:
+    return Engine(Paths((file,), file.parent / "state", file.parent / "group"), netns=_SPACE)
+
+
+def _rules() -> set[Key]:
+    with Kernels(_SPACE) as kernel:
+        found = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({("d", "ingress")})))
+    return set(found.of("filter"))
+
+
+def test_one_rule_that_is_refused_among_thousands_is_told_by_its_line_and_none_stays(file: Path) -> None:
+    file.write_text(_BEFORE)
+    _engine(file).apply()
+    before = _rules()
+    assert len(before) == 9
+    file.write_text(f"{_BEFORE}{_MANY}{_BAD}{_MORE}")
+    with pytest.raises(KernelError) as caught:
+        _engine(file).apply()
+    assert [refusal.origin for refusal in caught.value.refusals] == [f"{file}:{_BAD_LINE}"]
+    assert _rules() == before
+    file.write_text(f"{_BEFORE}{_MANY}{_MORE}")
+    _engine(file).apply()
+    assert len(_rules()) == 9 + 10 * 256
+
+
+def test_range_that_is_refused_as_a_whole_is_one_line_of_the_answer(file: Path) -> None:
+    file.write_text(_BEFORE)
+    _engine(file).apply()
+    before = _rules()
+    file.write_text(_BEFORE + _MANY.replace("[0-7]", "[0-1]").replace("action", "skip_sw: true, action"))
+    with pytest.raises(KernelError) as caught:
+        _engine(file).apply()
+    assert {refusal.origin for refusal in caught.value.refusals} == {f"{file}:{len(_BEFORE.splitlines()) + 2}"}
+    assert _rules() == before
+
+
+def test_as_many_actions_as_the_kernel_takes_are_taken(file: Path) -> None:
+    file.write_text(f"{_BEFORE}      - {{pref: 1, matchall: {{}}, action: [{', '.join(['pipe'] * 31)}, drop]}}\n")
+    engine = _engine(file)
+    engine.apply()
+    assert not engine.diff().steps
