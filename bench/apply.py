@@ -76,6 +76,12 @@ def whole_way(desk: Desk, links: Stack, directory: Path, runs: int) -> Iterator[
     edits = itertools.count()
     anew = seconds(desk.engine.diff, runs=runs, prepare=lambda: desk.wants(f"{text}# {next(edits)}\n"))
     read = seconds(bare, runs=runs)
+
+    def one_less() -> None:
+        desk.becomes(text)
+        desk.wants(f"{text}  bonus: {{kind: bridge, group: all}}\n")
+
+    more = seconds(desk.engine.apply, runs=runs, prepare=one_less)
     gone = seconds(desk.engine.apply, runs=1, prepare=lambda: desk.wants("{}"))
     yield "links", count(links.links)
     yield from found.items()
@@ -88,6 +94,7 @@ def whole_way(desk: Desk, links: Stack, directory: Path, runs: int) -> Iterator[
     yield "a bare socket reading the links", read
     yield "nothing to do ÷ bare", ratio(nothing, read)
     yield "nothing to do, the file edited ÷ bare", ratio(anew, read)
+    yield "one link more", more
     yield "delete all of it", gone
 
 
