@@ -26,8 +26,10 @@ def told(what: str, path: Path) -> Iterator[None]:
         raise JournalError(f"cannot {what} {path}: {error.strerror or error}") from error
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes, *, more: bool = False) -> None:
     """Make ``path`` hold ``content`` or, after a crash, what it held before.
+
+    Where ``more`` is written to the same directory it is there for good with the last of that.
 
     Raises:
         JournalError: It could not be written; what was there is still there.
@@ -44,7 +46,8 @@ def write_atomically(path: Path, content: bytes) -> None:
         except OSError:
             scratch.unlink(missing_ok=True)
             raise
-        _sync_directory(path.parent)
+        if not more:
+            _sync_directory(path.parent)
 
 
 def remove(path: Path) -> None:
@@ -67,12 +70,12 @@ def _sync_directory(path: Path) -> None:
         os.close(directory)
 
 
-def write_json(path: Path, plain: Json, *, packed: bool = False) -> int:
-    """Write ``plain`` as JSON, compressed where ``packed``; return how many bytes it takes."""
+def write_json(path: Path, plain: Json, *, packed: bool = False, more: bool = False) -> int:
+    """Write ``plain`` as JSON, compressed where ``packed``; return how many bytes it takes.  ``more`` comes, or not."""
     content = json.dumps(plain, separators=(",", ":")).encode()
     if packed:
         content = gzip.compress(content, compresslevel=3, mtime=0)
-    write_atomically(path, content)
+    write_atomically(path, content, more=more)
     return len(content)
 
 

@@ -130,7 +130,7 @@ class Generations:
     def _keep_replaced(self, number: int, replaced: Replaced) -> int:
         """Keep it if it is anything and not too much; return how many bytes it takes."""
         path = self._path_of_replaced(number)
-        size = write_json(path, replaced.to_json(), packed=True) if replaced.was else 0
+        size = write_json(path, replaced.to_json(), packed=True, more=True) if replaced.was else 0
         if size > _MOST_REPLACED or (not size and path.exists()):
             remove(path)
             return 0
@@ -140,7 +140,8 @@ class Generations:
         """Keep ``content`` as the next generation, which is about to be applied; return its number."""
         index = self._read()
         number = int(index["last"]) + 1
-        size = write_json(self._path(number), content._asdict(), packed=True) + self._keep_replaced(number, replaced)
+        size = write_json(self._path(number), content._asdict(), packed=True, more=True)
+        size += self._keep_replaced(number, replaced)
         index["last"] = number
         index["generations"].append(Generation(number, time, "running", "", 0.0, size))
         self._drop(index)
