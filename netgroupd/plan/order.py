@@ -67,6 +67,8 @@ PHASES = (
     "add rule",
     "add neighbour",
     "add fdb",
+    "delete idle nexthop group",
+    "delete idle nexthop",
     "add queue",
     "add action",
     "add chain",
@@ -99,7 +101,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
             filters = filters or Order(changes.steps, desired, first.rules)
             cut.add(filters.phase(step), step)
         else:
-            cut.add(_phase(step, cut.come), step)
+            cut.add(_phase(step, cut.come, changes.idle), step)
     # A router keeps the routes that others advertise only where this is said before it begins to forward.
     cut.phases.get("add sysctl", []).sort(key=lambda step: not str(step.object.key[0]).endswith("/accept_ra"))
     cut.settle_bridges()
@@ -135,13 +137,15 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage
     return Stage(phase, ranked, [rank for rank in ranks for _ in by_depth[rank]])
 
 
-def _phase(step: Step, come: frozenset[str]) -> str:
+def _phase(step: Step, come: frozenset[str], idle: frozenset[Key]) -> str:
     cls = step.object.cls
     if cls in QUEUES:
         return "delete queue" if step.op is Op.DELETE else "add queue"
     verb = "delete" if step.op is Op.DELETE else "add"
-    if cls == "nexthop" and step.object.attrs.get("group"):
-        return f"{verb} nexthop group"  # which goes by itself with the last of its members
+    if cls == "nexthop":
+        what = "idle nexthop" if step.op is Op.DELETE and step.object.key in idle else "nexthop"
+        # A group goes by itself with the last of its members.
+        return f"{verb} {what} group" if step.object.attrs.get("group") else f"{verb} {what}"
     if step.op is Op.DELETE:
         return f"delete {cls}"
     if cls == "sysctl":

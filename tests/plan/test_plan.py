@@ -172,8 +172,32 @@ def test_forwarding_entry_leads_elsewhere_in_one_step_unless_its_receiver_is_one
 
 def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
     have = [Object("nexthop", (number,), GROUP if number == 3 else SINGLE) for number in (1, 2, 3)]
-    plan = planned("nexthops: {3: {blackhole: true}}", *have)
-    assert messages(plan)[:3] == ["delete nexthop 3", "delete nexthop 2", "delete nexthop 1"]
+    plan = planned("nexthops: {4: {blackhole: true}}", *have)
+    assert messages(plan)[1:] == ["delete nexthop 3", "delete nexthop 2", "delete nexthop 1"]
+
+
+ELSEWHERE = {
+    "another_member": (
+        "nexthops: {2: {blackhole: true, family: inet}, 3: {group: [{id: 2}]}}\nroutes: [{to: 10.0.0.0/8, nhid: 3}]",
+        ["create nexthop 2", "change nexthop 3", "delete nexthop 1"],
+    ),
+    "another_group": (
+        "nexthops: {1: {via: 192.0.2.1, dev: lo}, 4: {group: [{id: 1}]}}\nroutes: [{to: 10.0.0.0/8, nhid: 4}]",
+        ["create nexthop 4", "change route inet", "delete nexthop 3"],
+    ),
+    "none": (
+        "routes: [{to: 10.0.0.0/8, type: blackhole}]",
+        ["change route inet", "delete nexthop 3", "delete nexthop 1"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "want"), ELSEWHERE.values(), ids=ELSEWHERE)
+def test_nexthop_goes_when_what_went_by_way_of_it_goes_elsewhere(text: str, want: list[str]) -> None:
+    there = Object("nexthop", (1,), SINGLE), Object("nexthop", (3,), GROUP)
+    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "nhid": 3})
+    told = messages(planned(text, link("lo", group=0), *there, route))
+    assert [" ".join(message.split()[:3]) for message in told] == want
 
 
 @pytest.mark.parametrize(
