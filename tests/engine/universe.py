@@ -197,7 +197,21 @@ FORWARDED = tuple(
 )
 """Forwarding entries like those that the kernel makes of what links have: some are its own, some are not."""
 
+_MAPPED = """
+links:
+  br: {kind: bridge, mac: "02:00:00:00:00:05", vlan_filtering: true, vlan_default_pvid: 0}
+  vx:
+    kind: vxlan
+    external: true
+    dstport: %d
+    master: br
+    port: {vlan_tunnel: true}
+    vlans: [{vid: "[v=5-7]", tunnel_id: "{v+%d}"}]
+"""
+
 LOSING = {
+    "vnis_of_vlans": (_MAPPED % (4789, 100), _MAPPED % (4790, 100)),
+    "vnis_of_vlans_and_what_they_are": (_MAPPED % (4789, 100), _MAPPED % (4790, 200)),
     "neighbours_with_the_last_address": (
         "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}, "
         "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:01'}]}",
