@@ -197,6 +197,13 @@ FORWARDED = tuple(
 )
 """Forwarding entries like those that the kernel makes of what links have: some are its own, some are not."""
 
+_TUNNELS = """
+links:
+  g: {kind: gre, local: 10.0.%d.1, remote: 10.0.0.9, up: true}
+  s: {kind: sit, local: 10.0.%d.1, remote: 10.0.0.9, up: true}
+  six: {kind: ip6gre, local: "fd00:%d::1", remote: "fd00::9", up: true}
+"""
+
 _MAPPED = """
 links:
   br: {kind: bridge, mac: "02:00:00:00:00:05", vlan_filtering: true, vlan_default_pvid: 0}
@@ -212,6 +219,7 @@ links:
 LOSING = {
     "vnis_of_vlans": (_MAPPED % (4789, 100), _MAPPED % (4790, 100)),
     "vnis_of_vlans_and_what_they_are": (_MAPPED % (4789, 100), _MAPPED % (4790, 200)),
+    "local_addresses_of_tunnels": (_TUNNELS % (0, 0, 0), _TUNNELS % (1, 1, 1)),
     "neighbours_with_the_last_address": (
         "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}, "
         "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:01'}]}",
