@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.kinds.bond import MODES_OF, WITH_CARRIERS
+from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
@@ -115,7 +115,7 @@ class Snapshot(NamedTuple):
             was = {name: value for name, value in was.items() if value not in _REPORTED.get(name, ())}
             key = (obj.attrs.get("master"),)
             master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
-            refused = frozenset(_refused(was, obj))
+            refused = frozenset(_refused(was, obj, master))
             by_itself = usual.get(Likeness.of(obj, master), NOTHING)
             kind = KINDS.get(kind_of(obj))
             kept = _CORE | (kind.required if kind else frozenset()) | _OF_LOWER.get(kind_of(obj), frozenset())
@@ -169,10 +169,13 @@ def unfit(bond: Mapping[str, Value]) -> Iterator[str]:
         yield from WITH_CARRIERS
 
 
-def _refused(was: Mapping[str, Value], link: Object) -> Iterator[str]:
+def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> Iterator[str]:
     """What is reported of a link, and cannot be told."""
     if kind_of(link) == "bond":
         yield from unfit(was)
+    if master and kind_of(master) == "bond":
+        mode = str(master.attrs.get("mode"))
+        yield from (name for name, modes in PORT_MODES_OF.items() if mode not in modes)
     if len(str(was.get("mac"))) != len(NO_MAC):
         yield "mac"  # of a tunnel of IP packets: its local address
 

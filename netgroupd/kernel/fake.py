@@ -18,11 +18,12 @@ from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
+from netgroupd.model.attr import Change
 from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.filter import block_number
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import UNOWNED, group_of, kind_of
+from netgroupd.plan.compare import UNOWNED, group_of, hardest, kind_of
 from netgroupd.plan.fate import LEAST_MTU, carried_down, followers, hangs_on, muted, resized_ports, why_muted
 from netgroupd.plan.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
@@ -288,6 +289,8 @@ class FakeKernel:
             raise RefusalError(errno.ERANGE)
         if attrs.get("up") and kind_of(link) == "vlan" and lower and not lower.attrs.get("up"):
             raise RefusalError(errno.ENETDOWN)
+        if hardest(link, attrs)[0] is Change.EMPTY and self._has_ports(name):
+            raise RefusalError(errno.ENOTEMPTY)
         if "master" in attrs:
             self._enslave(link, attrs["master"])
             link = self.state.link(name) or link
@@ -300,6 +303,9 @@ class FakeKernel:
         if "mtu" in attrs:
             self._limit(name)
             self._mute(Step(Op.CHANGE, link, link, {"mtu": attrs["mtu"]}))
+
+    def _has_ports(self, name: str) -> bool:
+        return any(link.attrs.get("master") == name for link in self.state.of("link").values())
 
     def _enslave(self, link: Object, master: Value) -> None:
         old, new = (self.state.link(str(each)) for each in (link.attrs.get("master"), master))

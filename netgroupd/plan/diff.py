@@ -29,13 +29,14 @@ _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
 
 class Changes(NamedTuple):
-    """What differs; ``cycled`` are the links that must go down meanwhile.
+    """What differs; ``cycled`` links must go down meanwhile, ``released`` ports leave before links change.
 
     ``idle`` are the nexthops that are deleted when what went by way of them goes elsewhere, or is gone.
     """
 
     steps: tuple[Step, ...] = ()
     cycled: frozenset[str] = frozenset()
+    released: frozenset[str] = frozenset()
     idle: frozenset[Key] = frozenset()
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             found = run.of(cls)
             steps += tables.arrange(found, desired, actual) if cls == "filter" else found
     problems = (*links.problems, *run.problems.values())
-    return Changes(tuple(steps), links.cycled, idle, problems, tuple(links.warnings), links.fate)
+    return Changes(tuple(steps), links.cycled, links.released, idle, problems, tuple(links.warnings), links.fate)
 
 
 class _Run:

@@ -167,6 +167,7 @@ class _Cut:
     def __init__(self, changes: Changes, desired: State, actual: State) -> None:
         self.phases: defaultdict[str, list[Step]] = defaultdict(list)
         self.cycled = changes.cycled
+        self.released = changes.released
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         links = [step for step in changes.steps if step.object.cls == "link"]
@@ -231,7 +232,7 @@ class _Cut:
         manner = _Manner(
             cycled,
             "mtu" in attrs and _shrinks(attrs["mtu"], have),
-            moved and not attrs["master"] and want.name in self.claimed,
+            want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
             moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond",
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
         )
@@ -319,7 +320,7 @@ class _Manner(NamedTuple):
 
     cycled: bool  # it goes down meanwhile
     shrinks: bool
-    claimed: bool  # another takes its packets once it has left its master
+    early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
     freed: bool  # by a bond, which gives it the MTU and MAC of before
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
 
@@ -337,15 +338,15 @@ def _pieces(attrs: Attrs, manner: _Manner) -> Iterator[tuple[str, Attrs]]:
         yield "take links down", _DOWN
     if manner.shrinks and "mtu" in left:
         yield "shrink links", {"mtu": left.pop("mtu")}
-    if manner.claimed:  # others leave late: an empty bridge has no MAC
-        yield "release links", {"master": said.pop("master")}
+    if manner.early:  # others leave late: an empty bridge has no MAC
+        yield "release links", {"master": None}
     if "netns" in left:
         yield "move links", {"netns": left.pop("netns")}
     if manner.nameless and "mac" in left:
         yield "change links", {"mac": left.pop("mac")}
     if left:
         yield "change links", left
-    if "master" in said:
+    if "master" in said and (said["master"] or not manner.early):
         yield "enslave links", {"master": said["master"]}
     if late:
         yield "settle links", late

@@ -197,6 +197,16 @@ FORWARDED = tuple(
 )
 """Forwarding entries like those that the kernel makes of what links have: some are its own, some are not."""
 
+_BONDS = """
+links:
+  p1: {kind: dummy, mtu: 1400, up: true}
+  p2: {kind: dummy, up: true}
+  p3: {kind: dummy, up: true}
+  a: {kind: bond, mac: "02:00:00:00:00:01", up: true, addresses: ["fd00::1/64"], %s}
+  b: {kind: bond, mac: "02:00:00:00:00:02", up: true, %s}
+routes: [{to: "fd01::/64", via: "fd00::2", dev: a}]
+"""
+
 _TUNNELS = """
 links:
   g: {kind: gre, local: 10.0.%d.1, remote: 10.0.0.9, up: true}
@@ -329,6 +339,14 @@ LOSING = {
 }
 """Two configurations; on the way from one to the other the kernel takes away more than is told."""
 OF_BONDS = {
+    "modes_of_bonds_with_ports": (
+        _BONDS
+        % (
+            "mtu: 1400, mode: active-backup, primary: p1, ports: [p1, p2]",
+            "mode: balance-rr, ports: [p3]",
+        ),
+        _BONDS % ("mtu: 1400, mode: 802.3ad, ports: [p1]", "mode: active-backup, ports: [p2, p3]"),
+    ),
     "port_of_a_bond_that_is_to_be_smaller_and_down": (
         "links: {b: {kind: bond, mac: '02:00:00:00:00:01'}, p: {kind: dummy, up: true}}",
         "links: {b: {kind: bond, mac: '02:00:00:00:00:01'}, p: {kind: dummy, mtu: 1400, up: false, master: b}}",
