@@ -12,18 +12,18 @@ from itertools import islice
 
 from netgroupd.errors import Refusal
 from netgroupd.kernel.batch import Refused, ends
+from netgroupd.kernel.fake_links import mtu_of, refuses_with_ports, remembered
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
-from netgroupd.model.attr import Change
 from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.filter import block_number
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import UNOWNED, group_of, hardest, kind_of
+from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fate import LEAST_MTU, carried_down, followers, hangs_on, muted, resized_ports, why_muted
 from netgroupd.plan.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
@@ -285,16 +285,16 @@ class FakeKernel:
             if attrs.get(field) and self.state.link(str(attrs[field])) is None:
                 raise RefusalError(errno.ENODEV)
         lower = self.state.link(str(attrs.get("link", link.attrs.get("link"))))
-        if kind_of(link) == "vlan" and lower and _mtu(attrs, link) > _mtu({}, lower):
+        if kind_of(link) == "vlan" and lower and mtu_of(attrs, link) > mtu_of({}, lower):
             raise RefusalError(errno.ERANGE)
         if attrs.get("up") and kind_of(link) == "vlan" and lower and not lower.attrs.get("up"):
             raise RefusalError(errno.ENETDOWN)
-        if hardest(link, attrs)[0] is Change.EMPTY and self._has_ports(name):
+        if refuses_with_ports(link, attrs, self.state.of("link").values()):
             raise RefusalError(errno.ENOTEMPTY)
         if "master" in attrs:
             self._enslave(link, attrs["master"])
             link = self.state.link(name) or link
-        after = {key: value for key, value in {**link.attrs, **attrs}.items() if value is not None}
+        after = remembered({**link.attrs, **attrs}, attrs)
         self.state.add(link._replace(attrs=after))
         if attrs.get("up") is False:
             self._down(name)
@@ -303,9 +303,6 @@ class FakeKernel:
         if "mtu" in attrs:
             self._limit(name)
             self._mute(Step(Op.CHANGE, link, link, {"mtu": attrs["mtu"]}))
-
-    def _has_ports(self, name: str) -> bool:
-        return any(link.attrs.get("master") == name for link in self.state.of("link").values())
 
     def _enslave(self, link: Object, master: Value) -> None:
         old, new = (self.state.link(str(each)) for each in (link.attrs.get("master"), master))
@@ -347,13 +344,13 @@ class FakeKernel:
 
     def _speaks_ipv6(self, link: Object) -> bool:
         setting = self.state.of("sysctl").get((f"net/ipv6/conf/{link.name}/disable_ipv6",))
-        return _mtu({}, link) >= LEAST_MTU["inet6"] and (setting is None or setting.attrs["value"] == "0")
+        return mtu_of({}, link) >= LEAST_MTU["inet6"] and (setting is None or setting.attrs["value"] == "0")
 
     def _limit(self, name: str) -> None:
         """A VLAN's packets are no larger than those of the link below it; ipvlans' and a bond's ports' are as large."""
         for link in list(self.state.of("link").values()):
             lower = self.state.classes["link"][name,]
-            larger = _mtu({}, link) > _mtu({}, lower)
+            larger = mtu_of({}, link) > mtu_of({}, lower)
             if link.attrs.get("link") == name and ((kind_of(link) == "vlan" and larger) or kind_of(link) == "ipvlan"):
                 self.state.add(link._replace(attrs={**link.attrs, "mtu": lower.attrs["mtu"]}))
         for port in list(resized_ports({name}, self.state.of("link"))):
@@ -400,8 +397,3 @@ def _is_ipv4(obj: Object) -> bool:
 
 def _needed(obj: Object) -> Iterator[str]:
     yield from hangs_on(obj) if obj.cls != "sysctl" and not block_number(obj.name) else ()
-
-
-def _mtu(attrs: Attrs, link: Object) -> int:
-    mtu = attrs.get("mtu", link.attrs.get("mtu"))
-    return mtu if isinstance(mtu, int) else 1500
