@@ -23,9 +23,12 @@ from netgroupd.plan.step import Op, Plan
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
 _STAYING = frozenset({"link", "sysctl"})
 # Of these a file says all that there is.
-_WHOLE = frozenset({"nexthop", "rule", "action", "chain", "filter"})
-# So it does of where a route leads, and of what kind a thing is.
-_SAID = {"route": WAY | {"type", "scope"}}
+_WHOLE = frozenset({"rule", "action", "chain", "filter"})
+# So it does of where a route or a nexthop leads, and of what kind a thing is.
+_SAID = {
+    "route": WAY | {"type", "scope"},
+    "nexthop": frozenset({"family", "via", "dev", "blackhole", "encap", "group"}),
+}
 _KIND = frozenset({"kind"})
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
 _PORT = "port."

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.kinds.bond import MODES_OF, WITH_CARRIERS
+from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
@@ -105,6 +105,7 @@ class Snapshot(NamedTuple):
     def _was(self, obj: Object, actual: State, usual: Usual) -> dict[str, Value]:
         """The attributes that bring an object back, given what there is now."""
         now = actual.of(obj.cls).get(obj.key)
+        refused: frozenset[str] = frozenset()
         changed = now.attrs if now else NOTHING
         silent = _BY_ITSELF.get(obj.cls, NOTHING)
         was = {
@@ -112,19 +113,19 @@ class Snapshot(NamedTuple):
         }
         if obj.cls == "link":
             was = {name: value for name, value in was.items() if value not in _REPORTED.get(name, ())}
-            for name in unfit(was) if kind_of(obj) == "bond" else ():
-                was.pop(name, None)
             key = (obj.attrs.get("master"),)
             master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
+            refused = frozenset(_refused(was, obj, master))
             by_itself = usual.get(Likeness.of(obj, master), NOTHING)
             kind = KINDS.get(kind_of(obj))
             kept = _CORE | (kind.required if kind else frozenset()) | _OF_LOWER.get(kind_of(obj), frozenset())
             was = {
                 name: value
                 for name, value in was.items()
-                if name in kept or by_itself.get(name) != value or changed.get(name, value) != value
+                if name not in refused
+                and (name in kept or by_itself.get(name) != value or changed.get(name, value) != value)
             }
-        new = now.attrs.keys() - obj.attrs.keys() if now else ()
+        new = now.attrs.keys() - obj.attrs.keys() - refused if now else ()
         return {**{name: None for name in new if _ends(obj, name)}, **was}
 
     def _drop_what_hangs(self, goal: State, actual: State) -> None:
@@ -166,6 +167,17 @@ def unfit(bond: Mapping[str, Value]) -> Iterator[str]:
     yield from (name for name, modes in MODES_OF.items() if bond.get("mode") not in modes)
     if not bond.get("miimon"):
         yield from WITH_CARRIERS
+
+
+def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> Iterator[str]:
+    """What is reported of a link, and cannot be told."""
+    if kind_of(link) == "bond":
+        yield from unfit(was)
+    if master and kind_of(master) == "bond":
+        mode = str(master.attrs.get("mode"))
+        yield from (name for name, modes in PORT_MODES_OF.items() if mode not in modes)
+    if len(str(was.get("mac"))) != len(NO_MAC):
+        yield "mac"  # of a tunnel of IP packets: its local address
 
 
 def _without(link: Object, name: str) -> Object:

@@ -84,7 +84,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     tunnel = attrs.get("tunnel_id")
     if before.get("tunnel_id") not in (None, tunnel):
         yield say(RTM_NEWVLAN, flags, nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_DELLINK)))
-    if isinstance(tunnel, int) and tunnel != before.get("tunnel_id"):
+    # One that was lost with its port's bridge is said again, as it was; one that is there the kernel refuses.
+    if isinstance(tunnel, int) and "tunnel_id" in one.attrs:
         options.append(nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_SETLINK), u32(_TUNNEL_ID, tunnel)))
     # A bridge says that it has it off, and refuses to be told so.
     if attrs.get("neigh_suppress") or before.get("neigh_suppress"):

@@ -12,6 +12,7 @@ from itertools import islice
 
 from netgroupd.errors import Refusal
 from netgroupd.kernel.batch import Refused, ends
+from netgroupd.kernel.fake_links import mtu_of, refuses_with_ports, remembered
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
@@ -284,14 +285,16 @@ class FakeKernel:
             if attrs.get(field) and self.state.link(str(attrs[field])) is None:
                 raise RefusalError(errno.ENODEV)
         lower = self.state.link(str(attrs.get("link", link.attrs.get("link"))))
-        if kind_of(link) == "vlan" and lower and _mtu(attrs, link) > _mtu({}, lower):
+        if kind_of(link) == "vlan" and lower and mtu_of(attrs, link) > mtu_of({}, lower):
             raise RefusalError(errno.ERANGE)
         if attrs.get("up") and kind_of(link) == "vlan" and lower and not lower.attrs.get("up"):
             raise RefusalError(errno.ENETDOWN)
+        if refuses_with_ports(link, attrs, self.state.of("link").values()):
+            raise RefusalError(errno.ENOTEMPTY)
         if "master" in attrs:
             self._enslave(link, attrs["master"])
             link = self.state.link(name) or link
-        after = {key: value for key, value in {**link.attrs, **attrs}.items() if value is not None}
+        after = remembered({**link.attrs, **attrs}, attrs)
         self.state.add(link._replace(attrs=after))
         if attrs.get("up") is False:
             self._down(name)
@@ -341,13 +344,13 @@ class FakeKernel:
 
     def _speaks_ipv6(self, link: Object) -> bool:
         setting = self.state.of("sysctl").get((f"net/ipv6/conf/{link.name}/disable_ipv6",))
-        return _mtu({}, link) >= LEAST_MTU["inet6"] and (setting is None or setting.attrs["value"] == "0")
+        return mtu_of({}, link) >= LEAST_MTU["inet6"] and (setting is None or setting.attrs["value"] == "0")
 
     def _limit(self, name: str) -> None:
         """A VLAN's packets are no larger than those of the link below it; ipvlans' and a bond's ports' are as large."""
         for link in list(self.state.of("link").values()):
             lower = self.state.classes["link"][name,]
-            larger = _mtu({}, link) > _mtu({}, lower)
+            larger = mtu_of({}, link) > mtu_of({}, lower)
             if link.attrs.get("link") == name and ((kind_of(link) == "vlan" and larger) or kind_of(link) == "ipvlan"):
                 self.state.add(link._replace(attrs={**link.attrs, "mtu": lower.attrs["mtu"]}))
         for port in list(resized_ports({name}, self.state.of("link"))):
@@ -394,8 +397,3 @@ def _is_ipv4(obj: Object) -> bool:
 
 def _needed(obj: Object) -> Iterator[str]:
     yield from hangs_on(obj) if obj.cls != "sysctl" and not block_number(obj.name) else ()
-
-
-def _mtu(attrs: Attrs, link: Object) -> int:
-    mtu = attrs.get("mtu", link.attrs.get("mtu"))
-    return mtu if isinstance(mtu, int) else 1500

@@ -13,10 +13,11 @@ from netgroupd.model.value import Type, Value
 
 
 class Change(Enum):
-    """What it takes to change an attribute of an object that exists."""
+    """What it takes to change an attribute of an object that exists, the hardest last."""
 
     IN_PLACE = "in place"
     DOWN = "while the link is down"
+    EMPTY = "while the link is down and has no ports"
     RECREATE = "delete and create"
 
 

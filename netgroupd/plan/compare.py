@@ -32,6 +32,7 @@ _LATE_S = 5
 _JIFFIES = frozenset({"refill_delay"})  # the kernel rounds up to a jiffy, 1 to 10 ms
 _JIFFY_US = 10_000
 _COMPARED = 1024
+_EASE = [*Change]
 # Of a filter's own actions a file says all, for each is made anew with the filter.
 _ALONE = {"actions": False, "action": True}
 
@@ -184,6 +185,6 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
         change = row.change
         if row.in_place and not row.in_place(have.get(name), value):
             change = Change.RECREATE
-        if change is not Change.IN_PLACE and needed is not change:
+        if _EASE.index(change) > _EASE.index(needed):
             needed, because = change, name
     return needed, because

@@ -29,10 +29,15 @@ _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
 
 class Changes(NamedTuple):
-    """What differs; ``cycled`` are the links that must go down meanwhile."""
+    """What differs; ``cycled`` links must go down meanwhile, ``released`` ports leave before links change.
+
+    ``idle`` are the nexthops that are deleted when what went by way of them goes elsewhere, or is gone.
+    """
 
     steps: tuple[Step, ...] = ()
     cycled: frozenset[str] = frozenset()
+    released: frozenset[str] = frozenset()
+    idle: frozenset[Key] = frozenset()
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
     fate: Fate = Fate({}, {}, {})
@@ -48,9 +53,12 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     run = _Run(desired, actual, owned, losses)
     losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")), actual)
     steps = links.steps
+    doomed = (obj for key, obj in actual.of("nexthop").items() if key not in desired.of("nexthop"))
+    idle = losses.outlast(doomed)
     for cls in _FIRST:
         found = run.of(cls)
-        lost = (step.object for step in found if step.op is Op.DELETE or cls == "chain")
+        goes = (step.object for step in found if step.op is Op.DELETE or cls == "chain")
+        lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
             losses.deleted(cls, deleted, actual)
             found = run.of(cls)
@@ -60,7 +68,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             found = run.of(cls)
             steps += tables.arrange(found, desired, actual) if cls == "filter" else found
     problems = (*links.problems, *run.problems.values())
-    return Changes(tuple(steps), links.cycled, problems, tuple(links.warnings), links.fate)
+    return Changes(tuple(steps), links.cycled, links.released, idle, problems, tuple(links.warnings), links.fate)
 
 
 class _Run:

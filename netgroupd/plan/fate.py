@@ -281,6 +281,10 @@ class Losses:
         names = hangs_on(obj) if self._fate.gone else ()
         return bool(names) and all(name in self._fate.gone for name in names)
 
+    def outlast(self, nexthops: Iterable[Object]) -> frozenset[Key]:
+        """Those that no link takes along: they can be deleted when nothing goes by way of them any more."""
+        return frozenset(obj.key for obj in nexthops if obj.key[0] not in self._nexthops)
+
     def forgets(self, obj: Object) -> bool:
         """Whether a rule or action that stays sends packets to a link that goes: it does not know another one."""
         gone = self._fate.gone

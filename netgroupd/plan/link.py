@@ -22,6 +22,7 @@ from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, f
 from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
+_WHILE_DOWN = (Change.DOWN, Change.EMPTY)
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 
 
@@ -40,11 +41,12 @@ class Owned(NamedTuple):
 
 
 class LinkChanges(NamedTuple):
-    """What differs between links; ``cycled`` are those that must go down meanwhile."""
+    """What differs between links; ``cycled`` must go down meanwhile, ``released`` ports leave before links change."""
 
     steps: list[Step]
     fate: Fate
     cycled: frozenset[str]
+    released: frozenset[str]
     problems: list[Problem]
     warnings: list[str]
 
@@ -89,7 +91,9 @@ class _Comparison:
         self.let_go: list[Step] = []
         self.fate = Fate({}, {}, {})
         self.replaced: dict[str, str] = {}
+        self.emptied: dict[str, str] = {}
         self.down: set[str] = set()
+        self.released: set[str] = set()
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
 
@@ -103,11 +107,13 @@ class _Comparison:
         self._take_along()
         self._reattach()
         self._release()
+        self._empty()
         for name, attrs in [*self.changed.items()]:
             self._note_fate(name, attrs)
         for upper, lower in carried_down(list(self.fate.cycled), self.have) if self.fate.cycled else ():
             self.fate.cycled.setdefault(upper, self.fate.cycled[lower])
-        return LinkChanges(self._steps(), self.fate, frozenset(self.down), self.problems, self.warnings)
+        down, released = frozenset(self.down), frozenset(self.released)
+        return LinkChanges(self._steps(), self.fate, down, released, self.problems, self.warnings)
 
     def _compare(self, *, whole: bool) -> None:
         haves = self.have
@@ -160,7 +166,9 @@ class _Comparison:
             self._recreate(want, have, name)
             return
         self.changed[want.name] = attrs
-        if change is Change.DOWN and have.attrs.get("up"):
+        if change is Change.EMPTY:
+            self.emptied[want.name] = name
+        if change in _WHILE_DOWN and have.attrs.get("up"):
             self._cycle(want.name, f"{want.name} goes down for `{name}` to change")
 
     def _recreate(self, want: Object, have: Object, name: str) -> None:
@@ -234,6 +242,28 @@ class _Comparison:
             elif kind in TEAMING and have.attrs.get("up"):
                 self.fate.cycled[have.name] = f"{have.name} leaves {master}"
                 self._raise_again(have.name)
+
+    def _empty(self) -> None:
+        """Have the ports of a bond leave it, and those that stay come back, for what it changes only without any."""
+        for have in self.have.values() if self.emptied else ():
+            master = str(have.attrs.get("master"))
+            if master not in self.emptied or master not in self.changed or have.name in self.fate.gone:
+                continue
+            if have.key not in self.want:
+                self._problem(
+                    self.want[master,],
+                    f"`{self.emptied[master]}` of {master!r} cannot change while {have.name!r} is its port, "
+                    "which no file mentions",
+                    f"take {have.name} out first, or name it under `ports`",
+                )
+                continue
+            self.released.add(have.name)
+            bond = self.want[master,]
+            if "mac" in bond.attrs:  # which it does not keep without ports
+                self._tell(master, {"mac": bond.attrs["mac"]})
+            if "master" not in self.changed.get(have.name, NOTHING):
+                self._tell(have.name, {"master": master})
+                self.fate.cycled[have.name] = f"{have.name} leaves {master} for its `{self.emptied[master]}` to change"
 
     def _raise_again(self, name: str) -> None:
         want = self.want.get((name,))

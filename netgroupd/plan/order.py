@@ -67,6 +67,8 @@ PHASES = (
     "add rule",
     "add neighbour",
     "add fdb",
+    "delete idle nexthop group",
+    "delete idle nexthop",
     "add queue",
     "add action",
     "add chain",
@@ -99,7 +101,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
             filters = filters or Order(changes.steps, desired, first.rules)
             cut.add(filters.phase(step), step)
         else:
-            cut.add(_phase(step, cut.come), step)
+            cut.add(_phase(step, cut.come, changes.idle), step)
     # A router keeps the routes that others advertise only where this is said before it begins to forward.
     cut.phases.get("add sysctl", []).sort(key=lambda step: not str(step.object.key[0]).endswith("/accept_ra"))
     cut.settle_bridges()
@@ -135,13 +137,15 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage
     return Stage(phase, ranked, [rank for rank in ranks for _ in by_depth[rank]])
 
 
-def _phase(step: Step, come: frozenset[str]) -> str:
+def _phase(step: Step, come: frozenset[str], idle: frozenset[Key]) -> str:
     cls = step.object.cls
     if cls in QUEUES:
         return "delete queue" if step.op is Op.DELETE else "add queue"
     verb = "delete" if step.op is Op.DELETE else "add"
-    if cls == "nexthop" and step.object.attrs.get("group"):
-        return f"{verb} nexthop group"  # which goes by itself with the last of its members
+    if cls == "nexthop":
+        what = "idle nexthop" if step.op is Op.DELETE and step.object.key in idle else "nexthop"
+        # A group goes by itself with the last of its members.
+        return f"{verb} {what} group" if step.object.attrs.get("group") else f"{verb} {what}"
     if step.op is Op.DELETE:
         return f"delete {cls}"
     if cls == "sysctl":
@@ -163,6 +167,7 @@ class _Cut:
     def __init__(self, changes: Changes, desired: State, actual: State) -> None:
         self.phases: defaultdict[str, list[Step]] = defaultdict(list)
         self.cycled = changes.cycled
+        self.released = changes.released
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         links = [step for step in changes.steps if step.object.cls == "link"]
@@ -227,7 +232,7 @@ class _Cut:
         manner = _Manner(
             cycled,
             "mtu" in attrs and _shrinks(attrs["mtu"], have),
-            moved and not attrs["master"] and want.name in self.claimed,
+            want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
             moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond",
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
         )
@@ -315,7 +320,7 @@ class _Manner(NamedTuple):
 
     cycled: bool  # it goes down meanwhile
     shrinks: bool
-    claimed: bool  # another takes its packets once it has left its master
+    early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
     freed: bool  # by a bond, which gives it the MTU and MAC of before
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
 
@@ -333,15 +338,15 @@ def _pieces(attrs: Attrs, manner: _Manner) -> Iterator[tuple[str, Attrs]]:
         yield "take links down", _DOWN
     if manner.shrinks and "mtu" in left:
         yield "shrink links", {"mtu": left.pop("mtu")}
-    if manner.claimed:  # others leave late: an empty bridge has no MAC
-        yield "release links", {"master": said.pop("master")}
+    if manner.early:  # others leave late: an empty bridge has no MAC
+        yield "release links", {"master": None}
     if "netns" in left:
         yield "move links", {"netns": left.pop("netns")}
     if manner.nameless and "mac" in left:
         yield "change links", {"mac": left.pop("mac")}
     if left:
         yield "change links", left
-    if "master" in said:
+    if "master" in said and (said["master"] or not manner.early):
         yield "enslave links", {"master": said["master"]}
     if late:
         yield "settle links", late

@@ -268,3 +268,13 @@ def test_what_would_take_too_much_is_not_kept(host: Desk, monkeypatch: pytest.Mo
     applied(host, BEFORE, AFTER)
     assert not Generations(host.paths.state).replaced(2).was
     assert not [*(host.paths.state / "generations").glob("*.replaced")]
+
+
+def test_way_in_which_a_group_of_nexthops_spreads_flows_is_as_it_was(host: Desk) -> None:
+    text = "nexthops: {1: {blackhole: true, family: inet}, 10: {group: [{id: 1}]%s}}"
+    applied(host, text % "")
+    usual = {"group_type": "mpath", **host.kernel.state.of("nexthop")[10,].attrs}
+    host.kernel.state.add(Object("nexthop", (10,), usual))
+    applied(host, text % ", group_type: resilient, buckets: 32")
+    host.engine.rollback()
+    assert host.kernel.state.of("nexthop")[10,].attrs["group_type"] == "mpath"

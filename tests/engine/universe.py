@@ -197,7 +197,39 @@ FORWARDED = tuple(
 )
 """Forwarding entries like those that the kernel makes of what links have: some are its own, some are not."""
 
+_BONDS = """
+links:
+  p1: {kind: dummy, mtu: 1400, up: true}
+  p2: {kind: dummy, up: true}
+  p3: {kind: dummy, up: true}
+  a: {kind: bond, mac: "02:00:00:00:00:01", up: true, addresses: ["fd00::1/64"], %s}
+  b: {kind: bond, mac: "02:00:00:00:00:02", up: true, %s}
+routes: [{to: "fd01::/64", via: "fd00::2", dev: a}]
+"""
+
+_TUNNELS = """
+links:
+  g: {kind: gre, local: 10.0.%d.1, remote: 10.0.0.9, up: true}
+  s: {kind: sit, local: 10.0.%d.1, remote: 10.0.0.9, up: true}
+  six: {kind: ip6gre, local: "fd00:%d::1", remote: "fd00::9", up: true}
+"""
+
+_MAPPED = """
+links:
+  br: {kind: bridge, mac: "02:00:00:00:00:05", vlan_filtering: true, vlan_default_pvid: 0}
+  vx:
+    kind: vxlan
+    external: true
+    dstport: %d
+    master: br
+    port: {vlan_tunnel: true}
+    vlans: [{vid: "[v=5-7]", tunnel_id: "{v+%d}"}]
+"""
+
 LOSING = {
+    "vnis_of_vlans": (_MAPPED % (4789, 100), _MAPPED % (4790, 100)),
+    "vnis_of_vlans_and_what_they_are": (_MAPPED % (4789, 100), _MAPPED % (4790, 200)),
+    "local_addresses_of_tunnels": (_TUNNELS % (0, 0, 0), _TUNNELS % (1, 1, 1)),
     "neighbours_with_the_last_address": (
         "{links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}, "
         "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:01'}]}",
@@ -307,6 +339,14 @@ LOSING = {
 }
 """Two configurations; on the way from one to the other the kernel takes away more than is told."""
 OF_BONDS = {
+    "modes_of_bonds_with_ports": (
+        _BONDS
+        % (
+            "mtu: 1400, mode: active-backup, primary: p1, ports: [p1, p2]",
+            "mode: balance-rr, ports: [p3]",
+        ),
+        _BONDS % ("mtu: 1400, mode: 802.3ad, ports: [p1]", "mode: active-backup, ports: [p2, p3]"),
+    ),
     "port_of_a_bond_that_is_to_be_smaller_and_down": (
         "links: {b: {kind: bond, mac: '02:00:00:00:00:01'}, p: {kind: dummy, up: true}}",
         "links: {b: {kind: bond, mac: '02:00:00:00:00:01'}, p: {kind: dummy, mtu: 1400, up: false, master: b}}",

@@ -108,41 +108,6 @@ def test_immutable_attribute_recreates_with_the_reason_and_what_stands_on_it() -
     assert "address a.7" in text
 
 
-SINGLE: dict[str, Value] = {
-    "family": "inet",
-    "via": "192.0.2.1",
-    "dev": "lo",
-    "blackhole": False,
-    "onlink": False,
-    "fdb": False,
-}
-GROUP: dict[str, Value] = {"group": ({"id": 1, "weight": 1},), "group_type": "mpath", "fdb": False}
-
-
-ANEW = ["delete nexthop", "create nexthop", "change route"]
-
-
-@pytest.mark.parametrize(
-    ("have", "text", "want"),
-    [
-        pytest.param(SINGLE, "group: [{id: 1}]", ANEW, id="becomes_a_group"),
-        pytest.param(GROUP, "via: 192.0.2.1, dev: lo", ANEW, id="is_no_group_any_more"),
-        pytest.param(GROUP, "group: null, blackhole: true", ANEW, id="is_no_group_any_more_and_says_so"),
-        pytest.param(GROUP, "group: [{id: 2}]", ["change nexthop"], id="other_members"),
-        pytest.param(SINGLE, "blackhole: true", ["change nexthop"], id="becomes_a_blackhole"),
-    ],
-)
-def test_nexthop_is_made_anew_to_be_a_group_or_none_and_its_routes_with_it(
-    have: dict[str, Value], text: str, want: list[str]
-) -> None:
-    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "nhid": 3})
-    plan = planned(
-        f"nexthops: {{3: {{{text}}}}}\nroutes: [{{to: 10.0.0.0/8, nhid: 3}}]",
-        *(link("lo", group=0), Object("nexthop", (3,), have), route),
-    )
-    assert [" ".join(message.split()[:2]) for message in messages(plan)] == want
-
-
 UNICAST, FLOOD = "02:00:00:00:00:05", "00:00:00:00:00:00"
 AT: dict[str, Value] = {"dst": "192.0.2.1"}
 
@@ -168,12 +133,6 @@ def test_forwarding_entry_leads_elsewhere_in_one_step_unless_its_receiver_is_one
     )
     told = [line.partition("  #")[0].split() for line in present.text(plan).splitlines()[:-1]]
     assert [" ".join((sign, *rest)) for sign, _, _, _, _, _, *rest in told] == want
-
-
-def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
-    have = [Object("nexthop", (number,), GROUP if number == 3 else SINGLE) for number in (1, 2, 3)]
-    plan = planned("nexthops: {3: {blackhole: true}}", *have)
-    assert messages(plan)[:3] == ["delete nexthop 3", "delete nexthop 2", "delete nexthop 1"]
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,14 @@ MODES_OF: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The modes that an option is for, where it is not for all."""
+PORT_MODES_OF: Mapping[str, tuple[str, ...]] = {"port.prio": _ONE_IN_USE, "port.actor_port_prio": _LACP}
+"""The same of the options of its ports."""
 LOOK_BY_THEMSELVES = frozenset((*_LACP, *_LEARNING))
 """The modes that look at carriers, every 100 ms."""
 WITH_CARRIERS = ("updelay", "downdelay", "peer_notify_delay")
 """The options that go with looking at carriers."""
 _DOWN = Change.DOWN
+_EMPTY = Change.EMPTY
 _MODE = {
     "balance-rr": 0,
     "active-backup": 1,
@@ -53,7 +56,7 @@ _DELAY = number(32, 0, 0x7FFFFFFF)
 
 _BOND = table(
     (
-        Attr("mode", word(8, _MODE), "How its ports share the work.", 1, _DOWN),
+        Attr("mode", word(8, _MODE), "How its ports share the work.", 1, _EMPTY),
         Attr("active_slave", LINK, "The port in use.", 2),
         Attr("miimon", _DELAY, "How often carriers are looked at.", 3),
         Attr("updelay", _DELAY, "How long a carrier must last to be used.", 4),
@@ -65,7 +68,7 @@ _BOND = table(
         Attr("arp_all_targets", word(32, {"any": 0, "all": 1}), "How many targets must answer.", 10),
         Attr("primary", LINK, "The port preferred.", 11, nullable=True),
         Attr("primary_reselect", word(8, {"always": 0, "better": 1, "failure": 2}), "When it is taken again.", 12),
-        Attr("fail_over_mac", word(8, {"none": 0, "active": 1, "follow": 2}), "Whose MAC it has.", 13, _DOWN),
+        Attr("fail_over_mac", word(8, {"none": 0, "active": 1, "follow": 2}), "Whose MAC it has.", 13, _EMPTY),
         Attr("xmit_hash_policy", word(8, _HASH), "What decides about the port of a packet.", 14),
         Attr("resend_igmp", number(32, 0, 255), "IGMP reports after a change of port.", 15),
         Attr("num_grat_arp", number(8), "Notifications after a change of port.", 16),

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Nexthop objects: when they are made anew, and when they go."""
+
+import pytest
+
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value
+from tests.plan.test_plan import link, messages, planned
+
+SINGLE: dict[str, Value] = {
+    "family": "inet",
+    "via": "192.0.2.1",
+    "dev": "lo",
+    "blackhole": False,
+    "onlink": False,
+    "fdb": False,
+}
+GROUP: dict[str, Value] = {"group": ({"id": 1, "weight": 1},), "group_type": "mpath", "fdb": False}
+
+
+ANEW = ["delete nexthop", "create nexthop", "change route"]
+
+
+@pytest.mark.parametrize(
+    ("have", "text", "want"),
+    [
+        pytest.param(SINGLE, "group: [{id: 1}]", ANEW, id="becomes_a_group"),
+        pytest.param(GROUP, "via: 192.0.2.1, dev: lo", ANEW, id="is_no_group_any_more"),
+        pytest.param(GROUP, "group: null, blackhole: true", ANEW, id="is_no_group_any_more_and_says_so"),
+        pytest.param(GROUP, "group: [{id: 2}]", ["change nexthop"], id="other_members"),
+        pytest.param(SINGLE, "blackhole: true", ["change nexthop"], id="becomes_a_blackhole"),
+    ],
+)
+def test_nexthop_is_made_anew_to_be_a_group_or_none_and_its_routes_with_it(
+    have: dict[str, Value], text: str, want: list[str]
+) -> None:
+    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "nhid": 3})
+    plan = planned(
+        f"nexthops: {{3: {{{text}}}}}\nroutes: [{{to: 10.0.0.0/8, nhid: 3}}]",
+        *(link("lo", group=0), Object("nexthop", (3,), have), route),
+    )
+    assert [" ".join(message.split()[:2]) for message in messages(plan)] == want
+
+
+def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
+    have = [Object("nexthop", (number,), GROUP if number == 3 else SINGLE) for number in (1, 2, 3)]
+    plan = planned("nexthops: {4: {blackhole: true}}", *have)
+    assert messages(plan)[1:] == ["delete nexthop 3", "delete nexthop 2", "delete nexthop 1"]
+
+
+ELSEWHERE = {
+    "another_member": (
+        "nexthops: {2: {blackhole: true, family: inet}, 3: {group: [{id: 2}]}}\nroutes: [{to: 10.0.0.0/8, nhid: 3}]",
+        ["create nexthop 2", "change nexthop 3", "delete nexthop 1"],
+    ),
+    "another_group": (
+        "nexthops: {1: {via: 192.0.2.1, dev: lo}, 4: {group: [{id: 1}]}}\nroutes: [{to: 10.0.0.0/8, nhid: 4}]",
+        ["create nexthop 4", "change route inet", "delete nexthop 3"],
+    ),
+    "none": (
+        "routes: [{to: 10.0.0.0/8, type: blackhole}]",
+        ["change route inet", "delete nexthop 3", "delete nexthop 1"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "want"), ELSEWHERE.values(), ids=ELSEWHERE)
+def test_nexthop_goes_when_what_went_by_way_of_it_goes_elsewhere(text: str, want: list[str]) -> None:
+    there = Object("nexthop", (1,), SINGLE), Object("nexthop", (3,), GROUP)
+    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "nhid": 3})
+    told = messages(planned(text, link("lo", group=0), *there, route))
+    assert [" ".join(message.split()[:3]) for message in told] == want
