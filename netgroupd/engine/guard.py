@@ -14,7 +14,7 @@ from netgroupd.engine.carriers import carriers
 from netgroupd.engine.detour import Detours, Way, leads_away, vrf_of
 from netgroupd.engine.guard_tc import Asked, filtered_ways
 from netgroupd.engine.observe import Connection
-from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
@@ -26,8 +26,9 @@ from netgroupd.plan.present import noun, title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
-# Documentation addresses: nothing but a default route leads there.
-ANYWHERE = ("192.0.2.1", "2001:db8::1")
+# Addresses for documentation, or for what is discarded: to one of each family nothing but a default route leads.
+ANYWHERE = (("192.0.2.1", "198.51.100.1", "203.0.113.1"), ("2001:db8::1", "100::1"))
+_ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 # With one of these nothing goes through a link any more.
 _SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False}
 _OPEN = "forwarding"
@@ -101,17 +102,22 @@ def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, s
 
 def ways_of(kernel: Connection, session: Session) -> list[Way]:
     """The ways of the default routes, and of the session that asks."""
-    asked = [(CONSOLE._replace(peer=address), "", "the default route") for address in ANYWHERE]
-    if session.peer:
-        whose = f"your session from {session.peer}"
-        asked[:0] = [(session, vrf, whose) for vrf in _vrfs_of(kernel, session.local)]
-    ways = []
-    for ends, vrf, whose in asked:
-        if way := kernel.way_to(ends.peer, ends.local, vrf):
-            of_session = CONSOLE if ends.peer in ANYWHERE else ends
-            ways.append(Way(whose, way.link, way.source, ends.peer, *way[2:], vrf=vrf, session=of_session))
+    whose = f"your session from {session.peer}"
+    ways = [
+        Way(whose, way.link, way.source, session.peer, *way[2:], vrf=vrf, session=session)
+        for vrf in (_vrfs_of(kernel, session.local) if session.peer else ())
+        if (way := kernel.way_to(session.peer, session.local, vrf))
+    ]
+    ways += filter(None, (_default_way(kernel, addresses) for addresses in ANYWHERE))
     ways = [way._replace(learned=way.learned and _learns(kernel, way.link)) for way in ways]
     return [*ways, Way("your session", "", session.local)] if session.local else ways
+
+
+def _default_way(kernel: Connection, anywhere: Iterable[str]) -> Way | None:
+    for address in anywhere:
+        if (way := kernel.way_to(address)) and way.length <= _ALMOST_ALL:
+            return Way("the default route", way.link, way.source, address, *way[2:])
+    return None
 
 
 def _learns(kernel: Connection, link: str) -> bool:

@@ -217,8 +217,11 @@ def cls_of(step: AnyStep) -> str:
 def title(step: Step | GroupStep) -> str:
     """What a step does, in a few words."""
     if isinstance(step, GroupStep):
+        from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # only a refusal needs it
+
         what = {"link": "links", "address": "addresses"}[cls_of(step)]
-        return f"{step.op} {what} of group {step.group:#x}"
+        names = fold_names(dict.fromkeys(one.object.name for one in step.steps))
+        return f"{step.op} {what} {' '.join(names) or f'of group {step.group:#x}'}"
     from netgroupd.plan import present  # noqa: PLC0415  # only a refusal needs it
 
     return f"{step.op} {step.object.cls} {' '.join(present.title(step.object))}"
@@ -248,7 +251,8 @@ def _refused(step: Step | GroupStep, denied: Denied) -> Refused:
     number, about_one = denied.answer.errno, step
     if isinstance(step, GroupStep) and (found := _member(step, sentence, number)):
         about_one, sentence = found
-    origin = None if isinstance(about_one, GroupStep) else about_one.object.origin
+    first = next(iter(about_one.steps), None) if isinstance(about_one, GroupStep) else about_one
+    origin = first.object.origin if first else None
     return Refused(step, Refusal(title(about_one), number, sentence, str(origin or "")))
 
 

@@ -4,7 +4,8 @@
 import pytest
 
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.session import Session
+from netgroupd.engine.guard import ways_of
+from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.ways import Route
@@ -140,3 +141,19 @@ def test_filtering_of_vlans_under_a_tagged_way_is_refused(desk: Desk) -> None:
     desk.wants("links: {br0: {kind: bridge, vlan_filtering: true}, br0.5: {}}")
     with pytest.raises(GuardError, match="change bridge br0"):
         desk.engine.apply()
+
+
+@pytest.mark.parametrize(
+    ("ways", "want"),
+    [
+        pytest.param({"192.0.2.1": Route("eth1", length=24), "198.51.100.1": Route("eth0")}, ["eth0"], id="elsewhere"),
+        pytest.param({"192.0.2.1": Route("eth1", length=24)}, [], id="nowhere"),
+        pytest.param({"192.0.2.1": Route("eth0", length=1), "2001:db8::1": Route("eth2")}, ["eth0", "eth2"], id="half"),
+    ],
+)
+def test_way_of_the_default_route_is_none_that_a_network_has_of_its_own(
+    ways: dict[str, Route], want: list[str]
+) -> None:
+    kernel = FakeKernel()
+    kernel.ways = ways
+    assert [way.link for way in ways_of(kernel, CONSOLE)] == want

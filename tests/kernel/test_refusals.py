@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a refusal tells of a message for many: which links it was about, and who asked for the first of them."""
+
+import errno
+
+import pytest
+
+from netgroupd.kernel.delivery import Denied
+from netgroupd.kernel.kernel import _refused
+from netgroupd.kernel.socket import Answer
+from netgroupd.model.state import Attrs, Object, Origin
+from netgroupd.plan.step import GroupStep, Op, Step
+
+MTU: Attrs = {"mtu": 9000}
+
+
+def change(name: str, line: int) -> Step:
+    link = Object("link", (name,), MTU, Origin("10-all.yaml", line))
+    return Step(Op.CHANGE, link, link, MTU)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "want"),
+    [
+        pytest.param("Invalid argument", "10-all.yaml:3: change links d[1-2]: Invalid argument", id="nobody"),
+        pytest.param("d2: mtu greater than device maximum", "10-all.yaml:4: change link d2: mtu greater", id="one"),
+    ],
+)
+def test_refused_message_for_a_group_is_told_with_links_and_a_line(sentence: str, want: str) -> None:
+    step = GroupStep(Op.CHANGE, 7, MTU, (change("d1", 3), change("d2", 4)))
+    refusal = _refused(step, Denied(step, Answer(1, errno.EINVAL, sentence), b"")).refusal
+    assert str(refusal).startswith(want)
