@@ -62,7 +62,7 @@ def refuse_cuts(
     filtered = filtered_ways(plan, ways, around, asked)
     told += [_sentence(step, name, whose) for step, name, whose in filtered if name not in allow]
     if told:
-        raise GuardError("\n".join(told))
+        raise GuardError("\n".join(dict.fromkeys(told)))  # more than one step may cut at one line
 
 
 def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[str, str]]:
