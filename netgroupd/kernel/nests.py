@@ -16,6 +16,7 @@ from netgroupd.kernel.wire_special import (
     qos_map,
     replay,
     supervision,
+    untold,
 )
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
@@ -42,7 +43,10 @@ _SPECIAL: Mapping[str, tuple[Wire, ...]] = {
         qos_map(3, "egress_qos_map"),
         qos_map(4, "ingress_qos_map"),
     ),
-    "bridge": (masked_bits(46, {"no_linklocal_learn": 1, "mcast_vlan_snooping": 2, "mst_enabled": 4}),),
+    "bridge": (
+        masked_bits(46, {"no_linklocal_learn": 1, "mcast_vlan_snooping": 2, "mst_enabled": 4}),
+        untold(14, "ageing_time"),  # while its topology changes, a bridge tells what that is until then
+    ),
     "bond": (addresses(8, "arp_ip_target"), addresses(31, "ns_ip6_target")),
     "macvlan": _MACVLAN,
     "macvtap": _MACVLAN,

@@ -179,3 +179,14 @@ def supervision(name: str) -> Wire:
         return pack_attr(3, struct.pack("=B", wanted[name]))
 
     return Wire(4, (name,), pack, lambda payload: {name: payload[5]})
+
+
+def untold(number: int, name: str) -> Wire:
+    """A flag that says of another row that what is told is not what was set."""
+    return Wire(
+        number,
+        (name,),
+        lambda _wanted, _all, _names: b"",
+        lambda payload: {name: None} if any(payload) else {},
+        written=False,
+    )

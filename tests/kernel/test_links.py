@@ -11,11 +11,12 @@ from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.links import blame
 from netgroupd.kernel.links_read import Reader
-from netgroupd.kernel.message import HEADER, HEADER_LEN
+from netgroupd.kernel.message import HEADER, HEADER_LEN, nest, request, text, u8, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Counters, Socket
 from netgroupd.model.state import Attrs, Object
+from netgroupd.plan.compare import differing
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 LINKS = {"low0": 11, "low1": 12, "br0": 13}
@@ -97,6 +98,19 @@ def test_value_is_not_taken_for_another_of_the_same_size(context: Context) -> No
         {"remote": "192.0.2.1", "local": None},
         {"remote": None, "local": "192.0.2.1"},
     ] * 2
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["settled_first", "changing_first"])
+def test_bridge_whose_topology_changes_does_not_tell_what_its_ageing_time_is(context: Context, *, first: bool) -> None:
+    packets = [
+        request(16, 0, bytes(16), text(3, "br0"), nest(18, text(1, "bridge"), nest(2, u32(4, 3000), u8(14, changes))))
+        for changes in (first, not first, first)
+    ]
+    told = {False: 3000, True: None}
+    links = read(Reader(context.names), packets)
+    assert [link.attrs["ageing_time"] for link in links] == [told[first], told[not first], told[first]]
+    want = Object("link", ("br0",), {"kind": "bridge", "ageing_time": 60000})
+    assert [bool(differing(want, link)) for link in links] == [not first, first, not first]
 
 
 def test_long_name_is_not_taken_for_a_short_one_and_an_attribute_more(context: Context) -> None:

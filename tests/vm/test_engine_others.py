@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What other tools, DHCP, routers and the kernel gave, taken over on a real kernel, and given back to them."""
 
+import time
+
 import pytest
 
 from netgroupd.engine.observe import look
@@ -102,3 +104,14 @@ def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_aw
     assert not plan_now(kernel, goal, MINE)[0].steps
     put_back(kernel, Snapshot.of(plan, actual), MINE)
     assert there(kernel, goal) == before
+
+
+def test_haste_of_a_bridge_whose_topology_changes_is_no_difference(kernel: Stumbling) -> None:
+    bridge = "{kind: bridge, up: true, stp: true, forward_delay: 200, ageing_time: 60000, ports: d0}"
+    goal = state_of(f"links: {{d0: {{kind: dummy, up: true}}, br0: {bridge}}}")
+    become(kernel, goal)
+    deadline = time.monotonic() + 60  # it listens and learns for two seconds each
+    while "topology_change 1" not in told("ip", "-details", "link", "show", "br0") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert "ageing_time 400 " in told("ip", "-details", "link", "show", "br0")
+    assert not plan_now(kernel, goal, MINE)[0].steps
