@@ -32,6 +32,7 @@ _ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 # With one of these nothing goes through a link any more.
 _SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False}
 _OPEN = "forwarding"
+_SHOWN = 3
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
 
 
@@ -51,18 +52,35 @@ def refuse_cuts(
     if not ways:
         return
     carried = _Carried(ways, around)
-    lost = chain(_silenced(plan, ways, around), _unlearned(plan, ways))
-    told = [sentence for name, sentence in lost if name not in allow]
+    told: dict[str, list[str]] = {}
+    for name, sentence in chain(
+        _silenced(plan, ways, around),
+        _unlearned(plan, ways),
+        _cuts(plan, carried, ways, detours),
+        ((name, _sentence(step, name, whose)) for step, name, whose in filtered_ways(plan, ways, around, asked)),
+    ):
+        if name not in allow:
+            told.setdefault(name, []).append(sentence)
+    if told:
+        raise GuardError("\n".join(chain.from_iterable(_shortened(*found) for found in told.items())))
+
+
+def _cuts(plan: Plan, carried: "_Carried", ways: Sequence[Way], detours: Detours) -> Iterator[tuple[str, str]]:
+    """The links that steps cut, or packets lead away from, with a sentence for each step."""
     for step in singles(plan.steps):
         if step.op is Op.CREATE and step.object.cls == "link":
             continue  # nothing goes through it yet; of these there are the most
         cut = carried.cut_by(step) or _led_away(step, ways, detours)
-        if cut and cut[0] not in allow and not detours.replaced(step):
-            told.append(_sentence(step, *cut))
-    filtered = filtered_ways(plan, ways, around, asked)
-    told += [_sentence(step, name, whose) for step, name, whose in filtered if name not in allow]
-    if told:
-        raise GuardError("\n".join(dict.fromkeys(told)))  # more than one step may cut at one line
+        if cut and not detours.replaced(step):
+            yield cut[0], _sentence(step, *cut)
+
+
+def _shortened(name: str, sentences: Iterable[str]) -> Iterator[str]:
+    """The first few of what is told of a link: a bridge port may lose thousands of VLANs."""
+    different = [*dict.fromkeys(sentences)]
+    yield from different[:_SHOWN]
+    if len(different) > _SHOWN:
+        yield f"and {len(different) - _SHOWN:,} more steps would cut {name!r}"
 
 
 def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[str, str]]:

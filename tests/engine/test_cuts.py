@@ -157,3 +157,17 @@ def test_way_of_the_default_route_is_none_that_a_network_has_of_its_own(
     kernel = FakeKernel()
     kernel.ways = ways
     assert [way.link for way in ways_of(kernel, CONSOLE)] == want
+
+
+def test_of_many_steps_that_cut_one_link_some_are_told(desk: Desk) -> None:
+    vlans = [Object("bridge_vlan", ("eth0", vid), {}) for vid in range(2, 4000)]
+    bridge = Object("link", ("br0",), {"kind": "bridge", "vlan_filtering": True, "up": True, "group": 0x4E470000})
+    port = UPLINK[0]._replace(attrs={**UPLINK[0].attrs, "master": "br0"})
+    desk.kernel = FakeKernel([bridge, port, *vlans])
+    desk.kernel.ways = {"192.0.2.1": Route("br0")}
+    desk.wants("links: {br0: {kind: bridge, vlan_filtering: true, up: true, ports: eth0}, eth0: {vlans: [4000]}}\n")
+    with pytest.raises(GuardError) as caught:
+        Engine(desk.paths, connect=lambda _netns: desk.kernel).apply()
+    *some, last = str(caught.value).splitlines()
+    assert [line.partition(" would")[0] for line in some] == [f"to delete bridge_vlan eth0 {vid}" for vid in (2, 3, 4)]
+    assert last == "and 3,995 more steps would cut 'eth0'"
