@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 
+from netgroupd.plan.atomic import is_switch
 from netgroupd.plan.step import AnyStep, Op, Step
 
 # membarrier(2), which neither Python nor the C library of Debian 12 has.
@@ -21,15 +22,27 @@ def passed() -> None:
         time.sleep(_LONG_S)
 
 
-def taken_up(steps: Sequence[AnyStep]) -> int:
-    """Where the filters begin that are deleted last, behind a rule that led packets to them."""
+def taken_up(steps: Sequence[AnyStep]) -> list[int]:
+    """Before which steps to wait: before filters that are deleted last, behind a rule that led packets to them.
+
+    What is still led to others itself ends before those do.
+    """
     start = len(steps)
-    while start and _deletes(steps[start - 1], "action"):
+    while start and _takes_up(steps[start - 1]):
         start -= 1
-    while start and _deletes(steps[start - 1], "filter"):
-        start -= 1
-    return start
+    emptied = start
+    while emptied < len(steps) and _leads_on(steps[emptied]):
+        emptied += 1
+    return [place for place in sorted({start, emptied}) if 0 < place < len(steps)]
 
 
-def _deletes(step: AnyStep, cls: str) -> bool:
-    return isinstance(step, Step) and step.op is Op.DELETE and step.object.cls == cls
+def _leads_on(step: AnyStep) -> bool:
+    return isinstance(step, Step) and step.object.cls == "filter" and is_switch(step.object)
+
+
+def _takes_up(step: AnyStep) -> bool:
+    one = step if isinstance(step, Step) else next(iter(step.steps), None)
+    return step.op is Op.DELETE and one is not None and one.object.cls in _LAST
+
+
+_LAST = frozenset({"filter", "tclass", "action"})

@@ -140,14 +140,16 @@ class Kernel:
         After a refusal the rest of the same batch has still run, and nothing
         behind it unless the step is optional.  ``progress`` hears how many steps each batch was.
         """
-        start = grace.taken_up(steps)
-        if not 0 < start < len(steps):
-            return self._run(steps, progress)
-        refused = self._run(steps[:start], progress)
-        if ends(refused):
-            return refused
-        grace.passed()
-        return refused + self._run(steps[start:], progress)
+        refused: tuple[Refused, ...] = ()
+        start = 0
+        for stop in (*grace.taken_up(steps), len(steps)):
+            if start:
+                grace.passed()
+            refused += self._run(steps[start:stop], progress)
+            if ends(refused):
+                break
+            start = stop
+        return refused
 
     def _run(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> tuple[Refused, ...]:
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)

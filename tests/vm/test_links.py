@@ -58,7 +58,7 @@ def _in_place(row: Attr, first: object, second: object) -> bool:
 
 def _up(case: Case) -> Attrs:
     """The link is up unless the kernel changes the attribute only while it is down: that is the planner's to see to."""
-    return {} if case.name == "up" else {"up": case.row.change is not Change.DOWN}
+    return {} if case.name == "up" else {"up": case.row.change not in (Change.DOWN, Change.EMPTY)}
 
 
 def _try(pipeline: Pipeline, case: Case, name: str, attrs: Attrs, *others: Object) -> None:

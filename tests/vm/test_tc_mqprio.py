@@ -29,14 +29,14 @@ _HEADER = 16  # of a netlink message
 
 @pytest.fixture
 def card() -> Iterator[str]:
-    """A simulated network card with four queues, which leaves mqprio to nobody."""
+    """A simulated network card with four queues, which leaves mqprio to nobody; other tests have other numbers."""
     before = {name for _, name in socket.if_nameindex()}
-    (_BUS / "new_device").write_text("8 1 4")
+    (_BUS / "new_device").write_text("10 1 4")
     try:
         (name,) = {name for _, name in socket.if_nameindex()} - before
         yield name
     finally:
-        (_BUS / "del_device").write_text("8")
+        (_BUS / "del_device").write_text("10")
 
 
 @pytest.fixture
