@@ -22,11 +22,10 @@ from netgroupd.engine.fit import Fit, fit
 from netgroupd.engine.hooks_seen import SPOTS, Side, Spot, after, asked, found, spot_of
 from netgroupd.engine.packet import Exchange, Packet, exchange
 from netgroupd.model.state import Key, Object, State
+from netgroupd.model.tc.filter import block_number
 from netgroupd.plan.hooks import CLSACT, ON_QDISCS, blocks_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
-
-_BLOCK = "block "
 
 
 class Asked(NamedTuple):
@@ -60,7 +59,7 @@ def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Aske
 def _may_matter(obj: Object, names: Set[str]) -> bool:
     if obj.cls == "action":
         return True
-    return obj.cls in ON_QDISCS and (obj.name in names or obj.name.startswith(_BLOCK))
+    return obj.cls in ON_QDISCS and (obj.name in names or block_number(obj.name) > 0)
 
 
 def _carried(way: Way, links: Mapping[Key, Object]) -> Iterator[tuple[str, Exchange]]:

@@ -8,21 +8,20 @@ no class for the packet, and where the rules of the tree drop it.
 from collections.abc import Iterable, Mapping
 
 from netgroupd.engine.packet import Packet
-from netgroupd.engine.verdict import LOST, Hook, Places
+from netgroupd.engine.verdict import LEAST_BYTES, LOST, Hook, Places
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.units import SHARES, parts_of
 from netgroupd.model.value import Value
 from netgroupd.plan.hooks import ROOT
 
-_LEAST_BYTES = 42  # of a frame: the headers of Ethernet and of ARP, or more
 # With less of one of these nothing gets through.
 _ROOM: Mapping[str, Mapping[str, int]] = {
     "pfifo": {"limit": 1},
-    "bfifo": {"limit": _LEAST_BYTES},
+    "bfifo": {"limit": LEAST_BYTES},
     "fq": {"limit": 1},
     "fq_codel": {"limit": 1},
     "netem": {"limit": 1},
-    "tbf": {"limit": _LEAST_BYTES, "burst": _LEAST_BYTES},
+    "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
 }
 _PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 _WITH_CLASSES = frozenset({"htb", "hfsc"})

@@ -23,7 +23,7 @@ LOST = "lost"
 _MOST_RESETS = 16  # so often the kernel begins anew, for a goto or a reclassify
 _REWRITING = frozenset({"vlan", "pedit", "mpls", "nat", "tunnel_key", "ct"})
 _FURTHER = ("goto chain ", "reclassify", "continue")
-_LEAST_BYTES = 42  # of a frame: the headers of Ethernet and of ARP, or more
+LEAST_BYTES = 42  # of a frame: the headers of Ethernet and of ARP, or more
 
 Action = Mapping[str, Value]
 
@@ -187,7 +187,7 @@ def _target(control: str, at: int, count: int) -> int:
 def _is_always_over(police: Action) -> bool:
     """Whether no packet is within the rate."""
     mtu, burst = police.get("mtu"), police.get("burst") if police.get("rate") else None
-    return (isinstance(mtu, int) and 0 < mtu < _LEAST_BYTES) or (isinstance(burst, int) and burst < _LEAST_BYTES)
+    return (isinstance(mtu, int) and 0 < mtu < LEAST_BYTES) or (isinstance(burst, int) and burst < LEAST_BYTES)
 
 
 def _by_chance(control: str, said: str) -> set[str]:

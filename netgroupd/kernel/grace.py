@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from netgroupd.plan.atomic import is_switch
-from netgroupd.plan.step import AnyStep, Op, Step
+from netgroupd.plan.step import AnyStep, Op, Step, cls_of
 
 # membarrier(2), which neither Python nor the C library of Debian 12 has.
 _MEMBARRIER = {"x86_64": 324, "aarch64": 283, "riscv64": 283, "ppc64le": 365, "s390x": 356}
@@ -41,8 +41,7 @@ def _leads_on(step: AnyStep) -> bool:
 
 
 def _takes_up(step: AnyStep) -> bool:
-    one = step if isinstance(step, Step) else next(iter(step.steps), None)
-    return step.op is Op.DELETE and one is not None and one.object.cls in _LAST
+    return step.op is Op.DELETE and cls_of(step) in _LAST
 
 
 _LAST = frozenset({"filter", "tclass", "action"})

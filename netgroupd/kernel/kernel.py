@@ -28,7 +28,7 @@ from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import differing
 from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.order_filters import LAST, level_of
-from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
+from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, cls_of
 
 # The kernel works off a compound message on all CPUs by itself.
 _LANES = 8
@@ -207,13 +207,6 @@ class Kernel:
         wanted = Selection(frozenset({cls}), frozenset({about.name}), hooks=hooks_of(State((about,))))
         found = self.dump(wanted).of(cls)
         return next((one for one in step.steps if not _is_done(one, found.get(one.object.key))), step.steps[0])
-
-
-def cls_of(step: AnyStep) -> str:
-    """The class of what a step is about: of many, that of the first."""
-    if isinstance(step, Step):
-        return step.object.cls
-    return step.steps[0].object.cls if step.steps else "link"
 
 
 def title(step: Step | GroupStep) -> str:

@@ -16,7 +16,7 @@ from netgroupd.errors import AccessError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.beyond import lower_of, number_of
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.kernel import Kernel, cls_of
+from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netns import HERE, is_there, open_netns
 from netgroupd.kernel.request import Away, Selection
@@ -26,7 +26,7 @@ from netgroupd.model.owner import PROTO_AWAY, across
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.fate import hangs_on
-from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
+from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, cls_of
 
 _HOME = ""
 # Refers to links of the new namespace, or is not heeded when the link is made.

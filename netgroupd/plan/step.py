@@ -75,6 +75,13 @@ class RangeStep(NamedTuple):
 AnyStep: TypeAlias = Step | GroupStep | RangeStep
 
 
+def cls_of(step: AnyStep) -> str:
+    """The class of what a step is about: of many, that of the first."""
+    if isinstance(step, Step):
+        return step.object.cls
+    return step.steps[0].object.cls if step.steps else "link"
+
+
 class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator."""
 
