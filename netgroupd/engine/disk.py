@@ -6,11 +6,20 @@ import json
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from enum import IntEnum
 from pathlib import Path
 
 from netgroupd.errors import JournalError
 from netgroupd.plan.serialise import Json
+
+
+class Lasting(IntEnum):
+    """What is left of something written when the power goes."""
+
+    NOT_YET = 0  # anything, until ``settle``
+    WHOLE = 1  # what was written or what was there before
+    FOR_GOOD = 2
 
 
 @contextmanager
@@ -26,10 +35,8 @@ def told(what: str, path: Path) -> Iterator[None]:
         raise JournalError(f"cannot {what} {path}: {error.strerror or error}") from error
 
 
-def write_atomically(path: Path, content: bytes, *, more: bool = False) -> None:
-    """Make ``path`` hold ``content`` or, after a crash, what it held before.
-
-    Where ``more`` is written to the same directory it is there for good with the last of that.
+def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_GOOD) -> None:
+    """Make ``path`` hold ``content`` or, if this process is killed, what it held before.
 
     Raises:
         JournalError: It could not be written; what was there is still there.
@@ -41,41 +48,50 @@ def write_atomically(path: Path, content: bytes, *, more: bool = False) -> None:
             with scratch.open("wb") as file:
                 file.write(content)
                 file.flush()
-                os.fsync(file.fileno())
+                if lasting >= Lasting.WHOLE:
+                    os.fsync(file.fileno())
             scratch.replace(path)
         except OSError:
             scratch.unlink(missing_ok=True)
             raise
-        if not more:
-            _sync_directory(path.parent)
+        if lasting is Lasting.FOR_GOOD:
+            _sync(path.parent)
+
+
+def settle(path: Path) -> None:
+    """See that what ``path`` holds, if it is there, is on disk; its name is with what is next written there for good.
+
+    Raises:
+        JournalError: It is not.
+    """
+    with told("write", path), suppress(FileNotFoundError):
+        _sync(path)
 
 
 def remove(path: Path) -> None:
-    """Remove ``path`` for good, if it is there.
+    """Remove ``path``, if it is there; when the power goes it may be back.
 
     Raises:
         JournalError: It could not be removed.
     """
     with told("remove", path):
         path.unlink(missing_ok=True)
-        if path.parent.exists():
-            _sync_directory(path.parent)
 
 
-def _sync_directory(path: Path) -> None:
-    directory = os.open(path, os.O_DIRECTORY)
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        os.fsync(descriptor)
     finally:
-        os.close(directory)
+        os.close(descriptor)
 
 
-def write_json(path: Path, plain: Json, *, packed: bool = False, more: bool = False) -> int:
-    """Write ``plain`` as JSON, compressed where ``packed``; return how many bytes it takes.  ``more`` comes, or not."""
+def write_json(path: Path, plain: Json, lasting: Lasting = Lasting.FOR_GOOD, *, packed: bool = False) -> int:
+    """Write ``plain`` as JSON, compressed where ``packed``; return how many bytes it takes."""
     content = json.dumps(plain, separators=(",", ":")).encode()
     if packed:
         content = gzip.compress(content, compresslevel=3, mtime=0)
-    write_atomically(path, content, more=more)
+    write_atomically(path, content, lasting)
     return len(content)
 
 

@@ -18,7 +18,7 @@ from netgroupd.engine import clock, configuration
 from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
-from netgroupd.engine.generations import APPLIED, REPAIRED, UNTOUCHED, Content
+from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Content
 from netgroupd.engine.guard import around, asked_of, refuse_cuts, ways_of
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.namespaces import refuse_missing
@@ -204,7 +204,7 @@ class Engine(Unfinished):
             self._journal.close()
             self._write_names(content)
             return None
-        self._generations.finish(entry.generation, "unconfirmed", took_s, current=entry.previous)
+        self._generations.finish(entry.generation, UNCONFIRMED, took_s, current=entry.previous)
         self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s))
         return Pending(entry.generation, request.confirm_s)
 

@@ -6,13 +6,14 @@ is what it took the place of, which only going back needs.  The one
 that is current and the one before it are never dropped.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.engine.disk import read_json, remove, write_json
+from netgroupd.engine.disk import Lasting, read_json, remove, settle, write_json
 from netgroupd.engine.replaced import Replaced
 from netgroupd.engine.report import Generation
-from netgroupd.errors import UsageError
+from netgroupd.errors import JournalError, UsageError
 from netgroupd.model.state import Key
 from netgroupd.plan.serialise import Json, key_from
 
@@ -42,6 +43,8 @@ class Content(NamedTuple):
 NOTHING = Content()
 APPLIED = "applied"
 REPAIRED = "repaired"
+RUNNING = "running"
+UNCONFIRMED = "unconfirmed"
 UNTOUCHED = Replaced()
 
 
@@ -73,6 +76,11 @@ class Generations:
     def get(self, number: int) -> Generation | None:
         """One generation, if it is kept."""
         return next((generation for generation in self.all() if generation.number == number), None)
+
+    def has_ended(self, number: int) -> bool:
+        """Whether it is known how generation ``number`` went."""
+        generation = self.get(number)
+        return generation is not None and generation.result not in (RUNNING, UNCONFIRMED)
 
     def before(self, number: int) -> int:
         """The last generation before ``number`` that says something else; 0 if there was none.
@@ -127,29 +135,33 @@ class Generations:
                 found = found.then(self.replaced(each.number))
         return found
 
-    def _keep_replaced(self, number: int, replaced: Replaced) -> int:
+    def _keep_replaced(self, number: int, replaced: Replaced, lasting: Lasting) -> int:
         """Keep it if it is anything and not too much; return how many bytes it takes."""
         path = self._path_of_replaced(number)
-        size = write_json(path, replaced.to_json(), packed=True, more=True) if replaced.was else 0
+        size = write_json(path, replaced.to_json(), lasting, packed=True) if replaced.was else 0
         if size > _MOST_REPLACED or (not size and path.exists()):
             remove(path)
             return 0
         return size
 
     def open(self, content: Content, time: float, replaced: Replaced = UNTOUCHED) -> int:
-        """Keep ``content`` as the next generation, which is about to be applied; return its number."""
+        """Keep ``content`` as the next generation, which is about to be applied; return its number.
+
+        When the power goes what was applied goes with it, so the disk is waited for by ``amend``, before it counts.
+        """
         index = self._read()
         number = int(index["last"]) + 1
-        size = write_json(self._path(number), content._asdict(), packed=True, more=True)
-        size += self._keep_replaced(number, replaced)
+        size = write_json(self._path(number), content._asdict(), Lasting.NOT_YET, packed=True)
+        size += self._keep_replaced(number, replaced, Lasting.NOT_YET)
         index["last"] = number
-        index["generations"].append(Generation(number, time, "running", "", 0.0, size))
+        index["generations"].append(Generation(number, time, RUNNING, "", 0.0, size))
         self._drop(index)
-        write_json(self._index, index)
+        write_json(self._index, index, Lasting.WHOLE)
         return number
 
     def amend(self, number: int, content: Content) -> None:
-        """Keep what is known by now of generation ``number``: its plan, the rules that were left out of it."""
+        """Keep what is known by now of generation ``number`` for good: its plan, the rules that were left out of it."""
+        settle(self._path_of_replaced(number))
         write_json(self._path(number), content._asdict(), packed=True)
 
     def finish(self, number: int, result: str, took_s: float | None = None, *, current: int) -> None:
@@ -160,9 +172,14 @@ class Generations:
             generation = Generation(*plain)
             if generation.number == number:
                 took = generation.took_s if took_s is None else took_s
-                summary = generation.summary or self.content(number).plan.rpartition("\n")[2]
+                summary = generation.summary or self._summary(number)
                 index["generations"][place] = generation._replace(result=result, summary=summary, took_s=took)
         write_json(self._index, index)
+
+    def _summary(self, number: int) -> str:
+        with suppress(JournalError, UsageError):  # one that was running when the power went may be lost
+            return self.content(number).plan.rpartition("\n")[2]
+        return ""
 
     def _drop(self, index: Json) -> None:
         kept = {each.number: each for each in (Generation(*plain) for plain in index["generations"])}
@@ -186,7 +203,7 @@ class Generations:
         if gone.result == APPLIED and (heir := min(after, default=0)):
             before = self.replaced(heir)
             less = self._path_of_replaced(heir).stat().st_size if before.was else 0
-            more = self._keep_replaced(heir, self.replaced(gone.number).then(before))
+            more = self._keep_replaced(heir, self.replaced(gone.number).then(before), Lasting.WHOLE)
             kept[heir] = kept[heir]._replace(size=kept[heir].size - less + more)
         remove(self._path_of_replaced(gone.number))
 

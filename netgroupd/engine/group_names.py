@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from netgroupd.engine.disk import write_atomically
+from netgroupd.engine.disk import Lasting, write_atomically
 from netgroupd.errors import JournalError
 
 _BEGIN = "# begin of the groups of netgroupd, written by it"
@@ -29,7 +29,7 @@ def write_names(path: Path, names: Mapping[str, int]) -> None:
     block = [_BEGIN, *ours, _END] if ours else []
     after = "".join(f"{line}\n" for line in [*others, *block])
     if after != before and (block or before):
-        write_atomically(path, after.encode(errors="surrogateescape"))
+        write_atomically(path, after.encode(errors="surrogateescape"), Lasting.WHOLE)
 
 
 def _without_ours(text: str) -> list[str]:

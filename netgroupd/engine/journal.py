@@ -72,5 +72,5 @@ class Journal:
             raise JournalError(f"{self._path} makes no sense: {error}; move it away to go on without it") from error
 
     def close(self) -> None:
-        """The change has come to its end."""
+        """The change has come to its end, of which the generations tell: after a loss of power this may be back."""
         remove(self._path)

@@ -100,9 +100,13 @@ class Unfinished(Files):
         """End the change that ``entry`` tells of: new where all of it is done, or else old."""
         number = entry.generation
         if entry.boot != clock.boot_id():
-            self._generations.finish(number, "interrupted", current=entry.previous)
+            if self._generations.has_ended(number):
+                said = f"generation {number} had ended before the host restarted"
+            else:
+                said = f"generation {number} ended with the host's restart"
+                self._generations.finish(number, "interrupted", current=entry.previous)
             self._journal.close()
-            return f"generation {number} ended with the host's restart; generation {entry.previous} is in effect"
+            return f"{said}; generation {self._generations.current} is in effect"
         with self._kernel() as kernel:
             mine = self._mine()
             if not entry.to_confirm and self._is_done(kernel, number, mine):
@@ -122,9 +126,11 @@ class Unfinished(Files):
             return False
 
     def _keep(self, entry: Entry) -> None:
+        content = self._generations.content(entry.generation)
+        self._generations.amend(entry.generation, content)
         self._generations.finish(entry.generation, APPLIED, current=entry.generation)
         self._journal.close()
-        self._write_names(self._generations.content(entry.generation))
+        self._write_names(content)
 
     def _write_names(self, content: Content) -> None:
         """A comfort for users of ip: where /etc cannot be written, what was applied counts."""
