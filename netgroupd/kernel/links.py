@@ -37,9 +37,11 @@ def dump(context: Context, selection: Selection) -> Iterable[Object]:
     Raises:
         KernelError: The dump was refused or never came whole.
     """
-    by_group = context.features.dump_group and not selection.everything
+    few = not selection.groups and len(selection.links) <= FEW
     with uncollected():
-        found = _by_group(context, selection) if by_group else None
+        found = None
+        if not selection.everything and (few or context.features.dump_group):
+            found = _by_group(context, selection)
         if found is None:
             found = _all(context, selection)
     if not ELSEWHERE.isdisjoint({link.attrs["kind"] for link in found}):
@@ -58,7 +60,7 @@ def _by_group(context: Context, selection: Selection) -> list[Object] | None:
     """The links of the groups and what else is wanted by name; None if that is so much that all are cheaper."""
     skip = u32(IFLA_EXT_MASK, context.features.skip)
     asked = tuple(request(RTM_GETLINK, NLM_F_DUMP, header(0), skip, each) for each in _selectors(selection))
-    found = _in_bulk(context, asked, selection.rows, whole=False)
+    found = _in_bulk(context, asked, selection.rows, whole=False) if asked else []
     missing = selection.links and selection.links.difference(map(_NAME, found))
     if len(missing) > FEW:
         read_names(context)

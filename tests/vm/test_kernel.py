@@ -83,6 +83,16 @@ def test_few_system_calls_make_many_links(kernel: Kernel) -> None:
     assert kernel.counters.syscalls - before <= 10  # the first packets are small, so that the kernel begins at once
 
 
+def test_few_links_are_asked_for_one_by_one_and_not_looked_for_among_all(kernel: Kernel) -> None:
+    kernel.apply([make(f"d{number}") for number in range(300)])
+    before = kernel.counters.received
+    found = kernel.dump(Selection(links=frozenset({"d7", "d9", "not-there"}))).of("link")
+    assert set(found) == {("d7",), ("d9",)}
+    assert kernel.counters.received - before < 8192
+    many = frozenset(f"d{number}" for number in range(200))
+    assert len(kernel.dump(Selection(links=many)).of("link")) == 200
+
+
 def test_group_is_deleted_by_one_message(kernel: Kernel) -> None:
     kernel.apply([make(f"d{number}") for number in range(50)])
     before = kernel.counters.messages
