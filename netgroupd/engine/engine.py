@@ -161,24 +161,24 @@ class Engine(Unfinished):
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         self._add_lost_settings(kernel, plan, actual, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
-        number = self._generations.open(content, clock.now(), replaced)
-        entry = Entry(number, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
+        begun = self._generations.open(content, clock.now(), replaced)
+        entry = Entry(begun, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry)
         mine = mine.joined(content)
         try:
             with prompt_turns(), ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
-                telling = aside.submit(self._tell, number, content, plan)
+                telling = aside.submit(self._tell, begun.number, content, plan)
                 left_out = converge(kernel, plan, goal, mine, request.progress)
                 content = telling.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
-                self._generations.amend(number, content._replace(refused=refused))
+                self._generations.amend(begun.number, content._replace(refused=refused))
             took_s = clock.since_boot() - started
             pending = self._commit(entry, content, took_s, request)
         except BaseException as error:  # whatever it is, what was there must not stay half changed
             self._undo(kernel, entry, mine, error)
             raise
         refusals = tuple(each.refusal for each in left_out)
-        return Result(plan, number, took_s, pending, refusals)
+        return Result(plan, begun.number, took_s, pending, refusals)
 
     def _tell(self, number: int, content: Content, plan: Plan) -> Content:
         """Keep the plan of a generation in words."""
@@ -200,13 +200,13 @@ class Engine(Unfinished):
 
     def _commit(self, entry: Entry, content: Content, took_s: float, request: _Request) -> Pending | None:
         if request.confirm_s is None:
-            self._generations.finish(entry.generation, request.result, took_s, current=entry.generation)
+            self._generations.finish(entry.generation, request.result, took_s, current=entry.number)
             self._journal.close()
             self._write_names(content)
             return None
         self._generations.finish(entry.generation, UNCONFIRMED, took_s, current=entry.previous)
         self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s))
-        return Pending(entry.generation, request.confirm_s)
+        return Pending(entry.number, request.confirm_s)
 
     def rollback(
         self,

@@ -61,9 +61,9 @@ class Files:
     def _mine(self) -> Mine:
         """What the generation in effect and one that was interrupted look after."""
         entry = self._journal.read()
-        numbers = {self._generations.current, *((entry.generation, entry.previous) if entry else ())}
+        begun = (entry.number, entry.previous) if entry and entry.is_of_this_boot else ()
         mine = Mine()
-        for number in numbers:
+        for number in {self._generations.current, *begun}:
             mine = mine.joined(self._generations.content(number))
         return mine
 
@@ -116,5 +116,8 @@ class Files:
         return self._generations.get(self._generations.current)
 
     def history(self) -> tuple[Generation, ...]:
-        """The generations that are kept, the newest first."""
-        return self._generations.all()
+        """The generations that are kept, and one that is not done, the newest first."""
+        kept, entry = self._generations.all(), self._journal.read()
+        if entry and self._generations.get(entry.number) is None:
+            return (entry.generation, *kept)
+        return kept

@@ -43,7 +43,6 @@ class Content(NamedTuple):
 NOTHING = Content()
 APPLIED = "applied"
 REPAIRED = "repaired"
-RUNNING = "running"
 UNCONFIRMED = "unconfirmed"
 UNTOUCHED = Replaced()
 
@@ -80,7 +79,7 @@ class Generations:
     def has_ended(self, number: int) -> bool:
         """Whether it is known how generation ``number`` went."""
         generation = self.get(number)
-        return generation is not None and generation.result not in (RUNNING, UNCONFIRMED)
+        return generation is not None and generation.result != UNCONFIRMED
 
     def before(self, number: int) -> int:
         """The last generation before ``number`` that says something else; 0 if there was none.
@@ -144,36 +143,34 @@ class Generations:
             return 0
         return size
 
-    def open(self, content: Content, time: float, replaced: Replaced = UNTOUCHED) -> int:
-        """Keep ``content`` as the next generation, which is about to be applied; return its number.
+    def open(self, content: Content, time: float, replaced: Replaced = UNTOUCHED) -> Generation:
+        """Keep ``content`` as the next generation, which is about to be applied; it is listed from its end on.
 
         When the power goes what was applied goes with it, so the disk is waited for by ``amend``, before it counts.
         """
-        index = self._read()
-        number = int(index["last"]) + 1
+        number = int(self._read()["last"]) + 1
         size = write_json(self._path(number), content._asdict(), Lasting.NOT_YET, packed=True)
         size += self._keep_replaced(number, replaced, Lasting.NOT_YET)
-        index["last"] = number
-        index["generations"].append(Generation(number, time, RUNNING, "", 0.0, size))
-        self._drop(index)
-        write_json(self._index, index, Lasting.WHOLE)
-        return number
+        return Generation(number, time, "running", "", 0.0, size)
 
     def amend(self, number: int, content: Content) -> None:
         """Keep what is known by now of generation ``number`` for good: its plan, the rules that were left out of it."""
         settle(self._path_of_replaced(number))
         write_json(self._path(number), content._asdict(), packed=True)
 
-    def finish(self, number: int, result: str, took_s: float | None = None, *, current: int) -> None:
+    def finish(self, generation: Generation, result: str, took_s: float = 0.0, *, current: int) -> None:
         """Note how it went, and which generation is in effect from here on."""
-        index = self._read()
+        index, number = self._read(), generation.number
+        if self.get(number) is None:
+            index["generations"].append(generation)
+            index["last"] = number
+            self._drop(index)
         index["current"] = current
         for place, plain in enumerate(index["generations"]):
-            generation = Generation(*plain)
-            if generation.number == number:
-                took = generation.took_s if took_s is None else took_s
-                summary = generation.summary or self._summary(number)
-                index["generations"][place] = generation._replace(result=result, summary=summary, took_s=took)
+            if (before := Generation(*plain)).number == number:
+                summary = before.summary or self._summary(number)
+                ended = before._replace(result=result, summary=summary, took_s=took_s or before.took_s)
+                index["generations"][place] = ended
         write_json(self._index, index)
 
     def _summary(self, number: int) -> str:

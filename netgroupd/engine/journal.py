@@ -10,21 +10,22 @@ from typing import NamedTuple
 
 from netgroupd.engine import clock
 from netgroupd.engine.disk import read_json, remove, write_json
+from netgroupd.engine.report import Generation
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.errors import JournalError
 
-_VERSION = 3
+_VERSION = 4
 
 
 class Entry(NamedTuple):
-    """A change: which generation it makes of which, and what was there before.
+    """A change: which generation it makes, of which, and what was there before.
 
     ``to_confirm``: it is not kept unless somebody says so.  ``deadline`` is 0 while
     it runs; then, in seconds since the boot ``boot``, when it is undone unless
     confirmed.
     """
 
-    generation: int
+    generation: Generation
     previous: int
     before: Snapshot
     boot: str
@@ -32,9 +33,19 @@ class Entry(NamedTuple):
     deadline: float = 0.0
 
     @property
+    def number(self) -> int:
+        """The number of the generation."""
+        return self.generation.number
+
+    @property
+    def is_of_this_boot(self) -> bool:
+        """Whether what it did can still be there."""
+        return self.boot == clock.boot_id()
+
+    @property
     def seconds_left(self) -> float:
         """How long it still waits; 0 after its deadline or a restart of the host."""
-        if self.boot != clock.boot_id():
+        if not self.is_of_this_boot:
             return 0.0
         return max(0.0, self.deadline - clock.since_boot())
 
@@ -67,7 +78,7 @@ class Journal:
             raise JournalError(f"{self._path} is of another version; move it away to go on without it")
         try:
             before = Snapshot.from_json(plain.pop("before"))
-            return Entry(**plain, before=before)
+            return Entry(Generation(*plain.pop("generation")), **plain, before=before)
         except (TypeError, ValueError, LookupError, AttributeError) as error:
             raise JournalError(f"{self._path} makes no sense: {error}; move it away to go on without it") from error
 

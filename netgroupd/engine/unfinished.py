@@ -37,11 +37,11 @@ class Unfinished(Files):
             warnings: tuple[str, ...] = ()
             if entry := self._journal.read():
                 if entry.deadline and entry.seconds_left:
-                    raise BusyError(f"generation {entry.generation} waits to be confirmed or rolled back")
+                    raise BusyError(f"generation {entry.number} waits to be confirmed or rolled back")
                 try:
                     self._resolve(entry)
                 except (KernelError, VerifyError) as error:
-                    warnings = (f"what was there before generation {entry.generation} could not be put back: {error}",)
+                    warnings = (f"what was there before generation {entry.number} could not be put back: {error}",)
                     # Until the change is under way the journal tells what is to be looked after.
                     self._generations.finish(entry.generation, "failed", current=entry.previous)
             yield warnings
@@ -49,7 +49,7 @@ class Unfinished(Files):
     def pending(self) -> Pending | None:
         """The change that waits to be confirmed."""
         entry = self._journal.read()
-        return Pending(entry.generation, entry.seconds_left) if entry and entry.deadline else None
+        return Pending(entry.number, entry.seconds_left) if entry and entry.deadline else None
 
     def confirm(self) -> int:
         """Keep the change that waits; return its generation.
@@ -63,9 +63,9 @@ class Unfinished(Files):
                 raise UsageError("no change waits to be confirmed")
             if not entry.seconds_left:
                 self._resolve(entry)
-                raise UsageError(f"generation {entry.generation} was not confirmed in time, and is rolled back")
+                raise UsageError(f"generation {entry.number} was not confirmed in time, and is rolled back")
             self._keep(entry)
-            return entry.generation
+            return entry.number
 
     def expire(self) -> str | None:
         """Undo the change that waits if its time is over, and say so."""
@@ -98,13 +98,13 @@ class Unfinished(Files):
 
     def _resolve(self, entry: Entry) -> str:
         """End the change that ``entry`` tells of: new where all of it is done, or else old."""
-        number = entry.generation
-        if entry.boot != clock.boot_id():
+        number = entry.number
+        if not entry.is_of_this_boot:
             if self._generations.has_ended(number):
                 said = f"generation {number} had ended before the host restarted"
             else:
                 said = f"generation {number} ended with the host's restart"
-                self._generations.finish(number, "interrupted", current=entry.previous)
+                self._generations.finish(entry.generation, "interrupted", current=entry.previous)
             self._journal.close()
             return f"{said}; generation {self._generations.current} is in effect"
         with self._kernel() as kernel:
@@ -126,9 +126,9 @@ class Unfinished(Files):
             return False
 
     def _keep(self, entry: Entry) -> None:
-        content = self._generations.content(entry.generation)
-        self._generations.amend(entry.generation, content)
-        self._generations.finish(entry.generation, APPLIED, current=entry.generation)
+        content = self._generations.content(entry.number)
+        self._generations.amend(entry.number, content)
+        self._generations.finish(entry.generation, APPLIED, current=entry.number)
         self._journal.close()
         self._write_names(content)
 

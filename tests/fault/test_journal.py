@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from netgroupd.engine.journal import Entry, Journal
+from netgroupd.engine.report import Generation
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.errors import JournalError
 from netgroupd.model.state import Object
 
-ENTRY = Entry(3, 2, Snapshot((Object("link", ("a",), {"kind": "dummy", "mtu": 1500}),), (("link", ("b",)),)), "boot")
+BEFORE = Snapshot((Object("link", ("a",), {"kind": "dummy", "mtu": 1500}),), (("link", ("b",)),))
+ENTRY = Entry(Generation(3, 7.5, "running", "", 0.0, 120), 2, BEFORE, "boot")
 
 
 @pytest.fixture
