@@ -50,6 +50,29 @@ links:
 """
 
 
+def peer(letter: str, **attrs: Value) -> dict[str, Value]:
+    return {"public_key": letter * 42 + "A=", "allowed_ips": (), "persistent_keepalive": 0, **attrs}
+
+
+def test_peer_of_wireguard_has_what_is_said_of_it_and_its_last_endpoint() -> None:
+    others = peer("B", allowed_ips=("10.2.0.0/16",), endpoint="192.0.2.2:1")
+    secret = peer("A", allowed_ips=("10.1.0.0/16",), endpoint="192.0.2.1:1", preshared_key_file="")
+    text = f"""
+    links:
+      w: {{kind: wireguard, peers: [
+        {{public_key: {secret["public_key"]}, allowed_ips: 10.1.0.0/16}},
+        {{public_key: {others["public_key"]}, allowed_ips: 10.2.0.0/16}}]}}
+    """
+    assert present.text(planned(text, link("w", "wireguard", peers=(secret, others)))).splitlines() == [
+        "~ wireguard w  peers (public_key AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= allowed_ips 10.1.0.0/16"
+        " persistent_keepalive 0 endpoint 192.0.2.1:1 preshared_key_file unknown) -> "
+        "(public_key AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= allowed_ips 10.1.0.0/16)",
+        "1 to change; 1 message",
+    ]
+    del secret["preshared_key_file"]
+    assert not planned(text, link("w", "wireguard", peers=(secret, others))).steps
+
+
 def test_thousand_equal_changes_are_one_line() -> None:
     assert present.text(planned(STACK)).splitlines() == [
         "+ dummy swp[1-6]  up  mtu 9216 (6)",
