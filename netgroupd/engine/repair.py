@@ -14,9 +14,21 @@ def link_of(obj: Object) -> str:
     return "" if obj.cls == "rule" else obj.name
 
 
+_ALWAYS = ("kind", "group", "link", "master")
+
+
+def _as_it_is(obj: Object, applied: State) -> Object:
+    """``obj``, but of a link what nobody asks for: that may follow from links which are brought back."""
+    if obj.cls != "link":
+        return obj
+    said = applied.link(obj.name)
+    names = said.attrs if said else _ALWAYS
+    return obj._replace(attrs={name: obj.attrs[name] for name in names if name in obj.attrs})
+
+
 def only(applied: State, actual: State, links: frozenset[str]) -> State:
     """What was applied where it is about ``links``, and elsewhere what there is."""
-    goal = State((obj for obj in actual if link_of(obj) not in links), applied.groups)
+    goal = State((_as_it_is(obj, applied) for obj in actual if link_of(obj) not in links), applied.groups)
     for obj in applied:
         if link_of(obj) in links:
             goal.add(obj)

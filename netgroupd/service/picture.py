@@ -13,7 +13,7 @@ from netgroupd.plan.absent import standing_on
 from netgroupd.plan.compare import group_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import Plan, Step
+from netgroupd.plan.step import Op, Plan, Step
 
 _SYSFS = Path("/sys/class/net")
 
@@ -52,7 +52,7 @@ def take(engine: Engine) -> Picture:
     status = engine.status()
     applied = engine.applied()
     plan = Plan() if status.pending else engine.drift()
-    policies = _policies(applied)
+    policies = _policies(applied, plan)
     drifting = [link_of(step.object) for step in singles(plan.steps)]
     told = [name for name in drifting if policies.get(name) != "ignore"]
     return Picture(
@@ -67,9 +67,12 @@ def take(engine: Engine) -> Picture:
     )
 
 
-def _policies(applied: State) -> dict[str, str]:
+def _policies(applied: State, plan: Plan) -> dict[str, str]:
+    """What is to be done about each link that was applied, and about those that are in its group and were not."""
     by_id = {group.id: group.drift for group in applied.groups.values()}
-    return {link.name: by_id.get(group_of(link), "report") for link in applied.of("link").values()}
+    doomed = (step.before for step in singles(plan.steps) if step.op is Op.DELETE and step.object.cls == "link")
+    links = (*filter(None, doomed), *applied.of("link").values())
+    return {link.name: by_id.get(group_of(link), "report") for link in links}
 
 
 def _come(plan: Plan, applied: State, drifting: list[str]) -> frozenset[str]:
