@@ -6,6 +6,7 @@ the reason.  What is shown are changes of objects; how many messages they take
 is said in the last line.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -34,6 +35,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": {"state": "forwarding"},
 }
 """What most objects of a class are, which goes without saying."""
+_NUMBER = re.compile(r"[0-9]+")
 _ANOTHER_KEY = "unknown"  # one that is in none of the files that are named
 _SAID_BY_A_NAME = frozenset({"kind", "link", "id"})
 _SAID_BY_A_NOUN = frozenset({"kind"})
@@ -263,13 +265,13 @@ def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
             details, told = _details(net, names), net if net.sign == "~" else None
         if net.sign == "~" and not details and not net.why:
             continue
-        row = (*title(net.object), details)
-        groups.setdefault((net.sign, noun(net.object), net.why), []).append(row)
-    for (sign, what, why), rows in groups.items():
+        row = (*title(net.object), details, net.why)
+        groups.setdefault((net.sign, noun(net.object), _NUMBER.sub("0", net.why) if net.why else ""), []).append(row)
+    for (sign, what, _), rows in groups.items():
         patterns = fold(rows, exact=False)
         width = min(_NAME_WIDTH, max(len(name_text(pattern)) for pattern in patterns))
         for pattern in patterns:
-            texts = [field_text(pattern, number) for number in range(1, len(pattern.fields))]
+            *texts, why = [field_text(pattern, number) for number in range(1, len(pattern.fields))]
             body = "  ".join(filter(None, texts))
             count = f" ({pattern.size})" if pattern.size > 1 else ""
             line = f"{sign} {what} {name_text(pattern):{width}}  {body}".rstrip()
