@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.repair import link_of
+from netgroupd.engine.repair import Belonging
 from netgroupd.model.state import Group, State
 from netgroupd.plan import present
 from netgroupd.plan.absent import standing_on
@@ -53,7 +53,8 @@ def take(engine: Engine) -> Picture:
     applied = engine.applied()
     plan = Plan() if status.pending else engine.drift()
     policies = _policies(applied, plan)
-    drifting = [link_of(step.object) for step in singles(plan.steps)]
+    belonging = Belonging(applied)
+    drifting = [belonging.link_of(step.object) for step in singles(plan.steps)]
     told = [name for name in drifting if policies.get(name) != "ignore"]
     return Picture(
         generation=status.generation.number if status.generation else 0,
@@ -63,7 +64,7 @@ def take(engine: Engine) -> Picture:
         online=status.pending is None and not told and _carriers(applied),
         drifted=len(told),
         broken=frozenset(name for name in told if policies.get(name) == "repair") | _come(plan, applied, drifting),
-        lines=_lines(plan, policies),
+        lines=_lines(plan, policies, belonging),
     )
 
 
@@ -89,8 +90,8 @@ def _has_come(step: Step, applied: State) -> bool:
     return wanted is not None and not wanted.attrs.get("kind") and bool(step.attrs.get("group"))
 
 
-def _lines(plan: Plan, policies: Mapping[str, str]) -> str:
-    told = tuple(step for step in singles(plan.steps) if policies.get(link_of(step.object)) != "ignore")
+def _lines(plan: Plan, policies: Mapping[str, str], belonging: Belonging) -> str:
+    told = tuple(step for step in singles(plan.steps) if policies.get(belonging.link_of(step.object)) != "ignore")
     return present.text(plan._replace(steps=told)) if told else ""
 
 

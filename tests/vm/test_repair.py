@@ -56,6 +56,35 @@ def test_what_others_changed_is_put_right(engine: Engine, tmp_path: Path, bridge
     assert {step.object.name for step in singles(engine.drift().steps)} <= {"d1.5"}
 
 
+ROUTES = """
+groups: {mended: {drift: repair}}
+links:
+  d[0-2]: {kind: dummy, up: true, mtu: 1400, group: mended}
+  d0: {addresses: [10.0.0.1/24, "fd00::1/64"]}
+  d[1-2]: {addresses: [10.0.0.1/24]}
+vrfs: {"r[v=1-2]": {table: "{v+100}", links: "d{v}", up: true, group: mended}}
+nexthops: {1: {via: 10.0.0.9, dev: d0}, 2: {group: [{id: 1}]}}
+routes:
+  - {to: 10.1.0.0/16, via: 10.0.0.2}
+  - {to: 10.1.0.0/16, via: 10.0.0.2, vrf: "r[v=1-2]"}
+  - {to: 10.2.0.0/16, nexthops: [{via: 10.0.0.2}, {via: 10.0.0.3}]}
+  - {to: 10.3.0.0/16, nhid: 2}
+  - {to: "fd01::/64", via: "fd00::2"}
+"""
+
+
+@pytest.mark.parametrize("meanwhile", ["mtu 1300", "down", "nomaster"])
+@pytest.mark.parametrize("link", ["d0", "d1"])
+def test_routes_by_way_of_what_is_repaired_are_there(engine: Engine, tmp_path: Path, link: str, meanwhile: str) -> None:
+    (tmp_path / "config" / "all.yaml").write_text(ROUTES)
+    engine.apply()
+    ip(f"link set {link} {meanwhile}")
+    for _ in range(3):
+        if broken := take(engine).broken:
+            engine.repair(broken)
+    assert not engine.drift().steps
+
+
 def test_bridge_that_was_renamed_is_there_and_no_other(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "config" / "all.yaml").write_text(TEXT % "mended")
     engine.apply()
