@@ -252,13 +252,15 @@ def _layer2(checked: Checked) -> None:
             checked.report.once(checked.entry(obj).at, told_)
 
 
-def _pvids(checked: Checked) -> None:
-    seen: dict[str, Value] = {}
+def _unshared(checked: Checked) -> None:
+    """What only one VLAN of a port can have is not given to two."""
+    seen: dict[tuple[str, str], Value] = {}
     for key, obj in checked.state.of("bridge_vlan").items():
-        if obj.attrs.get("pvid"):
-            other = seen.setdefault(obj.name, key[1])
+        tunnel = obj.attrs.get("tunnel_id")
+        for has, what in ((obj.attrs.get("pvid"), "for untagged packets (pvid)"), (tunnel, f"with tunnel_id {tunnel}")):
+            other = seen.setdefault((obj.name, what), key[1]) if has else key[1]
             if other != key[1]:
-                told_ = f"{obj.name!r} has two VLANs for untagged packets (pvid), {other} and {key[1]}"
+                told_ = f"{obj.name!r} has two VLANs {what}, {other} and {key[1]}"
                 checked.report.once(checked.entry(obj).at, told_)
 
 
@@ -289,7 +291,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.rules,
     semantic_ip.nexthops,
     semantic_ip.neighbours,
-    _pvids,
+    _unshared,
     shared_actions,
     sizes,
     preferences,

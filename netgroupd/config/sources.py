@@ -21,6 +21,11 @@ SUFFIXES = (".mako", ".yaml")
 _LOOKALIKES = (".yml", ".mak", ".json")
 
 
+# The daemon may do no more than what the rights say; root, who checks, may.
+_CLOSED = "cannot be read: its owner has no right to"
+_LISTED = stat.S_IRUSR | stat.S_IXUSR
+
+
 class Trust(NamedTuple):
     """Who may have written a configuration: owners by uid, writing groups by gid."""
 
@@ -98,7 +103,8 @@ def _entries(place: Path, trust: Trust) -> list[str]:
     """List what a directory has; a file has nothing in it."""
     try:
         entries = os.listdir(place)  # noqa: PTH208  # names suffice: a Path each would cost more than the listing
-        objection = trust.objection(place.stat())
+        status = place.stat()
+        objection = trust.objection(status)
     except NotADirectoryError:
         return []
     except FileNotFoundError:
@@ -107,6 +113,8 @@ def _entries(place: Path, trust: Trust) -> list[str]:
         raise _refuse(place, "there is no such file or directory") from None
     except OSError as error:
         raise _refuse(place, f"cannot be read: {error.strerror}") from error
+    if status.st_mode & _LISTED != _LISTED:
+        raise _refuse(place, _CLOSED, "chmod u+rx")
     if objection:
         hint = "its files could be exchanged; give it to root and take the right to write from others"
         raise _refuse(place, f"the directory {objection}", hint)
@@ -133,6 +141,8 @@ def read_text(path: Path, *, roots: Sequence[Path], trust: Trust) -> str:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _refuse(path, f"is {_kind(status.st_mode)}, not a file")
+        if not status.st_mode & stat.S_IRUSR:
+            raise _refuse(path, _CLOSED, "chmod u+r")
         if objection := trust.objection(status):
             hint = "a template is code: it must belong to root (chown root) and be writable by nobody else (chmod go-w)"
             raise _refuse(path, f"the file {objection}", hint)

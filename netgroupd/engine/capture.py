@@ -17,7 +17,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import WITH_LINK
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
-from netgroupd.model.value import Value, split_prefix
+from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.beside import unplaced
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fold import Row, fold, fold_names
@@ -125,6 +125,7 @@ def _counts(rows: list[Row]) -> bool:
     return len(rows) > 2 * len(patterns) and len(patterns) == len(fold(row[:1] for row in rows))
 
 
+_OF_IPV4 = (bytes(12), b"\xfe\x80" + bytes(10))
 _NESTED = {"addresses": "address", "vlans": "bridge_vlan", "vnis": "vni"}
 _MAIN = {"address": "address", "bridge_vlan": "vid", "vni": "vni"}
 _READY = frozenset({*_NESTED, "sysctl"})
@@ -186,9 +187,10 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     detailed: dict[str, list[str]] = defaultdict(list)
     behind: dict[str, list[str]] = defaultdict(list)
     first: dict[Key, int] = {}
+    by_itself = _given_to_sits(actual) if cls == "address" else ()
     for obj in actual.of(cls).values():
         main, attrs = _under(obj)
-        if not main or obj.key == _LOOPBACK:
+        if not main or obj.key == _LOOPBACK or obj.key in by_itself:
             continue
         if _is_behind(obj, first, detailed=bool(attrs)):
             behind[obj.name].append(main)
@@ -198,6 +200,22 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
             plain[obj.name].append(main)
     names = dict.fromkeys([*plain, *detailed])
     return {name: f"[{', '.join([*_ranges(plain[name]), *detailed[name], *_ranges(behind[name])])}]" for name in names}
+
+
+def _given_to_sits(actual: State) -> frozenset[Key]:
+    """The addresses that the kernel gives to a sit by itself: one of its local address, or of each of IPv4."""
+    sits = [link for link in actual.of("link").values() if kind_of(link) == "sit"]
+    if not sits:
+        return frozenset()
+    addresses = {key: split_prefix(str(key[1]))[0] for key in actual.of("address")}
+    locals_ = (link.attrs.get("local") for link in sits)
+    ends = {*addresses.values(), *(ip_bytes(str(local)) for local in locals_ if local)}
+    names = {link.name for link in sits}
+    return frozenset(
+        key
+        for key, address in addresses.items()
+        if key[0] in names and address[:-4] in _OF_IPV4 and address[-4:] in ends
+    )
 
 
 def _ranges(texts: list[str]) -> Iterator[str]:

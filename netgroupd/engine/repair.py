@@ -1,23 +1,89 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(applied, actual, links) -> a goal that brings back these links and leaves everything else as it is."""
 
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
 from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.plan.compare import kind_of
+
+_ALWAYS = ("kind", "group", "link", "master")
+_MAIN_TABLE = 254
 
 
-def link_of(obj: Object) -> str:
-    """The link that an object is or belongs to; "" where it belongs to none."""
-    if obj.cls in ("route", "nexthop"):
-        return str(obj.attrs.get("dev") or "")
-    if obj.cls == "sysctl":
-        parts = obj.name.split("/")
-        return parts[3] if len(parts) > 4 else ""
-    return "" if obj.cls == "rule" else obj.name
+class Belonging:
+    """The link that each object is or belongs to; "" where it belongs to none."""
+
+    def __init__(self, applied: State) -> None:
+        self._applied = applied
+
+    def link_of(self, obj: Object) -> str:
+        """The link of an object; what names none, and goes by way of a gateway, goes by the one with its subnet."""
+        if obj.cls in ("route", "nexthop"):
+            return next(filter(None, self._by_way_of(obj.attrs, obj.key[1] if obj.cls == "route" else _MAIN_TABLE)), "")
+        if obj.cls == "sysctl":
+            parts = obj.name.split("/")
+            return parts[3] if len(parts) > 4 else ""
+        return "" if obj.cls == "rule" else obj.name
+
+    def _by_way_of(self, way: Mapping[str, Value], table: Value) -> Iterator[str]:
+        if dev := way.get("dev"):
+            yield str(dev)
+        elif via := way.get("via"):
+            yield self._towards(ip_bytes(str(via)), table)
+        elif nexthop := self._applied.of("nexthop").get((way.get("nhid") or way.get("id"),)):
+            yield from self._by_way_of(nexthop.attrs, _MAIN_TABLE)
+        for name in ("nexthops", "group"):
+            hops = way.get(name)
+            for hop in hops if isinstance(hops, tuple) else ():
+                if isinstance(hop, Mapping):
+                    yield from self._by_way_of(hop, table)
+
+    def _towards(self, gateway: bytes, table: Value) -> str:
+        bits, number = len(gateway) * 8, int.from_bytes(gateway, "big")
+        vrf = self._vrfs.get(table, "")
+        lengths = (length for length in self._lengths if length <= bits)
+        found = (self._subnets.get((vrf, bits, length, number >> (bits - length))) for length in lengths)
+        return next(filter(None, found), "")
+
+    @cached_property
+    def _vrfs(self) -> dict[Value, str]:
+        links = self._applied.of("link").values()
+        return {link.attrs.get("table"): link.name for link in links if kind_of(link) == "vrf"}
+
+    @cached_property
+    def _subnets(self) -> dict[tuple[str, int, int, int], str]:
+        vrfs, found = {*self._vrfs.values()}, {}
+        for address in self._applied.of("address").values():
+            payload, length = split_prefix(str(address.key[1]))
+            link = self._applied.link(address.name)
+            master = str(link.attrs.get("master")) if link else ""
+            bits, number = len(payload) * 8, int.from_bytes(payload, "big")
+            found[master if master in vrfs else "", bits, length, number >> (bits - length)] = address.name
+        return found
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        return sorted({length for _, _, length, _ in self._subnets}, reverse=True)
+
+
+def _as_it_is(obj: Object, applied: State) -> Object:
+    """``obj``, but of a link what nobody asks for: that may follow from links which are brought back."""
+    if obj.cls != "link":
+        return obj
+    said = applied.link(obj.name)
+    names = said.attrs if said else _ALWAYS
+    return obj._replace(attrs={name: obj.attrs[name] for name in names if name in obj.attrs})
 
 
 def only(applied: State, actual: State, links: frozenset[str]) -> State:
     """What was applied where it is about ``links``, and elsewhere what there is."""
-    goal = State((obj for obj in actual if link_of(obj) not in links), applied.groups)
+    link_of = Belonging(applied).link_of
+    goal = State((_as_it_is(obj, applied) for obj in actual if link_of(obj) not in links), applied.groups)
     for obj in applied:
-        if link_of(obj) in links:
+        have = actual.of(obj.cls).get(obj.key)
+        # The kernel knows the link of more than the files tell.
+        if link_of(obj) in links or (have and link_of(have) in links):
             goal.add(obj)
     return goal

@@ -7,9 +7,12 @@ keeps what it changed of objects that were there before it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import chain
 from typing import NamedTuple
 
+from netgroupd.engine.lent import Lent
 from netgroupd.engine.snapshot import unfit
+from netgroupd.model.kinds.bond import follows
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import WAY
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
@@ -32,6 +35,11 @@ _SAID = {
 _KIND = frozenset({"kind"})
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
 _PORT = "port."
+_MAC = frozenset({"mac"})
+# A new one draws its MAC by lot.
+_DRAWING = frozenset(
+    ("bridge", "dummy", "erspan", "geneve", "gretap", "ifb", "ip6erspan", "ip6gretap", "macvlan", "macvtap", "veth")
+) | {"vrf", "vxlan"}
 
 
 class Replaced(NamedTuple):
@@ -47,6 +55,7 @@ class Replaced(NamedTuple):
     def by(cls, plan: Plan, actual: State) -> "Replaced":
         """What ``plan`` alters of what ``actual`` has, by a change or by making it anew."""
         made: dict[tuple[str, Key], Attrs] = {}
+        doomed: list[Object] = []
         for step in singles(plan.steps):
             obj = step.object
             place = obj.cls, obj.key
@@ -54,13 +63,17 @@ class Replaced(NamedTuple):
                 continue
             if step.op is Op.DELETE:
                 made.pop(place, None)
+                doomed += [obj] if obj.cls == "link" else []
                 continue
             # Of what is made anew nobody needs to say that it is down.
             said = step.attrs if step.op is Op.CHANGE else {**obj.attrs, **step.attrs}
+            if "mode" in said and kind_of(actual.of(obj.cls)[obj.key]) == "bond":
+                said = {**follows(said["mode"], actual.of("link")[obj.key].attrs), **said}
             made[place] = {**made[place], **said} if place in made else said
         for name, mtu in _made_smaller(made, actual):
             made["link", (name,)] = {"mtu": mtu, **made.get(("link", (name,)), NOTHING)}
-        return cls._of(_altered((actual.of(name)[key], attrs) for (name, key), attrs in made.items()))
+        altered = _altered((actual.of(name)[key], attrs) for (name, key), attrs in made.items())
+        return cls._of(chain(altered, _drawn_macs(doomed, made, actual)))
 
     @classmethod
     def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
@@ -130,6 +143,17 @@ def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Obj
             yield Object(have.cls, have.key, was), Object(have.cls, have.key, made)
 
 
+def _drawn_macs(
+    doomed: list[Object], made: Mapping[tuple[str, Key], Attrs], actual: State
+) -> Iterator[tuple[Object, Object]]:
+    """The MACs that go with links, where no others come back with those that these have them of."""
+    doomed = [link for link in doomed if kind_of(link) in _DRAWING and link[:2] not in made]
+    lent = Lent(doomed, actual)
+    for link in doomed:
+        if mac := lent.without(link, _MAC).attrs.get("mac"):
+            yield link._replace(attrs={"mac": mac}), link._replace(attrs={"mac": None})
+
+
 def _made_smaller(made: Mapping[tuple[str, Key], Attrs], actual: State) -> Iterator[tuple[str, int]]:
     """The links above those of which ``made`` tells that become as small, which do not grow again by themselves."""
     links = actual.of("link")
@@ -174,6 +198,8 @@ class _Return:
         for was, made in zip(self._replaced.was, self._replaced.made, strict=True):
             have = self._actual.of(was.cls).get(was.key)
             want = self._desired.of(was.cls).get(was.key)
+            if have is None and want and kind_of(want) in _DRAWING and "mac" in was.attrs.keys() - want.attrs.keys():
+                yield was._replace(attrs={"mac": was.attrs["mac"]})
             if have is None or (want is None and not self._stays(was)):
                 continue
             attrs = {name: was.attrs[name] for name in self._names(was, made, have, want)}

@@ -222,6 +222,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         resized.update(resized_ports(resized, actual.of("link")))
         yield from (("link", (name,)) for name in resized)
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
+    yield from _taken_vlans(steps, actual)
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
@@ -238,6 +239,15 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     for obj in actual:
         if obj.cls != "link" and (obj.attrs.get("nhid") or shaken.intersection(hangs_on(obj))):
             yield obj.cls, obj.key
+
+
+def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
+    """The VLANs that are not the one of untagged packets any more, and those that lose the VNI they are mapped to."""
+    untagged = {step.object.name for step in steps if step.attrs.get("pvid")}
+    unmapped = {step.object.name for step in steps if step.attrs.get("port.vlan_tunnel") is False}
+    for key, vlan in actual.of("bridge_vlan").items() if untagged or unmapped else ():
+        if (vlan.name in untagged and vlan.attrs.get("pvid")) or (vlan.name in unmapped and "tunnel_id" in vlan.attrs):
+            yield vlan.cls, key
 
 
 def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[str, Key]]:

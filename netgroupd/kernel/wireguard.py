@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
+from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
 
@@ -28,6 +29,7 @@ _REMOVE, _REPLACE_ALLOWED = 1, 2
 _AF_INET, _AF_INET6 = 2, 10
 _MOST = 16 << 10  # of peers in one message: the length of an attribute has 16 bits
 _NO_KEY = bytes(32)
+_ANOTHER = ""  # in place of the file of a key that is in none of those which are known
 
 Peer = Mapping[str, Value]
 
@@ -67,8 +69,8 @@ def _allowed(prefix: str) -> bytes:
 
 def _pack_peer(peer: Peer) -> bytes:
     parts = [attr(_PUBLIC, base64.b64decode(str(peer["public_key"])))]
-    if path := peer.get("preshared_key_file"):
-        parts.append(attr(_PRESHARED, _key(str(path))))
+    if (path := peer.get("preshared_key_file")) != _ANOTHER:
+        parts.append(attr(_PRESHARED, _key(str(path)) if path else _NO_KEY))
     if endpoint := peer.get("endpoint"):
         parts.append(attr(_ENDPOINT, _endpoint(str(endpoint))))
     keepalive, allowed = peer.get("persistent_keepalive"), peer.get("allowed_ips")
@@ -86,7 +88,7 @@ def _peers(value: Value) -> dict[str, Peer]:
 
 
 def _changes(before: Value, wanted: Value) -> list[bytes]:
-    old, new = _peers(before), _peers(wanted)
+    old, new = ({key: whole(peer) for key, peer in _peers(value).items()} for value in (before, wanted))
     gone = (attr(_PUBLIC, base64.b64decode(key)) + u32(_FLAGS, _REMOVE) for key in old if key not in new)
     return [nest(0, peer) for peer in gone] + [
         _pack_peer(peer) for key, peer in new.items() if key not in old or not peer.items() <= old[key].items()
@@ -127,8 +129,8 @@ class _Keys(NamedTuple):
     paths: Mapping[bytes, str]
 
     def path(self, key: bytes) -> Value:
-        """The file of a key; "" for another key, None for none."""
-        return None if key == _NO_KEY else self.paths.get(key, "")
+        """The file of a key; None for none."""
+        return None if key == _NO_KEY else self.paths.get(key, _ANOTHER)
 
 
 def _clamped(key: bytes) -> bytes:

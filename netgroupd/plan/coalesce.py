@@ -12,7 +12,7 @@ of their preference, are one message on every kernel.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from netgroupd.model.link import COMMON
@@ -90,13 +90,33 @@ def _regroup(stage: Stage, members: Members, abilities: Abilities) -> list[AnySt
     moves: dict[tuple[int, Value], list[Step]] = defaultdict(list)
     for step in stage.steps:
         moves[members.groups[step.object.name], step.attrs["group"]].append(step)
+    whole = {
+        old: new
+        for (old, new), moving in moves.items()
+        if abilities.new_group and old and len(moving) > 1 and len(moving) == members.sizes[old]
+    }
     steps: list[AnyStep] = []
-    for (old, new), moving in moves.items():
-        whole = abilities.new_group and old and len(moving) > 1 and len(moving) == members.sizes[old]
-        steps += [GroupStep(Op.CHANGE, old, {"group": new}, tuple(moving))] if whole else moving
+    for old in _before_others_come(whole):
+        new = whole[old]
+        steps.append(GroupStep(Op.CHANGE, old, {"group": new}, tuple(moves.pop((old, new)))))
+    for moving in moves.values():
+        steps += moving
     for step in stage.steps:
         members.move(step.object.name, group_of(step.object))
     return steps
+
+
+def _before_others_come(whole: Mapping[int, Value]) -> Iterator[int]:
+    """The groups that can move as one, each before another comes into it; of a circle one goes link by link."""
+    done: set[Value] = set()
+    for start in whole:
+        path: dict[int, None] = {}
+        group: Value = start
+        while isinstance(group, int) and group in whole and group not in done and group not in path:
+            path[group] = None
+            group = whole[group]
+        yield from (each for each in reversed(path) if each != group)
+        done.update(path)
 
 
 def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequence[Family]) -> list[AnyStep]:

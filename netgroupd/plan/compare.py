@@ -2,7 +2,8 @@
 """(wanted object, actual object) -> the attributes that differ.
 
 What was not mentioned is kept, ``None`` is absent, and of a nested record only
-the mentioned fields count, but for actions of traffic control.  Linear, and at C speed where nothing differs.
+the mentioned fields count, but for actions of traffic control and peers of
+WireGuard.  Linear, and at C speed where nothing differs.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from netgroupd.model import CLASSES, fdb, nexthop
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import EXPIRES
 from netgroupd.model.state import NOTHING, Attrs, Object
@@ -81,8 +83,7 @@ def same(name: str, want: Value, have: Value) -> bool:
     if want == have or (have is None and name in _UNTOLD):
         return True
     if isinstance(want, Mapping) and isinstance(have, Mapping):
-        alone = _ALONE.get(name)
-        fields = want if alone is None else _fields_of_action(want, have, alone=alone)
+        fields = _fields(name, want, have)
         return all(same(field, value, have.get(field)) for field, value in fields.items())
     if isinstance(want, tuple) and isinstance(have, tuple) and len(want) == len(have):
         if name in _UNORDERED:
@@ -91,6 +92,13 @@ def same(name: str, want: Value, have: Value) -> bool:
     if isinstance(want, int) and isinstance(have, int):
         return _as_near_as_can_be(name, have - want)
     return want in (None, ()) and have in (None, ())
+
+
+def _fields(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> Mapping[str, Value]:
+    if name == "peers":
+        return whole(want)
+    alone = _ALONE.get(name)
+    return want if alone is None else _fields_of_action(want, have, alone=alone)
 
 
 def _fields_of_action(want: Mapping[str, Value], have: Mapping[str, Value], *, alone: bool) -> Mapping[str, Value]:

@@ -7,6 +7,7 @@ cannot change in place is deleted and created, with the reason.  What is not
 owned and not wanted is not looked at.  Linear.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.value import Value
 from netgroupd.plan import classes, tables
 from netgroupd.plan.compare import UNOWNED, differing, hardest
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -25,6 +27,7 @@ from netgroupd.plan.step import Op, Step
 _FIRST = ("address", "nexthop", "qdisc", "chain")
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _DEFAULT_VID = 1
+_UNTAGGED: Attrs = {"pvid": True}
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
 
@@ -104,7 +107,20 @@ class _Run:
                 steps += self._different(want, have, attrs)
             elif lossy and (why := self.losses.in_the_way(have)):
                 steps += _again(want, have, why)
-        return steps
+        return [*steps, *self._untagged_again(doomed)] if cls == "bridge_vlan" else steps
+
+    def _untagged_again(self, doomed: list[Object]) -> Iterator[Step]:
+        """Have a port's packets without a tag belong where they did before they belonged to a VLAN that goes."""
+        going = {vlan.name: vlan for vlan in doomed if vlan.attrs.get("pvid")}
+        wants = self.desired.of("bridge_vlan") if going else {}
+        given = {vlan.name for vlan in wants.values() if vlan.attrs.get("pvid")}
+        for name, vlan in going.items():
+            link = self.actual.link(name)
+            key = name, self._default_vid(link) if link else None
+            have = self.actual.of("bridge_vlan").get(key)
+            if have and key not in wants and name not in given and not have.attrs.get("pvid"):
+                after = have._replace(attrs={**have.attrs, **_UNTAGGED})
+                yield Step(Op.CHANGE, have, after, _UNTAGGED, f"vid {vlan.key[1]} goes")
 
     def _forgotten(self, want: Object, have: Object) -> Attrs:
         """What the kernel forgets of an object that stays."""
@@ -155,7 +171,7 @@ class _Run:
             return False
         return obj.name in self.listed[obj.cls] or (link is not None and self.owned.has(link))
 
-    def _default_vid(self, link: Object) -> object:
+    def _default_vid(self, link: Object) -> Value:
         """The VLAN that a bridge puts every port into by itself."""
         bridge = self.actual.link(str(link.attrs.get("master"))) or link
         return bridge.attrs.get("vlan_default_pvid", _DEFAULT_VID)

@@ -54,6 +54,7 @@ PHASES = (
     "settle links",
     "settle bridges",
     "add sysctl of a link",
+    "unmap bridge_vlan",
     "add bridge_vlan",
     "add vni",
     "add address",
@@ -100,6 +101,8 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
         elif cls == "filter":
             filters = filters or Order(changes.steps, desired, first.rules)
             cut.add(filters.phase(step), step)
+        elif cls == "bridge_vlan" and step.op is Op.CHANGE:
+            cut.vlan(step)
         else:
             cut.add(_phase(step, cut.come, changes.idle), step)
     # A router keeps the routes that others advertise only where this is said before it begins to forward.
@@ -193,6 +196,19 @@ class _Cut:
             self.add("delete link", step)
         else:
             self._change(step)
+
+    def vlan(self, step: Step) -> None:
+        """Cut the change of a VLAN: no two have one VNI, and the kernel takes a new one only where there is none."""
+        have, want = step.before, step.object
+        assert have is not None
+        tunnel = have.attrs.get("tunnel_id")
+        left = step.attrs
+        if "tunnel_id" in left and tunnel not in (None, left["tunnel_id"]):
+            bare = have._replace(attrs=_without_tunnel(have.attrs))
+            self.add("unmap bridge_vlan", Step(step.op, have, bare, {"tunnel_id": None}, step.why))
+            have, left = bare, left if left["tunnel_id"] else _without_tunnel(left)
+        if left:
+            self.add("add bridge_vlan", Step(step.op, have, want, left, step.why))
 
     def _create(self, step: Step) -> None:
         want = step.object
@@ -301,6 +317,10 @@ class _Cut:
         for step in deleted:
             behind = step.object.cls == "tclass" and step.object.key in late
             self.add("delete class" if behind else "delete queue", step)
+
+
+def _without_tunnel(attrs: Attrs) -> dict[str, Value]:
+    return {name: value for name, value in attrs.items() if name != "tunnel_id"}
 
 
 def _is_new_here(step: Step) -> bool:

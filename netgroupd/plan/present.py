@@ -6,6 +6,7 @@ the reason.  What is shown are changes of objects; how many messages they take
 is said in the last line.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -34,6 +35,8 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": {"state": "forwarding"},
 }
 """What most objects of a class are, which goes without saying."""
+_NUMBER = re.compile(r"[0-9]+")
+_ANOTHER_KEY = "unknown"  # one that is in none of the files that are named
 _SAID_BY_A_NAME = frozenset({"kind", "link", "id"})
 _SAID_BY_A_NOUN = frozenset({"kind"})
 _SAID_BY_A_LABEL = frozenset({"label"})
@@ -161,7 +164,7 @@ def _pair(name: Value, value: Value) -> str:
 def value_text(value: Value) -> str:
     """A value as one would write it."""
     if isinstance(value, str):  # first, as it is what most are
-        return value
+        return value or _ANOTHER_KEY
     if value is None or value == ():
         return "none"
     if isinstance(value, bool):
@@ -205,8 +208,24 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
     before, after = net.before.get(name), net.after[name]
     if same(name, after, before):
         return ""
+    if name == "peers":
+        before, after = _peers_apart(before, after), _peers_apart(after, before)
     old, new = (_attr_text(name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"
+
+
+def _peers_apart(some: Value, others: Value) -> Value:
+    """The peers of a tunnel, which may have hundreds, but for those that are in both lists."""
+    there = {peer.get("public_key"): peer for peer in _records(others)}
+    return tuple(peer for peer in _records(some) if not _is_same_peer(peer, there.get(peer.get("public_key"))))
+
+
+def _records(value: Value) -> Iterator[Mapping[str, Value]]:
+    return (row for row in (value if isinstance(value, tuple) else ()) if isinstance(row, Mapping))
+
+
+def _is_same_peer(one: Mapping[str, Value], other: Mapping[str, Value] | None) -> bool:
+    return other is not None and (same("peers", one, other) or same("peers", other, one))
 
 
 def _said_already(obj: Object) -> frozenset[str]:
@@ -246,13 +265,13 @@ def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
             details, told = _details(net, names), net if net.sign == "~" else None
         if net.sign == "~" and not details and not net.why:
             continue
-        row = (*title(net.object), details)
-        groups.setdefault((net.sign, noun(net.object), net.why), []).append(row)
-    for (sign, what, why), rows in groups.items():
+        row = (*title(net.object), details, net.why)
+        groups.setdefault((net.sign, noun(net.object), _NUMBER.sub("0", net.why) if net.why else ""), []).append(row)
+    for (sign, what, _), rows in groups.items():
         patterns = fold(rows, exact=False)
         width = min(_NAME_WIDTH, max(len(name_text(pattern)) for pattern in patterns))
         for pattern in patterns:
-            texts = [field_text(pattern, number) for number in range(1, len(pattern.fields))]
+            *texts, why = [field_text(pattern, number) for number in range(1, len(pattern.fields))]
             body = "  ".join(filter(None, texts))
             count = f" ({pattern.size})" if pattern.size > 1 else ""
             line = f"{sign} {what} {name_text(pattern):{width}}  {body}".rstrip()

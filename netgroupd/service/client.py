@@ -71,7 +71,9 @@ def _problem(line: str) -> Problem | None:
 def _line(file: Path, number: int) -> str:
     """A line of a file, as far as this user may read it."""
     try:
-        lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+        # What was refused may be no file at all: a FIFO must not stop who only tells of it.
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8", errors="replace") as opened:
+            lines = opened.read().split("\n")
     except OSError:
         return ""
     return lines[number - 1] if 0 < number <= len(lines) else ""

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.repair import link_of
+from netgroupd.engine.repair import Belonging
 from netgroupd.model.state import Group, State
 from netgroupd.plan import present
 from netgroupd.plan.absent import standing_on
 from netgroupd.plan.compare import group_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import Plan, Step
+from netgroupd.plan.step import Op, Plan, Step
 
 _SYSFS = Path("/sys/class/net")
 
@@ -52,8 +52,9 @@ def take(engine: Engine) -> Picture:
     status = engine.status()
     applied = engine.applied()
     plan = Plan() if status.pending else engine.drift()
-    policies = _policies(applied)
-    drifting = [link_of(step.object) for step in singles(plan.steps)]
+    policies = _policies(applied, plan)
+    belonging = Belonging(applied)
+    drifting = [belonging.link_of(step.object) for step in singles(plan.steps)]
     told = [name for name in drifting if policies.get(name) != "ignore"]
     return Picture(
         generation=status.generation.number if status.generation else 0,
@@ -63,13 +64,16 @@ def take(engine: Engine) -> Picture:
         online=status.pending is None and not told and _carriers(applied),
         drifted=len(told),
         broken=frozenset(name for name in told if policies.get(name) == "repair") | _come(plan, applied, drifting),
-        lines=_lines(plan, policies),
+        lines=_lines(plan, policies, belonging),
     )
 
 
-def _policies(applied: State) -> dict[str, str]:
+def _policies(applied: State, plan: Plan) -> dict[str, str]:
+    """What is to be done about each link that was applied, and about those that are in its group and were not."""
     by_id = {group.id: group.drift for group in applied.groups.values()}
-    return {link.name: by_id.get(group_of(link), "report") for link in applied.of("link").values()}
+    doomed = (step.before for step in singles(plan.steps) if step.op is Op.DELETE and step.object.cls == "link")
+    links = (*filter(None, doomed), *applied.of("link").values())
+    return {link.name: by_id.get(group_of(link), "report") for link in links}
 
 
 def _come(plan: Plan, applied: State, drifting: list[str]) -> frozenset[str]:
@@ -86,8 +90,8 @@ def _has_come(step: Step, applied: State) -> bool:
     return wanted is not None and not wanted.attrs.get("kind") and bool(step.attrs.get("group"))
 
 
-def _lines(plan: Plan, policies: Mapping[str, str]) -> str:
-    told = tuple(step for step in singles(plan.steps) if policies.get(link_of(step.object)) != "ignore")
+def _lines(plan: Plan, policies: Mapping[str, str], belonging: Belonging) -> str:
+    told = tuple(step for step in singles(plan.steps) if policies.get(belonging.link_of(step.object)) != "ignore")
     return present.text(plan._replace(steps=told)) if told else ""
 
 

@@ -66,6 +66,11 @@ DEEP = [
                  "6:29: allowed_ips: expected an IPv4 or IPv6 address", id="item_of_a_field_of_an_item"),
     pytest.param(f"  w:\n    kind: wireguard\n    peers: {{public_key: {KEY}, allowed_ips: [x]}}\n",
                  "4:85: allowed_ips: expected an IPv4 or IPv6 address", id="item_alone"),
+    pytest.param("  w:\n    kind: wireguard\n    peers:\n"
+                 f"    - {{public_key: {KEY}, allowed_ips: ['::/0', 10.1.0.0/16]}}\n"
+                 f"    - {{public_key: B{KEY[1:]}, allowed_ips: [10.1.0.0/16, 10.1.0.0/16]}}\n",
+                 "5:5: peers: expected peers with different allowed_ips; 10.1.0.0/16 are those of two",
+                 id="network_of_two_peers"),
     pytest.param("  b[v=1-2]:\n    kind: bond\n    arp_ip_target:\n    - 10.0.0.{v}\n    - 10.0.{v}\n",
                  "6:7: arp_ip_target: expected an IPv4 address, in b1", id="item_that_follows_a_range"),
     pytest.param("  b:\n    kind: bond\n    arp_ip_target:\n    - 10.0.0.[1-5]\n    - 10.0.0\n",

@@ -42,6 +42,15 @@ REFUSED = [
                  "  w: {kind: vxlan, external: on, up: on, dstport: 47}\n",
                  "3:42: 'w' cannot have port 47: 'v' has it, and takes packets in another way; "
                  "another dstport; 'v' is from a.yaml:2", id="port_of_vxlans_of_two_sorts"),
+    pytest.param("links:\n  b: {kind: bridge, vlan_filtering: on}\n"
+                 "  v: {kind: vxlan, external: on, master: b, vlans: [\n"
+                 "    {vid: 2, pvid: on},\n    {vid: 3, pvid: on}]}\n",
+                 "5:5: 'v' has two VLANs for untagged packets (pvid), 2 and 3",
+                 id="packets_without_a_tag_in_two_vlans"),
+    pytest.param("links:\n  b: {kind: bridge, vlan_filtering: on}\n"
+                 "  v: {kind: vxlan, external: on, master: b, vlans: [\n"
+                 "    {vid: 2, tunnel_id: 7},\n    {vid: 3, tunnel_id: 7}]}\n",
+                 "5:5: 'v' has two VLANs with tunnel_id 7, 2 and 3", id="vni_of_two_vlans"),
     pytest.param("links:\n  x[1-2]: {kind: xfrm, if_id: 7}\n",
                  "2:3: 'x2' and 'x1', both of the kind xfrm, have the same if_id; 'x1' is from a.yaml:2", id="xfrm"),
     pytest.param("links:\n  b: {kind: bond, mode: active-backup, lacp_rate: fast}\n",

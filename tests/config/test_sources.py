@@ -152,6 +152,16 @@ def test_file_is_refused(etc: Path, make: Callable[[Path], None], sentence: str)
     assert problem.startswith(f"{etc}/10-a.yaml:{sentence}")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="others are refused by the kernel")
+def test_what_the_daemon_cannot_read_is_refused_for_root_too(etc: Path) -> None:
+    (etc / "10-a.yaml").write_text("a")
+    (etc / "10-a.yaml").chmod(0)
+    assert problems_of(etc) == [f"{etc}/10-a.yaml:1:1: cannot be read: its owner has no right to; chmod u+r"]
+    etc.chmod(0)
+    assert problems_of(etc) == [f"{etc}:1:1: cannot be read: its owner has no right to; chmod u+rx"]
+    etc.chmod(0o755)
+
+
 def test_file_that_is_written_while_it_is_read_is_refused(etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (etc / "10-a.yaml").write_text("links: {}\n")
 

@@ -112,6 +112,28 @@ def test_groups_of_a_group_are_told_by_one_message_under_a_mask() -> None:
     assert len(message.steps) == 6
 
 
+@pytest.mark.parametrize(
+    ("groups", "want"),
+    [
+        pytest.param("bcd", [(3, 4), (2, 3), (1, 2)], id="one_after_the_other"),
+        pytest.param("bac", [(2, 1)], id="exchanged"),
+        pytest.param("bca", [(3, 1), (2, 3)], id="in_a_circle"),
+        pytest.param("bab", [(2, 1), (3, 2)], id="into_a_circle"),
+    ],
+)
+def test_group_moves_as_one_before_others_come_into_it(groups: str, want: list[tuple[int, int]]) -> None:
+    ids = "groups: {a: {id: 1}, b: {id: 2}, c: {id: 3}, d: {id: 4}}\nlinks:\n"
+
+    def there(groups: str) -> State:
+        links = (f"  {name}[1-2]: {{kind: dummy, group: {group}}}\n" for name, group in zip("xyz", groups, strict=True))
+        return state_of(ids + "".join(links))
+
+    plan = assemble(there(groups), there("abc"), Owned(frozenset({1, 2, 3, 4})), EVERYTHING)
+    whole = [step for step in plan.steps if isinstance(step, GroupStep)]
+    assert [(step.group, step.attrs["group"]) for step in whole] == want
+    assert plan.steps[: len(whole)] == tuple(whole)
+
+
 def test_family_is_not_told_what_one_of_its_groups_must_not_hear() -> None:
     before = state_of(FAMILY % 1400)
     after = state_of((FAMILY % 1300).replace("guests: {}", "guests: {mtu: 1400}"))

@@ -50,6 +50,42 @@ links:
 """
 
 
+def test_reasons_that_name_one_link_each_are_one_line() -> None:
+    actual = [link(f"d{number}", "dummy") for number in range(1, 51)]
+    actual += [Object("address", (each.name, "2001:db8::1/64", None), {}) for each in actual]
+    text = """
+    links: {"d[v=1-50]": {kind: dummy, master: "t{v+100}", addresses: ["2001:db8::1/64"]}}
+    vrfs: {"t[v=101-150]": {table: "{v}"}}
+    """
+    assert present.text(planned(text, *actual)).splitlines()[-2:] == [
+        "~ address d[1-50]  2001:db8::1/64 (50)  # d{1} enters t101…150",
+        "50 to create, 100 to change; 150 messages",
+    ]
+
+
+def peer(letter: str, **attrs: Value) -> dict[str, Value]:
+    return {"public_key": letter * 42 + "A=", "allowed_ips": (), "persistent_keepalive": 0, **attrs}
+
+
+def test_peer_of_wireguard_has_what_is_said_of_it_and_its_last_endpoint() -> None:
+    others = peer("B", allowed_ips=("10.2.0.0/16",), endpoint="192.0.2.2:1")
+    secret = peer("A", allowed_ips=("10.1.0.0/16",), endpoint="192.0.2.1:1", preshared_key_file="")
+    text = f"""
+    links:
+      w: {{kind: wireguard, peers: [
+        {{public_key: {secret["public_key"]}, allowed_ips: 10.1.0.0/16}},
+        {{public_key: {others["public_key"]}, allowed_ips: 10.2.0.0/16}}]}}
+    """
+    assert present.text(planned(text, link("w", "wireguard", peers=(secret, others)))).splitlines() == [
+        "~ wireguard w  peers (public_key AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= allowed_ips 10.1.0.0/16"
+        " persistent_keepalive 0 endpoint 192.0.2.1:1 preshared_key_file unknown) -> "
+        "(public_key AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= allowed_ips 10.1.0.0/16)",
+        "1 to change; 1 message",
+    ]
+    del secret["preshared_key_file"]
+    assert not planned(text, link("w", "wireguard", peers=(secret, others))).steps
+
+
 def test_thousand_equal_changes_are_one_line() -> None:
     assert present.text(planned(STACK)).splitlines() == [
         "+ dummy swp[1-6]  up  mtu 9216 (6)",
@@ -91,7 +127,7 @@ def test_links_that_are_up_go_down_to_enter_a_vrf_and_lose_nothing() -> None:
         "change address d2",
         "change group 0 up=True",
     ]
-    assert "~ address d1  fd00:1::1/64  # d1 enters red" in present.text(plan)
+    assert "~ address d[1-2]  fd00:1::1…fd00:2::1/64 (2)  # d{1} enters red" in present.text(plan)
 
 
 def test_immutable_attribute_recreates_with_the_reason_and_what_stands_on_it() -> None:

@@ -2,17 +2,20 @@
 """The commands that only the daemon can answer, against a daemon on a bus of its own."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from netgroupd.errors import KernelError, NetgroupError, Refusal
+from netgroupd.errors import ConfigError, KernelError, NetgroupError, Problem, Refusal
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
-from tests.service.conftest import PrivateBus, answers, eventually
+from tests.service.conftest import PrivateBus, answers, eventually, refused
 from tests.service.fake import FakeEngine
 
 NETGROUPCTL = (sys.executable, "-m", "netgroupd.cli.main")
@@ -21,6 +24,17 @@ NETGROUPCTL = (sys.executable, "-m", "netgroupd.cli.main")
 def test_reload_answers_in_json(daemon: Daemon, engine: FakeEngine) -> None:
     got = subprocess.run([*NETGROUPCTL, "reload", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(got.stdout)["generation"] == engine.generation == 2
+
+
+def test_file_that_is_no_file_does_not_stop_who_tells_of_it(
+    daemon: Daemon, engine: FakeEngine, bus: PrivateBus, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "a.yaml")
+    engine.error = ConfigError([Problem(str(tmp_path / "a.yaml"), 1, 1, "is a FIFO, not a file")])
+    caller = threading.Thread(target=lambda: refused(Remote(bus.connect()).reload), daemon=True)
+    caller.start()
+    caller.join(20)
+    assert not caller.is_alive()
 
 
 def test_watch_tells_each_change_as_a_line_of_json_until_interrupted(daemon: Daemon) -> None:

@@ -120,9 +120,13 @@ BY_OTHERS = (
     "ip link add xf0 type xfrm if_id 7 dev v0",
     "ip link add vx9 type vxlan id 9 dstport 4789",
     "ip link add vx8 type vxlan external dstport 4790",
+    "ip link add s0 up type sit local 192.0.2.77",
     "ip address add 10.0.0.5/24 dev v0",
     "ip address add 10.0.0.3/24 dev v0",
     "ip address add 2001:db8::1/64 dev v0 nodad preferred_lft 0",
+    "ip link add s1 up type sit",
+    "ip link add s2 up type sit remote 192.0.2.9",
+    "ip address add 2001:db8:5::1/64 dev s1",
     "ip link add b0 up type bridge",
     "ip link add d0 up type dummy",
     "ip link set v1 master b0",
@@ -174,6 +178,8 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
     engine_in("there", text).apply()
     assert engine_in("there", text).capture().splitlines() == told
     assert "preferred_lft: 0" in text
+    assert '"2001:db8:5::1/64"' in text
+    assert not [word for word in ('"::', "fe80:") if word in text]  # the kernel gives these to a sit by itself
     assert "features: [ecn], fastopen_no_cookie: 1" in text
     # Nothing of what goes without saying, of either sort of a tunnel.
     assert not [said for said in ("numtxqueues", " id: 0\n", "external: false") if said in text]

@@ -118,6 +118,15 @@ def test_attribute_of_the_patched_kernel_is_set_and_changed(pipeline: Pipeline, 
     _try(pipeline, case, "it", case.attrs)
 
 
+def test_peer_of_wireguard_loses_the_key_that_is_not_said_any_more(pipeline: Pipeline) -> None:
+    peer = {"public_key": "A" * 43 + "=", "endpoint": "192.0.2.1:51820", "allowed_ips": ("192.0.2.0/24",)}
+    pipeline.reach("link", link("it", kind="wireguard", peers=({**peer, "preshared_key_file": KEY_FILES[0]},)))
+    pipeline.reach("link", link("it", kind="wireguard", peers=({"public_key": peer["public_key"]},)))
+    found = pipeline.actual.link("it")
+    assert found
+    assert found.attrs["peers"] == ({**peer, "allowed_ips": (), "persistent_keepalive": 0},)
+
+
 @pytest.mark.vm("patched", cpus=1)
 @pytest.mark.parametrize("kind", ["bond", "team"])
 def test_light_link_has_the_queues_it_asks_for_or_one(pipeline: Pipeline, kind: str) -> None:

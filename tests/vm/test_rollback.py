@@ -104,3 +104,44 @@ def test_all_that_was_there_is_there_again(directory: Path) -> None:
     engine.rollback(2)
     engine.rollback(0)
     assert there() == nothing
+
+
+def test_bond_looks_after_its_ports_as_it_did_before_another_mode(directory: Path) -> None:
+    bond = "links: {d0: {kind: dummy}, b0: {kind: bond, ports: d0, mode: %s}}"
+    applied(directory, bond % "active-backup")
+    told("ip", "link", "set", "dev", "b0", "type", "bond", "arp_interval", "300", "arp_ip_target", "10.0.0.1")
+    told("ip", "link", "set", "dev", "b0", "type", "bond", "arp_validate", "active")
+    before = there()
+    assert before["links"]["b0"]["linkinfo"]["info_data"]["arp_interval"] == 300
+    engine = applied(directory, bond % "802.3ad")
+    assert there()["links"]["b0"]["linkinfo"]["info_data"]["miimon"] == 100
+    engine.rollback()
+    assert there() == before
+
+
+def macs() -> dict[str, str]:
+    return {name: link["address"] for name, link in there()["links"].items()}
+
+
+def test_links_that_are_made_again_have_the_macs_of_before(directory: Path) -> None:
+    applied(
+        directory,
+        """
+        links:
+          v0: {kind: veth, peer: v1}
+          d0: {kind: dummy, up: true}
+          d0.5: {kind: vlan, link: d0, id: 5}
+          m0: {kind: macvlan, link: d0}
+          br0: {kind: bridge, up: true, ports: x0}
+          br1: {kind: bridge, up: true}
+          x0: {kind: vxlan, id: 7, dstport: 4789, up: true}
+          t0: {kind: ipip, local: 10.0.0.5}
+          b0: {kind: bond, ports: v1}
+        vrfs: {r: {table: 7, up: true}}
+        """,
+    )
+    before = macs()
+    applied(directory, "links: {e1: {}}").rollback()
+    assert macs() == before
+    told("ip", "link", "set", "x0", "nomaster")
+    assert macs()["br0"] != before["br0"]  # it still goes by its ports

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import Kind
-from netgroupd.model.value import FLAG, IP4, IP6, LINK, MAC, S32, U16, U32, number, several, word
+from netgroupd.model.value import FLAG, IP4, IP6, LINK, MAC, S32, U16, U32, Value, number, several, word
 
 _LACP = ("802.3ad",)
 _LEARNING = ("balance-tlb", "balance-alb")
@@ -31,6 +31,18 @@ LOOK_BY_THEMSELVES = frozenset((*_LACP, *_LEARNING))
 """The modes that look at carriers, every 100 ms."""
 WITH_CARRIERS = ("updelay", "downdelay", "peer_notify_delay")
 """The options that go with looking at carriers."""
+
+
+def follows(mode: Value, bond: Mapping[str, Value]) -> dict[str, Value]:
+    """What the kernel makes of other options of ``bond`` when it is given another mode."""
+    found: dict[str, Value] = {"arp_validate": "none"}
+    if mode in LOOK_BY_THEMSELVES:
+        found |= {"arp_interval": 0, "miimon": bond.get("miimon") or 100}
+    if mode == "balance-alb":
+        found["tlb_dynamic_lb"] = True
+    return found
+
+
 _DOWN = Change.DOWN
 _EMPTY = Change.EMPTY
 _MODE = {

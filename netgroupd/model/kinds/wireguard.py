@@ -3,7 +3,8 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from netgroupd.model.attr import Attr, table
 from netgroupd.model.kinds.kind import MARK, Kind
@@ -47,7 +48,23 @@ _PEER = record(
     frozenset({"public_key"}),
 )
 
+_UNSAID: Mapping[str, Value] = {"preshared_key_file": None, "allowed_ips": (), "persistent_keepalive": 0}
+
+
+def whole(peer: Mapping[str, Value]) -> Mapping[str, Value]:
+    """All that a file says of a peer: what it does not mention the peer has not, but for where it was last heard from.
+
+    A preshared key that stayed in one end alone would end the session, and nothing would tell why.
+    """
+    return {**_UNSAID, **peer}
+
+
 _LIST = several(_PEER)
+
+
+def _networks(peer: Mapping[str, Value]) -> Iterable[Value]:
+    allowed = peer.get("allowed_ips")
+    return allowed if isinstance(allowed, tuple) else ()
 
 
 def _parse_peers(raw: object) -> Value:
@@ -56,6 +73,10 @@ def _parse_peers(raw: object) -> Value:
     by_key = {str(row["public_key"]): row for row in rows if isinstance(row, Mapping)}
     if len(by_key) < len(rows):
         raise ValueError("expected peers with different public keys")
+    # The kernel would take each from the one before.
+    allowed = Counter(network for row in by_key.values() for network in dict.fromkeys(_networks(row)))
+    if shared := next((network for network, count in allowed.items() if count > 1), None):
+        raise ValueError(f"expected peers with different allowed_ips; {shared} are those of two")
     return tuple(by_key[key] for key in sorted(by_key))
 
 

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What only one VLAN of a port can have, and goes from one to another: each way is gone, and back from any step."""
+
+import pytest
+
+from netgroupd.engine.observe import look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.errors import KernelError
+from tests.engine.universe import state_of
+from tests.vm.stumbling import MINE, Stumbling, become, there
+
+pytestmark = pytest.mark.vm(cpus=1)
+
+TEXT = """
+links:
+  br: {{kind: bridge, vlan_filtering: true, up: true, mac: "02:00:00:00:00:01"}}
+  d0: {{kind: dummy, master: br, up: true, vlans: {vlans}}}
+  vx: {{kind: vxlan, external: true, master: br, up: true, port: {{vlan_tunnel: {tunnels}}}, vlans: {vnis}}}
+"""
+VLANS, TUNNELS, VNIS = "[]", "true", "[{vid: '[v=10-20]', tunnel_id: '{v+1000}'}]"
+
+
+def said(*, vlans: str = VLANS, tunnels: str = TUNNELS, vnis: str = VNIS) -> str:
+    return TEXT.format(vlans=vlans, tunnels=tunnels, vnis=vnis)
+
+
+WAYS = [
+    pytest.param(said(), said(vnis="[{vid: 10, tunnel_id: 1011}, {vid: 11, tunnel_id: 1010}]"), id="vnis_exchanged"),
+    pytest.param(
+        said(vnis="[{vid: '[10-14]', tunnel_id: null}, {vid: '[v=15-20]', tunnel_id: '{v+1000}'}]"),
+        said(vnis="[{vid: '[v=10-20]', tunnel_id: '{v+1001}'}]"),
+        id="vni_of_the_next",
+    ),
+    pytest.param(said(), said(tunnels="false", vnis="['[10-20]']"), id="no_tunnels_any_more"),
+    pytest.param(said(), said(vlans="[{vid: 300, pvid: true, untagged: true}]"), id="pvid_of_a_new_vlan"),
+    pytest.param(
+        said(vlans="[{vid: 7, pvid: true}, {vid: 8, pvid: false}]"),
+        said(vlans="[{vid: 7, pvid: false}, {vid: 8, pvid: true}]"),
+        id="pvid_of_another_vlan",
+    ),
+    pytest.param(said(vlans="[{vid: 300, pvid: true, untagged: true}]"), said(), id="pvid_of_none"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), WAYS)
+def test_what_one_vlan_has_of_another_is_back_after_any_refusal(kernel: Stumbling, before: str, after: str) -> None:
+    become(kernel, state_of(before))
+    goal = state_of(after)
+    actual = look(kernel, goal, MINE)
+    plan, was = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
+    snapshot = Snapshot.of(plan, actual)
+    for nth in range(len(plan.steps)):
+        kernel.stumbles_at = nth
+        with pytest.raises(KernelError):
+            converge(kernel, plan, goal, MINE)
+        put_back(kernel, snapshot, MINE)
+        assert there(kernel, goal) == was
+    become(kernel, goal)
+    put_back(kernel, snapshot, MINE)
+    assert there(kernel, goal) == was
+
+
+def test_packets_without_a_tag_belong_to_the_default_again_when_their_vlan_goes(kernel: Stumbling) -> None:
+    goal = state_of(said())
+    become(kernel, goal)
+    was = there(kernel, goal)
+    become(kernel, state_of(said(vlans="[{vid: 300, pvid: true, untagged: true}]")))
+    become(kernel, goal)
+    assert there(kernel, goal) == was
