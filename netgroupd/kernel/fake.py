@@ -146,10 +146,11 @@ class FakeKernel:
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do ``steps`` in batches; behind a batch with a refusal nothing more is done, unless of what is optional."""
         waiting = iter(steps)
-        refused: list[Refused] = []
-        while not ends(refused) and (batch := tuple(islice(waiting, _BATCH))):
+        refused, denied = list[Refused](), list[Refused]()
+        while not ends(denied) and (batch := tuple(islice(waiting, _BATCH))):
             self.between()
-            refused += filter(None, map(self._try, batch))
+            denied = [*filter(None, map(self._try, batch))]
+            refused += denied
             if progress:
                 progress(len(batch))
         self.between()

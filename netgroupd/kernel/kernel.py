@@ -160,6 +160,9 @@ class Kernel:
         finally:
             self._lanes.arrived()  # after an interrupt, too, nothing is on its way any more
             self._secondaries.done()
+        if len(batch.denied) > 1:  # packets that went side by side are answered in no order
+            order = {id(step): place for place, step in enumerate(steps)}
+            batch.denied.sort(key=lambda denied: order[id(denied.step)])
         return tuple(map(self._refused, batch.denied))
 
     def _fill(self, batch: Batch, steps: Sequence[AnyStep]) -> None:
