@@ -149,8 +149,7 @@ class FakeKernel:
         refused, denied = list[Refused](), list[Refused]()
         while not ends(denied) and (batch := tuple(islice(waiting, _BATCH))):
             self.between()
-            denied = [*filter(None, map(self._try, batch))]
-            refused += denied
+            refused += (denied := [*filter(None, map(self._try, batch))])
             if progress:
                 progress(len(batch))
         self.between()
@@ -165,7 +164,8 @@ class FakeKernel:
                 self._do(one)
             except RefusalError as error:
                 obj = one.object if isinstance(one, Step) else one.steps[0].object
-                return Refused(one, Refusal(f"{one.op} {obj.cls} {obj.name}", error.number, str(error)))
+                told = Refusal(f"{one.op} {obj.cls} {obj.name}", error.number, str(error), str(obj.origin or ""))
+                return Refused(one, told)
         return None
 
     def _do(self, step: Step | GroupStep) -> None:
