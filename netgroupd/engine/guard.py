@@ -22,6 +22,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import muted, setting_of_ipv6
+from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS
 from netgroupd.plan.present import noun, said_in, title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -193,7 +194,11 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
     def whole(names: Set[str]) -> Mapping[Key, Object]:
         return kernel.dump(Selection(links=frozenset(names))).of("link")
 
-    return Asked(kind, whole)
+    def rules(names: Set[str]) -> State:
+        hooks = frozenset((name, hook) for name in names for hook in (CLSACT, *CLSACT_HOOKS))
+        return kernel.dump(Selection(frozenset({"qdisc", "filter"}), hooks=hooks))
+
+    return Asked(kind, whole, rules)
 
 
 class _Carried:
