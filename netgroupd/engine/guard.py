@@ -19,10 +19,11 @@ from netgroupd.errors import GuardError
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.beside import said_key
+from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import muted, setting_of_ipv6
-from netgroupd.plan.present import noun, title
+from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS
+from netgroupd.plan.present import noun, said_in, title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -57,7 +58,7 @@ def refuse_cuts(
         _silenced(plan, ways, around),
         _unlearned(plan, ways),
         _cuts(plan, carried, ways, detours),
-        ((name, _sentence(step, name, whose)) for step, name, whose in filtered_ways(plan, ways, around, asked)),
+        _filtered(plan, ways, around, asked),
     ):
         if name not in allow:
             told.setdefault(name, []).append(sentence)
@@ -73,6 +74,14 @@ def _cuts(plan: Plan, carried: "_Carried", ways: Sequence[Way], detours: Detours
         cut = carried.cut_by(step) or _led_away(step, ways, detours)
         if cut and not detours.replaced(step):
             yield cut[0], _sentence(step, *cut)
+
+
+def _filtered(plan: Plan, ways: Sequence[Way], around: State, asked: Asked) -> Iterator[tuple[str, str]]:
+    """The links where traffic control loses the packets of a way, with a sentence for each step by which it does."""
+    found = [*filtered_ways(plan, ways, around, asked)]
+    said = said_in(plan.steps) if found else None
+    for step, name, whose in found:
+        yield name, _sentence(step, name, whose, said=said)
 
 
 def _shortened(name: str, sentences: Iterable[str]) -> Iterator[str]:
@@ -185,7 +194,11 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
     def whole(names: Set[str]) -> Mapping[Key, Object]:
         return kernel.dump(Selection(links=frozenset(names))).of("link")
 
-    return Asked(kind, whole)
+    def rules(names: Set[str]) -> State:
+        hooks = frozenset((name, hook) for name in names for hook in (CLSACT, *CLSACT_HOOKS))
+        return kernel.dump(Selection(frozenset({"qdisc", "filter"}), hooks=hooks))
+
+    return Asked(kind, whole, rules)
 
 
 class _Carried:
@@ -269,10 +282,8 @@ def _members(around: State, nexthop: int) -> list[Value]:
     return [one.get("id") for one in members if isinstance(one, Mapping)] if isinstance(members, tuple) else []
 
 
-def _sentence(step: Step, link: str, whose: str, instead: str = "") -> str:
-    obj = step.object
-    if obj.cls == "filter":
-        obj = obj._replace(key=said_key(obj.key))
+def _sentence(step: Step, link: str, whose: str, instead: str = "", said: Said | None = None) -> str:
+    obj = said.of(step.object) if said and step.object.cls == "filter" else step.object
     name = title(obj) if obj.cls == "filter" else [str(field) for field in obj.key if field]
     what = f"{noun(obj)} {' '.join(name)}"
     where = f"{obj.origin}: " if obj.origin else ""

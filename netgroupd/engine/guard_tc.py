@@ -7,9 +7,9 @@ hook egress and in the tree of qdiscs, with the rules as they are and as they wi
 be.  A hook that loses them already is no new cut.  What nothing tells beforehand
 (``fit``, ``verdict``) is taken to let them pass: only what is surely lost is.
 
-A plan that has no such steps on those links costs one look at each of its steps.
-One whose steps there cannot cut costs one at each of these; any other one at each
-rule there is, and a walk through those of the hooks concerned.
+A plan without traffic control costs one look at each of its steps.  Any other one costs
+one at each rule there is, for where packets are redirected to, and one that may cut a
+walk through those of the hooks concerned.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -19,47 +19,55 @@ from typing import NamedTuple
 from netgroupd.engine.carriers import carriers
 from netgroupd.engine.detour import Way
 from netgroupd.engine.fit import Fit, fit
-from netgroupd.engine.hooks_seen import SPOTS, Side, Spot, after, asked, found, spot_of
+from netgroupd.engine.hooks_seen import SPOTS, Returning, Side, Spot, after, asked, found, spot_of
 from netgroupd.engine.packet import Exchange, Packet, exchange
+from netgroupd.engine.redirected import reached
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.tc.filter import block_number
-from netgroupd.plan.hooks import CLSACT, ON_QDISCS, blocks_of
+from netgroupd.plan.hooks import CLSACT, ON_QDISCS
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
+_MATTERING = ON_QDISCS | {"action"}
+
 
 class Asked(NamedTuple):
-    """What else is to be known of links: the kind of one, and all of some, where a plan only needed a part."""
+    """What else is to be known of links: the kind of one, and all of some, where a plan only needed a part.
+
+    And the rules at the hooks of some, whoever has put them there.
+    """
 
     kind: Callable[[str], str]
     whole: Callable[[Set[str]], Mapping[Key, Object]]
+    rules: Callable[[Set[str]], State]
 
 
 def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Asked) -> Iterator[tuple[Step, str, str]]:
     """The steps after which packets of ``ways`` are lost, each with the link and with whose way it is.
 
-    What is redirected to an ifb comes back.
+    What is redirected to an ifb comes back, unless it is lost there.
     """
     links = around.of("link")
     names = {name for way in ways if way.to for name, _ in carriers(way.link, links)}
-    steps = [step for step in singles(plan.steps) if _may_matter(step.object, names)]
+    steps = [step for step in singles(plan.steps) if step.object.cls in _MATTERING]
     if not steps:
         return
-    qdiscs = [step.object for step in steps if step.object.cls == "qdisc"]
-    qdiscs += [around.of("qdisc")[key] for name in names if (key := (name, CLSACT)) in around.of("qdisc")]
-    places = names | {place for qdisc in qdiscs for place, _ in blocks_of(qdisc)}
+    others = {step.object.name for step in steps if step.object.cls in ON_QDISCS} - names
+    if any(not block_number(name) and asked_of.kind(name) == "ifb" for name in others):
+        around = _joined(asked_of.rules(names), around)  # others may lead packets to an ifb of ours
+    places, ifbs = reached(names, steps, around, asked_of.kind)
     steps = [step for step in steps if step.object.cls == "action" or step.object.name in places]
     if steps:
         links = {**links, **asked_of.whole(names)}
         carried = [(way, name, packets) for way in ways if way.to for name, packets in _carried(way, links)]
-        cuts = _Cuts(steps, places, around, lambda name: name in names or asked_of.kind(name) == "ifb")
-        yield from cuts.of(carried)
+        returning = Returning(lambda name: name in names or asked_of.kind(name) == "ifb", ifbs)
+        yield from _Cuts(steps, places, around, returning).of(carried)
 
 
-def _may_matter(obj: Object, names: Set[str]) -> bool:
-    if obj.cls == "action":
-        return True
-    return obj.cls in ON_QDISCS and (obj.name in names or block_number(obj.name) > 0)
+def _joined(theirs: State, ours: State) -> State:
+    joined = State()
+    joined.classes = {**ours.classes, **{cls: {**theirs.of(cls), **ours.of(cls)} for cls in theirs.classes}}
+    return joined
 
 
 def _carried(way: Way, links: Mapping[Key, Object]) -> Iterator[tuple[str, Exchange]]:
@@ -73,15 +81,15 @@ def _carried(way: Way, links: Mapping[Key, Object]) -> Iterator[tuple[str, Excha
 class _Cuts:
     """Both sides of some steps."""
 
-    def __init__(self, steps: list[Step], places: Set[str], around: State, returns: Callable[[str], bool]) -> None:
+    def __init__(self, steps: list[Step], places: Set[str], around: State, returning: Returning) -> None:
         self._steps = steps
         self._places = places
         self._around = around
-        self._returns = returns
+        self._returning = returning
         self._rules: dict[Spot, list[Step]] = {}
         for step in steps:
             self._rules.setdefault(spot_of(step.object), []).append(step)
-        self._only_rules = all(step.object.cls == "filter" for step in steps)
+        self._only_rules = all(step.object.cls == "filter" and step.object.name not in returning.ifbs for step in steps)
         self._made = {step.object.key: step for step in steps if step.op is not Op.DELETE}
         self._unmade = {step.object.key: step for step in steps if step.op is not Op.CREATE}
 
@@ -110,7 +118,7 @@ class _Cuts:
     @cached_property
     def _sides(self) -> tuple[Side, Side]:
         objects = found(self._around, self._places)
-        return Side(objects, self._returns), Side(after(objects, self._steps, self._around), self._returns)
+        return Side(objects, self._returning), Side(after(objects, self._steps, self._around), self._returning)
 
     def _cut(self, spot: Spot, packet: Packet) -> Step | None:
         """The step by which ``packet`` is lost there, if it is lost by these."""

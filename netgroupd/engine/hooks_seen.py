@@ -65,10 +65,17 @@ def after(objects: Objects, steps: Sequence[Step], state: State) -> Objects:
     return left
 
 
-class Side:
-    """What there is before, or after; ``returns`` tells whether what is redirected to a link may come back."""
+class Returning(NamedTuple):
+    """Whether what is redirected to a link may come back, and the ifbs through which it does."""
 
-    def __init__(self, objects: Objects, returns: Callable[[str], bool]) -> None:
+    may: Callable[[str], bool]
+    ifbs: Set[str]
+
+
+class Side:
+    """What there is before, or after."""
+
+    def __init__(self, objects: Objects, returning: Returning) -> None:
         self._at: dict[Spot, list[Object]] = {}
         actions: dict[Key, Object] = {}
         for obj in objects.values():
@@ -76,7 +83,9 @@ class Side:
                 actions[obj.key] = obj
             else:
                 self._at.setdefault(spot_of(obj), []).append(obj)
-        self._places = Places(actions, returns)
+        self._returning = returning
+        self._passing: set[str] = set()  # the ifbs that a packet is in: what comes round to one is not followed
+        self._places = Places(actions, self._returns)
         self._clsacts = {obj.name: obj for obj in objects.values() if obj.cls == "qdisc" and obj.key[1] == CLSACT}
         self._built: dict[Spot, Loses] = {}
 
@@ -85,6 +94,16 @@ class Side:
         if spot not in self._built:
             self._built[spot] = self._build(spot)
         return self._built[spot]
+
+    def _returns(self, link: str, packet: Packet, blame: list[Key] | None) -> bool:
+        """Whether a packet that is redirected to a link may come back."""
+        if link not in self._returning.ifbs or link in self._passing:
+            return self._returning.may(link)
+        self._passing.add(link)
+        try:
+            return not any(self.at(Spot(link, part)).loses(packet, blame) for part in ("egress", ROOT))
+        finally:
+            self._passing.discard(link)
 
     def _build(self, spot: Spot) -> Loses:
         if spot.part == ROOT:

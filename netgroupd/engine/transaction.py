@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
+from netgroupd.engine.refusals import error_of
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.errors import KernelError, VerifyError
+from netgroupd.errors import VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
@@ -29,7 +30,6 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 _ROUNDS = 4  # others may change things meanwhile, but not for ever
 _GONE = frozenset({errno.ENODEV, errno.ENOENT, errno.ESRCH, errno.EADDRNOTAVAIL, errno.ENXIO})
-_SHOWN = 20
 
 
 def abilities_of(kernel: Connection) -> Abilities:
@@ -102,7 +102,7 @@ def converge(
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
         needed = [each for each in refused if not is_optional(each.step)]
         if serious := [each.refusal for each in needed if not _may_have_vanished(each)]:
-            raise KernelError(serious[:_SHOWN])
+            raise error_of(serious)
         unwanted = tuple(each for each in refused if is_optional(each.step))
         left_out += unwanted
         whole, goal = goal, without(goal, keys_of((each.step for each in unwanted), goal))
@@ -115,7 +115,7 @@ def converge(
             break
     if not refused:
         raise VerifyError(f"the kernel took every step and still differs:\n{present.text(plan)}")
-    raise KernelError([each.refusal for each in refused[:_SHOWN]])
+    raise error_of(each.refusal for each in refused)
 
 
 def _says_again(plan: Plan, before: Plan) -> bool:

@@ -29,10 +29,13 @@ Action = Mapping[str, Value]
 
 
 class Places(NamedTuple):
-    """What rules refer to: actions that are shared, and whether what is redirected to a link may come back."""
+    """What rules refer to: actions that are shared, and whether a packet that is redirected to a link may come back.
+
+    What had a say in that is told.
+    """
 
     actions: Mapping[Key, Object]
-    returns: Callable[[str], bool]
+    returns: Callable[[str, Packet, list[Key] | None], bool]
 
 
 class Hook:
@@ -169,7 +172,9 @@ class _Pass:
 
     def _may_return(self, action: Action) -> bool:
         """Whether what is redirected may still be received, as what is put into a link's ingress, or sent on."""
-        return "ingress" in action or ("dev" in action and self._hook.places.returns(str(action["dev"])))
+        if "ingress" in action or "dev" not in action:
+            return "ingress" in action
+        return self._hook.places.returns(str(action["dev"]), self._packet, self._blame)
 
 
 def _pref(rule: Object) -> int:

@@ -146,10 +146,10 @@ class FakeKernel:
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do ``steps`` in batches; behind a batch with a refusal nothing more is done, unless of what is optional."""
         waiting = iter(steps)
-        refused: list[Refused] = []
-        while not ends(refused) and (batch := tuple(islice(waiting, _BATCH))):
+        refused, denied = list[Refused](), list[Refused]()
+        while not ends(denied) and (batch := tuple(islice(waiting, _BATCH))):
             self.between()
-            refused += filter(None, map(self._try, batch))
+            refused += (denied := [*filter(None, map(self._try, batch))])
             if progress:
                 progress(len(batch))
         self.between()
@@ -164,7 +164,8 @@ class FakeKernel:
                 self._do(one)
             except RefusalError as error:
                 obj = one.object if isinstance(one, Step) else one.steps[0].object
-                return Refused(one, Refusal(f"{one.op} {obj.cls} {obj.name}", error.number, str(error)))
+                told = Refusal(f"{one.op} {obj.cls} {obj.name}", error.number, str(error), str(obj.origin or ""))
+                return Refused(one, told)
         return None
 
     def _do(self, step: Step | GroupStep) -> None:

@@ -3,7 +3,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
 from typing import Self
@@ -25,6 +25,7 @@ from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import differing
 from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.order_filters import LAST, level_of
@@ -145,13 +146,13 @@ class Kernel:
         for stop in (*grace.taken_up(steps), len(steps)):
             if start:
                 grace.passed()
-            refused += self._run(steps[start:stop], progress)
+            refused += tuple(self._refused(self._run(steps[start:stop], progress), steps))
             if ends(refused):
                 break
             start = stop
         return refused
 
-    def _run(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> tuple[Refused, ...]:
+    def _run(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None) -> list[Denied]:
         batch = Batch(self._socket, self._lanes, progress, compounds=self.features.tc_batch)
         try:
             with prompt_turns():
@@ -160,7 +161,7 @@ class Kernel:
         finally:
             self._lanes.arrived()  # after an interrupt, too, nothing is on its way any more
             self._secondaries.done()
-        return tuple(map(self._refused, batch.denied))
+        return batch.denied
 
     def _fill(self, batch: Batch, steps: Sequence[AnyStep]) -> None:
         place = alone = 0
@@ -197,9 +198,17 @@ class Kernel:
                 batch.flush()
                 batch.deny(step, error.errno or 0, f"{error.strerror}: {error.filename}")
 
-    def _refused(self, denied: Denied) -> Refused:
-        step = self._first_undone(denied.step) if isinstance(denied.step, RangeStep) else denied.step
-        return _refused(step, denied)
+    def _refused(self, denied: list[Denied], steps: Sequence[AnyStep]) -> Iterator[Refused]:
+        if not denied:
+            return
+        from netgroupd.plan.present import said_in  # noqa: PLC0415  # only a refusal needs it
+
+        order = {id(step): place for place, step in enumerate(steps)}
+        said = said_in(steps)
+        # Packets that went side by side are answered in no order.
+        for one in sorted(denied, key=lambda one: order[id(one.step)]):
+            step = self._first_undone(one.step) if isinstance(one.step, RangeStep) else one.step
+            yield _refused(step, one, said)
 
     def _first_undone(self, step: RangeStep) -> Step:
         """Which one of a range was refused: the kernel goes no further, so it is the first that is not as told."""
@@ -209,7 +218,7 @@ class Kernel:
         return next((one for one in step.steps if not _is_done(one, found.get(one.object.key))), step.steps[0])
 
 
-def title(step: Step | GroupStep) -> str:
+def title(step: Step | GroupStep, said: Said) -> str:
     """What a step does, in a few words."""
     if isinstance(step, GroupStep):
         from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # only a refusal needs it
@@ -219,7 +228,8 @@ def title(step: Step | GroupStep) -> str:
         return f"{step.op} {what} {' '.join(names) or f'of group {step.group:#x}'}"
     from netgroupd.plan import present  # noqa: PLC0415  # only a refusal needs it
 
-    return f"{step.op} {step.object.cls} {' '.join(present.title(step.object))}"
+    obj = said.of(step.object) if step.object.cls == "filter" else step.object
+    return f"{step.op} {obj.cls} {' '.join(present.title(obj))}"
 
 
 def _brings_link(step: AnyStep) -> bool:
@@ -238,7 +248,7 @@ def _is_done(step: Step, have: Object | None) -> bool:
     return not differing(step.after, have)
 
 
-def _refused(step: Step | GroupStep, denied: Denied) -> Refused:
+def _refused(step: Step | GroupStep, denied: Denied, said: Said) -> Refused:
     about = codec(cls_of(step))
     sentence = denied.answer.sentence
     if name := about.blame(step, denied.path(about.body)):
@@ -248,7 +258,7 @@ def _refused(step: Step | GroupStep, denied: Denied) -> Refused:
         about_one, sentence = found
     first = next(iter(about_one.steps), None) if isinstance(about_one, GroupStep) else about_one
     origin = first.object.origin if first else None
-    return Refused(step, Refusal(title(about_one), number, sentence, str(origin or "")))
+    return Refused(step, Refusal(title(about_one, said), number, sentence, str(origin or "")))
 
 
 def _member(step: GroupStep, sentence: str, number: int) -> tuple[Step, str] | None:

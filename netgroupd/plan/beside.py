@@ -2,7 +2,7 @@
 """Rules that are in chains beside those of the configuration, and how the configuration has them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, chain_of, led_to, said_as
@@ -11,29 +11,51 @@ from netgroupd.plan.atomic import SWITCH_PREF, Ways, is_switch
 _SWITCH = "switch"
 
 
-def said_key(rule: Key) -> Key:
-    """The key that the configuration has for a rule."""
-    number = chain_of(rule)
-    return (*rule[:2], said_as(number), *rule[3:]) if number >= OF_HOOK else rule
-
-
-def identity(rule: Object) -> Key:
-    """What tells a rule from all others, whichever side it is on."""
-    key = rule.key
-    if key[3] == SWITCH_PREF and is_switch(rule):
-        return (*key, _SWITCH)  # the configuration may have such a rule too
-    return said_key(key)
-
-
 class Said:
-    """What the configuration says of rules: where they lead within a hook that is replaced as a whole."""
+    """What the configuration says of rules in chains beside those that it has.
 
-    def __init__(self) -> None:
+    Others may use such numbers too: beside a chain are those alone that packets are led to by the rule left in it.
+    """
+
+    def __init__(self, rules: Iterable[Object]) -> None:
+        """``rules`` have among them the ones that lead there."""
         self._ways = Ways(said_as)
+        self._replaced = {
+            (*rule.key[:2], ALL if side < SPARE else rule.key[2])
+            for rule in rules
+            if rule.key[3] == SWITCH_PREF and is_switch(rule)
+            for side in led_to(rule.attrs)
+            if said_as(side) == rule.key[2]
+        }
 
-    def of(self, rule: Object, attrs: Attrs) -> Attrs:
-        """Some ``attrs`` of a rule, as the configuration has them."""
-        return self._ways.of(attrs) if OF_HOOK <= chain_of(rule.key) < SPARE else attrs
+    def key(self, rule: Key) -> Key:
+        """The key that the configuration has for a rule."""
+        number = chain_of(rule)
+        return said_key(rule) if number >= OF_HOOK and self._has(rule, number) else rule
+
+    def _has(self, rule: Key, number: int) -> bool:
+        return (*rule[:2], said_as(number) if number >= SPARE else ALL) in self._replaced
+
+    def identity(self, rule: Object) -> Key:
+        """What tells a rule from all others, whichever side it is on."""
+        key = rule.key
+        if key[3] == SWITCH_PREF and is_switch(rule):
+            return (*key, _SWITCH)  # the configuration may have such a rule too
+        return self.key(key)
+
+    def attrs(self, rule: Object, attrs: Attrs) -> Attrs:
+        """Some ``attrs`` of a rule: where it leads within a hook that is replaced as a whole."""
+        number = chain_of(rule.key)
+        return self._ways.of(attrs) if OF_HOOK <= number < SPARE and self._has(rule.key, number) else attrs
+
+    def of(self, rule: Object) -> Object:
+        """A rule under the key that the configuration has for it."""
+        return rule if (key := self.key(rule.key)) is rule.key else rule._replace(key=key)
+
+
+def said_key(rule: Key) -> Key:
+    """The key that the configuration has for a rule that is in a chain beside one."""
+    return (*rule[:2], said_as(chain_of(rule)), *rule[3:])
 
 
 def unplaced(actual: State) -> State:
@@ -47,11 +69,11 @@ def unplaced(actual: State) -> State:
     atomic = {switch.key: chain for switch in switches if (chain := _atomic(switch, hooks[switch.key[:2]]))}
     if not atomic:
         return actual
-    chains, said, filters = {chain.key: chain for chain in atomic.values()}, Said(), dict[Key, Object]()
+    chains, filters = {chain.key: chain for chain in atomic.values()}, dict[Key, Object]()
+    said = Said(rules[key] for key in atomic)
     for key, rule in rules.items():
-        where, parent, number, *_ = mine = said_key(key)
-        if mine is not key and ((where, parent, ALL) in chains or (where, parent, number) in chains):
-            filters[mine] = rule._replace(key=mine, attrs=said.of(rule, rule.attrs))
+        if (mine := said.key(key)) is not key:
+            filters[mine] = rule._replace(key=mine, attrs=said.attrs(rule, rule.attrs))
         elif key not in atomic:
             filters[key] = rule
     found = State(groups=actual.groups)

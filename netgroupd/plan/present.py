@@ -15,11 +15,11 @@ from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.atomic import SWITCH_PREF, is_switch
-from netgroupd.plan.beside import Said, identity, said_key
+from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import UNSAID, same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.serialise import Json, singles, step_to
-from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.step import AnyStep, Op, Plan, Step
 
 _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
@@ -59,22 +59,28 @@ class Net(NamedTuple):
 def nets(plan: Plan) -> Iterator[Net]:
     """The change of each object, in the order in which the plan first touches it."""
     found: dict[tuple[str, Key], tuple[Step, ...]] = {}
+    said = said_in(plan.steps)
     for step in singles(plan.steps):
         obj = step.object
-        touched = obj.cls, identity(obj) if obj.cls == "filter" else obj.key
+        touched = obj.cls, said.identity(obj) if obj.cls == "filter" else obj.key
         found[touched] = (*found[touched], step) if touched in found else (step,)
-    said = Said()
     for touched in [*found]:
         steps = found.pop(touched)  # of half a million objects it is not all there at once
         net = (_net_alone(steps[0]) if len(steps) == 1 else None) or _net(steps, said)
         yield _as_said(net, said) if net.object.cls == "filter" else net
 
 
+def said_in(steps: Iterable[AnyStep]) -> Said:
+    """What the configuration says of the rules that ``steps`` are about."""
+    about = (step for step in singles(steps) if step.object.cls == "filter")
+    return Said(rule for step in about for rule in (step.before, step.after) if rule)
+
+
 def _as_said(net: Net, said: Said) -> Net:
     """What is done to a rule, in the words of the configuration."""
     if net.object.key[3] == SWITCH_PREF and net.sign != "-" and is_switch(net.object):
         return net._replace(why=_SWITCHES)
-    return net._replace(after=said.of(net.object, net.after))
+    return net._replace(object=said.of(net.object), after=said.attrs(net.object, net.after))
 
 
 def _net_alone(step: Step) -> Net | None:
@@ -103,7 +109,7 @@ def _net(steps: tuple[Step, ...], said: Said) -> Net:
     if created and deleted and created.object.key != deleted.object.key:
         # It is built on the other side: what it differs in there is what changes.
         after, had = created.object.attrs, deleted.object.attrs
-        before = said.of(deleted.object, {name: had.get(name) for name in after})
+        before = said.attrs(deleted.object, {name: had.get(name) for name in after})
         return Net("~", created.object, before, after, why)
     if created:
         before = deleted.object.attrs if deleted else NOTHING
@@ -142,7 +148,7 @@ def title(obj: Object) -> tuple[str, ...]:
         assert isinstance(selectors, tuple)
         return (str(pref), str(family), *(_pair(*pair) for pair in selectors if isinstance(pair, tuple)))
     if obj.cls == "filter":
-        where, parent, chain, pref, match = said_key(key)
+        where, parent, chain, pref, match = key
         assert isinstance(match, tuple)
         said = (*filter(None, (where, parent)), *(("chain", chain) if chain else ()), "pref", pref)
         # All of it is the name: it is what tells one rule of a range from the next.
@@ -297,7 +303,13 @@ def as_json(plan: Plan) -> list[Json]:
 
 def objects_text(objects: Iterable[Object], names: Mapping[int, str]) -> str:
     """Objects as they are, folded: what ``show`` prints."""
-    said = Said()
-    shown = ((obj, said.of(obj, obj.attrs) if obj.cls == "filter" else obj.attrs) for obj in objects)
-    lines = _lines((Net("", obj, NOTHING, attrs, "") for obj, attrs in shown), names)
+    shown = [*objects]
+    said = Said(obj for obj in shown if obj.cls == "filter")
+    lines = _lines((_shown(obj, said) for obj in shown), names)
     return "\n".join(line.strip() for line in lines)
+
+
+def _shown(obj: Object, said: Said) -> Net:
+    if obj.cls != "filter":
+        return Net("", obj, NOTHING, obj.attrs, "")
+    return Net("", said.of(obj), NOTHING, said.attrs(obj, obj.attrs), "")

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rules of traffic control that netgroupd can delete or change and not bring back: told before it is done."""
 
+from collections.abc import Iterable
+
 from netgroupd.model.state import Object, State
+from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import UNSAID, differing
 
 _SHOWN = 5
@@ -15,10 +18,13 @@ def warnings(desired: State, actual: State) -> tuple[str, ...]:
         for key, rule in actual.of("filter").items()
         if UNSAID in rule.attrs and ((want := wants.get(key)) is None or differing(want, rule))
     ]
-    return (_told(lost),) if lost else ()
+    if not lost:
+        return ()
+    said = Said(actual.of("filter").values())
+    return (_told(map(said.of, lost)),)
 
 
-def _told(lost: list[Object]) -> str:
+def _told(lost: Iterable[Object]) -> str:
     from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # seldom needed
     from netgroupd.plan.present import title  # noqa: PLC0415
 

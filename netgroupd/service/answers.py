@@ -8,6 +8,7 @@ command both answer through this module, and so say the same.
 import json
 
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.refusals import SHOWN, by_line
 from netgroupd.engine.report import Result
 from netgroupd.errors import UsageError
 from netgroupd.plan import present
@@ -16,7 +17,6 @@ from netgroupd.service.details import Answer, Options, Progress, checked
 from netgroupd.service.file_answers import FileAnswers
 
 FORMATS = ("json", "text")
-_SHOWN = 20
 
 
 def plan_answer(plan: Plan, form: str) -> Answer:
@@ -29,9 +29,10 @@ def plan_answer(plan: Plan, form: str) -> Answer:
 
 def _result_answer(result: Result) -> Answer:
     pending = result.pending._asdict() if result.pending else None
-    more = len(result.refused) - _SHOWN
-    told = [f"{refusal}; left out, being optional" for refusal in result.refused[:_SHOWN]]
-    told += [f"{more:,} more optional rules were refused"] if more > 0 else []
+    refused = by_line(result.refused)
+    more = len(refused) - SHOWN
+    told = [f"{refusal}; left out, being optional" for refusal in refused[:SHOWN]]
+    told += [f"{more:,} more lines of optional rules were refused"] if more > 0 else []
     return {
         "generation": result.generation,
         "summary": present.summary(result.plan),

@@ -27,7 +27,8 @@ class Done:
         self._refused = refused
 
     def apply(self, **_asked: object) -> Result:
-        return Result(Plan(), 1, 0.5, None, (REFUSAL,) * self._refused)
+        lines = (f"rules.yaml:{line}" for line in range(7, 7 + self._refused))
+        return Result(Plan(), 1, 0.5, None, tuple(REFUSAL._replace(origin=line) for line in lines))
 
 
 def _answer(refused: int) -> Answer:
@@ -49,7 +50,7 @@ def test_rule_that_was_left_out_is_told_by_its_line_and_the_kernels_sentence() -
 def test_of_many_rules_that_were_left_out_the_first_are_told() -> None:
     answer = json.loads(json.dumps(_answer(1025)))
     assert (answer["refused"], len(answer["warnings"])) == (1025, 21)
-    assert answer["warnings"][-1] == "1,005 more optional rules were refused"
+    assert answer["warnings"][-1] == "1,005 more lines of optional rules were refused"
 
 
 def test_undoing_the_first_change_of_all_is_told_as_what_it_is() -> None:

@@ -120,3 +120,30 @@ TREES = [
     ("below_a_bucket", tree(f"{{kind: tbf, handle: '1:', rate: 1mbit, burst: 10k, limit: 10k}}, "
                             f"{LOSS.replace('1:10', '1:1')}"), True),
 ]  # fmt: skip
+
+
+def by_ifb(said: str, rule: str = "{pref: 9, matchall: {}, action: %s}", part: str = "ingress") -> str:
+    """What comes in is redirected to an ifb, whose traffic control is as said."""
+    redirected = rule % "{mirred: {egress: redirect, dev: ifb0}}"
+    return f"tc: {{eth1: {{{part}: [{redirected}]}}, ifb0: {{{said}}}}}"
+
+
+ROOM, NO_ROOM = "qdiscs: [{kind: pfifo, limit: 9}]", "qdiscs: [{kind: pfifo, limit: 0}]"
+OF_UDP = "{pref: 9, protocol: ip, flower: {ip_proto: udp}, action: %s}"
+IFBS = [  # what was there, what comes, whether it cuts
+    ("queue_without_room", by_ifb(ROOM), by_ifb(NO_ROOM), True),
+    ("queue_with_room", by_ifb(""), by_ifb(ROOM), False),
+    ("queue_that_loses_all", by_ifb(ROOM), by_ifb("qdiscs: [{kind: netem, loss: 100}]"), True),
+    ("class_that_loses_all", by_ifb(""),
+     by_ifb(f"qdiscs: [{HTB % ', default: 0x10'}, {LOSS}], classes: [{RATED}]"), True),
+    ("rule_that_drops", by_ifb(""), by_ifb(f"egress: [{DROP_ALL}]"), True),
+    ("rule_that_drops_another", by_ifb(""),
+     by_ifb("egress: [{pref: 9, protocol: ip, flower: {src_ip: 10.9.0.8}, action: drop}]"), False),
+    ("rule_that_is_not_asked", by_ifb(""), by_ifb(f"ingress: [{DROP_ALL}]"), False),
+    ("block_that_drops", by_ifb(""),
+     by_ifb("egress_block: 7").replace("tc: {", f"tc: {{block 7: {{filters: [{DROP_ALL}]}}, "), True),
+    ("on_the_way_out", by_ifb(ROOM, part="egress"), by_ifb(NO_ROOM, part="egress"), True),
+    ("led_to_what_has_no_room", f"tc: {{ifb0: {{{NO_ROOM}}}}}", by_ifb(NO_ROOM), True),
+    ("led_to_it_in_part", f"tc: {{ifb0: {{{NO_ROOM}}}}}", by_ifb(NO_ROOM, OF_UDP), False),
+    ("lost_already", by_ifb(NO_ROOM), by_ifb(f"{NO_ROOM}, egress: [{DROP_ALL}]"), False),
+]  # fmt: skip

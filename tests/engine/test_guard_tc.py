@@ -10,7 +10,21 @@ from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Object
 from tests.engine.desk import Desk
-from tests.engine.guard_tc_cases import DROP_ALL, FROM_PEER, LOCAL, OF_SESSION, PEER, SESSION, TO_PEER, TREES, hook
+from tests.engine.guard_tc_cases import (
+    DROP_ALL,
+    FROM_PEER,
+    IFBS,
+    LOCAL,
+    NO_ROOM,
+    OF_SESSION,
+    PEER,
+    ROOM,
+    SESSION,
+    TO_PEER,
+    TREES,
+    by_ifb,
+    hook,
+)
 
 ALL = frozenset({"eth1", "eth2", "eth1.5", "br0"})
 
@@ -230,6 +244,46 @@ def test_step_that_decides_is_told(desk: Desk) -> None:
     ]
     keep = f"{{pref: 9, matchall: {{}}}}, {DROP_ALL}"
     assert refused(desk, hook(keep), hook(DROP_ALL)).startswith("to delete filter eth1 ingress pref 9 would cut")
+
+
+@pytest.mark.parametrize(("now", "then", "cut"), [pytest.param(*row[1:], id=row[0]) for row in IFBS])
+def test_ifb_that_loses_what_is_redirected_to_it_is_refused(desk: Desk, now: str, then: str, cut: bool) -> None:
+    told = refused(desk, now, then)
+    assert ("would cut the way of your session from 10.9.0.7; allow 'eth1'" in told) == cut, told
+
+
+def test_step_that_makes_an_ifb_lose_all_is_told(desk: Desk) -> None:
+    told = refused(desk, by_ifb(ROOM), by_ifb(NO_ROOM))
+    assert "to create qdisc ifb0 root would cut" in told or "to change qdisc ifb0 root would cut" in told
+
+
+def test_ifb_behind_another_one_is_looked_at_and_one_that_leads_to_itself_not_for_ever(desk: Desk) -> None:
+    links = (*LINKS, link("ifb1", kind="ifb"))
+    on = "egress: [{pref: 1, matchall: {}, action: {mirred: {egress: redirect, dev: %s}}}]"
+    behind = by_ifb(on % "ifb1")[:-1] + ", ifb1: {%s}}"
+    assert "eth1" in refused(desk, behind % ROOM, behind % NO_ROOM, links=links)
+    assert refused(desk, by_ifb(""), by_ifb(on % "ifb0"), links=links) == ""
+
+
+_THEIR_HOOK = (
+    Object("qdisc", ("eth1", "clsact"), {"kind": "clsact", "handle": "ffff:", "hooks": ()}),
+    Object(
+        "filter",
+        ("eth1", "ingress", 0, 1, ()),
+        {"kind": "matchall", "protocol": "all", "actions": ({"kind": "mirred", "egress": "redirect", "dev": "ifb0"},)},
+    ),
+)
+
+
+def test_ifb_that_another_tool_redirects_the_session_to_is_looked_at(desk: Desk) -> None:
+    lost = f"tc: {{ifb0: {{{NO_ROOM}}}}}"
+    assert "allow 'eth1'" in refused(desk, "", lost, links=(*LINKS, *_THEIR_HOOK))
+    assert refused(desk, "", lost) == ""
+
+
+def test_queue_of_a_link_that_is_no_ifb_is_nothing_to_what_is_mirrored_to_it(desk: Desk) -> None:
+    mirrored = "tc: {eth1: {ingress: [{pref: 9, matchall: {}, action: {mirred: {egress: mirror, dev: eth2}}}]}, "
+    assert refused(desk, "", f"{mirrored} eth2: {{{NO_ROOM}}}}}") == ""
 
 
 @pytest.mark.parametrize(("then", "cut"), [pytest.param(*row[1:], id=row[0]) for row in TREES])

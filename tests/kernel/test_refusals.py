@@ -9,6 +9,7 @@ from netgroupd.kernel.delivery import Denied
 from netgroupd.kernel.kernel import _refused
 from netgroupd.kernel.socket import Answer
 from netgroupd.model.state import Attrs, Object, Origin
+from netgroupd.plan.beside import Said
 from netgroupd.plan.step import GroupStep, Op, Step
 
 MTU: Attrs = {"mtu": 9000}
@@ -28,5 +29,5 @@ def change(name: str, line: int) -> Step:
 )
 def test_refused_message_for_a_group_is_told_with_links_and_a_line(sentence: str, want: str) -> None:
     step = GroupStep(Op.CHANGE, 7, MTU, (change("d1", 3), change("d2", 4)))
-    refusal = _refused(step, Denied(step, Answer(1, errno.EINVAL, sentence), b"")).refusal
+    refusal = _refused(step, Denied(step, Answer(1, errno.EINVAL, sentence), b""), Said(())).refusal
     assert str(refusal).startswith(want)

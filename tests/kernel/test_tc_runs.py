@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rules made at once: the messages are those that each would have, and a run ends where the order matters."""
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import cast
 
@@ -11,6 +12,7 @@ from netgroupd.kernel.compound import entry
 from netgroupd.kernel.delivery import Denied, Lanes, Packet
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.names import Names
+from netgroupd.kernel.request import Form
 from netgroupd.kernel.socket import Socket
 from netgroupd.kernel.tc import filters
 from netgroupd.kernel.tc.filters_run import run
@@ -42,6 +44,40 @@ def test_run_keeps_a_handle_that_was_asked_for(names: Names) -> None:
     rule = rule._replace(attrs={**rule.attrs, "handle": 7})
     step = Step(Op.CREATE, None, rule, rule.attrs)
     assert run([step], 0, names, 1, bytes) == (1, filters._write(step, names))
+
+
+@pytest.mark.parametrize("form", [bytes, entry])
+@pytest.mark.parametrize("handles", [(3, 1 << 24, 7), (7, 7, 7), (0, 7, 0)], ids=["each", "one", "some"])
+@pytest.mark.parametrize("last", ["10.0.0.9", "10.9.0.0/16", "2001:db8::1"], ids=["like_it", "masked", "longer"])
+def test_rules_that_are_put_back_are_one_run_and_keep_their_handles(
+    names: Names, form: Form, handles: tuple[int, ...], last: str
+) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    matches = [(("dst_ip", address),) for address in ("10.0.0.1", "10.0.0.2", last)]
+    rules = [
+        like._replace(key=(*like.key[:4], match), attrs={**like.attrs, "handle": handle})
+        for match, handle in zip(matches, handles, strict=True)
+    ]
+    steps = [Step(Op.CREATE, None, rule, rule.attrs) for rule in rules]
+    assert run(steps, 0, names, 100, form) == (3, b"".join(form(filters._write(step, names)) for step in steps))
+
+
+@pytest.mark.parametrize("handles", [range(1, 101), (0,) * 100], ids=["put_back", "of_a_line_each"])
+def test_rules_that_say_the_same_are_laid_out_once(names: Names, handles: Sequence[int]) -> None:
+    like = next(rules_of(case)[0] for case in CASES if case.id == "flower-dst_ip")
+    keys = [(*like.key[:4], (("dst_ip", f"10.0.0.{n}"),)) for n in range(100)]
+    rules = [
+        like._replace(key=key, attrs={**like.attrs, "handle": handle})
+        for key, handle in zip(keys, handles, strict=True)
+    ]
+    laid_out: list[bytes] = []
+
+    def form(message: bytes) -> bytes:
+        laid_out.append(message)
+        return message
+
+    assert run([Step(Op.CREATE, None, rule, rule.attrs) for rule in rules], 0, names, 100, form).taken == 100
+    assert len(laid_out) <= 2  # and what is before a handle
 
 
 @pytest.mark.parametrize("last", ["another_kind", "a_change", "an_unknown_link", "what_goes_to_a_chain"])

@@ -8,13 +8,13 @@ import pytest
 from netgroupd.kernel.kernel import title
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc import filter as filters
-from netgroupd.model.tc.chain import ALL, OF_HOOK, led_to
+from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, led_to
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.atomic import is_switch
 from netgroupd.plan.beside import said_key, unplaced
 from netgroupd.plan.link import Owned
 from netgroupd.plan.optional import keys_of, without
-from netgroupd.plan.present import objects_text, text
+from netgroupd.plan.present import objects_text, said_in, text
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -169,8 +169,36 @@ def test_rules_are_shown_and_refused_under_the_numbers_of_the_configuration() ->
     have = _reached((*_atomic(ALL), *_policy(20)), State())
     assert "chain 7 pref 20 dst_ip 10.0.0.1  kind flower" in objects_text(have, {})
     assert "control goto chain 7)" in objects_text(have, {})
-    names = [title(step) for step in singles(plan.steps)]
+    names = [title(step, said_in(plan.steps)) for step in singles(plan.steps)]
     assert names[2] == "create filter v0 ingress chain 7 pref 20 dst_ip 10.0.0.1"
+
+
+_FOREIGN = [OF_HOOK + 10, OF_HOOK + 15, SPARE + 10]  # chain 7 has others beside it
+
+
+@pytest.mark.parametrize("number", _FOREIGN)
+@pytest.mark.parametrize("atomic", [(), (7,)], ids=["plain", "another_chain_is_atomic"])
+def test_rule_that_somebody_put_into_so_high_a_chain_is_shown_with_its_number(
+    number: int, atomic: tuple[int, ...]
+) -> None:
+    ours = (*_atomic(*atomic), rule(5, 20, "drop"), rule(7, 20, "drop"))
+    theirs = State((*_reached(ours, State()), rule(number, 20, "drop")))
+    plan = _plan(ours, theirs)
+    name = f"filter v0 ingress chain {number} pref 20 dst_ip 10.0.0.1"
+    assert text(plan).splitlines()[0] == f"- {name}"
+    assert str(number) in objects_text(theirs, {})
+    assert str(number) in objects_text(unplaced(theirs), {})
+    (step,) = singles(plan.steps)
+    assert title(step, said_in(plan.steps)) == f"delete {name}"
+
+
+def test_rule_in_so_high_a_chain_is_not_taken_for_one_that_comes() -> None:
+    theirs = State((rule(OF_HOOK + 10, 20, "pass"),))
+    assert text(_plan((rule(5, 20, "drop"),), theirs)).splitlines()[:2] == [
+        "+ filter v0 ingress chain 5 pref 20 dst_ip 10.0.0.1  kind flower  protocol ip"
+        "  actions (kind gact control drop)",
+        f"- filter v0 ingress chain {OF_HOOK + 10} pref 20 dst_ip 10.0.0.1",
+    ]
 
 
 def test_optional_rule_of_a_hook_is_left_out_of_the_goal() -> None:

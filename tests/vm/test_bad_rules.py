@@ -12,7 +12,7 @@ from netgroupd.engine.paths import Paths
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
-from netgroupd.model.state import Key
+from netgroupd.model.state import Attrs, Key
 from netgroupd.plan.hooks import ON_QDISCS
 
 _SPACE = "bad"
@@ -44,36 +44,75 @@ def _engine(file: Path) -> Engine:
     return Engine(Paths((file,), file.parent / "state", file.parent / "group"), netns=_SPACE)
 
 
-def _rules() -> set[Key]:
+def _there() -> dict[Key, Attrs]:
+    """All that there is of the rules, and their handles."""
     with Kernels(_SPACE) as kernel:
         found = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({("d", "ingress")})))
-    return set(found.of("filter"))
+    return {key: rule.attrs for key, rule in found.of("filter").items()}
 
 
 def test_one_rule_that_is_refused_among_thousands_is_told_by_its_line_and_none_stays(file: Path) -> None:
     file.write_text(_BEFORE)
     _engine(file).apply()
-    before = _rules()
+    before = _there()
     assert len(before) == 9
     file.write_text(f"{_BEFORE}{_MANY}{_BAD}{_MORE}")
     with pytest.raises(KernelError) as caught:
         _engine(file).apply()
     assert [refusal.origin for refusal in caught.value.refusals] == [f"{file}:{_BAD_LINE}"]
-    assert _rules() == before
+    assert _there() == before
     file.write_text(f"{_BEFORE}{_MANY}{_MORE}")
     _engine(file).apply()
-    assert len(_rules()) == 9 + 10 * 256
+    assert len(_there()) == 9 + 10 * 256
 
 
-def test_range_that_is_refused_as_a_whole_is_one_line_of_the_answer(file: Path) -> None:
-    file.write_text(_BEFORE)
+_PLACES = """
+links: {d: {kind: dummy, up: true}}
+tc:
+  d:
+"""
+_CHAINS = {"plain": "", "atomic": "    chains: {parent: ingress, chain: 0, atomic: true}\n"}
+_HAD = """\
+    ingress:
+      - {pref: 5, protocol: ip, flower: {dst_ip: "10.8.[0-39].[0-255]"}, action: pass}
+"""
+_WANTED = """\
+    ingress:
+      - {pref: 5, protocol: ip, flower: {dst_ip: "10.9.[0-19].[0-255]"}, action: drop}
+      - {pref: 6, protocol: ip, flower: {dst_ip: 10.3.0.1}, skip_sw: true, action: drop}
+      - {pref: 7, protocol: ip, flower: {dst_ip: "10.9.[20-39].[0-255]"}, action: drop}
+"""
+
+
+@pytest.mark.parametrize("chains", _CHAINS.values(), ids=_CHAINS)
+def test_ten_thousand_rules_are_as_they_were_when_one_of_those_in_their_place_is_refused(
+    file: Path, chains: str
+) -> None:
+    file.write_text(_PLACES + chains + _HAD)
     _engine(file).apply()
-    before = _rules()
-    file.write_text(_BEFORE + _MANY.replace("[0-7]", "[0-1]").replace("action", "skip_sw: true, action"))
+    before = _there()
+    file.write_text(text := _PLACES + chains + _WANTED)
     with pytest.raises(KernelError) as caught:
         _engine(file).apply()
-    assert {refusal.origin for refusal in caught.value.refusals} == {f"{file}:{len(_BEFORE.splitlines()) + 2}"}
-    assert _rules() == before
+    line = 1 + next(number for number, line in enumerate(text.splitlines()) if "skip_sw" in line)
+    (refusal,) = caught.value.refusals
+    assert (refusal.origin, refusal.what) == (f"{file}:{line}", "create filter d ingress pref 6 dst_ip 10.3.0.1")
+    assert _there() == before
+    assert not _engine(file).drift().steps
+
+
+def test_line_of_which_all_is_refused_is_told_by_its_first_rule(file: Path) -> None:
+    file.write_text(_BEFORE)
+    _engine(file).apply()
+    before = _there()
+    file.write_text(_BEFORE + _MANY.replace("[0-7]", "[0-39]").replace("action", "skip_sw: true, action"))
+    with pytest.raises(KernelError) as caught:
+        _engine(file).apply()
+    (refusal,) = caught.value.refusals
+    assert refusal.origin == f"{file}:{len(_BEFORE.splitlines()) + 2}"
+    assert refusal.what == "create filter d ingress pref 1 dst_ip 10.1.0.0"
+    assert refusal.sentence.endswith(" more of this line)")
+    assert _there() == before
 
 
 def test_as_many_actions_as_the_kernel_takes_are_taken(file: Path) -> None:

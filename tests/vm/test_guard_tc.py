@@ -13,7 +13,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.errors import GuardError
 from netgroupd.kernel.netns import entered
-from tests.engine.guard_tc_cases import LOCAL, OF_SESSION, PEER, SESSION, TREES, hook
+from tests.engine.guard_tc_cases import DROP_ALL, IFBS, LOCAL, NO_ROOM, OF_SESSION, PEER, SESSION, TREES, hook
 
 _HERE, _THERE = "here", "there"
 _SETUP = f"""\
@@ -32,6 +32,7 @@ _ALLOWED = frozenset({"eth1"})
 _IN_HARDWARE = "skip_sw"  # which a veth pair has none of
 OF_HOOKS = [(name, hook(now), hook(then)) for name, now, then, cut in OF_SESSION if cut and _IN_HARDWARE not in then]
 OF_TREES = [(name, hook(""), then) for name, then, cut in TREES if cut]
+OF_IFBS = [(name, now, then) for name, now, then, cut in IFBS if cut]
 
 
 def ip(text: str) -> None:
@@ -82,7 +83,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.mark.vm("stock")
-@pytest.mark.parametrize("rows", [OF_HOOKS, OF_TREES], ids=["hooks", "trees"])
+@pytest.mark.parametrize("rows", [OF_HOOKS, OF_TREES, OF_IFBS], ids=["hooks", "trees", "ifbs"])
 def test_what_is_refused_would_end_the_session(desk: Desk, rows: list[tuple[str, str, str]]) -> None:
     wrong = []
     for name, now, then in rows:
@@ -109,3 +110,32 @@ def test_way_on_from_the_host_is_kept_from_a_rule_that_drops_all(desk: Desk) -> 
     assert console.diff().steps
     console.apply(allow=_ALLOWED)
     assert not console.diff().steps
+
+
+def tc(text: str) -> None:
+    subprocess.run(["tc", "-n", _HERE, *text.split()], check=True)
+
+
+_REDIRECTED = "filter add dev eth1 ingress pref 1 matchall action mirred egress redirect dev ifb0"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (["qdisc add dev eth1 clsact", _REDIRECTED], f"tc: {{ifb0: {{{NO_ROOM}}}}}"),
+        (
+            ["qdisc add dev eth1 ingress_block 7 clsact"],
+            f"tc: {{block 7: {{filters: [{DROP_ALL}]}}, eth2: {{ingress_block: 7}}}}",
+        ),
+    ],
+    ids=["ifb", "block"],
+)
+def test_what_another_tool_leads_the_session_to_is_looked_at(desk: Desk, theirs: list[str], ours: str) -> None:
+    for command in theirs:
+        tc(command)
+    assert desk.reaches()
+    engine = desk.wants(ours)
+    with pytest.raises(GuardError, match="your session"):
+        engine.apply()
+    engine.apply(allow=_ALLOWED)
+    assert not desk.reaches()

@@ -14,6 +14,7 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, Origin, State
+from netgroupd.model.tc.chain import chain_of, led_to
 from netgroupd.plan.beside import unplaced
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.present import text
@@ -73,6 +74,14 @@ def test_policy_comes_is_replaced_and_is_put_back(kernel: Kernels) -> None:
     assert _there(kernel).keys() == {one.key for one in _rules("drop", 30)}
     put_back(kernel, before, mine)
     assert _there(kernel) == first
+
+
+def test_each_way_leads_to_rules_that_are_there(kernel: Kernels) -> None:
+    _reach(kernel, _HOOK, *_rules("pass"))
+    _reach(kernel, _HOOK, *_rules("drop"))
+    rules = kernel.dump(Selection(classes=ON_QDISCS, everything=True)).of("filter")
+    there = {chain_of(key) for key in rules}
+    assert {number for one in rules.values() for number in led_to(one.attrs)} == there - {0}
 
 
 @pytest.mark.parametrize("numbers", [(), (0, 5), (7,)], ids=["plain", "chains", "one_chain"])

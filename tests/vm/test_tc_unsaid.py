@@ -26,9 +26,11 @@ _THEIRS = (
     "pref 6 u32 match ip dst 10.0.0.7 police rate 2mbit burst 10k drop",
     "pref 6 u32 match ip dst 10.0.0.7 action drop",
     "pref 7 handle 3 fw indev v0 action drop",
+    "pref 8 flower dst_ip 10.0.0.8 action skbmod swap mac",
 )
 _WORD = "0x0a000007/0xffffffff at 16"
 _SHOWN = [
+    "- filter v0 ingress pref 8 dst_ip 10.0.0.8",
     "- filter v0 ingress pref 7 mark 0x3 protocol ip kind fw handle 0x3",
     f"- filter v0 ingress pref 6 match {_WORD}",
     f"- filter v0 ingress pref 6 match {_WORD} protocol ip kind u32 handle 0x[80000800-80000801] (2)",
@@ -74,7 +76,7 @@ def test_rules_that_no_file_can_say_are_shown_and_deleted(kernel: Kernels) -> No
         "! no rollback brings these back, for they have what no file can say: filter v0 ingress p"
     )
     _reach(kernel, goal)
-    assert [kind for kind in ("route", "u32", "fw", "flower") if f" {kind} " in _there()] == ["flower"]
+    assert [kind for kind in ("route", "u32", "fw", "skbmod", "flower") if f" {kind} " in _there()] == ["flower"]
 
 
 def test_rule_takes_the_preference_of_one_that_no_file_can_say(kernel: Kernels) -> None:
@@ -115,4 +117,5 @@ def test_capture_tells_what_it_leaves_out(kernel: Kernels) -> None:
         ("classifier route", 2),
         ("u32 that says all of this", 1),
         ("fw that says all of this", 1),
+        ("action skbmod", 1),
     ]

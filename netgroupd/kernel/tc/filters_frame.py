@@ -27,7 +27,7 @@ _ALL = 3
 class Frame(NamedTuple):
     """What the messages of many rules share: all but handle, match and lengths."""
 
-    attrs: Attrs  # kept, so that its identity stays its own
+    attrs: Attrs  # kept, so that its identity stays its own; the handle is of no account
     links: tuple[tuple[str, int], ...]
     pinned: tuple[str, ...]
     place: Place
@@ -37,8 +37,8 @@ class Frame(NamedTuple):
     end: bytes
 
     def around(self, size: int, form: Form) -> tuple[bytes, bytes]:
-        """What stands before and behind a match of ``size`` bytes in the message that makes a rule."""
-        header = HEADER.pack(0, 0, 0, self.place.ifindex, handle_of(self.attrs), self.place.parent, self.info)
+        """What stands before and behind a match of ``size`` bytes in the message that makes a rule, with no handle."""
+        header = HEADER.pack(0, 0, 0, self.place.ifindex, 0, self.place.parent, self.info)
         options = nest(OPTIONS, self.begin, bytes(size), self.end)
         whole = form(message.request(RTM_NEWTFILTER, NEW, header, self.front, options))
         start = len(whole) - size - len(self.end)
@@ -62,6 +62,11 @@ def handle_of(attrs: Attrs) -> int:
     handle = attrs.get("handle", 0)
     assert isinstance(handle, int)
     return handle
+
+
+def alike(one: Attrs, other: Attrs) -> bool:
+    """Whether rules with these attributes differ in their handles alone."""
+    return one is other or {**one, "handle": 0} == {**other, "handle": 0}
 
 
 def frame(key: Key, attrs: Attrs, names: Names) -> Frame:

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""(what the kernel refused) -> what the operator is told of it: each line once for each reason, and of many the first.
+
+A line may stand for thousands of rules, and what is wrong with one is wrong with
+most of them.  Which rule it was is told of the first.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from netgroupd.errors import KernelError, Refusal
+
+SHOWN = 20
+
+
+def by_line(refusals: Iterable[Refusal]) -> list[Refusal]:
+    """The first refusal of each line and reason, with how many more there are; what is of no line stays as it is."""
+    reasons: dict[tuple[str, int, str], Refusal] = {}
+    counts: Counter[tuple[str, int, str]] = Counter()
+    for place, refusal in enumerate(refusals):
+        reason = (refusal.origin or str(place), refusal.errno, refusal.sentence)
+        reasons.setdefault(reason, refusal)
+        counts[reason] += 1
+    return [_counted(refusal, counts[reason] - 1) for reason, refusal in reasons.items()]
+
+
+def _counted(refusal: Refusal, more: int) -> Refusal:
+    return refusal._replace(sentence=f"{refusal.sentence} (and {more:,} more of this line)") if more else refusal
+
+
+def error_of(refusals: Iterable[Refusal]) -> KernelError:
+    """The error that tells of them."""
+    told = by_line(refusals)
+    error = KernelError(told[:SHOWN])
+    if len(told) > SHOWN:
+        error.add_note(f"and {len(told) - SHOWN:,} more lines were refused")
+    return error
