@@ -35,8 +35,10 @@ def told(what: str, path: Path) -> Iterator[None]:
         raise JournalError(f"cannot {what} {path}: {error.strerror or error}") from error
 
 
-def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_GOOD) -> None:
+def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_GOOD, mode: int | None = None) -> None:
     """Make ``path`` hold ``content`` or, if this process is killed, what it held before.
+
+    Others may do with it what ``mode`` says, or what is usual for files of this process.
 
     Raises:
         JournalError: It could not be written; what was there is still there.
@@ -46,6 +48,8 @@ def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
         try:
             with scratch.open("wb") as file:
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
                 file.write(content)
                 file.flush()
                 if lasting >= Lasting.WHOLE:

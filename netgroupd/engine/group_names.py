@@ -9,18 +9,22 @@ from netgroupd.errors import JournalError
 
 _BEGIN = "# begin of the groups of netgroupd, written by it"
 _END = "# end of the groups of netgroupd"
+_FOR_ALL = 0o644
 
 
 def write_names(path: Path, names: Mapping[str, int]) -> None:
     """Let ``ip`` know ``names``; names and ids that somebody else gave are left to them.
 
+    Everybody who could read the table can read it still.
+
     Raises:
         JournalError: The table cannot be written.
     """
     try:
-        before = path.read_text(encoding="utf-8", errors="surrogateescape")
+        path = path.resolve()  # what is written takes the place of a file, not of a link to it
+        before, mode = path.read_text(encoding="utf-8", errors="surrogateescape"), path.stat().st_mode & 0o7777
     except FileNotFoundError:
-        before = ""
+        before, mode = "", _FOR_ALL
     except OSError as error:
         raise JournalError(f"cannot read {path}: {error.strerror}") from error
     others = _without_ours(before)
@@ -29,7 +33,7 @@ def write_names(path: Path, names: Mapping[str, int]) -> None:
     block = [_BEGIN, *ours, _END] if ours else []
     after = "".join(f"{line}\n" for line in [*others, *block])
     if after != before and (block or before):
-        write_atomically(path, after.encode(errors="surrogateescape"), Lasting.WHOLE)
+        write_atomically(path, after.encode(errors="surrogateescape"), Lasting.WHOLE, mode)
 
 
 def _without_ours(text: str) -> list[str]:

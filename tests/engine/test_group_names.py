@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The names of groups that are written for ip, beside those of others."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,19 @@ def test_lines_of_others_stay_where_the_end_of_ours_is_lost(table: Path, again: 
     ]
     write_names(table, {})
     assert table.read_text() == "0\tdefault\n77\tlab\n9\tmine\n10\tyours\n"
+
+
+def test_everybody_who_could_read_the_table_can_read_it_still(table: Path) -> None:
+    table.chmod(0o664)
+    link = table.with_name("link")
+    link.symlink_to(table.name)
+    before = os.umask(0o077)
+    try:
+        write_names(link, {"guests": 78})
+        write_names(table.with_name("new"), {"guests": 78})
+    finally:
+        os.umask(before)
+    assert link.is_symlink()
+    assert "guests" in table.read_text()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (table, table.with_name("new"))}
+    assert modes == {"group": 0o664, "new": 0o644}
