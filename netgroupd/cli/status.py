@@ -10,6 +10,7 @@ from netgroupd.errors import NetgroupError, UsageError
 from netgroupd.service.details import Answer
 
 _POLL_S = 0.5
+_SHOWN = 10
 
 
 def _lines(answer: Answer) -> list[tuple[str, str]]:
@@ -33,7 +34,16 @@ def _lines(answer: Answer) -> list[tuple[str, str]]:
     if "daemon" in answer:
         daemon = answer["daemon"]
         lines.append(("daemon", f"{daemon['State']}, last change: {daemon['LastResult'] or 'none'}"))
+        if why := _awaited(daemon):
+            lines.append(("not online", why))
     return lines
+
+
+def _awaited(properties: Answer) -> str:
+    """What the host is not online for, in words."""
+    names = properties.get("Awaited") or ()  # a daemon from before an upgrade does not say
+    more = [f"{len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+    return f"it waits for {', '.join([*names[:_SHOWN], *more])}" if names else ""
 
 
 def _wait_online(seconds: int) -> None:
@@ -41,9 +51,10 @@ def _wait_online(seconds: int) -> None:
 
     end = time.monotonic() + seconds
     remote = Remote()
-    while not remote.properties()["Online"]:
+    while not (said := remote.properties())["Online"]:
         if time.monotonic() > end:
-            raise NetgroupError(f"not online after {seconds} s: a configured link is missing or has no carrier")
+            why = _awaited(said) or f"the daemon is {said['State']}"
+            raise NetgroupError(f"not online after {seconds} s: {why}")
         time.sleep(_POLL_S)
 
 

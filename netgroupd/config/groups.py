@@ -20,7 +20,7 @@ from netgroupd.model.attr import Attr
 from netgroupd.model.link import COMMON
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Attrs, Group
-from netgroupd.model.value import GROUP, Value, number, several, word
+from netgroupd.model.value import FLAG, GROUP, Value, number, several, word
 
 DEFAULT = "netgroupd"
 # As a word of iproute2's table, where they are written for "ip".
@@ -30,10 +30,12 @@ _DEEPEST = 8
 _ID = Attr("id", number(32, 1), "Its number in the kernel; one of netgroupd's own if not mentioned.")
 _MEMBERS = Attr("members", several(GROUP), "The groups inside it, whose links have its attributes too.")
 _DRIFT = Attr("drift", word(8, {"report": 0, "repair": 1, "ignore": 2}), "What happens to changes by others.")
+_ONLINE = Attr("online", FLAG, "Whether the host waits for its links before it is online, as it does if not mentioned.")
+_OF_GROUPS = frozenset({"id", "members", "drift", "online"})
 # What links are made with; hardware is there already, and has it or not.
 OF_MADE = frozenset({"lightweight", "l2only"})
 ROWS: Mapping[str, Attr] = {
-    **{row.name: row for row in (_ID, _MEMBERS, _DRIFT)},
+    **{row.name: row for row in (_ID, _MEMBERS, _DRIFT, _ONLINE)},
     **{name: row for name, row in COMMON.items() if row.group or name in OF_MADE},
 }
 
@@ -111,8 +113,9 @@ def _group(
     report: Report,
 ) -> Group:
     drift = str(draft.attrs.get("drift", "report")) if draft else "report"
+    online = draft is None or draft.attrs.get("online") is not False
     origin = report.origin(draft.at) if draft else None
-    return Group(name, number, effective[name], within.get(name, ()), drift, origin)
+    return Group(name, number, effective[name], within.get(name, ()), drift, origin, online)
 
 
 def _within(drafts: Mapping[str, _Draft], report: Report) -> dict[str, tuple[str, ...]]:
@@ -164,7 +167,7 @@ def _inherit(
                 report.error(at, told, "set it in the group itself")
             got.setdefault(key, value)
             source.setdefault(key, parent)
-    got.update((key, value) for key, value in own.items() if key not in ("id", "members", "drift"))
+    got.update((key, value) for key, value in own.items() if key not in _OF_GROUPS)
     effective[name] = got
     return got
 

@@ -51,6 +51,7 @@ class Group(NamedTuple):
 
     ``within`` are the groups that it is a member of.  ``drift`` is what happens
     to changes made behind netgroupd's back: "report", "repair" or "ignore".
+    ``online``: the host is not online without its links.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Group(NamedTuple):
     within: tuple[str, ...] = ()
     drift: str = "report"
     origin: Origin | None = None
+    online: bool = True
 
 
 class State:

@@ -200,6 +200,7 @@ class Daemon:
             Features=list(picture.features),
             Drift=picture.drifted,
             Online=picture.online,
+            Awaited=list(picture.awaited),
         )
         self._metrics.set("netgroup_generation", picture.generation)
         self._metrics.set("netgroup_drift_objects", picture.drifted)

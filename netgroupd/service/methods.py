@@ -74,6 +74,7 @@ class Manager:
         self.Features: list[str] = []
         self.LastResult = ""
         self.Online = False
+        self.Awaited: list[str] = []
         self.Groups: list[str] = []
 
     def right(self, method: str, arguments: tuple[object, ...]) -> Right | None:

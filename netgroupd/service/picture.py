@@ -2,7 +2,6 @@
 """engine -> what the bus shows of it: counts, groups with their members and drift, carriers."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.engine.engine import Engine
@@ -14,8 +13,7 @@ from netgroupd.plan.compare import group_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
-
-_SYSFS = Path("/sys/class/net")
+from netgroupd.service.online import awaited
 
 
 class Members(NamedTuple):
@@ -33,6 +31,7 @@ class Members(NamedTuple):
 class Picture(NamedTuple):
     """What is owned at one moment; ``lines`` say what would bring it back to what was applied.
 
+    ``awaited`` is what keeps the host from being online, folded.
     ``drifted`` counts objects, and leaves out those of groups that ignore drift;
     ``broken`` are links of groups that want it repaired, and those on hardware that has come.
     """
@@ -42,6 +41,7 @@ class Picture(NamedTuple):
     features: tuple[str, ...]
     groups: dict[str, Members]
     online: bool
+    awaited: tuple[str, ...]
     drifted: int
     broken: frozenset[str]
     lines: str
@@ -54,15 +54,19 @@ def take(engine: Engine) -> Picture:
     plan = Plan() if status.pending else engine.drift()
     policies = _policies(applied, plan)
     belonging = Belonging(applied)
-    drifting = [belonging.link_of(step.object) for step in singles(plan.steps)]
-    told = [name for name in drifting if policies.get(name) != "ignore"]
+    differing = [(belonging.link_of(step.object), step) for step in singles(plan.steps)]
+    drifting = [name for name, _ in differing]
+    told = {name for name in drifting if policies.get(name) != "ignore"}
+    steps = [step for name, step in differing if name in told]
+    waiting = awaited(applied, steps, belonging.link_of, engine.netns)
     return Picture(
         generation=status.generation.number if status.generation else 0,
         counts=status.owned,
         features=status.features,
         groups=_groups(applied, frozenset(drifting)),
-        online=status.pending is None and not told and _carriers(applied),
-        drifted=len(told),
+        online=status.pending is None and not waiting,
+        awaited=fold_names(waiting),
+        drifted=len(steps),
         broken=frozenset(name for name in told if policies.get(name) == "repair") | _come(plan, applied, drifting),
         lines=_lines(plan, policies, belonging),
     )
@@ -105,16 +109,3 @@ def _groups(applied: State, drifting: frozenset[str]) -> dict[str, Members]:
 def _members(group: Group, names: list[str], drifting: frozenset[str]) -> Members:
     drifted = drifting.intersection(names)
     return Members(group.name, group.id, fold_names(names), len(names), group.within, group.drift, drifted)
-
-
-def _carriers(applied: State) -> bool:
-    """Whether the hardware that is to be up is there and has a carrier."""
-    links = applied.of("link").values()
-    return all(_carrier(link.name) for link in links if not link.attrs.get("kind") and link.attrs.get("up"))
-
-
-def _carrier(name: str) -> bool:
-    try:
-        return (_SYSFS / name / "carrier").read_text() == "1\n"
-    except OSError:  # it is not there, or it is down
-        return False

@@ -57,6 +57,7 @@ class FakeEngine(Engine):
         self.error: NetgroupError | None = None
         self.applied_times = 0
         self.generation = 0
+        self.netns: str | None = None
         self.confirm_s: float | None = None
         self.waits: Pending | None = None
         self.text = "links: {}\n"

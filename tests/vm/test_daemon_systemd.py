@@ -136,11 +136,14 @@ def test_change_from_outside_is_repaired(daemon: None) -> None:
 
 def test_hardware_that_comes_later_is_configured_when_it_comes(daemon: None) -> None:
     (ETC / "20-card.yaml").write_text(
+        "groups: {spare: {online: false}}\n"
         "links:\n  card0: {up: true, mtu: 1400}\n  card0.7: {addresses: [192.0.2.1/24]}\n"
+        "  card1: {up: true, group: spare}\n"
     )
     assert reload().returncode == 0
     run("systemctl", "start", "--no-block", "netgroup-wait-online")
     assert prop("Online") == "false"
+    assert "it waits for card0" in run("netgroupctl", "status", "--wait-online", "0").stderr
     run("ip", "link", "add", "card0", "type", "dummy")  # by somebody else
     eventually(lambda: "192.0.2.1" in run("ip", "address", "show", "dev", "card0.7").stdout)
     assert Path("/sys/class/net/card0/mtu").read_text() == "1400\n"

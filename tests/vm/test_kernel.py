@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from netgroupd.errors import UsageError
+from netgroupd.kernel.carrier import running
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.message import SEQUENCE, request, text
+from netgroupd.kernel.netns import fresh
 from netgroupd.kernel.request import EVERYTHING, Selection
 from netgroupd.kernel.socket import Answer, Socket
 from netgroupd.kernel.ways import Route
@@ -130,6 +132,16 @@ def test_dumps_are_whole_while_another_program_makes_and_removes_links(kernel: K
         with repeatedly(disturb):
             seen = [names(kernel) for _ in range(3)]
     assert seen == [{f"d{number}" for number in range(300)}] * 3
+
+
+def test_links_are_running_that_are_up_with_a_carrier(kernel: Kernel) -> None:
+    kernel.apply([make("d0", up=True), make("d1"), make("d2", up=True, carrier=False)])
+    kernel.apply([make("v0", kind="veth", peer="v1", up=True), make("v2", kind="veth", peer="v3", up=True)])
+    subprocess.run(["ip", "link", "set", "v3", "up"], check=True)
+    names = ["d0", "d1", "d2", "v0", "v2", "v3", "not-there"]
+    assert running(names, None) == {"d0", "v2", "v3"}
+    with fresh():
+        assert running(names, None) == frozenset()
 
 
 def test_kernel_of_another_namespace_leaves_the_caller_where_it_is() -> None:
