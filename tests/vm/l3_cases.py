@@ -318,7 +318,7 @@ def _nexthops() -> Iterator[Case]:
     yield from _cases("nexthop", "via", (100,), {"dev": "d0", "via": "192.0.2.9"}, _NEXTHOP_VIA)
     yield from _cases("nexthop", "ipv6", (100,), {"dev": "d0"}, {"via": ("2001:db8::9", "2001:db8::a")})
     yield from _cases("nexthop", "fdb", (100,), {"via": "192.0.2.9"}, {"fdb": (True, True)})
-    groups = {"group": (_MEMBERS, [{"id": 1, "weight": 256}])}
+    groups = {"group": (_MEMBERS, [{"id": 1, "weight": 65535}])}
     yield from _cases("nexthop", "group", (100,), {}, groups)
     yield from _cases("nexthop", "group", (100,), {"group": _MEMBERS}, {"group_type": ("mpath", "mpath")})
     resilient = {"group": _MEMBERS, "group_type": "resilient", "buckets": 32}
