@@ -188,8 +188,8 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
 
     @cache
     def kind(name: str) -> str:
-        known = next(filter(None, (kind_of(state.link(name)) for state in states)), "")
-        return known or kind_of(whole({name}).get((name,)))
+        known = (link for state in states if (link := state.link(name)) and "kind" in link.attrs)
+        return kind_of(next(known, None) or whole({name}).get((name,)))
 
     def whole(names: Set[str]) -> Mapping[Key, Object]:
         return kernel.dump(Selection(links=frozenset(names))).of("link")

@@ -7,8 +7,9 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.request import Selection
 from netgroupd.kernel.ways import Route
-from netgroupd.model.state import Object
+from netgroupd.model.state import Object, State
 from tests.engine.desk import Desk
 from tests.engine.guard_tc_cases import (
     DROP_ALL,
@@ -304,3 +305,26 @@ def test_cut_that_is_allowed_is_made(desk: Desk) -> None:
 def test_ports_of_a_session_are_read() -> None:
     assert Session.from_ssh("::ffff:10.9.0.7 40000 10.0.0.5 22") == SESSION
     assert Session.from_ssh("10.9.0.7 x 10.0.0.5 22") == SESSION._replace(peer_port=0)
+
+
+class _Counting(FakeKernel):
+    """Counts how often it is asked for links."""
+
+    asked = 0
+
+    def dump(self, selection: Selection) -> State:
+        self.asked += "link" in selection.classes
+        return super().dump(selection)
+
+
+def test_links_that_a_plan_knows_are_not_asked_for_again(desk: Desk) -> None:
+    counts = []
+    for count in (1, 50):
+        ports = [link(f"p{number}") for number in range(count)]
+        desk.kernel = kernel = _Counting((*LINKS, *ports))
+        kernel.ways = {PEER: Route("eth1", LOCAL)}
+        desk.wants("tc: {" + ", ".join(f"{port.name}: {{{NO_ROOM}}}" for port in ports) + "}")
+        engine = Engine(desk.paths, session=SESSION, connect=lambda _netns: desk.kernel)
+        engine.apply()
+        counts.append(kernel.asked)
+    assert counts[0] == counts[1]
