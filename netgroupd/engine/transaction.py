@@ -165,6 +165,7 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
 
     def again(goal: State) -> Plan:
         there = look(kernel, goal, mine)
+        before.release_gone(goal, there)
         release_states(goal, there)
         return plan_for(kernel, goal, there, mine)
 
