@@ -174,6 +174,13 @@ DONE_BY_OTHERS = (
 )
 
 
+@pytest.mark.parametrize("after", [(2000, 1000, 3000), (2000, 3000, 1000), (2000, 3000, 4000)])
+def test_links_of_wireguard_that_are_up_take_over_ports(kernel: Stumbling, after: Sequence[int]) -> None:
+    for ports in ((1000, 2000, 3000), after):
+        links = (f"  wg{n}: {{kind: wireguard, listen_port: {port}, up: true}}\n" for n, port in enumerate(ports))
+        become(kernel, state_of("links:\n" + "".join(links)))
+
+
 def test_what_others_change_is_seen_whatever_is_remembered(kernel: Stumbling) -> None:
     ip("link add card up type dummy")
     goal = state_of(LAYERS, ("card",))
