@@ -137,6 +137,19 @@ class Snapshot(NamedTuple):
             if not gone.isdisjoint(on) or (is_of_bridge(obj) and not bridged.isdisjoint(on)):
                 del goal.classes[obj.cls][obj.key]
 
+    def release_gone(self, goal: State, actual: State) -> None:
+        """Leave out of ``goal`` the links that somebody else has deleted meanwhile, and what is on them.
+
+        They were to stay as they are, and much of what was read of them no new link is to be told.
+        """
+        known = {obj.key for obj in self.objects if obj.cls == "link"}
+        gone = {str(key[0]) for key in goal.of("link").keys() - actual.of("link").keys() - known}
+        for obj in [*goal] if gone else ():
+            if not gone.isdisjoint((obj.name,) if obj.cls == "link" else hangs_on(obj)):
+                del goal.classes[obj.cls][obj.key]
+            elif obj.cls == "link" and obj.attrs.get("master") in gone:
+                goal.classes["link"][obj.key] = _without(obj, "master")
+
     def state(self) -> State:
         """The objects that were there, for finding what to look at."""
         return State(self.objects)

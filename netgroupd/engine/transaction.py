@@ -21,10 +21,11 @@ from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -101,7 +102,7 @@ def converge(
     while rounds < _ROUNDS:
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
         needed = [each for each in refused if not is_optional(each.step)]
-        if serious := [each.refusal for each in needed if not _may_have_vanished(each)]:
+        if serious := [each.refusal for each in needed if not (_may_have_vanished(each) or _may_have_come(each))]:
             raise error_of(serious)
         unwanted = tuple(each for each in refused if is_optional(each.step))
         left_out += unwanted
@@ -165,6 +166,7 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
 
     def again(goal: State) -> Plan:
         there = look(kernel, goal, mine)
+        before.release_gone(goal, there)
         release_states(goal, there)
         return plan_for(kernel, goal, there, mine)
 
@@ -175,8 +177,14 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
 
 def _may_have_vanished(refused: Refused) -> bool:
     """Whether a step was refused because somebody else deleted what it is about."""
-    number = refused.refusal.errno
-    return number == errno.ENODEV or (refused.step.op is Op.DELETE and number in _GONE)
+    number, step = refused.refusal.errno, refused.step
+    return number == errno.ENODEV or (step.op is Op.DELETE and number in _GONE)
+
+
+def _may_have_come(refused: Refused) -> bool:
+    """Whether a step was refused because what it makes is there: a route of the kernel's comes with its address."""
+    step = refused.step
+    return refused.refusal.errno == errno.EEXIST and isinstance(step, Step) and UNOWNED in step.object.attrs
 
 
 def _counting(progress: Progress | None, total: int) -> Callable[[int], None] | None:

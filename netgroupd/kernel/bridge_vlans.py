@@ -63,7 +63,7 @@ def _vid(step: Step) -> int:
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
-    """The message that a step takes."""
+    """The message that a step takes; two where a tunnel is mapped anew, for the kernel wants the old one gone first."""
     steps = step.steps if isinstance(step, RangeStep) else (single(step),)
     one, last = steps[0], _vid(steps[-1])
     about = header(context.names.index(one.object.name))
@@ -82,11 +82,11 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if "state" in attrs:
         options.append(u8(_STATE, STATES[str(attrs["state"])]))
     tunnel = attrs.get("tunnel_id")
+    if before.get("tunnel_id") not in (None, tunnel):
+        yield say(RTM_NEWVLAN, flags, nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_DELLINK)))
     # One that was lost with its port's bridge is said again, as it was; one that is there the kernel refuses.
     if isinstance(tunnel, int) and "tunnel_id" in one.attrs:
         options.append(nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_SETLINK), u32(_TUNNEL_ID, tunnel)))
-    elif before.get("tunnel_id") and "tunnel_id" in one.attrs:
-        options.append(nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_DELLINK)))
     # A bridge says that it has it off, and refuses to be told so.
     if attrs.get("neigh_suppress") or before.get("neigh_suppress"):
         options.append(u8(_NEIGH_SUPPRESS, int(bool(attrs.get("neigh_suppress")))))

@@ -27,6 +27,7 @@ from netgroupd.plan.step import Op, Step
 _FIRST = ("address", "nexthop", "qdisc", "chain")
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _DEFAULT_VID = 1
+_BY_KERNEL = 2  # its protocol number of routes
 _UNTAGGED: Attrs = {"pvid": True}
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
@@ -129,6 +130,8 @@ class _Run:
     def _said_again(self, want: Object, have: Object) -> Attrs:
         """What to say of an object that is lost; a source that nobody mentions is gone with its address."""
         source, said = have.attrs.get("src"), _for_good(want, have)
+        if have.attrs.get(UNOWNED) == _BY_KERNEL and "src" not in want.attrs:
+            return {**said, "src": None}  # it comes with an address, wherever that goes
         if want.cls != "route" or source is None or "src" in want.attrs or not self.losses.source(source):
             return said
         return said if str(source) in self._addresses else {**said, "src": None}

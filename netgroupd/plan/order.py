@@ -179,6 +179,8 @@ class _Cut:
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
+        vlans = (step for step in changes.steps if step.object.cls == "bridge_vlan")
+        self.mapped = frozenset([(step.object.name, vni) for step in vlans if (vni := step.attrs.get("tunnel_id"))])
         self.careless: set[str] = set()  # masters that neither take something of a new port nor give it something
         self.unsettled: set[str] = set()
         self.raised: set[str] = set()
@@ -198,12 +200,12 @@ class _Cut:
             self._change(step)
 
     def vlan(self, step: Step) -> None:
-        """Cut the change of a VLAN: no two have one VNI, and the kernel takes a new one only where there is none."""
+        """Cut the change of a VLAN that has the VNI which another of its port is to get: no two have one."""
         have, want = step.before, step.object
         assert have is not None
         tunnel = have.attrs.get("tunnel_id")
         left = step.attrs
-        if "tunnel_id" in left and tunnel not in (None, left["tunnel_id"]):
+        if "tunnel_id" in left and tunnel != left["tunnel_id"] and (want.name, tunnel) in self.mapped:
             bare = have._replace(attrs=_without_tunnel(have.attrs))
             self.add("unmap bridge_vlan", Step(step.op, have, bare, {"tunnel_id": None}, step.why))
             have, left = bare, left if left["tunnel_id"] else _without_tunnel(left)

@@ -308,6 +308,22 @@ def test_putting_back_a_port_puts_back_the_mac_that_its_bridge_had_of_it(mac: st
     assert kernel.state.of("link")["br0",].attrs["mac"] == after
 
 
+def test_putting_back_does_not_bring_back_what_others_delete_meanwhile() -> None:
+    class Losing(FakeKernel):
+        def apply(self, steps, progress=None):  # type: ignore[no-untyped-def]
+            refused = super().apply(steps, progress)
+            for key in [("br0",), ("theirs",)]:
+                self.state.classes["link"].pop(key, None)
+            self.state.classes["address"].clear()
+            return refused
+
+    first, second = ports(LEAST, NEXT)
+    theirs = Object("link", ("theirs",), {**second.attrs, "master": None, "protodown": False})
+    kernel = Losing([BRIDGE, second, theirs, Object("address", ("theirs", "10.0.0.1/24", None), {})])
+    put_back(kernel, Snapshot((first,)), EVERYTHING)
+    assert {obj.name for obj in kernel.state} == {"p0", "p1"}
+
+
 @pytest.mark.parametrize("kind", ["vlan", "ipvlan"])
 def test_putting_back_an_mtu_puts_back_those_that_followed_it(kind: str) -> None:
     common: dict[str, Value] = {"up": True, "group": 0x4E470000, "mtu": 1500}

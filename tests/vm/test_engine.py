@@ -174,6 +174,31 @@ DONE_BY_OTHERS = (
 )
 
 
+@pytest.mark.parametrize("after", [(2000, 1000, 3000), (2000, 3000, 1000), (2000, 3000, 4000)])
+def test_links_of_wireguard_that_are_up_take_over_ports(kernel: Stumbling, after: Sequence[int]) -> None:
+    for ports in ((1000, 2000, 3000), after):
+        links = (f"  wg{n}: {{kind: wireguard, listen_port: {port}, up: true}}\n" for n, port in enumerate(ports))
+        become(kernel, state_of("links:\n" + "".join(links)))
+
+
+ROUTE_OF_THE_KERNEL = """
+links: {d1: {kind: dummy, up: true, addresses: [10.1.0.1/24], master: %s}, t1: {kind: vrf, table: 101}}
+routes: [%s]
+"""
+
+
+def test_route_that_the_kernel_makes_again_by_itself_is_in_nobodys_way(kernel: Stumbling) -> None:
+    before = state_of(ROUTE_OF_THE_KERNEL % ("null", ""))
+    become(kernel, before)
+    goal = state_of(ROUTE_OF_THE_KERNEL % ("t1", "{to: 10.1.0.0/24, dev: d1}"))
+    actual = look(kernel, goal, MINE)
+    plan = plan_for(kernel, goal, actual, MINE)
+    become(kernel, goal)
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert not plan_for(kernel, before, look(kernel, before, MINE), MINE).steps
+    assert "proto kernel scope link src 10.1.0.1" in told("ip", "route")
+
+
 def test_what_others_change_is_seen_whatever_is_remembered(kernel: Stumbling) -> None:
     ip("link add card up type dummy")
     goal = state_of(LAYERS, ("card",))
