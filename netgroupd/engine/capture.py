@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from netgroupd.engine.capture_keys import keyed
 from netgroupd.engine.capture_names import nameable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
@@ -37,6 +38,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
     """Write the configuration whose expansion is ``actual``, but for what its comments say is left out."""
     actual, unnamed = nameable(_in_order(unplaced(actual)))
     actual, comments = sayable(actual)
+    actual, keys = keyed(actual)
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
         ("links", _blocks(_rows_of_links(actual, usual, group_names))),
@@ -47,7 +49,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
-    return "".join((*unnamed, *comments)) + written
+    return "".join((*unnamed, *comments, *keys)) + written
 
 
 def _in_order(actual: State) -> State:
@@ -113,9 +115,9 @@ def _kinds_with_counted_macs(actual: State) -> set[str]:
     """The kinds whose MACs somebody has counted up; one that the kernel has drawn by lot says nothing."""
     rows: dict[str, list[Row]] = defaultdict(list)
     for link in actual.of("link").values():
-        lower = actual.link(str(link.attrs.get("link")))
-        if kind_of(link) and not (lower and lower.attrs.get("mac") == link.attrs.get("mac")):
-            rows[kind_of(link)].append((link.name, str(link.attrs.get("mac"))))
+        lower, mac = actual.link(str(link.attrs.get("link"))), link.attrs.get("mac")
+        if kind_of(link) and mac and not (lower and lower.attrs.get("mac") == mac):
+            rows[kind_of(link)].append((link.name, str(mac)))
     return {kind for kind, found in rows.items() if _counts(found)}
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
-from netgroupd.model.kinds.wireguard import whole
+from netgroupd.model.kinds.wireguard import ANOTHER_KEY, whole
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
 
@@ -29,7 +29,6 @@ _REMOVE, _REPLACE_ALLOWED = 1, 2
 _AF_INET, _AF_INET6 = 2, 10
 _MOST = 16 << 10  # of peers in one message: the length of an attribute has 16 bits
 _NO_KEY = bytes(32)
-_ANOTHER = ""  # in place of the file of a key that is in none of those which are known
 
 Peer = Mapping[str, Value]
 
@@ -69,7 +68,7 @@ def _allowed(prefix: str) -> bytes:
 
 def _pack_peer(peer: Peer) -> bytes:
     parts = [attr(_PUBLIC, base64.b64decode(str(peer["public_key"])))]
-    if (path := peer.get("preshared_key_file")) != _ANOTHER:
+    if (path := peer.get("preshared_key_file")) != ANOTHER_KEY:
         parts.append(attr(_PRESHARED, _key(str(path)) if path else _NO_KEY))
     if endpoint := peer.get("endpoint"):
         parts.append(attr(_ENDPOINT, _endpoint(str(endpoint))))
@@ -130,7 +129,7 @@ class _Keys(NamedTuple):
 
     def path(self, key: bytes) -> Value:
         """The file of a key; None for none."""
-        return None if key == _NO_KEY else self.paths.get(key, _ANOTHER)
+        return None if key == _NO_KEY else self.paths.get(key, ANOTHER_KEY)
 
 
 def _clamped(key: bytes) -> bytes:

@@ -4,7 +4,8 @@
 import pytest
 
 from netgroupd.engine.capture import captured
-from netgroupd.model.state import Object, State
+from netgroupd.model.kinds.wireguard import ANOTHER_KEY
+from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.atomic import placed
@@ -120,3 +121,29 @@ def test_policy_that_is_replaced_at_once_is_captured_as_such(numbers: tuple[int 
     found = desired(captured(have, {}, {}), known=("v0",)).state
     assert [list(found.of(cls)) for cls in ("chain", "filter")] == [list(want.of(cls)) for cls in ("chain", "filter")]
     assert {step.object.cls for step in singles(assemble(found, have, Owned()).steps)} == {"link"}
+
+
+def test_keys_are_in_files_that_a_comment_tells_how_to_write() -> None:
+    peer: Attrs = {"public_key": f"{'A' * 41}/A=", "allowed_ips": ("10.0.0.0/24",)}
+    attrs: Attrs = {"kind": "wireguard", "private_key_file": ANOTHER_KEY}
+    tunnels = [
+        Object("link", ("wg0",), {**attrs, "peers": ({**peer, "preshared_key_file": ANOTHER_KEY},)}),
+        Object("link", ("wg1",), {**attrs, "peers": (peer,)}),
+        Object("link", ("wg2",), {"kind": "wireguard"}),
+    ]
+    text = captured(State(tunnels), {}, {})
+    assert "#   umask 077" in text
+    found = {link.name: link.attrs for link in desired(text).state.of("link").values()}
+    assert [found[name].get("private_key_file") for name in ("wg0", "wg1", "wg2")] == [
+        "/etc/wireguard/wg0.key",
+        "/etc/wireguard/wg1.key",
+        None,
+    ]
+    assert found["wg0"]["peers"] == ({**peer, "preshared_key_file": f"/etc/wireguard/wg0.{'A' * 41}-A=.psk"},)
+    assert found["wg1"]["peers"] == (peer,)
+    assert captured(State([tunnels[2]]), {}, {}).startswith("links:")
+
+
+def test_links_without_a_mac_are_not_counted_by_it() -> None:
+    tunnels = [Object("link", (f"wg{number}",), {"kind": "wireguard"}) for number in range(4)]
+    assert "mac" not in captured(State(tunnels), {}, {})
