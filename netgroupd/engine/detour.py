@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.kernel.ways import Route
 from netgroupd.model.state import NOTHING, Attrs, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, same
@@ -33,7 +34,7 @@ _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None,
 class Way(NamedTuple):
     """How a packet leaves: whose way it is, the link, the source, where to, and the route, which may be ``learned``.
 
-    ``session`` is the one whose way it is, if it is one's.
+    ``accept_ra`` is that of the link, where the route is.  ``session`` is the one whose way it is, if it is one's.
     """
 
     whose: str
@@ -45,8 +46,16 @@ class Way(NamedTuple):
     metric: int = 0
     nexthop: int = 0
     learned: bool = False
+    gateway: str = ""
+    lladdr: str = ""
+    accept_ra: str = "0"
     vrf: str = ""
     session: Session = CONSOLE
+
+    @classmethod
+    def along(cls, route: Route, whose: str, to: str) -> "Way":
+        """The way of packets to ``to``, which follow ``route``."""
+        return cls(whose, route.link, route.source, to, *route[2:])
 
     @property
     def family(self) -> str:

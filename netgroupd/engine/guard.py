@@ -35,6 +35,9 @@ _SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False}
 _OPEN = "forwarding"
 _SHOWN = 3
 _DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
+# Whether routers are listened to at all, and whether to what they say of themselves.
+_LISTENING = frozenset({"accept_ra", "accept_ra_defrtr"})
+_DEAF, _EVEN_IF_FORWARDING = "0", "2"
 
 
 def refuse_cuts(
@@ -109,17 +112,25 @@ def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[
 
 
 def _unlearned(plan: Plan, ways: Sequence[Way]) -> Iterator[tuple[str, str]]:
-    """The links whose default route came from a router: the kernel drops it when it begins to forward IPv6."""
-    learned = {way.link: way.whose for way in ways if way.learned}
+    """The links whose default route came from a router, and that no longer listen to it.
+
+    The kernel drops the route when it begins to forward IPv6; where no advertisement renews
+    it, it goes when its time is over, which may be after the change was confirmed.
+    """
+    # To one whose accept_ra is 0 another program listens, and renews its route.
+    learned = {way.link: way for way in ways if way.accept_ra != _DEAF}
     for step in singles(plan.steps) if learned else ():
         link, setting = setting_of_ipv6(step.object)
         value = step.attrs.get("value")
-        if (setting, value) == ("accept_ra", "2"):
+        if setting in _LISTENING and value == _DEAF and (way := learned.get(link)):
+            yield link, _sentence(step, link, way.whose)
+        elif (setting, value) == ("accept_ra", _EVEN_IF_FORWARDING):
             learned.pop(link, None)
         elif setting == "forwarding" and link != "default" and value != "0":
-            for name, whose in learned.items():
-                yield name, _sentence(step, name, whose, f"give {name!r} the sysctl ipv6.accept_ra: 2, or ")
-            return
+            for name, way in learned.items():
+                if way.accept_ra != _EVEN_IF_FORWARDING:
+                    instead = f"give {name!r} the sysctl ipv6.accept_ra: 2, or "
+                    yield name, _sentence(step, name, way.whose, instead)
 
 
 def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, str] | None:
@@ -131,27 +142,26 @@ def ways_of(kernel: Connection, session: Session) -> list[Way]:
     """The ways of the default routes, and of the session that asks."""
     whose = f"your session from {session.peer}"
     ways = [
-        Way(whose, way.link, way.source, session.peer, *way[2:], vrf=vrf, session=session)
+        Way.along(route, whose, session.peer)._replace(vrf=vrf, session=session)
         for vrf in (_vrfs_of(kernel, session.local) if session.peer else ())
-        if (way := kernel.way_to(session.peer, session.local, vrf))
+        if (route := kernel.way_to(session.peer, session.local, vrf))
     ]
     ways += filter(None, (_default_way(kernel, addresses) for addresses in ANYWHERE))
-    ways = [way._replace(learned=way.learned and _learns(kernel, way.link)) for way in ways]
+    ways = [way._replace(accept_ra=_accept_ra(kernel, way.link)) if way.learned else way for way in ways]
     return [*ways, Way("your session", "", session.local)] if session.local else ways
 
 
 def _default_way(kernel: Connection, anywhere: Iterable[str]) -> Way | None:
     for address in anywhere:
-        if (way := kernel.way_to(address)) and way.length <= _ALMOST_ALL:
-            return Way("the default route", way.link, way.source, address, *way[2:])
+        if (route := kernel.way_to(address)) and route.length <= _ALMOST_ALL:
+            return Way.along(route, "the default route", address)
     return None
 
 
-def _learns(kernel: Connection, link: str) -> bool:
-    """Whether the kernel itself learns routes by a link, and only as long as it does not forward."""
+def _accept_ra(kernel: Connection, link: str) -> str:
     path = f"net/ipv6/conf/{link}/accept_ra"
     setting = kernel.dump(Selection(frozenset({"sysctl"}), settings=frozenset({path}))).of("sysctl").get((path,))
-    return setting is not None and setting.attrs["value"] == "1"
+    return str(setting.attrs["value"]) if setting else _DEAF
 
 
 def _vrfs_of(kernel: Connection, address: str) -> list[str]:
@@ -204,7 +214,7 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
 class _Carried:
     """The links, addresses and nexthops that the ways need, each with whose way it is."""
 
-    def __init__(self, ways: Iterable[Way], around: State) -> None:
+    def __init__(self, ways: Sequence[Way], around: State) -> None:
         links = around.of("link")
         self._carriers: dict[str, str] = {}
         self._sources: dict[str, str] = {}
@@ -213,6 +223,9 @@ class _Carried:
         self._tables = {(way.family, way.table) for way in ways if way.to}
         # The default routes that are followed: behind them are those for when they fail.
         self._followed: dict[Value, int] = {}
+        # What nobody has resolved yet has no other address.
+        hops = ((way.link, way.gateway or way.to, False) for way in ways)
+        self._neighbours: dict[Key, Way] = {hop: way for hop, way in zip(hops, ways, strict=True) if way.lladdr}
         for way in ways:
             self._sources.setdefault(way.source, way.whose)
             if way.to and not way.length:
@@ -237,10 +250,18 @@ class _Carried:
         if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
             spare = step.op is Op.DELETE and obj.key[0] in self._spare
             return (way.link, way.whose) if leads_away(step) and not spare else None
+        if obj.cls == "neighbour":
+            return self._misdirected(step)
         if obj.name not in self._carriers:
             return None
         severed = (obj.cls == "link" and self._severs(step)) or (obj.cls == "bridge_vlan" and _retags(step))
         return (obj.name, self._carriers[obj.name]) if severed else None
+
+    def _misdirected(self, step: Step) -> tuple[str, str] | None:
+        """The link by which the neighbour that a way leaves for would be sent to another address than it has."""
+        way = self._neighbours.get(step.object.key)
+        said = step.attrs.get("lladdr")
+        return (way.link, way.whose) if way and said and said != way.lladdr else None
 
     def _reroutes(self, step: Step) -> bool:
         """Whether a step takes away a default route of a table that the ways use, or leads it elsewhere."""
