@@ -48,16 +48,20 @@ class Carried:
             members = _members(around, way.nexthop)
             self._nexthops.update(dict.fromkeys((way.nexthop, *members), way))
             self._spare.update(members if len(members) > 1 else ())
-            self._add_carriers(way)
+        by_link: dict[str, list[Way]] = {}
+        for way in ways:
+            by_link.setdefault(way.link, []).append(way)
+        for link, leaving in by_link.items():
+            self._add_carriers(link, leaving)
         # Bridges through which the ways go with a VLAN's tag, and which.
         self._tagged: dict[str, set[Value]] = {}
         for upper in (self._links.get((name,)) for name in self._carriers):
             if upper and kind_of(upper) == "vlan":
                 self._tagged.setdefault(str(upper.attrs.get("link")), set()).add(upper.attrs.get("id"))
 
-    def _add_carriers(self, way: Way) -> None:
-        for name, above in carriers(way.link, self._links):
-            self._carriers.setdefault(name, []).append(way)
+    def _add_carriers(self, link: str, leaving: Sequence[Way]) -> None:
+        for name, above in carriers(link, self._links):
+            self._carriers.setdefault(name, []).extend(leaving)
             if above and self._links[above,].attrs.get("master") == name:
                 self._within.setdefault(name, set()).add(above)
 

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.kernel.ways import Route
 from netgroupd.model.state import NOTHING, Attrs, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, same
@@ -51,11 +50,6 @@ class Way(NamedTuple):
     accept_ra: str = "0"
     vrf: str = ""
     session: Session = CONSOLE
-
-    @classmethod
-    def along(cls, route: Route, whose: str, to: str) -> "Way":
-        """The way of packets to ``to``, which follow ``route``."""
-        return cls(whose, route.link, route.source, to, *route[2:])
 
     @property
     def family(self) -> str:

@@ -11,13 +11,15 @@ from functools import cache
 from itertools import chain
 
 from netgroupd.engine.carried import Carried, plain_address
-from netgroupd.engine.carriers import below
+from netgroupd.engine.carriers import below, carriers
 from netgroupd.engine.detour import Detours, Way, vrf_of
 from netgroupd.engine.guard_tc import Asked, filtered_ways
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.session import Session
+from netgroupd.engine.tunnels import far_end
 from netgroupd.errors import GuardError
 from netgroupd.kernel.request import Selection
+from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import kind_of
@@ -31,6 +33,7 @@ from netgroupd.plan.step import Op, Plan, Step
 ANYWHERE = (("192.0.2.1", "198.51.100.1", "203.0.113.1"), ("2001:db8::1", "100::1"))
 _ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 _SHOWN = 3
+_NESTED = 4  # tunnels within one another; the kernel sends through eight, and nobody through so many
 # Whether routers are listened to at all, and whether to what they say of themselves.
 _LISTENING = frozenset({"accept_ra", "accept_ra_defrtr"})
 _DEAF, _EVEN_IF_FORWARDING = "0", "2"
@@ -138,20 +141,24 @@ def ways_of(kernel: Connection, session: Session) -> list[Way]:
     """The ways of the default routes, and of the session that asks."""
     whose = f"your session from {session.peer}"
     ways = [
-        Way.along(route, whose, session.peer)._replace(vrf=vrf, session=session)
+        _along(kernel, route, whose, session.peer)._replace(vrf=vrf, session=session)
         for vrf in (_vrfs_of(kernel, session.local) if session.peer else ())
         if (route := kernel.way_to(session.peer, session.local, vrf))
     ]
     ways += filter(None, (_default_way(kernel, addresses) for addresses in ANYWHERE))
-    ways = [way._replace(accept_ra=_accept_ra(kernel, way.link)) if way.learned else way for way in ways]
     return [*ways, Way("your session", "", session.local)] if session.local else ways
 
 
 def _default_way(kernel: Connection, anywhere: Iterable[str]) -> Way | None:
     for address in anywhere:
         if (route := kernel.way_to(address)) and route.length <= _ALMOST_ALL:
-            return Way.along(route, "the default route", address)
+            return _along(kernel, route, "the default route", address)
     return None
+
+
+def _along(kernel: Connection, route: Route, whose: str, to: str) -> Way:
+    accept_ra = _accept_ra(kernel, route.link) if route.learned else _DEAF
+    return Way(whose, route.link, route.source, to, *route[2:], accept_ra=accept_ra)
 
 
 def _accept_ra(kernel: Connection, link: str) -> str:
@@ -173,7 +180,31 @@ def _vrfs_of(kernel: Connection, address: str) -> list[str]:
     return sorted({vrf_of(links.get((name,)), vrfs) for name in holders})
 
 
-def around(kernel: Connection, ways: Iterable[Way], actual: State) -> State:
+def with_underlays(kernel: Connection, ways: Sequence[Way], actual: State) -> tuple[list[Way], State]:
+    """The ways, and those of the tunnels that carry them; what there is of ours, and all links of these ways."""
+    found, new = [*ways], [*ways]
+    for _ in range(_NESTED):
+        there = _around(kernel, found, actual)
+        new = [way for way in dict.fromkeys(_underlays(kernel, new, there.of("link"))) if way not in found]
+        if not new:
+            return found, there
+        found += new
+    return found, _around(kernel, found, actual)
+
+
+def _underlays(kernel: Connection, ways: Iterable[Way], links: Mapping[Key, Object]) -> Iterator[Way]:
+    @cache  # the ways often leave by one link, and the search goes over all
+    def carrying(name: str) -> list[Object]:
+        return [links[carrier,] for carrier, _ in carriers(name, links) if (carrier,) in links]
+
+    for way in ways:
+        ends = filter(None, (far_end(link, way.to) for link in carrying(way.link))) if way.to else ()
+        for end in ends:
+            if route := kernel.way_to(end.address, end.source, end.dev, end.mark):
+                yield _along(kernel, route, way.whose, end.address)
+
+
+def _around(kernel: Connection, ways: Iterable[Way], actual: State) -> State:
     """What there is of ours, and all of the links of the ways, whose they may be.
 
     Of ours a plan may only have needed a part; but it knows the files that keys are in.

@@ -13,7 +13,7 @@ from netgroupd.model.value import ip_bytes, ip_text
 
 _RTM_GETROUTE = 26
 _RTA_DST, _RTA_SRC, _RTA_OIF, _RTA_GATEWAY, _RTA_PRIORITY, _RTA_PREFSRC = 1, 2, 4, 5, 6, 7
-_RTA_TABLE, _RTA_VIA, _RTA_NH_ID = 15, 18, 30
+_RTA_TABLE, _RTA_MARK, _RTA_VIA, _RTA_NH_ID = 15, 16, 18, 30
 _HEADER = 12  # struct rtmsg
 _NDA_DST, _NDA_LLADDR = 1, 2
 _FAMILY = 2  # bytes in front of the address of RTA_VIA
@@ -42,17 +42,19 @@ class Route(NamedTuple):
     lladdr: str = ""
 
 
-def way_to(context: Context, address: str, source: str = "", vrf: str = "") -> Route | None:
+def way_to(context: Context, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
     """What a packet to ``address`` follows; None if there is no way.
 
     Rules may select by the ``source``, so that a connection need not go the way of
     what is yet to get one.  An address that is none of this host's is left out.
     What came in by a link of a VRF is answered by the routes of that ``vrf``, whatever the
-    address that it was sent to.
+    address that it was sent to.  What a tunnel sends may be bound to a link, which takes the place
+    of the VRF, and have a ``mark``.
     """
     target, origin = ip_bytes(address), ip_bytes(source) if source else b""
     try:
         within = u32(_RTA_OIF, context.names.index(vrf)) if vrf else b""
+        within += u32(_RTA_MARK, mark) if mark else b""
     except UnknownLinkError:
         return None
     if len(origin) == len(target) and (way := _way(context, target, origin, within)):

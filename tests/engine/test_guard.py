@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What carries a session and is taken away or changed: refused, unless something equal stands in for it."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from netgroupd.engine.engine import Engine
@@ -29,10 +32,12 @@ def looks_up(pref: int, table: int, **selectors: Value) -> Object:
     return Object("rule", rule.key("inet", pref, attrs), attrs)
 
 
-def refused(desk: Desk, there: list[Object], way: Route, text: str) -> str:
+def refused(
+    desk: Desk, there: list[Object], way: Route, text: str, others: Mapping[str, Route] = MappingProxyType({})
+) -> str:
     """What the guard says of going from what is there to a configuration, with somebody at the other end of a way."""
     desk.kernel = FakeKernel([*LINKS, *there])
-    desk.kernel.ways = {PEER: way}
+    desk.kernel.ways = {PEER: way, **others}
     desk.wants(text)
     engine = Engine(desk.paths, session=Session(PEER, LOCAL), connect=lambda _netns: desk.kernel)
     try:

@@ -158,3 +158,32 @@ KNOWN = "\nfdb: [{dev: eth3, mac: '02:00:00:00:00:01', where: master}]"
 def test_port_that_the_way_goes_by_is_not_shut(desk: Desk, way: str, said: str, more: str, cut: bool) -> None:
     told = refused(desk, PORTS, Route(way, LOCAL), f"{BRIDGE % said}{more}")
     assert ("to change link eth3 would cut the way of your session" in told) == cut
+
+
+HOST_ROUTE = Object("route", ("inet", 254, f"{THERE}/32", 0, 0), {"type": "unicast", "via": "10.0.0.1", "dev": "eth1"})
+KEPT = f"routes: [{{to: {THERE}, via: 10.0.0.1, dev: eth1}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "by"),
+    [
+        pytest.param(WIREGUARD, THERE, id="wireguard"),
+        pytest.param(link("wg0", "wireguard", fwmark=7, peers=WIREGUARD.attrs["peers"]), f"7 {THERE}", id="marked"),
+        pytest.param(link("wg0", "gre", remote=THERE, local=HERE), f"{HERE} {THERE}", id="gre"),
+        pytest.param(link("wg0", "ipip", remote=THERE, dev="eth1"), f"eth1 {THERE}", id="bound"),
+    ],
+)
+def test_way_of_what_a_tunnel_sends_is_guarded_too(desk: Desk, tunnel: Object, by: str) -> None:
+    ways = {by: Route("eth1", HERE, 254, 32)}
+    told = refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), f"{KEPT}links: {{eth1: {{up: false}}}}", ways)
+    assert "to change link eth1 would cut the way of your session" in told
+    told = refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), "routes: []", ways)
+    assert f"to delete route inet 254 {THERE}/32 would cut the way of your session" in told
+    assert refused(desk, [tunnel, HOST_ROUTE], Route("wg0", LOCAL), "routes: []") == ""
+
+
+def test_way_of_a_tunnel_in_a_tunnel_is_guarded_and_one_in_itself_is_looked_at_once(desk: Desk) -> None:
+    there = [WIREGUARD, link("t0", "gre", remote="10.9.0.9"), link("t1", "gre", remote="10.9.0.8")]
+    ways = {"10.9.0.9": Route("wg0", LOCAL, 254, 16), THERE: Route("eth1", HERE), "10.9.0.8": Route("t1", LOCAL)}
+    assert "link eth1 would cut" in refused(desk, there, Route("t0", LOCAL), "links: {eth1: {up: false}}", ways)
+    assert "t1 would cut" in refused(desk, there, Route("t1", LOCAL), "links: {t1: {up: false}}", ways)
