@@ -9,6 +9,7 @@ from typing import Self
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.report import Generation, Line, Pending, Result, Status
+from netgroupd.engine.session import Session
 from netgroupd.errors import JournalError, NetgroupError, Problem, UsageError
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.model.state import Group, Object, State
@@ -58,6 +59,7 @@ class FakeEngine(Engine):
         self.applied_times = 0
         self.generation = 0
         self.confirm_s: float | None = None
+        self.sessions: list[Session] = []
         self.waits: Pending | None = None
         self.text = "links: {}\n"
         self.expired = 0
