@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the ways need of links, addresses, routes, nexthops and neighbours, and which steps take it away.
 
-Only what surely does counts.  A port of a bridge that no longer learns or floods still has
-its packets, and so has one that is isolated, as long as they come from the bridge itself.
+Only what surely does counts.  A port of a bridge that no longer learns or floods, or that
+maps VLANs to tunnels, still has its packets, and so has one that is isolated, as long as
+they come from the bridge itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,11 +54,9 @@ class Carried:
             by_link.setdefault(way.link, []).append(way)
         for link, leaving in by_link.items():
             self._add_carriers(link, leaving)
-        # Bridges through which the ways go with a VLAN's tag, and which.
-        self._tagged: dict[str, set[Value]] = {}
-        for upper in (self._links.get((name,)) for name in self._carriers):
-            if upper and kind_of(upper) == "vlan":
-                self._tagged.setdefault(str(upper.attrs.get("link")), set()).add(upper.attrs.get("id"))
+        # Bridges through which the ways go with a VLAN's tag.
+        uppers = (self._links.get((name,)) for name in self._carriers)
+        self._tagged = {str(upper.attrs.get("link")) for upper in uppers if upper and kind_of(upper) == "vlan"}
 
     def _add_carriers(self, link: str, leaving: Sequence[Way]) -> None:
         for name, above in carriers(link, self._links):
@@ -124,8 +123,6 @@ class Carried:
         bridge = str(step.before.attrs.get("master") or "")
         if attrs.get("port.locked"):
             return port not in self._attended
-        if attrs.get("port.vlan_tunnel"):
-            return kind_of(step.before) != "vxlan" and self._loses_tag(port, bridge)
         return bool(attrs.get("port.isolated")) and not self._isolated.isdisjoint(self._opposite(port, bridge))
 
     @cached_property
@@ -134,14 +131,6 @@ class Carried:
         made = (step.object for step in singles(self._plan.steps) if step.after)
         known = (obj for obj in (*self._around.of("fdb").values(), *made) if obj.cls == "fdb")
         return {entry.name for entry in known if entry.key[3] == "master"}
-
-    def _loses_tag(self, port: str, bridge: str) -> bool:
-        """Whether a port that maps VLANs to tunnels would send what has a tag without it."""
-        master = self._links.get((bridge,))
-        if master is None or not master.attrs.get("vlan_filtering"):
-            return False
-        memberships = (self._around.of("bridge_vlan").get((port, vid)) for vid in self._tagged.get(bridge, ()))
-        return any(not (one and one.attrs.get("untagged")) for one in memberships)
 
     def _opposite(self, port: str, bridge: str) -> Iterator[str]:
         """The other ports of a bridge that the ways go by, if they go in by one and out by another."""

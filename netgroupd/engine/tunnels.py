@@ -66,7 +66,8 @@ def _leads_elsewhere(name: str, step: Step) -> bool:
     said, had = step.attrs[name], step.before.attrs.get(name)
     if name == "local" and kind_of(step.before) == "vxlan":
         return False  # VXLAN takes packets to any address of the host
-    # Without a remote it sends nowhere; without the others it may still be what the route chooses.
+    # Without a remote it sends nowhere; without the others it may still be what the route chooses.  A VXLAN
+    # that learns goes on sending to the other end of before what that has sent from, until it forgets it.
     return bool(had) and (bool(said) or name == "remote")
 
 

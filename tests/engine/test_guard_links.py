@@ -151,8 +151,7 @@ KNOWN = "\nfdb: [{dev: eth3, mac: '02:00:00:00:00:01', where: master}]"
         pytest.param("v0", "isolated: true", "", True, id="isolated_as_the_port_that_it_comes_by"),
         pytest.param("br0", "learning: false", "", False, id="learning"),
         pytest.param("br0", "flood: false", "", False, id="flood"),
-        pytest.param("br0", "vlan_tunnel: true", "", False, id="tunnels_of_vlans"),
-        pytest.param("br0.5", "vlan_tunnel: true", "", True, id="tunnels_of_vlans_for_what_has_a_tag"),
+        pytest.param("br0.5", "vlan_tunnel: true", "", False, id="tunnels_of_vlans"),
     ],
 )
 def test_port_that_the_way_goes_by_is_not_shut(desk: Desk, way: str, said: str, more: str, cut: bool) -> None:

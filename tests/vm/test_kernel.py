@@ -217,6 +217,30 @@ def test_way_from_an_address_is_the_one_that_its_rules_lead_to(kernel: Kernel) -
     assert kernel.way_to("203.0.113.1", "2001:db8::2") == Route("d0", "192.0.2.2", 254, gateway="192.0.2.1")
 
 
+MARKED = """
+link add name d0 up type dummy
+link add name d1 up type dummy
+address add 192.0.2.2/24 dev d0
+address add 198.51.100.2/24 dev d1
+neighbour add 192.0.2.1 lladdr 02:00:00:00:00:01 dev d0
+route add default via 192.0.2.1
+route add default via 198.51.100.1 dev d1 table 77
+route add default via 198.51.100.9 dev d1 metric 9
+rule add fwmark 7 lookup 77
+"""
+
+
+def test_way_of_what_a_tunnel_sends_is_the_one_of_its_mark_and_link(kernel: Kernel) -> None:
+    subprocess.run(["ip", "-batch", "-"], input=MARKED, text=True, check=True)
+    found = kernel.way_to("203.0.113.1")
+    assert found is not None
+    assert (found.link, found.gateway, found.lladdr) == ("d0", "192.0.2.1", "02:00:00:00:00:01")
+    marked = Route("d1", "198.51.100.2", 77, gateway="198.51.100.1")
+    assert kernel.way_to("203.0.113.1", mark=7) == marked
+    bound = Route("d1", "198.51.100.2", 254, metric=9, gateway="198.51.100.9")
+    assert kernel.way_to("203.0.113.1", "", "d1") == bound
+
+
 IN_A_VRF = """
 link add name red up type vrf table 77
 link add name d0 up type dummy
