@@ -7,16 +7,25 @@ from argparse import Namespace
 from netgroupd.cli.deadline import watch_deadline
 from netgroupd.cli.target import changer
 from netgroupd.cli.terminal import Terminal
+from netgroupd.engine.login import login_of
 from netgroupd.service.details import Answer, Options
 
 
-def options_of(arguments: Namespace) -> Options:
+def options_of(arguments: Namespace, connection: str) -> Options:
     """What the daemon has to know of the command line, and of where its user sits."""
-    return {
-        "confirm": arguments.confirm,
-        "allow": arguments.allow or None,
-        "session": os.environ.get("SSH_CONNECTION"),
-    }
+    return {"confirm": arguments.confirm, "allow": arguments.allow or None, "session": connection or None}
+
+
+def came_by(terminal: Terminal) -> str:
+    """The SSH connection that the user came by, "" for none; say so if one is told of that is not there."""
+    login = login_of(os.environ, os.getppid())
+    if login.ended:
+        peer = login.ended.partition(" ")[0]
+        terminal.note(
+            f"{terminal.paint('!', 'yellow')} $SSH_CONNECTION tells of a connection from {peer} that is not there: "
+            "how you are connected is not known, and the way to you not guarded"
+        )
+    return login.connection
 
 
 LEFT_OUT = 3
@@ -43,7 +52,8 @@ def report(answer: Answer, terminal: Terminal) -> int:
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Apply, with progress."""
-    target = changer(arguments)
+    connection = came_by(terminal)
+    target = changer(arguments, connection)
     watch_deadline(target, arguments)
-    answer = target.apply(options_of(arguments), terminal.progress)
+    answer = target.apply(options_of(arguments, connection), terminal.progress)
     return report(answer, terminal)

@@ -16,7 +16,11 @@ _FILES = (
 )
 _ENVIRONMENT = (
     ("NO_COLOR", "When set and not empty, nothing is printed in colour."),
-    ("SSH_CONNECTION", "The way to you, which a change must not cut."),
+    (
+        "SSH_CONNECTION",
+        "The connection that you came by, whose way a change must not cut. Where it is not set, as behind sudo, that "
+        "of a process above counts, and only while there is such a connection.",
+    ),
 )
 
 

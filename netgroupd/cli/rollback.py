@@ -3,7 +3,7 @@
 
 from argparse import Namespace
 
-from netgroupd.cli.apply import options_of, report
+from netgroupd.cli.apply import came_by, options_of, report
 from netgroupd.cli.deadline import watch_deadline
 from netgroupd.cli.target import changer
 from netgroupd.cli.terminal import Terminal
@@ -11,7 +11,9 @@ from netgroupd.cli.terminal import Terminal
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Roll back, with progress."""
-    target = changer(arguments)
+    connection = came_by(terminal)
+    target = changer(arguments, connection)
     watch_deadline(target, arguments)
-    answer = target.rollback({**options_of(arguments), "generation": arguments.generation}, terminal.progress)
+    options = {**options_of(arguments, connection), "generation": arguments.generation}
+    answer = target.rollback(options, terminal.progress)
     return report(answer, terminal)

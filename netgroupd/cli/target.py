@@ -48,14 +48,14 @@ def is_local(arguments: Namespace) -> bool:
     return bool(arguments.offline or arguments.netns is not None or arguments.config)
 
 
-def engine_of(arguments: Namespace) -> "Engine":
-    """The engine that the command line describes."""
+def engine_of(arguments: Namespace, connection: str = "") -> "Engine":
+    """The engine that the command line describes, for somebody who came by an SSH ``connection``."""
     # Loading it takes longer than asking the daemon does.
     from netgroupd.engine.engine import Engine  # noqa: PLC0415
     from netgroupd.engine.paths import trust_of_caller  # noqa: PLC0415
     from netgroupd.engine.session import Session  # noqa: PLC0415
 
-    session = Session.from_ssh(os.environ.get("SSH_CONNECTION", ""))
+    session = Session.from_ssh(connection)
     return Engine(_paths(arguments), netns=arguments.netns, session=session, trust=trust_of_caller())
 
 
@@ -98,17 +98,17 @@ def _reads_here(arguments: Namespace) -> bool:
     return is_local(arguments) or os.geteuid() == 0
 
 
-def changer(arguments: Namespace) -> Target:
-    """Who makes a change."""
+def changer(arguments: Namespace, connection: str = "") -> Target:
+    """Who makes a change, for somebody who came by an SSH ``connection``."""
     if is_local(arguments) or (os.geteuid() == 0 and not _daemon_runs()):
-        return _here(arguments)
+        return _here(arguments, connection)
     return _daemon()
 
 
-def _here(arguments: Namespace) -> Target:
+def _here(arguments: Namespace, connection: str = "") -> Target:
     from netgroupd.service.answers import Answers  # noqa: PLC0415 - loads the engine
 
-    return Answers(engine_of(arguments))
+    return Answers(engine_of(arguments, connection))
 
 
 def _daemon_runs() -> bool:

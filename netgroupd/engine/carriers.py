@@ -1,29 +1,73 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The links that carry what leaves by a link: itself, those below it, its bridge or VRF, what leads out of a bridge."""
+"""The links that carry what leaves by a link.
+
+It itself, those below it, its bridge or VRF, what leads out of a bridge, and the other
+end of a veth pair with the bridge that this one is a port of.  A tunnel's packets leave
+by the link that it is bound to.
+"""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import peer_of
+
+# What is behind such a port of a bridge is on this host, or a guest of it, unless more is known of it.
+_INWARD = frozenset({"veth", "tun", "dummy", "ifb", "nlmon"})
+_BELOW = ("link", "dev")
+
+
+class _Reached(NamedTuple):
+    """How the search came to a link: from which one, and whether that has it as a port."""
+
+    above: str
+    as_port: bool = False
 
 
 def carriers(start: str, links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
     """All links that carry what leaves by ``start``, each with the one that it carries this for; "" for the first."""
-    ports = _ports(links)
-    seen = {"lo"}
-    waiting = [(start, "")]
-    while waiting:
-        name, above = waiting.pop()
-        if name in seen or (name,) not in links:
-            continue
-        seen.add(name)
+    reached = _reached(start, links)
+    outward: set[str] = set()
+    for name, how in reversed(reached.items()):
+        if name in outward or _leads_out(links[name,], links):
+            outward |= {name, how.above}
+    # Where no port leads out it is one of the others: in a container the way out is a veth.
+    left = {how.above for name, how in reached.items() if how.as_port and name in outward}
+    carrying = {"": ""}
+    for name, how in reached.items():
+        if how.above in carrying and (name in outward or not how.as_port or how.above not in left):
+            carrying[name] = how.above
+    del carrying[""]
+    for name, above in carrying.items():
         yield name, above
-        attrs = links[name,].attrs
-        if attrs.get("master"):
-            yield str(attrs["master"]), name
-        if attrs.get("link"):
-            waiting.append((str(attrs["link"]), name))
-        waiting += [(port, name) for port in ports.get(name, ()) if _leads_out(port, links)]
+        master = str(links[name,].attrs.get("master") or "")
+        if master and master not in carrying:
+            yield master, name
+
+
+def below(link: Object) -> tuple[str, ...]:
+    """The links that one stands on, and the other end of a cable."""
+    names = (*(link.attrs.get(field) for field in _BELOW), peer_of(link))
+    return tuple(str(name) for name in names if name)
+
+
+def _reached(start: str, links: Mapping[Key, Object]) -> dict[str, _Reached]:
+    """Every link that may carry it, those above first."""
+    ports = _ports(links)
+    found: dict[str, _Reached] = {}
+    waiting = [(start, _Reached(""))]
+    while waiting:
+        name, how = waiting.pop()
+        if name in found or (name,) not in links or name == "lo":
+            continue
+        found[name] = how
+        link = links[name,]
+        waiting += [(lower, _Reached(name)) for lower in below(link)]
+        if how.above and peer_of(link) == how.above and kind_of(links.get((link.attrs.get("master"),))) == "bridge":
+            waiting.append((str(link.attrs["master"]), _Reached(name)))
+        waiting += [(port, _Reached(name, as_port=True)) for port in ports.get(name, ())]
+    return found
 
 
 def _ports(links: Mapping[Key, Object]) -> dict[str, list[str]]:
@@ -34,13 +78,12 @@ def _ports(links: Mapping[Key, Object]) -> dict[str, list[str]]:
     return ports
 
 
-def _leads_out(port: str, links: Mapping[Key, Object]) -> bool:
-    """Whether there is hardware or a bond under a port; a guest's is not the way out."""
+def _leads_out(link: Object, links: Mapping[Key, Object]) -> bool:
+    """Whether a link is or stands on hardware, a bond, a tunnel, or something that nobody has looked at."""
     seen: set[str] = set()
-    while port not in seen:
-        seen.add(port)
-        link = links.get((port,))
-        if kind_of(link) in ("", "bond", "team"):
+    while (lower := str(link.attrs.get("link") or "")) and lower not in seen:
+        if (lower,) not in links:
             return True
-        port = str(link.attrs.get("link")) if link else ""
-    return False
+        seen.add(lower)
+        link = links[lower,]
+    return kind_of(link) not in (*_INWARD, "bridge")

@@ -33,7 +33,7 @@ _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None,
 class Way(NamedTuple):
     """How a packet leaves: whose way it is, the link, the source, where to, and the route, which may be ``learned``.
 
-    ``session`` is the one whose way it is, if it is one's.
+    ``accept_ra`` is that of the link, where the route is.  ``session`` is the one whose way it is, if it is one's.
     """
 
     whose: str
@@ -45,6 +45,9 @@ class Way(NamedTuple):
     metric: int = 0
     nexthop: int = 0
     learned: bool = False
+    gateway: str = ""
+    lladdr: str = ""
+    accept_ra: str = "0"
     vrf: str = ""
     session: Session = CONSOLE
 
@@ -103,7 +106,7 @@ class Detours:
         """Whether a step takes away the route in use, or leads it elsewhere."""
         _, table, destination, tos, metric = step.object.key
         placed = (table, tos, metric) == (way.table, 0, way.metric) and _length(destination) == way.length
-        return placed and _contains(destination, way.to) and leads_away(step)
+        return placed and contains(destination, way.to) and leads_away(step)
 
     def _makes_better(self, step: Step, way: Way) -> bool:
         route = step.after
@@ -113,7 +116,7 @@ class Detours:
         _, table, destination, _, metric = route.key
         length = _length(destination)
         better = length > way.length or (length == way.length and _number(metric) < way.metric)
-        return table == way.table and better and _contains(destination, way.to)
+        return table == way.table and better and contains(destination, way.to)
 
     def _leads_elsewhere(self, route: Object, way: Way) -> bool:
         attrs = route.attrs
@@ -138,7 +141,7 @@ class Detours:
         prefix = str(address.key[2] or address.key[1])
         aside = address.name == way.link or bool(address.attrs.get("noprefixroute"))
         aside = aside or self._vrf_of(address.name) != way.vrf
-        return not aside and _length(prefix) > way.length and _contains(prefix, way.to)
+        return not aside and _length(prefix) > way.length and contains(prefix, way.to)
 
     def _vrf_of(self, name: str) -> str:
         link = self._goal.link(name)
@@ -176,7 +179,7 @@ class Detours:
 
     def _routes(self, table: int, to: str) -> Iterator[Object]:
         for route in self._goal.of("route").values():
-            if route.key[1] == table and route.key[0] != "mpls" and _contains(route.key[2], to):
+            if route.key[1] == table and route.key[0] != "mpls" and contains(route.key[2], to):
                 yield route
 
 
@@ -196,7 +199,7 @@ def _selects(attrs: Attrs, way: Way) -> bool:
     if attrs.get("oif") not in (None, way.vrf):
         return False
     fits = all(
-        not attrs.get(name) or (bool(address) and _contains(attrs[name], address))
+        not attrs.get(name) or (bool(address) and contains(attrs[name], address))
         for name, address in (("from", way.source), ("to", way.to))
     )
     return fits != bool(attrs.get("not"))
@@ -208,7 +211,8 @@ def _end(address: str) -> tuple[int, int]:
     return int.from_bytes(payload, "big"), len(payload) * 8
 
 
-def _contains(prefix: Value, address: str) -> bool:
+def contains(prefix: Value, address: str) -> bool:
+    """Whether an address is in a prefix."""
     network, length = split_prefix(str(prefix))
     end, bits = _end(address)
     return len(network) * 8 == bits and (int.from_bytes(network, "big") ^ end) >> (bits - length) == 0

@@ -19,7 +19,7 @@ from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
 from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Content
-from netgroupd.engine.guard import around, asked_of, refuse_cuts, ways_of
+from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
@@ -155,9 +155,8 @@ class Engine(Unfinished):
             self._write_names(applied)
             return Result(plan)
         content = configuration.content_of(desired)
-        ways = ways_of(kernel, self.session)
+        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
-        there = around(kernel, ways, actual)
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         self._add_lost_settings(kernel, plan, actual, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)

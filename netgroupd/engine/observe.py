@@ -69,8 +69,8 @@ class Connection(Protocol):
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, also of ``links``, that somebody has changed."""
 
-    def way_to(self, address: str, source: str = "", vrf: str = "") -> Route | None:
-        """What a packet to ``address`` follows, from ``source`` if there is such, and in a VRF if that is named."""
+    def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
+        """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 
     def links_with(self, address: str) -> frozenset[str]:
         """The links that have an address."""

@@ -92,10 +92,10 @@ class FakeKernel:
         del links
         return list(self.state.of("sysctl").values())
 
-    def way_to(self, address: str, source: str = "", vrf: str = "") -> Route | None:
-        """What a test has put into ``ways``, by where to, with where from in front of it or the VRF."""
-        if vrf:
-            return self.ways.get(f"{vrf} {address}")
+    def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
+        """What a test has put into ``ways``, by where to, with where from in front of it, the VRF or the mark."""
+        if within := vrf or mark:
+            return self.ways.get(f"{within} {address}")
         return self.ways.get(f"{source} {address}") or self.ways.get(address)
 
     def links_with(self, address: str) -> frozenset[str]:

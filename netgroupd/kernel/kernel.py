@@ -127,9 +127,9 @@ class Kernel:
 
         return changed(self._context, links, lambda: Kernel(assume=self.features))
 
-    def way_to(self, address: str, source: str = "", vrf: str = "") -> Route | None:
+    def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
-        return way_to(self._context, address, source, vrf)
+        return way_to(self._context, address, source, vrf, mark)
 
     def links_with(self, address: str) -> frozenset[str]:
         """The links that have an address."""

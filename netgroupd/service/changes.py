@@ -13,6 +13,7 @@ from typing import Protocol
 from gi.repository import GLib
 
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import BusyError, NetgroupError
 from netgroupd.service.answers import Answers, encode
@@ -155,7 +156,7 @@ class Changes:
         self._arm(max(1, int(pending.seconds_left * 1000)) if pending else 0)
 
     def _answers(self, options: Options) -> Answers:
-        return Answers(self._engine(Session.from_ssh(str(options.get("session", "")))))
+        return Answers(self._engine(believed(str(options.get("session", "")))))
 
     def _reload_work(self, job: Job) -> Answer:
         return self._answers({}).apply({}, job.progress)

@@ -4,18 +4,25 @@
 import errno
 import io
 import json
+import socket
+from argparse import Namespace
+from contextlib import closing
+from types import ModuleType
 from typing import cast
 
 import pytest
 
+from netgroupd.cli import apply, rollback
 from netgroupd.cli.apply import report
+from netgroupd.cli.target import engine_of
 from netgroupd.cli.terminal import Terminal
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.report import Result
+from netgroupd.engine.session import Session
 from netgroupd.errors import Refusal
 from netgroupd.plan.step import Plan
 from netgroupd.service.answers import Answers
-from netgroupd.service.details import Answer
+from netgroupd.service.details import Answer, Options, Progress
 
 REFUSAL = Refusal("create filter v0 ingress", errno.ENOSPC, "No room in hardware", "rules.yaml:7")
 
@@ -58,3 +65,53 @@ def test_undoing_the_first_change_of_all_is_told_as_what_it_is() -> None:
     answer = {**_answer(0), "generation": 0, "summary": "3 to delete; 1 message"}
     report(answer, Terminal(screen, io.StringIO()))
     assert screen.getvalue() == "3 to delete; 1 message in 0.50 s, generation 0\n"
+
+
+class Asked:
+    """In place of the daemon: it keeps what it was asked."""
+
+    keeps_deadlines = True
+
+    def __init__(self) -> None:
+        self.options: Options = {}
+
+    def apply(self, options: Options, progress: Progress | None = None) -> Answer:
+        del progress
+        self.options = options
+        return _answer(0)
+
+    rollback = apply
+
+
+@pytest.mark.parametrize("verb", [apply, rollback], ids=["apply", "rollback"])
+def test_change_is_asked_for_with_the_connection_that_its_user_came_by(
+    monkeypatch: pytest.MonkeyPatch, verb: ModuleType
+) -> None:
+    asked, said = Asked(), io.StringIO()
+    monkeypatch.setattr(verb, "changer", lambda *_: asked)
+    arguments = Namespace(confirm=None, allow=[], generation=None)
+    with (
+        closing(socket.create_server(("127.0.0.1", 0))) as server,
+        socket.create_connection(server.getsockname()) as client,
+        closing(server.accept()[0]),
+    ):
+        connection = " ".join(str(end) for end in (*client.getsockname(), *client.getpeername()))
+        monkeypatch.setenv("SSH_CONNECTION", connection)
+        verb.run(arguments, Terminal(io.StringIO(), said))
+    assert (asked.options["session"], said.getvalue()) == (connection, "")
+    verb.run(arguments, Terminal(io.StringIO(), said))
+    assert asked.options["session"] is None
+    assert "from 127.0.0.1 that is not there: how you are connected is not known" in said.getvalue()
+
+
+def test_engine_of_this_process_knows_the_session_of_the_connection() -> None:
+    engine = engine_of(Namespace(config=None, netns=None), "10.9.0.7 40000 10.0.0.5 22")
+    assert engine.session == Session("10.9.0.7", "10.0.0.5", 40000, 22)
+
+
+def test_who_sits_at_the_console_is_told_nothing_of_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, said = Asked(), io.StringIO()
+    monkeypatch.setattr(apply, "changer", lambda *_: asked)
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    apply.run(Namespace(confirm=None, allow=[]), Terminal(io.StringIO(), said))
+    assert (asked.options["session"], said.getvalue()) == (None, "")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What carries a session and is taken away or changed: refused, unless something equal stands in for it."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from netgroupd.engine.engine import Engine
@@ -29,10 +32,12 @@ def looks_up(pref: int, table: int, **selectors: Value) -> Object:
     return Object("rule", rule.key("inet", pref, attrs), attrs)
 
 
-def refused(desk: Desk, there: list[Object], way: Route, text: str) -> str:
+def refused(
+    desk: Desk, there: list[Object], way: Route, text: str, others: Mapping[str, Route] = MappingProxyType({})
+) -> str:
     """What the guard says of going from what is there to a configuration, with somebody at the other end of a way."""
     desk.kernel = FakeKernel([*LINKS, *there])
-    desk.kernel.ways = {PEER: way}
+    desk.kernel.ways = {PEER: way, **others}
     desk.wants(text)
     engine = Engine(desk.paths, session=Session(PEER, LOCAL), connect=lambda _netns: desk.kernel)
     try:
@@ -131,6 +136,48 @@ def test_forwarding_that_ends_the_route_of_an_advertisement_is_refused(
     told = refused(desk, there, Route("eth1", LOCAL, learned=True), f"sysctl: {said}")
     assert ("give 'eth1' the sysctl ipv6.accept_ra: 2, or allow 'eth1' to be cut" in told) == cut
     assert refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}") == ""
+
+
+@pytest.mark.parametrize(
+    ("accepts", "said", "cut"),
+    [
+        pytest.param("1", "{net.ipv6.conf.eth1.accept_ra: 0}", True, id="to_nothing_any_more"),
+        pytest.param("2", "{net.ipv6.conf.eth1.accept_ra: 0}", True, id="to_nothing_any_more_though_it_forwards"),
+        pytest.param("1", "{net.ipv6.conf.eth1.accept_ra_defrtr: 0}", True, id="to_no_router"),
+        pytest.param("0", "{net.ipv6.conf.eth1.accept_ra_defrtr: 0}", False, id="learned_by_another_program"),
+        pytest.param("1", "{net.ipv6.conf.eth2.accept_ra: 0}", False, id="of_another_link"),
+        pytest.param("1", "{net.ipv6.conf.all.accept_ra: 0}", False, id="of_all_which_the_kernel_does_not_ask"),
+    ],
+)
+def test_link_that_no_longer_listens_to_the_router_that_it_has_its_route_from_is_refused(
+    desk: Desk, accepts: str, said: str, cut: bool
+) -> None:
+    was = {"accept_ra": accepts, "accept_ra_defrtr": "1"}
+    there = [Object("sysctl", (f"net/ipv6/conf/eth1/{name}",), {"value": value}) for name, value in was.items()]
+    told = refused(desk, there, Route("eth1", LOCAL, learned=True), f"sysctl: {said}")
+    assert ("would cut the way of your session" in told) == cut
+    assert refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}") == ""
+
+
+GATEWAY, MAC = "10.0.0.1", "02:00:00:00:00:01"
+
+
+@pytest.mark.parametrize(
+    ("hop", "said", "cut"),
+    [
+        pytest.param((GATEWAY, MAC), "lladdr: '02:00:00:00:00:09'", True, id="another"),
+        pytest.param((GATEWAY, MAC), f"lladdr: '{MAC}'", False, id="the_same"),
+        pytest.param((GATEWAY, ""), "lladdr: '02:00:00:00:00:09'", False, id="where_none_was_known"),
+        pytest.param((GATEWAY, MAC), "proxy: true", False, id="to_answer_for"),
+        pytest.param(("10.0.0.3", MAC), "lladdr: '02:00:00:00:00:09'", False, id="of_others"),
+    ],
+)
+def test_neighbour_that_sends_the_packets_of_the_way_to_another_address_is_refused(
+    desk: Desk, hop: tuple[str, str], said: str, cut: bool
+) -> None:
+    text = f"neighbours: [{{dev: eth1, ip: {GATEWAY}, {said}}}]"
+    told = refused(desk, [], Route("eth1", LOCAL, gateway=hop[0], lladdr=hop[1]), text)
+    assert (f"to create neighbour eth1 {GATEWAY} would cut the way of your session" in told) == cut
 
 
 def test_route_in_use_that_becomes_netgroupds_as_it_is_passes(desk: Desk) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from gi.repository import Gio, GLib
 
+from netgroupd.engine.session import Session
 from netgroupd.errors import NetgroupError
 from netgroupd.service.client import Remote, RemoteError
 from netgroupd.service.daemon import Daemon
@@ -103,7 +104,12 @@ def engine() -> Iterator[FakeEngine]:
 @pytest.fixture
 def daemon(bus: PrivateBus, engine: FakeEngine, tmp_path: Path) -> Iterator[Daemon]:
     """The daemon in a thread of its own, past its start."""
-    served = Daemon(lambda _: engine, tmp_path / "run")
+
+    def engine_for(session: Session) -> FakeEngine:
+        engine.sessions.append(session)
+        return engine
+
+    served = Daemon(engine_for, tmp_path / "run")
     thread = threading.Thread(target=served.run, daemon=True)
     thread.start()
     remote = Remote(bus.connect())

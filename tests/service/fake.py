@@ -9,6 +9,7 @@ from typing import Self
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.report import Generation, Line, Pending, Result, Status
+from netgroupd.engine.session import Session
 from netgroupd.errors import JournalError, NetgroupError, Problem, UsageError
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.model.state import Group, Object, State
@@ -59,6 +60,7 @@ class FakeEngine(Engine):
         self.generation = 0
         self.netns: str | None = None
         self.confirm_s: float | None = None
+        self.sessions: list[Session] = []
         self.waits: Pending | None = None
         self.text = "links: {}\n"
         self.expired = 0

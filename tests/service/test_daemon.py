@@ -3,15 +3,18 @@
 
 import os
 import re
+import socket
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gi.repository import Gio, GLib
 
+from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import ConfigError, KernelError, Problem, Refusal, UsageError
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
@@ -48,6 +51,20 @@ def _properties(connection: Gio.DBusConnection, path: str, interface: str) -> di
 
 def test_start_applies_the_configuration_once_in_a_boot(daemon: Daemon, engine: FakeEngine) -> None:
     assert engine.generation == 1
+
+
+def test_session_of_a_caller_counts_while_its_connection_is_there(remote: Remote, engine: FakeEngine) -> None:
+    with (
+        closing(socket.create_server(("127.0.0.1", 0))) as server,
+        socket.create_connection(server.getsockname()) as client,
+        closing(server.accept()[0]),
+    ):
+        connection = " ".join(str(end) for end in (*client.getsockname(), *client.getpeername()))
+        remote.apply({"session": connection})
+        assert Session.from_ssh(connection) in engine.sessions
+    engine.sessions.clear()
+    remote.apply({"session": connection})
+    assert set(engine.sessions) == {CONSOLE}
 
 
 def test_second_apply_while_one_runs_is_told_so(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:

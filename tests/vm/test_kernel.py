@@ -196,9 +196,9 @@ def test_default_route_out_of_an_advertisement_is_told_as_such_and_goes_with_for
 
 def test_way_to_an_address_is_told_with_its_route_and_its_nexthop(kernel: Kernel) -> None:
     subprocess.run(["ip", "-batch", "-"], input=WAYS, text=True, check=True)
-    assert kernel.way_to("203.0.113.1") == Route("d0", "192.0.2.2", 254, 0, 50, 7)
-    assert kernel.way_to("198.51.100.1") == Route("d0", "192.0.2.2", 254, 24, 0, 0)
-    assert kernel.way_to("2001:db8:8::1") == Route("d0", "2001:db8::2", 254, 48, 60, 8)
+    assert kernel.way_to("203.0.113.1") == Route("d0", "192.0.2.2", 254, 0, 50, 7, gateway="192.0.2.1")
+    assert kernel.way_to("198.51.100.1") == Route("d0", "192.0.2.2", 254, 24, 0, 0, gateway="192.0.2.9")
+    assert kernel.way_to("2001:db8:8::1") == Route("d0", "2001:db8::2", 254, 48, 60, 8, gateway="2001:db8::1")
     assert kernel.way_to("2001:db8:9::1") is None
 
 
@@ -220,11 +220,37 @@ rule add from 198.51.100.2 lookup 77
 def test_way_from_an_address_is_the_one_that_its_rules_lead_to(kernel: Kernel) -> None:
     subprocess.run(["ip", "-batch", "-"], input=SOURCES, text=True, check=True)
     subprocess.run(["ip", "-6", "rule", "add", "from", "2001:db8:1::2", "lookup", "77"], check=True)
-    assert kernel.way_to("203.0.113.1") == Route("d0", "192.0.2.2", 254, 0, 0, 0)
-    assert kernel.way_to("203.0.113.1", "198.51.100.2") == Route("d1", "198.51.100.2", 77, 24, 0, 0)
-    assert kernel.way_to("203.0.113.1", "192.0.2.77") == Route("d0", "192.0.2.2", 254, 0, 0, 0)  # not this host's
-    assert kernel.way_to("2001:db8:9::1", "2001:db8:1::2") == Route("d1", "2001:db8:1::2", 77, 48, 1024, 0)
-    assert kernel.way_to("203.0.113.1", "2001:db8::2") == Route("d0", "192.0.2.2", 254, 0, 0, 0)
+    assert kernel.way_to("203.0.113.1") == Route("d0", "192.0.2.2", 254, gateway="192.0.2.1")
+    assert kernel.way_to("203.0.113.1", "198.51.100.2") == Route("d1", "198.51.100.2", 77, 24, gateway="198.51.100.1")
+    want = Route("d0", "192.0.2.2", 254, gateway="192.0.2.1")
+    assert kernel.way_to("203.0.113.1", "192.0.2.77") == want  # not this host's
+    want = Route("d1", "2001:db8:1::2", 77, 48, 1024, gateway="2001:db8:1::1")
+    assert kernel.way_to("2001:db8:9::1", "2001:db8:1::2") == want
+    assert kernel.way_to("203.0.113.1", "2001:db8::2") == Route("d0", "192.0.2.2", 254, gateway="192.0.2.1")
+
+
+MARKED = """
+link add name d0 up type dummy
+link add name d1 up type dummy
+address add 192.0.2.2/24 dev d0
+address add 198.51.100.2/24 dev d1
+neighbour add 192.0.2.1 lladdr 02:00:00:00:00:01 dev d0
+route add default via 192.0.2.1
+route add default via 198.51.100.1 dev d1 table 77
+route add default via 198.51.100.9 dev d1 metric 9
+rule add fwmark 7 lookup 77
+"""
+
+
+def test_way_of_what_a_tunnel_sends_is_the_one_of_its_mark_and_link(kernel: Kernel) -> None:
+    subprocess.run(["ip", "-batch", "-"], input=MARKED, text=True, check=True)
+    found = kernel.way_to("203.0.113.1")
+    assert found is not None
+    assert (found.link, found.gateway, found.lladdr) == ("d0", "192.0.2.1", "02:00:00:00:00:01")
+    marked = Route("d1", "198.51.100.2", 77, gateway="198.51.100.1")
+    assert kernel.way_to("203.0.113.1", mark=7) == marked
+    bound = Route("d1", "198.51.100.2", 254, metric=9, gateway="198.51.100.9")
+    assert kernel.way_to("203.0.113.1", "", "d1") == bound
 
 
 IN_A_VRF = """
@@ -243,9 +269,10 @@ route add 2001:db8:9::/48 via 2001:db8:1::1 vrf red
 
 def test_way_in_a_vrf_is_the_one_of_its_table(kernel: Kernel) -> None:
     subprocess.run(["ip", "-batch", "-"], input=IN_A_VRF, text=True, check=True)
-    assert kernel.way_to("203.0.113.1", "192.0.2.2") == Route("d0", "192.0.2.2", 254, 0, 0, 0)
-    assert kernel.way_to("203.0.113.1", "192.0.2.2", "red") == Route("d1", "192.0.2.2", 77, 24, 5, 0)
-    assert kernel.way_to("2001:db8:9::1", "2001:db8:1::2", "red") == Route("d1", "2001:db8:1::2", 77, 48, 1024, 0)
+    assert kernel.way_to("203.0.113.1", "192.0.2.2") == Route("d0", "192.0.2.2", 254, gateway="192.0.2.1")
+    assert kernel.way_to("203.0.113.1", "192.0.2.2", "red") == Route("d1", "192.0.2.2", 77, 24, 5, gateway="192.0.2.9")
+    want = Route("d1", "2001:db8:1::2", 77, 48, 1024, gateway="2001:db8:1::1")
+    assert kernel.way_to("2001:db8:9::1", "2001:db8:1::2", "red") == want
     assert kernel.way_to("203.0.113.1", "192.0.2.2", "blue") is None
     assert kernel.links_with("192.0.2.2") == {"d0", "d1"}
     assert kernel.links_with("198.51.100.2") == kernel.links_with("2001:db8:1::2") == {"d1"}

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the ways need of links, addresses, routes, nexthops and neighbours, and which steps take it away.
+
+Only what surely does counts.  A port of a bridge that no longer learns or floods, or that
+maps VLANs to tunnels, still has its packets, and so has one that is isolated, as long as
+they come from the bridge itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from netgroupd.engine.carriers import carriers
+from netgroupd.engine.detour import Way, leads_away
+from netgroupd.engine.tunnels import misses_far_end
+from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op, Plan, Step
+
+# With one of these nothing goes through a link any more.
+_SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False}
+_OPEN = "forwarding"
+_DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
+
+
+class Carried:
+    """The links, addresses, nexthops and neighbours that the ways need, each with whose way it is."""
+
+    def __init__(self, ways: Sequence[Way], around: State, plan: Plan) -> None:
+        self._around = around
+        self._plan = plan
+        self._links = around.of("link")
+        self._carriers: dict[str, list[Way]] = {}
+        self._sources: dict[str, str] = {}
+        self._nexthops: dict[Value, Way] = {}
+        self._spare: set[Value] = set()  # members of a group that can go, for there are others
+        self._tables = {(way.family, way.table) for way in ways if way.to}
+        # The default routes that are followed: behind them are those for when they fail.
+        self._followed: dict[Value, int] = {}
+        # What nobody has resolved yet has no other address.
+        hops = ((way.link, way.gateway or way.to, False) for way in ways)
+        self._neighbours: dict[Key, Way] = {hop: way for hop, way in zip(hops, ways, strict=True) if way.lladdr}
+        self._within: dict[str, set[str]] = {}  # the ports that something comes by into a bridge
+        for way in ways:
+            self._sources.setdefault(way.source, way.whose)
+            if way.to and not way.length:
+                self._followed[way.family, way.table] = max(way.metric, self._followed.get((way.family, way.table), 0))
+            members = _members(around, way.nexthop)
+            self._nexthops.update(dict.fromkeys((way.nexthop, *members), way))
+            self._spare.update(members if len(members) > 1 else ())
+        by_link: dict[str, list[Way]] = {}
+        for way in ways:
+            by_link.setdefault(way.link, []).append(way)
+        for link, leaving in by_link.items():
+            self._add_carriers(link, leaving)
+        # Bridges through which the ways go with a VLAN's tag.
+        uppers = (self._links.get((name,)) for name in self._carriers)
+        self._tagged = {str(upper.attrs.get("link")) for upper in uppers if upper and kind_of(upper) == "vlan"}
+
+    def _add_carriers(self, link: str, leaving: Sequence[Way]) -> None:
+        for name, above in carriers(link, self._links):
+            self._carriers.setdefault(name, []).extend(leaving)
+            if above and self._links[above,].attrs.get("master") == name:
+                self._within.setdefault(name, set()).add(above)
+
+    def cut_by(self, step: Step) -> tuple[str, str] | None:
+        """The link that a step would cut, and whose way that is."""
+        obj = step.object
+        if obj.cls == "address" and step.op is Op.DELETE:
+            plain = plain_address(obj)
+            return (obj.name, self._sources[plain]) if plain in self._sources else None
+        if obj.cls == "route" and self._reroutes(step):
+            return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
+        if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
+            spare = step.op is Op.DELETE and obj.key[0] in self._spare
+            return (way.link, way.whose) if leads_away(step) and not spare else None
+        return self._misdirected(step) if obj.cls == "neighbour" else self._interrupted(step)
+
+    def _interrupted(self, step: Step) -> tuple[str, str] | None:
+        """The link that a step about one, or about a VLAN of one, cuts."""
+        obj = step.object
+        ways = self._carriers.get(obj.name, [])
+        if obj.cls == "bridge_vlan":
+            cut = ways if _retags(step) else []
+        elif obj.cls != "link" or step.op is Op.CREATE:
+            cut = []
+        elif self._severs(step):
+            cut = ways
+        else:
+            cut = [way for way in ways if misses_far_end(step, way.to)]
+        return (obj.name, cut[0].whose) if cut else None
+
+    def _misdirected(self, step: Step) -> tuple[str, str] | None:
+        """The link by which the neighbour that a way leaves for would be sent to another address than it has."""
+        way = self._neighbours.get(step.object.key)
+        said = step.attrs.get("lladdr")
+        return (way.link, way.whose) if way and said and said != way.lladdr else None
+
+    def _reroutes(self, step: Step) -> bool:
+        """Whether a step takes away a default route of a table that the ways use, or leads it elsewhere."""
+        family, table, destination, _, metric = step.object.key
+        assert isinstance(metric, int)
+        spare = metric > self._followed.get((family, table), metric)
+        return (family, table) in self._tables and destination in _DEFAULTS and not spare and leads_away(step)
+
+    def _severs(self, step: Step) -> bool:
+        """Whether a step about a link interrupts what the link carries."""
+        attrs = step.attrs
+        if step.op is Op.DELETE or attrs.keys() & {"master", "netns"}:
+            return True
+        if any(attrs.get(name) is value for name, value in _SEVERING.items()) or self._shuts(step):
+            return True
+        if attrs.get("vlan_filtering"):
+            # Without a tag everything is in the default VLAN; with one it needs a VLAN on every port.
+            return step.object.name in self._tagged or not step.object.attrs.get("vlan_default_pvid", 1)
+        return "vlan_default_pvid" in attrs and bool(step.object.attrs.get("vlan_filtering"))
+
+    def _shuts(self, step: Step) -> bool:
+        """Whether a setting of a bridge's port keeps back what goes through it."""
+        attrs, port = step.attrs, step.object.name
+        assert step.before
+        bridge = str(step.before.attrs.get("master") or "")
+        if attrs.get("port.locked"):
+            return port not in self._attended
+        return bool(attrs.get("port.isolated")) and not self._isolated.isdisjoint(self._opposite(port, bridge))
+
+    @cached_property
+    def _attended(self) -> set[str]:
+        """The ports of which it is said who may send by them: a locked one takes frames of nobody else for long."""
+        made = (step.object for step in singles(self._plan.steps) if step.after)
+        known = (obj for obj in (*self._around.of("fdb").values(), *made) if obj.cls == "fdb")
+        return {entry.name for entry in known if entry.key[3] == "master"}
+
+    def _opposite(self, port: str, bridge: str) -> Iterator[str]:
+        """The other ports of a bridge that the ways go by, if they go in by one and out by another."""
+        within = self._within.get(bridge, set())
+        for name in self._carriers:
+            link = self._links.get((name,))
+            if link and name != port and link.attrs.get("master") == bridge and (name in within) != (port in within):
+                yield name
+
+    @cached_property
+    def _isolated(self) -> set[str]:
+        """The ports that are isolated, or will be."""
+        links = {name for (name, *_), link in self._links.items() if link.attrs.get("port.isolated")}
+        said = {
+            step.object.name: step.attrs["port.isolated"]
+            for step in singles(self._plan.steps)
+            if step.object.cls == "link" and "port.isolated" in step.attrs
+        }
+        return {str(name) for name in links - said.keys()} | {name for name, isolated in said.items() if isolated}
+
+
+def plain_address(address: Object) -> str:
+    """An address without its prefix length."""
+    return str(address.key[1]).partition("/")[0]
+
+
+def _retags(step: Step) -> bool:
+    """Whether a step about a VLAN of a port takes or shuts it away, or changes where what has no tag belongs."""
+    attrs = step.attrs
+    changed = step.op is Op.CHANGE and ("pvid" in attrs or attrs.get("state", _OPEN) != _OPEN)
+    return step.op is Op.DELETE or changed or bool(attrs.get("pvid"))
+
+
+def _members(around: State, nexthop: int) -> list[Value]:
+    """The members of the group that a nexthop is, if it is one."""
+    group = around.of("nexthop").get((nexthop,))
+    members = group.attrs.get("group") if group else None
+    return [one.get("id") for one in members if isinstance(one, Mapping)] if isinstance(members, tuple) else []

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changes of links that the guard refuses do end what goes over them, once they are allowed."""
+
+import base64
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.paths import Paths
+from netgroupd.errors import GuardError
+from netgroupd.kernel.netns import entered
+from tests.engine.guard_tc_cases import LOCAL, PEER, SESSION
+
+_HERE, _THERE = "here", "there"
+_WAIT_S = 0.5
+_TRIES = 20  # a handshake of WireGuard takes a while
+_CABLE = f"""\
+netns add {_HERE}
+netns add {_THERE}
+-n {_HERE} link add eth1 type veth peer name eth1 netns {_THERE}
+-n {_HERE} address add 192.0.2.1/24 dev eth1
+-n {_THERE} address add 192.0.2.2/24 dev eth1
+-n {_HERE} link set eth1 up
+-n {_THERE} link set eth1 up
+"""
+
+
+def on(name: str, here: str, there: str = "") -> str:
+    """The two ends of a link, with what makes them, and the addresses of the session on them."""
+    made = [(_HERE, LOCAL, here), (_THERE, PEER, there or here)]
+    lines = [f"-n {space} link add {name} {how}" for space, _, how in made if how != "-"]
+    for space, address, how in made:
+        device = "eth1" if how == "-" else name
+        lines += [f"-n {space} address add {address}/8 dev {device}", f"-n {space} link set {device} up"]
+    return "\n".join(lines)
+
+
+def over_bridge(*ports: str) -> str:
+    lines = [f"-n {_HERE} link add br0 up type bridge"]
+    return "\n".join(lines + [f"-n {_HERE} link set {port} up master br0" for port in ports])
+
+
+# Private keys of 32 times 1 and 2, with the public ones of these and of 3.
+_PUBLIC = (
+    "BPXykWLDGo3voY5udCIk7oBvwXGKJ4voWbpWIEArjzo=",
+    "WdkiVHNFHv/+azbbyu/b97GJXeYghFCaf1tYvwHQZBg=",
+    "ew1H2TQn+DERYHgcfHM/2J+IlwrvSQ2KoO4ZpMuKGxQ=",
+)
+
+
+def wireguard(own: int, other: int | None, more: str = "") -> str:
+    """A file for one of two ends; 0 is here."""
+    address = (LOCAL, PEER)[own]
+    allowed = f"endpoint: '192.0.2.{2 - own}:51820', allowed_ips: [10.0.0.0/8]"
+    peers = f"{{public_key: '{_PUBLIC[other]}', {allowed}}}" if other is not None else ""
+    said = f"private_key_file: /run/key{own}, listen_port: 51820, addresses: [{address}/8], peers: [{peers}]"
+    return f"links: {{wg0: {{kind: wireguard, up: true, {said}}}{more}}}"
+
+
+class Case(NamedTuple):
+    """What there is, what comes, what that is said to cut, and what happens by itself later."""
+
+    then: str
+    cut: str
+    setup: str = ""
+    later: tuple[str, ...] = ("true",)
+    now: str = ""
+
+
+_VXLAN = "type vxlan id 5 dstport 4789 dev eth1"
+_VETH = f"{on('v0', 'type veth peer name v1', '-')}\n{over_bridge('v1', 'eth1')}"
+_BRIDGE = f"{over_bridge('eth1')}\n-n {_HERE} address add {LOCAL}/8 dev br0\n-n {_THERE} address add {PEER}/8 dev eth1"
+_FORGOTTEN = ("bridge", "-n", _HERE, "fdb", "flush", "dev", "br0", "nopermanent")
+_PORTS = "br0: {kind: bridge, ports: [%s]}"
+CASES = {
+    "no_peer_of_wireguard": Case(wireguard(0, None), "wg0", now=wireguard(0, 1)),
+    "another_peer_of_wireguard": Case(wireguard(0, 2), "wg0", now=wireguard(0, 1)),
+    "below_wireguard": Case(wireguard(0, 1, ", eth1: {up: false}"), "eth1", now=wireguard(0, 1)),
+    "remote_of_vxlan": Case(
+        "links: {x: {kind: vxlan, id: 5, remote: 192.0.2.3}}", "x",
+        on("x", f"{_VXLAN} nolearning remote 192.0.2.2", f"{_VXLAN} remote 192.0.2.1"),
+    ),
+    "below_vxlan": Case("links: {eth1: {up: false}}", "eth1", on("x", f"{_VXLAN} group 239.1.1.1")),
+    "key_of_gre": Case(
+        "links: {x: {kind: gre, okey: 7}}", "x",
+        on("x", "type gre local 192.0.2.1 remote 192.0.2.2 key 5", "type gre local 192.0.2.2 remote 192.0.2.1 key 5"),
+    ),
+    "checksums_of_gre": Case(
+        "links: {x: {kind: gre, ocsum: true}}", "x",
+        on("x", "type gre local 192.0.2.1 remote 192.0.2.2", "type gre local 192.0.2.2 remote 192.0.2.1"),
+    ),
+    "other_end_of_veth": Case("links: {v1: {up: false}}", "v1", _VETH),
+    "behind_the_other_end_of_veth": Case("links: {eth1: {up: false}}", "eth1", _VETH),
+    "isolated_port": Case(
+        f"links: {{{_PORTS % 'eth1, v1'}, eth1: {{port: {{isolated: true}}}}}}", "eth1",
+        f"{_VETH}\n-n {_HERE} link set v1 type bridge_slave isolated on",
+    ),
+    "locked_port": Case(
+        f"links: {{{_PORTS % 'eth1'}, eth1: {{port: {{locked: true}}}}}}", "eth1", _BRIDGE, later=_FORGOTTEN
+    ),
+    "neighbour": Case(
+        f"neighbours: [{{dev: eth1, ip: {PEER}, lladdr: '02:00:00:00:00:09'}}]", "eth1",
+        f"-n {_HERE} address add {LOCAL}/8 dev eth1\n-n {_THERE} address add {PEER}/8 dev eth1",
+    ),
+}  # fmt: skip
+
+
+def ip(text: str) -> None:
+    # One after the other: a batch cannot be about several namespaces.
+    for line in text.splitlines():
+        subprocess.run(["ip", *line.split()], check=True)
+
+
+def engine_in(space: str, directory: Path, text: str) -> Engine:
+    file = directory / f"{space}.yaml"
+    file.write_text(text)
+    return Engine(Paths((file,), directory / space, directory / "group"), netns=space, session=SESSION)
+
+
+@pytest.fixture
+def server() -> Iterator[socket.socket]:
+    ip(_CABLE)
+    with entered(_HERE):
+        listening = socket.create_server(("", SESSION.local_port))
+    yield listening
+    listening.close()
+    ip(f"netns del {_HERE}\nnetns del {_THERE}")
+
+
+def reaches(server: socket.socket) -> bool:
+    """Whether a session begins, with nobody resolved beforehand."""
+    ip(f"-n {_HERE} neigh flush all\n-n {_THERE} neigh flush all")
+    with entered(_THERE), closing(socket.socket()) as client:
+        client.settimeout(_WAIT_S)
+        client.bind((PEER, 0))
+        try:
+            client.connect((LOCAL, SESSION.local_port))
+        except OSError:
+            return False
+        server.accept()[0].close()
+        return True
+
+
+@pytest.mark.vm("stock", cpus=1)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_what_is_refused_would_end_the_session(server: socket.socket, tmp_path: Path, case: Case) -> None:
+    for own in (0, 1):
+        Path(f"/run/key{own}").write_text(base64.b64encode(str(own + 1).encode() * 32).decode())
+    ip(case.setup)
+    if case.now:
+        engine_in(_HERE, tmp_path, case.now).apply()
+        engine_in(_THERE, tmp_path, wireguard(1, 0)).apply()
+    assert any(reaches(server) for _ in range(_TRIES)), "nothing came before"
+    engine = engine_in(_HERE, tmp_path, case.then)
+    with pytest.raises(GuardError, match=f"your session from {PEER}; allow '{case.cut}'"):
+        engine.apply()
+    engine.apply(allow=frozenset({case.cut}))
+    subprocess.run(case.later, check=True)
+    assert not reaches(server)
