@@ -22,6 +22,7 @@ from netgroupd.plan.fate import LEAST_MTU, carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order
+from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
 
@@ -105,8 +106,9 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
             cut.vlan(step)
         else:
             cut.add(_phase(step, cut.come, changes.idle), step)
-    # A router keeps the routes that others advertise only where this is said before it begins to forward.
-    cut.phases.get("add sysctl", []).sort(key=lambda step: not str(step.object.key[0]).endswith("/accept_ra"))
+    for phase in ("add sysctl", "add sysctl of a link"):
+        if phase in cut.phases:
+            cut.phases[phase].sort(key=lambda step: rank(step.object))
     cut.settle_bridges()
     cut.hold_down(changes.fate.cycled)
     cut.hold_classes(first.classes, actual)
