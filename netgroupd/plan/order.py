@@ -209,8 +209,9 @@ class _Cut:
             bare = have._replace(attrs=_without_tunnel(have.attrs))
             self.add("unmap bridge_vlan", Step(step.op, have, bare, {"tunnel_id": None}, step.why))
             have, left = bare, left if left["tunnel_id"] else _without_tunnel(left)
-        if left:
-            self.add("add bridge_vlan", Step(step.op, have, want, left, step.why))
+            if not left:
+                return
+        self.add("add bridge_vlan", Step(step.op, have, want, left, step.why))
 
     def _create(self, step: Step) -> None:
         want = step.object
