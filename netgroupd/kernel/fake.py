@@ -291,8 +291,8 @@ class FakeKernel:
             raise RefusalError(errno.ERANGE)
         if attrs.get("up") and kind_of(link) == "vlan" and lower and not lower.attrs.get("up"):
             raise RefusalError(errno.ENETDOWN)
-        if refuses_with_ports(link, attrs, self.state.of("link").values()):
-            raise RefusalError(errno.ENOTEMPTY)
+        if number := refuses_with_ports(link, attrs, self.state.of("link").values()):
+            raise RefusalError(number)
         if "master" in attrs:
             self._enslave(link, attrs["master"])
             link = self.state.link(name) or link
