@@ -152,6 +152,7 @@ def _notes(row: Attr) -> str:
 _NOTES = (
     ("null takes it away", lambda row: row.nullable),
     ("changed while the link is down", lambda row: row.change is Change.DOWN),
+    ("changed while the link has no ports", lambda row: row.change is Change.VACANT),
     ("changed while the link is down and has no ports", lambda row: row.change is Change.EMPTY),
     ("a change makes it anew", lambda row: row.change is Change.RECREATE),
 )

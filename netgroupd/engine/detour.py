@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.model.rule import stands_beside
 from netgroupd.model.state import NOTHING, Attrs, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, same
@@ -59,9 +60,14 @@ class Way(NamedTuple):
 
 def leads_away(step: Step) -> bool:
     """Whether a step takes away a route or nexthop, or changes where it leads; becoming netgroupd's does not."""
+    changed = step.op is Op.CHANGE and not _REROUTING.isdisjoint(_differing(step))
+    return step.op is Op.DELETE or changed
+
+
+def _differing(step: Step) -> Attrs:
+    """What a step says that is not so already."""
     before = step.before.attrs if step.before else NOTHING
-    changed = (name for name in step.attrs.keys() & _REROUTING if not same(name, step.attrs[name], before.get(name)))
-    return step.op is Op.DELETE or (step.op is Op.CHANGE and any(changed))
+    return {name: value for name, value in step.attrs.items() if not same(name, value, before.get(name))}
 
 
 def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
@@ -84,11 +90,11 @@ class Detours:
             return False
         if obj.cls == "route":
             return obj.key[0] == way.family and (self._loses(step, way) or self._makes_better(step, way))
-        if step.op is Op.DELETE:
-            return obj.cls == "rule" and self._misses(obj, way)
-        if step.op is not Op.CREATE:
+        if obj.cls == "address":
+            return step.op is Op.CREATE and self._is_nearer(obj, way)
+        if step.op is Op.CHANGE and not stands_beside(_differing(step)):
             return False
-        return self._is_nearer(obj, way) if obj.cls == "address" else self._rules(obj, way)
+        return self._misses_before(step, way) or (step.after is not None and self._rules(step.after, way))
 
     def replaced(self, step: Step) -> bool:
         """Whether ``step`` deletes a route in place of which another to the same destination leads the same way."""
@@ -148,9 +154,10 @@ class Detours:
         places = (name, str(link.attrs.get("master"))) if link else ()
         return vrf_of(link, [place for place in places if kind_of(self._goal.link(place)) == "vrf"])
 
-    def _misses(self, rule: Object, way: Way) -> bool:
-        """Whether without ``rule`` the packets would not get to the table of the route in use."""
-        if not _leads_to_table(rule, way):
+    def _misses_before(self, step: Step, way: Way) -> bool:
+        """Whether without the rule that was there the packets would not get to the table of the route in use."""
+        rule = step.before
+        if rule is None or not _leads_to_table(rule, way):
             return False
         for other in sorted(self._goal.of("rule").values(), key=lambda other: _number(other.key[1])):
             if _leads_to_table(other, way):

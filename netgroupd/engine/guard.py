@@ -96,7 +96,7 @@ def _shortened(name: str, sentences: Iterable[str]) -> Iterator[str]:
 
 def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[str, str]]:
     """The links of the ways that no longer speak the protocol that they are of."""
-    lost = muted(singles(plan.steps), around.of("link"))
+    lost = muted(singles(plan.steps), around.of("link"), for_good=True)
     if not lost:
         return
     places: dict[str, set[str]] = {way.source: {way.link} for way in ways}

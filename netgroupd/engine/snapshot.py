@@ -279,4 +279,4 @@ def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[st
 def _ends(obj: Object, name: str) -> bool:
     """Whether an attribute can be taken away; others go with what they came with."""
     row = row_of(obj, name)
-    return row is not None and row.nullable
+    return row is not None and (row.nullable or obj.cls == "rule")  # which is made anew

@@ -26,6 +26,7 @@ _INFO, _RANGE, _STATE, _TUNNEL, _NEIGH_SUPPRESS = 1, 2, 3, 4, 9
 _TUNNEL_ID, _TUNNEL_CMD = 1, 2
 _VLAN_INFO = struct.Struct("=HH")  # flags, vid
 _BITS = {"pvid": 2, "untagged": 4}
+_USUAL_STATE = "forwarding"
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -79,7 +80,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     attrs, before = goal(one), one.before.attrs if one.before else NOTHING
     flags = sum(bit for name, bit in _BITS.items() if attrs.get(name))
     options = []
-    if "state" in attrs:
+    # A bridge that keeps a spanning tree, or one for each VLAN, refuses to be told even what a new VLAN is anyway.
+    if "state" in one.attrs or attrs.get("state", _USUAL_STATE) != _USUAL_STATE:
         options.append(u8(_STATE, STATES[str(attrs["state"])]))
     tunnel = attrs.get("tunnel_id")
     if before.get("tunnel_id") not in (None, tunnel):

@@ -13,6 +13,7 @@ from itertools import islice
 from netgroupd.errors import Refusal
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.fake_links import mtu_of, refuses_with_ports, remembered
+from netgroupd.kernel.fake_settings import lacks_ipv6, write
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Away, Selection
@@ -24,7 +25,7 @@ from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.filter import block_number
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
-from netgroupd.plan.fate import LEAST_MTU, carried_down, followers, hangs_on, muted, resized_ports, why_muted
+from netgroupd.plan.fate import carried_down, followers, hangs_on, muted, resized_ports, why_muted
 from netgroupd.plan.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
@@ -290,8 +291,8 @@ class FakeKernel:
             raise RefusalError(errno.ERANGE)
         if attrs.get("up") and kind_of(link) == "vlan" and lower and not lower.attrs.get("up"):
             raise RefusalError(errno.ENETDOWN)
-        if refuses_with_ports(link, attrs, self.state.of("link").values()):
-            raise RefusalError(errno.ENOTEMPTY)
+        if number := refuses_with_ports(link, attrs, self.state.of("link").values()):
+            raise RefusalError(number)
         if "master" in attrs:
             self._enslave(link, attrs["master"])
             link = self.state.link(name) or link
@@ -343,10 +344,6 @@ class FakeKernel:
         lost = muted((step,), self.state.of("link"))
         self._forget([obj for obj in self.state if why_muted(obj, lost)] if lost else [])
 
-    def _speaks_ipv6(self, link: Object) -> bool:
-        setting = self.state.of("sysctl").get((f"net/ipv6/conf/{link.name}/disable_ipv6",))
-        return mtu_of({}, link) >= LEAST_MTU["inet6"] and (setting is None or setting.attrs["value"] == "0")
-
     def _limit(self, name: str) -> None:
         """A VLAN's packets are no larger than those of the link below it; ipvlans' and a bond's ports' are as large."""
         for link in list(self.state.of("link").values()):
@@ -370,14 +367,17 @@ class FakeKernel:
                 raise RefusalError(errno.ENODEV)
             if obj.cls == "route" and not link.attrs.get("up"):
                 raise RefusalError(errno.ENETDOWN)
-            if obj.cls == "address" and ":" in str(obj.key[1]) and not self._speaks_ipv6(link):
-                raise RefusalError(errno.EINVAL)
+            ipv6 = obj.cls == "address" and ":" in str(obj.key[1])
+            if ipv6 and (number := lacks_ipv6(link, self.state.of("sysctl"))):
+                raise RefusalError(number)
         before = there.attrs if there else {}
         after = {name: value for name, value in {**before, **step.attrs}.items() if value is not None}
         self._unmarked.pop((obj.cls, obj.key), None)
         if UNOWNED in after:
             self._unmarked[obj.cls, obj.key] = after.pop(UNOWNED)
         self.state.add(obj._replace(attrs=after, origin=None))
+        if obj.cls == "sysctl":
+            write(self.state.of("sysctl")[obj.key], self.state.classes["sysctl"])
         self._mute(step)
 
 

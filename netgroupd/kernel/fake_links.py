@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the kernel in memory knows of links: how large their packets are, and what a bond refuses and forgets."""
+"""What the kernel in memory knows of links: how large their packets are, and what their masters refuse and forget."""
 
+import errno
 from collections.abc import Iterable
 
 from netgroupd.model.attr import Change
 from netgroupd.model.kinds.bond import MODES_OF
 from netgroupd.model.state import Attrs, Object
 from netgroupd.plan.compare import hardest
+
+_WITHOUT_PORTS = {Change.EMPTY: errno.ENOTEMPTY, Change.VACANT: errno.EBUSY}
 
 
 def mtu_of(attrs: Attrs, link: Object) -> int:
@@ -15,9 +18,10 @@ def mtu_of(attrs: Attrs, link: Object) -> int:
     return mtu if isinstance(mtu, int) else 1500
 
 
-def refuses_with_ports(link: Object, attrs: Attrs, links: Iterable[Object]) -> bool:
-    """Whether a bond has ports, and is told what it takes only without any."""
-    return hardest(link, attrs)[0] is Change.EMPTY and any(each.attrs.get("master") == link.name for each in links)
+def refuses_with_ports(link: Object, attrs: Attrs, links: Iterable[Object]) -> int:
+    """The errno of a link that has ports, and is told what it takes only without any; 0 if it takes it."""
+    number = _WITHOUT_PORTS.get(hardest(link, attrs)[0], 0)
+    return number if number and any(each.attrs.get("master") == link.name for each in links) else 0
 
 
 def remembered(after: Attrs, attrs: Attrs) -> Attrs:

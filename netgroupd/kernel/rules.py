@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Policy rules: RTM_NEWRULE, RTM_DELRULE and dumps per family, told apart by their protocol.
 
-Two rules may differ in that alone, so one that changes hands is made beside the
-other, which then goes: packets find one of them all the time.
+Two rules may differ in that or in their table alone, so one that changes hands, or
+leads elsewhere, is made beside the other, which then goes: packets find one of
+them all the time.
 """
 
 import struct
@@ -14,7 +15,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.owner import PROTO
-from netgroupd.model.rule import ACTIONS, CLASS, FAMILIES, key, mark_text, span_text, split_mark, split_span
+from netgroupd.model.rule import ACTIONS, CLASS, FAMILIES, WAY, key, mark_text, span_text, split_mark, split_span
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_text, split_prefix
 from netgroupd.plan.compare import UNOWNED, UNSAID
@@ -127,7 +128,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The messages that a step takes: a rule says the same to be deleted as to be made."""
     one = single(step)
     if one.op is not Op.DELETE:
-        yield _about(one.object.key, goal(one), context, RTM_NEWRULE, message.NLM_F_CREATE | message.NLM_F_EXCL)
+        yield _about(one.object.key, goal(one, WAY), context, RTM_NEWRULE, message.NLM_F_CREATE | message.NLM_F_EXCL)
     if one.op is not Op.CREATE and one.before:
         yield _about(one.object.key, one.before.attrs, context, RTM_DELRULE)
 

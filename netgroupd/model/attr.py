@@ -16,6 +16,7 @@ class Change(Enum):
     """What it takes to change an attribute of an object that exists, the hardest last."""
 
     IN_PLACE = "in place"
+    VACANT = "while the link has no ports"
     DOWN = "while the link is down"
     EMPTY = "while the link is down and has no ports"
     RECREATE = "delete and create"

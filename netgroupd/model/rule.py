@@ -127,6 +127,9 @@ _SELECTORS = (
 )
 SELECTORS = frozenset(row.name for row in _SELECTORS)
 _NETWORKS = ("from", "to")
+_TELLING_APART = frozenset({"action", "lookup", "suppress_prefixlength", "suppress_ifgroup"})
+WAY = _TELLING_APART | {"goto"}
+"""What says together where a rule leads."""
 
 CLASS = Class(
     "rule",
@@ -156,6 +159,11 @@ def key(family: str, pref: int, attrs: Mapping[str, Value]) -> Key:
     """The key of the rule with ``attrs``; a selector that is off or says nothing is none."""
     selected = ((name, attrs[name]) for name in sorted(SELECTORS & attrs.keys()))
     return (family, pref, tuple((name, value) for name, value in selected if _selects(name, value)))
+
+
+def stands_beside(attrs: Attrs) -> bool:
+    """Whether the kernel takes a rule beside one that differs from it in ``attrs``."""
+    return not _TELLING_APART.isdisjoint(attrs)
 
 
 def without_whole(attrs: Attrs) -> Attrs:

@@ -9,7 +9,7 @@ WireGuard.  Linear, and at C speed where nothing differs.
 from collections.abc import Mapping
 from functools import cache
 
-from netgroupd.model import CLASSES, fdb, nexthop
+from netgroupd.model import CLASSES, fdb, nexthop, rule
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
@@ -186,6 +186,8 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
     cls, kind = obj.cls, kind_of(obj)
     if cls == "nexthop" and nexthop.is_another(have, attrs):
         return Change.RECREATE, "group"
+    if cls == "rule" and rule.stands_beside(attrs):
+        return Change.IN_PLACE, ""
     if cls == "fdb" and (hindrance := fdb.hinders(obj.key, have, attrs)):
         return Change.RECREATE, hindrance
     for name, value in attrs.items():

@@ -16,10 +16,11 @@ from netgroupd.model import CLASSES
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan import classes, tables
+from netgroupd.plan import classes, settings, tables
 from netgroupd.plan.compare import UNOWNED, differing, hardest
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
+from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
 
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
@@ -35,6 +36,7 @@ _IN_THE_WAY = "it is there, and in the way of what is wanted"
 class Changes(NamedTuple):
     """What differs; ``cycled`` links must go down meanwhile, ``released`` ports leave before links change.
 
+    ``replaced`` is deleted when something else has taken its place.
     ``idle`` are the nexthops that are deleted when what went by way of them goes elsewhere, or is gone.
     """
 
@@ -45,6 +47,7 @@ class Changes(NamedTuple):
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
     fate: Fate = Fate({}, {}, {})
+    replaced: Replaced = Replaced()
 
 
 def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> Changes:
@@ -72,7 +75,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             found = run.of(cls)
             steps += tables.arrange(found, desired, actual) if cls == "filter" else found
     problems = (*links.problems, *run.problems.values())
-    return Changes(tuple(steps), links.cycled, links.released, idle, problems, tuple(links.warnings), links.fate)
+    told = (problems, tuple(links.warnings), links.fate)
+    return Changes(tuple(steps), links.cycled, links.released, idle, *told, replaced(steps, losses.why))
 
 
 class _Run:
@@ -108,6 +112,8 @@ class _Run:
                 steps += self._different(want, have, attrs)
             elif lossy and (why := self.losses.in_the_way(have)):
                 steps += _again(want, have, why)
+        if cls == "sysctl":
+            return [*steps, *settings.said_again(steps, wants, haves)]
         return [*steps, *self._untagged_again(doomed)] if cls == "bridge_vlan" else steps
 
     def _untagged_again(self, doomed: list[Object]) -> Iterator[Step]:

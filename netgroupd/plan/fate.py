@@ -109,8 +109,8 @@ Muted: TypeAlias = Mapping[tuple[str, str], str]
 """Links by name that lose a family, each with the reason."""
 
 
-def muted(steps: Iterable[Step], links: Mapping[Key, Object]) -> Muted:
-    """The links from which the kernel takes a family, with all of their addresses and routes."""
+def muted(steps: Iterable[Step], links: Mapping[Key, Object], *, for_good: bool = False) -> Muted:
+    """The links from which the kernel takes a family, with all of their addresses and routes; ``for_good`` or not."""
     shrunk: dict[str, dict[str, str]] = {family: {} for family in LEAST_MTU}
     disabled: dict[tuple[str, str], str] = {}
     for step in steps:
@@ -119,12 +119,21 @@ def muted(steps: Iterable[Step], links: Mapping[Key, Object]) -> Muted:
                 if mtu < least:
                     name = step.object.name
                     shrunk[family][name] = f"{name} has no {_PROTOCOLS[family]} with an MTU of {mtu}"
-        elif step.object.cls == "sysctl" and (where := _without_ipv6(step)):
-            names = (link.name for link in links.values()) if where == "all" else (where,)
-            disabled.update({(name, "inet6"): f"IPv6 is disabled on {name}" for name in names})
+        elif step.object.cls == "sysctl" and setting_of_ipv6(step.object)[1] == "disable_ipv6":
+            _disable(disabled, step, links, for_good=for_good)
     for reasons in filter(None, shrunk.values()):
         _follow_mtu(reasons, links)
     return {(name, family): why for family, reasons in shrunk.items() for name, why in reasons.items()} | disabled
+
+
+def _disable(disabled: dict[tuple[str, str], str], step: Step, links: Mapping[Key, Object], *, for_good: bool) -> None:
+    """Note what a setting does to IPv6; a link that is told otherwise than all links has lost what was there."""
+    where = setting_of_ipv6(step.object)[0]
+    if step.attrs.get("value", "0") != "0":
+        names = (link.name for link in links.values()) if where == "all" else (where,)
+        disabled.update({(name, "inet6"): f"IPv6 is disabled on {name}" for name in names})
+    elif (why := disabled.pop((where, "inet6"), "")) and not for_good:
+        disabled[where, "inet6"] = f"{why} for a moment"
 
 
 def _follow_mtu(reasons: dict[str, str], links: Mapping[Key, Object]) -> None:
@@ -136,12 +145,6 @@ def _follow_mtu(reasons: dict[str, str], links: Mapping[Key, Object]) -> None:
         master = str(port.attrs.get("master"))
         if kind_of(links.get((master,))) == "bridge":
             reasons.setdefault(master, reasons[port.name])
-
-
-def _without_ipv6(step: Step) -> str:
-    """The link on which a setting ends IPv6."""
-    name, setting = setting_of_ipv6(step.object)
-    return name if setting == "disable_ipv6" and step.attrs.get("value", "0") != "0" else ""
 
 
 def setting_of_ipv6(obj: Object) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
 _WHILE_DOWN = (Change.DOWN, Change.EMPTY)
+_WITHOUT_PORTS = (Change.VACANT, Change.EMPTY)
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 
 
@@ -166,7 +167,7 @@ class _Comparison:
             self._recreate(want, have, name)
             return
         self.changed[want.name] = attrs
-        if change is Change.EMPTY:
+        if change in _WITHOUT_PORTS:
             self.emptied[want.name] = name
         if change in _WHILE_DOWN and have.attrs.get("up"):
             self._cycle(want.name, f"{want.name} goes down for `{name}` to change")
@@ -244,7 +245,7 @@ class _Comparison:
                 self._raise_again(have.name)
 
     def _empty(self) -> None:
-        """Have the ports of a bond leave it, and those that stay come back, for what it changes only without any."""
+        """Have the ports of a link leave it, and those that stay come back, for what it changes only without any."""
         for have in self.have.values() if self.emptied else ():
             master = str(have.attrs.get("master"))
             if master not in self.emptied or master not in self.changed or have.name in self.fate.gone:
@@ -258,12 +259,13 @@ class _Comparison:
                 )
                 continue
             self.released.add(have.name)
-            bond = self.want[master,]
-            if "mac" in bond.attrs:  # which it does not keep without ports
-                self._tell(master, {"mac": bond.attrs["mac"]})
+            kind, attrs = self._kind(master), self.want[master,].attrs
+            if "mac" in attrs and kind == "bond":  # which it does not keep without ports
+                self._tell(master, {"mac": attrs["mac"]})
             if "master" not in self.changed.get(have.name, NOTHING):
                 self._tell(have.name, {"master": master})
-                self.fate.cycled[have.name] = f"{have.name} leaves {master} for its `{self.emptied[master]}` to change"
+                fate = self.fate.moved if kind == "bridge" else self.fate.cycled
+                fate[have.name] = f"{have.name} leaves {master} for its `{self.emptied[master]}` to change"
 
     def _raise_again(self, name: str) -> None:
         want = self.want.get((name,))
@@ -292,7 +294,7 @@ class _Comparison:
         if "vrf" in (leaves, enters):
             self.fate.cycled[name] = f"{name} enters {new}" if enters == "vrf" else f"{name} leaves {old}"
         if leaves == "bridge":
-            self.fate.moved[name] = f"{name} leaves {old}"
+            self.fate.moved.setdefault(name, f"{name} leaves {old}")
         if have.attrs.get("up") and (enters in _NEEDS_PORT_DOWN or leaves in _NEEDS_PORT_DOWN):
             self._cycle(
                 name, self.fate.cycled.get(name, f"{name} goes down to {'enter' if new else 'leave'} {new or old}")
@@ -326,7 +328,8 @@ class _Comparison:
             want = self._remade(name)
             steps.append(Step(Op.CREATE, None, want, want.attrs, why))
         for name, attrs in self.changed.items():
-            steps.append(Step(Op.CHANGE, self.have[name,], self.want[name,], attrs))
+            why = (self.fate.moved.get(name) or self.fate.cycled.get(name, "")) if name in self.released else ""
+            steps.append(Step(Op.CHANGE, self.have[name,], self.want[name,], attrs, why))
         return steps
 
     def _remade(self, name: str) -> Object:

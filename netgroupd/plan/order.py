@@ -7,8 +7,7 @@ down.  Linear but for sorting by depth, which is at most a handful.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,6 +21,8 @@ from netgroupd.plan.fate import LEAST_MTU, carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order
+from netgroupd.plan.pieces import DOWN, Manner, pieces_of, port_attrs
+from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
 
@@ -66,6 +67,7 @@ PHASES = (
     "add route to a link",
     "add route",
     "add rule",
+    "delete route of a table that is left",
     "add neighbour",
     "add fdb",
     "delete idle nexthop group",
@@ -94,8 +96,11 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     cut = _Cut(changes, desired, actual)
     filters: Order | None = None
     first = remade(desired, actual)
+    waiting = changes.replaced.waiting()
     for step in changes.steps:
         cls = step.object.cls
+        if id(step) in waiting:
+            continue
         if cls == "link":
             cut.link(step)
         elif cls == "filter":
@@ -104,9 +109,10 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
         elif cls == "bridge_vlan" and step.op is Op.CHANGE:
             cut.vlan(step)
         else:
-            cut.add(_phase(step, cut.come, changes.idle), step)
-    # A router keeps the routes that others advertise only where this is said before it begins to forward.
-    cut.phases.get("add sysctl", []).sort(key=lambda step: not str(step.object.key[0]).endswith("/accept_ra"))
+            cut.replace(step, changes)
+    for phase in ("add sysctl", "add sysctl of a link"):
+        if phase in cut.phases:
+            cut.phases[phase].sort(key=lambda step: rank(step.object))
     cut.settle_bridges()
     cut.hold_down(changes.fate.cycled)
     cut.hold_classes(first.classes, actual)
@@ -140,17 +146,18 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage
     return Stage(phase, ranked, [rank for rank in ranks for _ in by_depth[rank]])
 
 
-def _phase(step: Step, come: frozenset[str], idle: frozenset[Key]) -> str:
+def _phase(step: Step, come: frozenset[str], changes: Changes) -> str:
     cls = step.object.cls
     if cls in QUEUES:
         return "delete queue" if step.op is Op.DELETE else "add queue"
     verb = "delete" if step.op is Op.DELETE else "add"
     if cls == "nexthop":
-        what = "idle nexthop" if step.op is Op.DELETE and step.object.key in idle else "nexthop"
+        what = "idle nexthop" if step.op is Op.DELETE and step.object.key in changes.idle else "nexthop"
         # A group goes by itself with the last of its members.
         return f"{verb} {what} group" if step.object.attrs.get("group") else f"{verb} {what}"
     if step.op is Op.DELETE:
-        return f"delete {cls}"
+        left = cls == "route" and step.object.key in changes.replaced.left
+        return "delete route of a table that is left" if left else f"delete {cls}"
     if cls == "sysctl":
         return "add sysctl of a link" if _concerns_new_link(step.object, come) else "add sysctl"
     if cls == "route" and not any(step.object.attrs.get(name) for name in ("via", "nexthops", "nhid")):
@@ -184,11 +191,19 @@ class _Cut:
         self.careless: set[str] = set()  # masters that neither take something of a new port nor give it something
         self.unsettled: set[str] = set()
         self.raised: set[str] = set()
-        self._pieces: dict[tuple[int, _Manner], tuple[tuple[str, Attrs], ...]] = {}
+        self._pieces: dict[tuple[int, Manner], tuple[tuple[str, Attrs], ...]] = {}
 
     def add(self, phase: str, step: Step) -> None:
         """Put ``step`` behind the others of its phase."""
         self.phases[phase].append(step)
+
+    def replace(self, step: Step, changes: Changes) -> None:
+        """Put ``step`` into its phase, and what it takes the place of before or behind it."""
+        phase, found = _phase(step, self.come, changes), changes.replaced
+        place = (step.object.cls, step.object.key)
+        made = step.op is Op.CREATE
+        before, behind = (found.before.get(place, ()), found.behind.get(place, ())) if made else ((), ())
+        self.phases[phase] += (*before, step, *behind)
 
     def link(self, step: Step) -> None:
         """Cut one step about a link."""
@@ -209,15 +224,16 @@ class _Cut:
             bare = have._replace(attrs=_without_tunnel(have.attrs))
             self.add("unmap bridge_vlan", Step(step.op, have, bare, {"tunnel_id": None}, step.why))
             have, left = bare, left if left["tunnel_id"] else _without_tunnel(left)
-        if left:
-            self.add("add bridge_vlan", Step(step.op, have, want, left, step.why))
+            if not left:
+                return
+        self.add("add bridge_vlan", Step(step.op, have, want, left, step.why))
 
     def _create(self, step: Step) -> None:
         want = step.object
         name, attrs = want.name, want.attrs
         riding = dict(attrs)
         up = riding.pop("up", None)
-        of_port = _port_attrs(tuple(attrs))
+        of_port = port_attrs(tuple(attrs))
         port = {attr: riding.pop(attr) for attr in of_port} if of_port else NOTHING
         said = riding.values()
         if None in said or () in said:  # what is new has nothing yet, and some cannot be told so
@@ -247,7 +263,7 @@ class _Cut:
         assert have is not None
         cycled = want.name in self.cycled
         moved = "master" in attrs
-        manner = _Manner(
+        manner = Manner(
             cycled,
             "mtu" in attrs and _shrinks(attrs["mtu"], have),
             want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
@@ -256,7 +272,7 @@ class _Cut:
         )
         told = (id(attrs), manner)  # links that are told the same share the mapping that says it
         if (pieces := self._pieces.get(told)) is None:
-            pieces = self._pieces[told] = tuple(_pieces(attrs, manner))
+            pieces = self._pieces[told] = tuple(pieces_of(attrs, manner))
         for phase, said in pieces:
             self.add(phase, Step(step.op, have, step.after, said, step.why))
         if attrs.get("master"):
@@ -278,7 +294,7 @@ class _Cut:
             if want.attrs.get("mtu") not in (None, own.get("mtu", _USUAL_MTU)):
                 self.add("settle links", Step(Op.CHANGE, have, want, {"mtu": want.attrs["mtu"]}))
             if want.attrs.get("up") is False:
-                self.add("take links down again", Step(Op.CHANGE, have, want, _DOWN))
+                self.add("take links down again", Step(Op.CHANGE, have, want, DOWN))
 
     def settle_bridges(self) -> None:
         """Set the MTU of bridges again that a new port changes.
@@ -303,7 +319,7 @@ class _Cut:
         held.intersection_update([name for name, _ in carried_down(raised, self.wants)])
         for name in sorted(held):
             want = self.wants[name,]
-            self.add("take links down again", Step(Op.CHANGE, self.haves.get(want.key, want), want, _DOWN))
+            self.add("take links down again", Step(Op.CHANGE, self.haves.get(want.key, want), want, DOWN))
         if held and (adding := self.phases.pop("add address", ())):
             low = held.union(name for name, _ in carried_down(held, self.wants))
             for step in adding:  # those of IPv6 would not outlast that
@@ -331,57 +347,11 @@ def _is_new_here(step: Step) -> bool:
     return "netns" in step.attrs or (isinstance(mtu, int) and mtu < LEAST_MTU["inet6"])
 
 
-@cache
-def _port_attrs(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Which of ``names`` are attributes of a port, or name one; links of one range have the same names."""
-    return tuple(name for name in names if name.startswith("port.") or name in _NAMES_PORT)
-
-
-class _Manner(NamedTuple):
-    """What a change of a link depends on besides what it says."""
-
-    cycled: bool  # it goes down meanwhile
-    shrinks: bool
-    early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
-    freed: bool  # by a bond, which gives it the MTU and MAC of before
-    nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
-
-
-def _pieces(attrs: Attrs, manner: _Manner) -> Iterator[tuple[str, Attrs]]:
-    """What the phases say of a change, but for bringing up again."""
-    left = dict(attrs)
-    said = {name: left.pop(name) for name in ("group", "up", "master") if name in left}
-    late = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
-    late |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
-    late |= {name: left.pop(name) for name in _GIVEN_BACK if manner.freed and name in left}
-    if "group" in said:
-        yield "regroup links", {"group": said["group"]}
-    if said.get("up") is False or manner.cycled:
-        yield "take links down", _DOWN
-    if manner.shrinks and "mtu" in left:
-        yield "shrink links", {"mtu": left.pop("mtu")}
-    if manner.early:  # others leave late: an empty bridge has no MAC
-        yield "release links", {"master": None}
-    if "netns" in left:
-        yield "move links", {"netns": left.pop("netns")}
-    if manner.nameless and "mac" in left:
-        yield "change links", {"mac": left.pop("mac")}
-    if left:
-        yield "change links", left
-    if "master" in said and (said["master"] or not manner.early):
-        yield "enslave links", {"master": said["master"]}
-    if late:
-        yield "settle links", late
-
-
 _new = tuple.__new__  # without the checks of the arguments' names: there are two steps for every link that is made
 _CHANGE = Op.CHANGE
 _TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
-_GIVEN_BACK = ("mtu", "mac")
-_NAMES_PORT = ("primary", "active_slave")
 _USUAL_MTU = 1500  # of a bond that is new
 _UP: Mapping[str, Value] = {"up": True}
-_DOWN: Mapping[str, Value] = {"up": False}
 
 
 def _shrinks(mtu: Value, have: Object) -> bool:

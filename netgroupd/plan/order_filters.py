@@ -9,6 +9,7 @@ from collections.abc import Set
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.tc.chain import OF_HOOK, chain_of
 from netgroupd.plan.atomic import SWITCH_PREF, is_switch
+from netgroupd.plan.replaced import stay_beside
 from netgroupd.plan.step import AnyStep, Op, Step
 from netgroupd.plan.tables import is_u32, pref_of, standing
 
@@ -67,6 +68,7 @@ class Order:
             and (chain[2] or taken[chain])
         }
         self._left_last = {chain for chain in doomed if chain not in emptied and SWITCH_PREF not in taken[chain]}
+        self._beside = {key for key in (stay_beside(steps) if doomed else ()) if key[:3] not in emptied}
         self._standing = standing(steps, desired)
         self._in_the_way = in_the_way
 
@@ -80,7 +82,7 @@ class Order:
     def _is_last(self, rule: Object) -> bool:
         if is_switch(rule):
             return rule.key[:3] in self._left_last
-        return rule.key[:3] in self._last or self._stays(rule)
+        return rule.key[:3] in self._last or rule.key in self._beside or self._stays(rule)
 
     def _stays(self, rule: Object) -> bool:
         """Whether a hash table of its preference stays."""

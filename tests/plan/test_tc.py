@@ -282,7 +282,7 @@ def test_shared_action_is_there_before_its_filters_and_goes_after_them() -> None
     whole = (CLSACT, _policer(1000), _policed("10.0.0.1"))
     want = [(Op.CREATE, "qdisc"), (Op.CREATE, "action"), (Op.CREATE, "filter")]
     assert [(step.op, step.object.cls) for step in _steps(whole, ())] == want
-    want = [(Op.DELETE, "filter"), (Op.CREATE, "filter"), (Op.DELETE, "action")]
+    want = [(Op.CREATE, "filter"), (Op.DELETE, "filter"), (Op.DELETE, "action")]
     assert [(step.op, step.object.cls) for step in _steps((CLSACT, rule("10.0.0.2")), whole)] == want
 
 

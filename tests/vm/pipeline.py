@@ -4,6 +4,7 @@
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
+from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
 from netgroupd.plan.link import Owned
 from netgroupd.plan.step import Step
@@ -31,6 +32,17 @@ class Pipeline:
         assert [(step.op, step.object.name, dict(step.attrs)) for step in self._pending(cls, wanted)] == []
         return steps
 
+    def become(self, *links: Object) -> None:
+        """Have the whole plan that brings ``links`` about carried out, as it is and in one go."""
+        steps = assemble(self._with("link", links), self.actual, Owned()).steps
+        refused = self.kernel.apply(steps)
+        assert not refused, [str(one.refusal) for one in refused]
+        self.look()
+        left = assemble(self._with("link", links), self.actual, Owned()).steps
+        assert not left, left
+
     def _pending(self, cls: str, wanted: tuple[Object, ...]) -> tuple[Step, ...]:
-        desired = State((*wanted, *(obj for obj in self.actual if obj.cls != cls)))
-        return diff(desired, self.actual, Owned()).steps
+        return diff(self._with(cls, wanted), self.actual, Owned()).steps
+
+    def _with(self, cls: str, wanted: tuple[Object, ...]) -> State:
+        return State((*wanted, *(obj for obj in self.actual if obj.cls != cls)))

@@ -17,6 +17,7 @@ from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import EVERYTHING
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import same
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.vm(cpus=1)
 _KINDS = list(of_kinds())
 _PORTS = list(of_ports())
 _COMMON = list(of_all_links())
+_MASTERS = [case for case in _KINDS if KINDS[case.kind].master and not case.row.silent]
 
 
 def link(name: str, **attrs: object) -> Object:
@@ -96,6 +98,14 @@ def test_attribute_of_kind_is_set_and_changed(pipeline: Pipeline, case: Case) ->
         _try(pipeline, case, "it", {"kind": case.kind, **case.attrs, "up": True}, *ports)
         return
     _try(pipeline, case, "it", {"kind": case.kind, **case.attrs, **_up(case)})
+
+
+@pytest.mark.parametrize("case", _MASTERS, ids=str)
+def test_attribute_of_master_is_changed_while_it_is_up_and_has_ports(pipeline: Pipeline, case: Case) -> None:
+    ports = [link(name, kind="dummy", up=True, master="it") for name in ("p1", "p2")]
+    attrs = {"kind": case.kind, "group": GROUP_BASE, "up": True, **case.attrs}
+    for value in (case.first, case.second, case.first):
+        pipeline.become(link("it", **{**attrs, case.name: value}), *ports)
 
 
 @pytest.mark.parametrize("case", _PORTS, ids=str)

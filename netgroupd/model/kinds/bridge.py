@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bridges and their ports.  Times are in hundredths of a second, as ``ip`` has them."""
 
-from netgroupd.model.attr import Attr, table
+from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import Kind
 from netgroupd.model.kinds.vlan import PROTOCOL
 from netgroupd.model.value import FLAG, LINK, MAC, U16, U32, flag, number
 
 _INTERVAL = number(64, 0, 0x7FFFFFFF)
 _BETWEEN_QUERIES = number(64, 100, 8_640_000)  # the kernel takes the nearest of these for any other
+
+_VACANT = Change.VACANT  # of any VLAN of a port: each is given the one of untagged frames when it comes
 
 _BRIDGE = table(
     (
@@ -42,10 +44,10 @@ _BRIDGE = table(
         Attr("mcast_stats_enabled", FLAG, "Count multicast.", 42),
         Attr("mcast_igmp_version", number(8, 2, 3), "The version of IGMP.", 43),
         Attr("mcast_mld_version", number(8, 1, 2), "The version of MLD.", 44),
-        Attr("vlan_stats_per_port", FLAG, "Count for each VLAN of each port.", 45),
+        Attr("vlan_stats_per_port", FLAG, "Count for each VLAN of each port.", 45, _VACANT),
         Attr("no_linklocal_learn", FLAG, "Do not learn from link-local frames."),
         Attr("mcast_vlan_snooping", FLAG, "Learn multicast for each VLAN."),
-        Attr("mst_enabled", FLAG, "Keep a spanning tree state for each VLAN."),
+        Attr("mst_enabled", FLAG, "Keep a spanning tree state for each VLAN.", change=_VACANT),
         Attr("fdb_max_learned", U32, "The most addresses it learns, 0 for any number.", 49),
     )
 )

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The change of a link -> what each phase says of it."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from netgroupd.model.state import Attrs
+from netgroupd.model.value import Value
+
+DOWN: Mapping[str, Value] = {"up": False}
+_GIVEN_BACK = ("mtu", "mac")
+_NAMES_PORT = ("primary", "active_slave")
+
+
+@cache
+def port_attrs(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Which of ``names`` are attributes of a port, or name one; links of one range have the same names."""
+    return tuple(name for name in names if name.startswith("port.") or name in _NAMES_PORT)
+
+
+class Manner(NamedTuple):
+    """What a change of a link depends on besides what it says."""
+
+    cycled: bool  # it goes down meanwhile
+    shrinks: bool
+    early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
+    freed: bool  # by a bond, which gives it the MTU and MAC of before
+    nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
+
+
+def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
+    """What the phases say of a change, but for bringing up again."""
+    left = dict(attrs)
+    said = {name: left.pop(name) for name in ("group", "up", "master") if name in left}
+    late = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
+    late |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
+    late |= {name: left.pop(name) for name in _GIVEN_BACK if manner.freed and name in left}
+    if "group" in said:
+        yield "regroup links", {"group": said["group"]}
+    if said.get("up") is False or manner.cycled:
+        yield "take links down", DOWN
+    if manner.shrinks and "mtu" in left:
+        yield "shrink links", {"mtu": left.pop("mtu")}
+    if manner.early:  # others leave late: an empty bridge has no MAC
+        yield "release links", {"master": None}
+    if "netns" in left:
+        yield "move links", {"netns": left.pop("netns")}
+    if manner.nameless and "mac" in left:
+        yield "change links", {"mac": left.pop("mac")}
+    if left:
+        yield "change links", left
+    if "master" in said and (said["master"] or not manner.early):
+        yield "enslave links", {"master": said["master"]}
+    if late:
+        yield "settle links", late

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Settings of all links, which a real kernel copies to each, beside those that are said of one."""
+
+import pytest
+
+from netgroupd.engine.observe import look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import plan_for, plan_now, put_back
+from tests.engine.universe import state_of
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
+
+pytestmark = pytest.mark.vm(cpus=1)
+
+SECRET = "2001:0db8:0000:0000:0000:0000:0000:000%d"
+BEFORE = (
+    f"net.ipv6.conf.default.stable_secret={SECRET % 1}",  # none cannot be put back
+    "net.ipv6.conf.e0.addr_gen_mode=0",
+    "net.ipv4.conf.default.rp_filter=0",
+)
+# Of all links or of new ones, what it becomes, and what of one link the kernel overwrites: that stays as it was.
+COPIED = (
+    ("net.ipv6.conf.all.disable_ipv6", 1, "ipv6.disable_ipv6", 0),
+    ("net.ipv6.conf.all.forwarding", 1, "ipv6.forwarding", 0),
+    ("net.ipv6.conf.all.ignore_routes_with_linkdown", 1, "ipv6.ignore_routes_with_linkdown", 0),
+    ("net.ipv6.conf.all.addr_gen_mode", 1, "ipv6.addr_gen_mode", 0),
+    ("net.ipv6.conf.default.stable_secret", SECRET % 2, "ipv6.addr_gen_mode", 0),
+    ("net.ipv4.ip_forward", 1, "ipv4.forwarding", 0),
+    ("net.ipv4.conf.all.forwarding", 1, "ipv4.forwarding", 0),
+    ("net.ipv4.conf.default.rp_filter", 2, "ipv4.rp_filter", 0),
+)
+
+
+@pytest.mark.parametrize(("of_all", "value", "of_one", "stays"), COPIED, ids=[case[0] for case in COPIED])
+@pytest.mark.parametrize("first", [True, False], ids=["all_first", "link_first"])
+def test_setting_of_a_link_stays_when_one_of_all_links_is_copied_to_it(
+    kernel: Stumbling, of_all: str, value: object, of_one: str, stays: int, *, first: bool
+) -> None:
+    for command in ("link add e0 up type dummy", "link add e1 up type dummy"):
+        ip(command)
+    told("sysctl", "-w", *BEFORE)
+    address = "up: true, addresses: ['2001:db8::5/64'], "
+    parts = [f"sysctl: {{{of_all}: '{value}'}}", f"links: {{e0: {{{address}sysctl: {{{of_one}: {stays}}}}}}}"]
+    goal = state_of("\n".join(parts if first else reversed(parts)), ("e0", "e1"))
+    actual = look(kernel, goal, MINE)
+    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
+    become(kernel, goal)
+    assert not plan_now(kernel, goal, MINE)[0].steps
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert there(kernel, goal) == before
