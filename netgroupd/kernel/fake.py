@@ -12,7 +12,7 @@ from itertools import islice
 
 from netgroupd.errors import Refusal
 from netgroupd.kernel.batch import Refused, ends
-from netgroupd.kernel.fake_links import mtu_of, refuses_with_ports, remembered
+from netgroupd.kernel.fake_links import mtu_of, refuses, remembered
 from netgroupd.kernel.fake_settings import lacks_ipv6, write
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.names import Names
@@ -283,15 +283,7 @@ class FakeKernel:
     def _change(self, name: str, attrs: Attrs) -> None:
         link = self.state.link(name)
         assert link is not None
-        for field in ("link", "master"):
-            if attrs.get(field) and self.state.link(str(attrs[field])) is None:
-                raise RefusalError(errno.ENODEV)
-        lower = self.state.link(str(attrs.get("link", link.attrs.get("link"))))
-        if kind_of(link) == "vlan" and lower and mtu_of(attrs, link) > mtu_of({}, lower):
-            raise RefusalError(errno.ERANGE)
-        if attrs.get("up") and kind_of(link) == "vlan" and lower and not lower.attrs.get("up"):
-            raise RefusalError(errno.ENETDOWN)
-        if number := refuses_with_ports(link, attrs, self.state.of("link").values()):
+        if number := refuses(link, attrs, self.state.of("link")):
             raise RefusalError(number)
         if "master" in attrs:
             self._enslave(link, attrs["master"])

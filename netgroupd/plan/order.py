@@ -121,7 +121,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     for phase, state, sign in (("delete queue", actual, -1), ("delete class", actual, -1), ("add queue", desired, 1)):
         if phase in cut.phases:
             cut.phases[phase] = _by_depth(cut.phases[phase], Queues(state), sign)
-    return [_stage(phase, cut.phases[phase], was, will_be) for phase in PHASES if phase in cut.phases]
+    return [_stage(phase, cut.phases[phase], was, will_be, cut.haves) for phase in PHASES if phase in cut.phases]
 
 
 def _by_depth(steps: list[Step], queues: Queues, sign: int) -> list[Step]:
@@ -129,14 +129,14 @@ def _by_depth(steps: list[Step], queues: Queues, sign: int) -> list[Step]:
     return sorted(steps, key=lambda step: sign * queues.depth(step.object))
 
 
-def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths) -> Stage:
+def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths, links: Mapping[Key, Object]) -> Stage:
     if steps[0].object.cls != "link":
         return Stage(phase, steps, [0] * len(steps))
     depths = was if phase == "delete link" else will_be
     sign = -1 if phase in UPPER_FIRST else 1
     by_depth: dict[int, list[Step]] = defaultdict(list)
     if phase == "change links":
-        given, steps = untangle(steps)
+        given, steps = untangle(steps, links)
         if given:  # before all others, for a link below may take what one above it gives
             by_depth[-1] = given
     for step in steps:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tables import is_u32
 
 # Of these a preference holds any number of rules; of others it has one, or one mask.
 _SIDE_BY_SIDE = frozenset({"flower", "basic", "bpf"})
@@ -67,12 +68,15 @@ def _places(obj: Object) -> tuple[Key, ...]:
 
 
 def stay_beside(steps: Iterable[Step]) -> frozenset[Key]:
-    """The filters that can stay until those are there that match what they do, or have their preference."""
+    """The filters that can stay until those are there that match what they do, or have their preference.
+
+    Rules of u32 stand with their hash tables, and come and go in an order of their own.
+    """
     doomed: list[Object] = []
     kinds: dict[Key, set[object]] = defaultdict(set)
     matches = set[tuple[Key, object, object]]()
     for step in steps:
-        if step.object.cls != "filter":
+        if step.object.cls != "filter" or is_u32(step.object):
             continue
         if step.op is Op.DELETE:
             doomed.append(step.object)

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that exchange what only one of them can have at a time: MACs of stacked links, ports, further names.
+"""Links that exchange what only one of them can have at a time: MACs of stacked links, further names, ends of tunnels.
 
 Who takes waits for who gives; where they wait for each other in a circle, one
 of them gives up what it has first.
 """
 
-from netgroupd.model.state import Object
+from collections.abc import Mapping
+
+from netgroupd.model.state import Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import Step
+from netgroupd.plan.unique import in_turn
 
 # Locally administered; only seen between two messages of one batch.
 _SCRATCH_MAC = 0x02_4E_47_00_00_00
 
 
-def untangle(steps: list[Step]) -> tuple[list[Step], list[Step]]:
+def untangle(steps: list[Step], links: Mapping[Key, Object]) -> tuple[list[Step], list[Step]]:
     """What some of ``steps`` must give up before others can take it, and what is left of them for afterwards."""
     given, left = _given_names(steps)
-    return _given_macs(steps) + _given_ports(steps) + given, left
+    turns, others = in_turn(left, links)
+    return _given_macs(steps) + given + turns, others
 
 
 def _given_macs(steps: list[Step]) -> list[Step]:
@@ -27,17 +31,6 @@ def _given_macs(steps: list[Step]) -> list[Step]:
     return [
         step._replace(attrs={"mac": (_SCRATCH_MAC + number).to_bytes(6, "big").hex(":")})
         for number, step in enumerate(giving, 1)
-    ]
-
-
-def _given_ports(steps: list[Step]) -> list[Step]:
-    """WireGuard links that are up cannot listen on one port; with 0 the kernel chooses one that is free."""
-    moving = [step for step in steps if step.attrs.get("listen_port")]
-    taken = {step.attrs["listen_port"] for step in moving}
-    return [
-        step._replace(attrs={"listen_port": 0})
-        for step in moving
-        if _before(step).attrs.get("listen_port") in taken
     ]
 
 
