@@ -162,8 +162,8 @@ class Engine(Unfinished):
         self._add_lost_settings(kernel, plan, actual, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
-        entry = Entry(begun, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
-        self._journal.write(entry)
+        entry, before = Entry(begun, current, clock.boot_id(), request.confirm_s is not None), Snapshot.of(plan, actual)
+        self._journal.write(entry, before)
         mine = mine.joined(content)
         try:
             with prompt_turns(), ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
@@ -173,9 +173,9 @@ class Engine(Unfinished):
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(begun.number, content._replace(refused=refused))
             took_s = clock.since_boot() - started
-            pending = self._commit(entry, content, took_s, request)
+            pending = self._commit(entry, before, content, took_s, request)
         except BaseException as error:  # whatever it is, what was there must not stay half changed
-            self._undo(kernel, entry, mine, error)
+            self._undo(kernel, entry, before, mine, error)
             raise
         refusals = tuple(each.refusal for each in left_out)
         return Result(plan, begun.number, took_s, pending, refusals)
@@ -198,14 +198,16 @@ class Engine(Unfinished):
             found = kernel.dump(Selection(frozenset({"sysctl"}), settings=lost)).of("sysctl")
             actual.classes["sysctl"] = {**actual.of("sysctl"), **found}
 
-    def _commit(self, entry: Entry, content: Content, took_s: float, request: _Request) -> Pending | None:
+    def _commit(
+        self, entry: Entry, before: Snapshot, content: Content, took_s: float, request: _Request
+    ) -> Pending | None:
         if request.confirm_s is None:
             self._generations.finish(entry.generation, request.result, took_s, current=entry.number)
             self._journal.close()
             self._write_names(content)
             return None
         self._generations.finish(entry.generation, UNCONFIRMED, took_s, current=entry.previous)
-        self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s))
+        self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s), before)
         return Pending(entry.number, request.confirm_s)
 
     def rollback(

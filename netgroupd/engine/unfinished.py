@@ -19,6 +19,7 @@ from netgroupd.engine.observe import Connection, Mine
 from netgroupd.engine.paths import states
 from netgroupd.engine.replaced import joined
 from netgroupd.engine.report import Pending, Result
+from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_now, put_back
 from netgroupd.errors import BusyError, JournalError, KernelError, NetgroupError, UsageError, VerifyError
 
@@ -92,7 +93,7 @@ class Unfinished(Files):
             started = clock.since_boot()
             with self._kernel() as kernel:
                 mine = self._mine()
-                plan = put_back(kernel, entry.before, mine)
+                plan = put_back(kernel, self._journal.before(), mine)
             self._close(entry, "rolled back")
             return Result(plan, entry.previous, clock.since_boot() - started)
 
@@ -112,7 +113,7 @@ class Unfinished(Files):
             if not entry.to_confirm and self._is_done(kernel, number, mine):
                 self._keep(entry)
                 return f"generation {number} was interrupted when all was done, and is kept"
-            self._undo(kernel, entry, mine)
+            self._undo(kernel, entry, self._journal.before(), mine)
         why = "was not confirmed in time" if entry.deadline else "was interrupted"
         return f"generation {number} {why}, and is rolled back to generation {entry.previous}"
 
@@ -147,11 +148,13 @@ class Unfinished(Files):
                 names = {**groups, **names}
         return names
 
-    def _undo(self, kernel: Connection, entry: Entry, mine: Mine, cause: BaseException | None = None) -> None:
-        """Put back what was there before ``entry``; if that fails, the journal stays for the next attempt."""
+    def _undo(
+        self, kernel: Connection, entry: Entry, before: Snapshot, mine: Mine, cause: BaseException | None = None
+    ) -> None:
+        """Put back what was there ``before`` the change; if that fails, the journal stays for the next attempt."""
         trouble = "what was there before could not be put back either"
         try:
-            put_back(kernel, entry.before, mine)
+            put_back(kernel, before, mine)
             trouble = "what was there before is back, but that could not be written down"
             self._close(entry, "failed" if cause else "rolled back")
         except (NetgroupError, OSError) as error:
