@@ -57,6 +57,7 @@ class _Request(NamedTuple):
     refused: tuple[Key, ...] = ()  # rules that are left out already
     result: str = APPLIED
     warnings: tuple[str, ...] = ()  # of what was found before
+    back_to: int | None = None  # the generation that is gone back to, and behind which nothing counts any more
     goal: State | None = None  # of one that goes back: what to reach beside what is kept
 
 
@@ -162,7 +163,8 @@ class Engine(Unfinished):
         self._add_lost_settings(kernel, plan, actual, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
-        entry, before = Entry(begun, current, clock.boot_id(), request.confirm_s is not None), Snapshot.of(plan, actual)
+        accepted, before = self._accepted(begun.number, content, request), Snapshot.of(plan, actual)
+        entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry, before)
         mine = mine.joined(content)
         try:
@@ -202,13 +204,25 @@ class Engine(Unfinished):
         self, entry: Entry, before: Snapshot, content: Content, took_s: float, request: _Request
     ) -> Pending | None:
         if request.confirm_s is None:
-            self._generations.finish(entry.generation, request.result, took_s, current=entry.number)
+            result, accepted = request.result, entry.accepted
+            self._generations.finish(entry.generation, result, took_s, current=entry.number, accepted=accepted)
             self._journal.close()
             self._write_names(content)
             return None
         self._generations.finish(entry.generation, UNCONFIRMED, took_s, current=entry.previous)
         self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s), before)
         return Pending(entry.number, request.confirm_s)
+
+    def _accepted(self, begun: int, content: Content, request: _Request) -> int:
+        """Which generation is accepted once the one that is ``begun`` is kept.
+
+        Files are an operator's word, and so is going back; to have once more what is in effect says nothing new.
+        """
+        accepted = self._generations.accepted
+        if request.back_to is not None:
+            return min(accepted, request.back_to)
+        again = content.files == self._generations.content(self._generations.current).files
+        return accepted if again or request.result == REPAIRED else begun
 
     def rollback(
         self,
@@ -227,8 +241,12 @@ class Engine(Unfinished):
             UsageError: There is no such generation.
             GuardError, BusyError, JournalError, KernelError, VerifyError: As ``apply``.
         """
-        if generation is None and (undone := self._roll_back_pending()):
-            return undone
+        undone = self._roll_back_pending() if generation is None else None
+        result = undone or self._go_back(generation, _Request(None, confirm_s, allow, progress))
+        warnings = (*result.plan.warnings, *self._still_asked())
+        return result._replace(plan=result.plan._replace(warnings=warnings))
+
+    def _go_back(self, generation: int | None, request: _Request) -> Result:
         if generation is None:
             if not self._generations.current:
                 raise UsageError("nothing was applied yet")
@@ -237,7 +255,7 @@ class Engine(Unfinished):
         desired = configuration.bring_back(content)
         with self._changing() as warnings, self._kernel() as kernel:
             mine = self._mine()
-            request = _Request(None, confirm_s, allow, progress, warnings=warnings)
+            request = request._replace(warnings=warnings, back_to=generation)
             replaced = self._generations.replaced_since(generation)
             if not replaced.was:
                 return self._change(kernel, desired, mine, None, request)
@@ -251,6 +269,15 @@ class Engine(Unfinished):
                 told = f"what later generations changed beside this one could not be given back: {error}"
                 request = request._replace(warnings=(*warnings, told))
                 return self._change(kernel, desired, mine, None, request)
+
+    def apply_again(self, *, progress: Progress | None = None) -> Result:
+        """Bring back what is in effect, whatever the files say.
+
+        Raises:
+            GuardError, BusyError, JournalError, KernelError, VerifyError: As ``apply``.
+        """
+        number = self._generations.current
+        return self._go_back(number, _Request(progress=progress))
 
     def repair(self, links: frozenset[str]) -> Result:
         """Bring ``links``, and what belongs to them, back to what was applied; leave the rest as it is.

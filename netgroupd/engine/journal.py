@@ -23,7 +23,7 @@ _LONGEST = 1 << 16  # of the first line
 
 
 class Entry(NamedTuple):
-    """A change: which generation it makes, and of which.
+    """A change: which generation it makes, of which, and which is ``accepted`` once it is kept.
 
     ``to_confirm``: it is not kept unless somebody says so.  ``deadline`` is 0 while
     it runs; then, in seconds since the boot ``boot``, when it is undone unless
@@ -32,6 +32,7 @@ class Entry(NamedTuple):
 
     generation: Generation
     previous: int
+    accepted: int
     boot: str
     to_confirm: bool = False
     deadline: float = 0.0

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.files import Files
-from netgroupd.engine.generations import APPLIED, Content, Generations
+from netgroupd.engine.generations import APPLIED, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
 from netgroupd.engine.group_names import write_names
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
@@ -44,7 +44,7 @@ class Unfinished(Files):
                 except (KernelError, VerifyError) as error:
                     warnings = (f"what was there before generation {entry.number} could not be put back: {error}",)
                     # Until the change is under way the journal tells what is to be looked after.
-                    self._generations.finish(entry.generation, "failed", current=entry.previous)
+                    self._generations.finish(entry.generation, FAILED, current=entry.previous)
             yield warnings
 
     def pending(self) -> Pending | None:
@@ -83,7 +83,8 @@ class Unfinished(Files):
             entry = self._journal.read()
             if entry is None or (entry.deadline and entry.seconds_left):
                 return None
-            return self._resolve(entry)
+            said = self._resolve(entry)
+        return "; ".join((said, *self._still_asked())) if entry.is_of_this_boot else said
 
     def _roll_back_pending(self) -> Result | None:
         with locked(self.paths.state / "lock"):
@@ -94,8 +95,8 @@ class Unfinished(Files):
             with self._kernel() as kernel:
                 mine = self._mine()
                 plan = put_back(kernel, self._journal.before(), mine)
-            self._close(entry, "rolled back")
-            return Result(plan, entry.previous, clock.since_boot() - started)
+            self._close(entry, ROLLED_BACK)
+        return Result(plan, entry.previous, clock.since_boot() - started)
 
     def _resolve(self, entry: Entry) -> str:
         """End the change that ``entry`` tells of: new where all of it is done, or else old."""
@@ -105,7 +106,8 @@ class Unfinished(Files):
                 said = f"generation {number} had ended before the host restarted"
             else:
                 said = f"generation {number} ended with the host's restart"
-                self._generations.finish(entry.generation, "interrupted", current=entry.previous)
+                result = ROLLED_BACK if entry.to_confirm else INTERRUPTED
+                self._generations.finish(entry.generation, result, current=entry.previous)
             self._journal.close()
             return f"{said}; generation {self._generations.current} is in effect"
         with self._kernel() as kernel:
@@ -129,7 +131,7 @@ class Unfinished(Files):
     def _keep(self, entry: Entry) -> None:
         content = self._generations.content(entry.number)
         self._generations.amend(entry.number, content)
-        self._generations.finish(entry.generation, APPLIED, current=entry.number)
+        self._generations.finish(entry.generation, APPLIED, current=entry.number, accepted=entry.accepted)
         self._journal.close()
         self._write_names(content)
 
@@ -156,13 +158,27 @@ class Unfinished(Files):
         try:
             put_back(kernel, before, mine)
             trouble = "what was there before is back, but that could not be written down"
-            self._close(entry, "failed" if cause else "rolled back")
+            self._close(entry, _result_after(cause))
         except (NetgroupError, OSError) as error:
             if cause is None:
                 raise
             cause.add_note(f"{trouble}: {error}")
 
+    def _still_asked(self) -> tuple[str, ...]:
+        """What is to be said of the files where they ask for what has just been undone; nothing if they are wrong."""
+        with suppress(NetgroupError, OSError):
+            if error := self.decided_against():
+                return (str(error),)
+        return ()
+
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""
         self._generations.finish(entry.generation, result, current=entry.previous)
         self._journal.close()
+
+
+def _result_after(cause: BaseException | None) -> str:
+    """How a change ended that is undone; that a disk was full says nothing against it."""
+    if cause is None:
+        return ROLLED_BACK
+    return INTERRUPTED if isinstance(cause, (OSError, JournalError)) else FAILED

@@ -17,7 +17,7 @@ from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 
 BEFORE = Snapshot((Object("link", ("a",), {"kind": "dummy", "mtu": 1500}),), (("link", ("b",)),))
-ENTRY = Entry(Generation(3, 7.5, "running", "", 0.0, 120), 2, "boot")
+ENTRY = Entry(Generation(3, 7.5, "running", "", 0.0, 120), 2, 3, "boot")
 
 
 def kept(directory: Path) -> tuple[Entry | None, Snapshot]:

@@ -9,7 +9,7 @@ from typing import Self
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.report import Generation, Line, Pending, Result, Status
-from netgroupd.errors import JournalError, NetgroupError, Problem, UsageError
+from netgroupd.errors import JournalError, NetgroupError, Problem, RejectedError, UsageError
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.model.state import Group, Object, State
 from netgroupd.plan.step import Op, Plan, Step
@@ -56,6 +56,8 @@ class FakeEngine(Engine):
         self.gate.set()
         self.error: NetgroupError | None = None
         self.applied_times = 0
+        self.applied_again_times = 0
+        self.rejected: RejectedError | None = None
         self.generation = 0
         self.confirm_s: float | None = None
         self.waits: Pending | None = None
@@ -121,6 +123,13 @@ class FakeEngine(Engine):
         self.confirm_s = confirm_s
         self.waits = Pending(self.generation, confirm_s) if confirm_s else None
         return Result(PLAN, self.generation, 0.5, self.waits)
+
+    def apply_again(self, *, progress: Callable[[int, int], None] | None = None) -> Result:
+        self.applied_again_times += 1
+        return Result(PLAN, self.generation)
+
+    def decided_against(self) -> RejectedError | None:
+        return self.rejected
 
     def pending(self) -> Pending | None:
         if self.unreadable:
