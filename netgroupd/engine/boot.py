@@ -22,13 +22,16 @@ def configure(engine: Engine, progress: Progress | None = None) -> Result:
     try:
         trouble: NetgroupError | None = engine.decided_against()
         if trouble is None:
-            return engine.apply(progress=progress)
+            return engine.apply(progress=progress, in_part=True)
     except ConfigError as error:
         trouble = error
         if engine.in_effect() is None:
             raise
     try:
-        return engine.apply_again(progress=progress)._replace(trouble=trouble)
+        result = engine.apply_again(progress=progress)
     except (NetgroupError, OSError) as error:  # the kernel may be out of reach: no descriptor is left
         trouble.add_note(str(error))
         raise trouble from error
+    if result.trouble is not None:
+        trouble.add_note(str(result.trouble))
+    return result._replace(trouble=trouble)

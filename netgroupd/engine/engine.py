@@ -20,6 +20,7 @@ from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
 from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Content
 from netgroupd.engine.guard import around, asked_of, refuse_cuts, ways_of
+from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
@@ -58,6 +59,7 @@ class _Request(NamedTuple):
     result: str = APPLIED
     warnings: tuple[str, ...] = ()  # of what was found before
     back_to: int | None = None  # the generation that is gone back to, and behind which nothing counts any more
+    in_part: bool = False  # whether some of it is better than nothing
     goal: State | None = None  # of one that goes back: what to reach beside what is kept
 
 
@@ -115,12 +117,14 @@ class Engine(Unfinished):
         confirm_s: float | None = None,
         allow: frozenset[str] = frozenset(),
         progress: Progress | None = None,
+        in_part: bool = False,
     ) -> Result:
         """Make the kernel what the configuration asks for, or leave it as it was.
 
         A ``plan`` that was shown is applied only if it is still the right one.
         ``allow`` names links whose cutting is meant.  ``progress`` is told how many
-        steps are done, of how many.
+        steps are done, of how many.  ``in_part``: what the kernel refuses is left out, and
+        told by the ``trouble`` of the result.
 
         Raises:
             ConfigError, GuardError, BusyError, UsageError: Nothing was touched.
@@ -129,7 +133,7 @@ class Engine(Unfinished):
         with self._changing() as warnings, self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
-            request = _Request(plan, confirm_s, allow, progress, warnings=warnings)
+            request = _Request(plan, confirm_s, allow, progress, warnings=warnings, in_part=in_part)
             return self._change(kernel, desired, mine, links, request)
 
     def _change(
@@ -170,7 +174,10 @@ class Engine(Unfinished):
         try:
             with prompt_turns(), ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
                 telling = aside.submit(self._tell, begun.number, content, plan)
-                left_out = converge(kernel, plan, goal, mine, request.progress)
+                if request.in_part:
+                    left_out, trouble = converge_in_part(kernel, plan, goal, mine, request.progress)
+                else:
+                    left_out, trouble = converge(kernel, plan, goal, mine, request.progress), None
                 content = telling.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(begun.number, content._replace(refused=refused))
@@ -180,7 +187,7 @@ class Engine(Unfinished):
             self._undo(kernel, entry, before, mine, error)
             raise
         refusals = tuple(each.refusal for each in left_out)
-        return Result(plan, begun.number, took_s, pending, refusals)
+        return Result(plan, begun.number, took_s, pending, refusals, trouble)
 
     def _tell(self, number: int, content: Content, plan: Plan) -> Content:
         """Keep the plan of a generation in words."""
@@ -271,13 +278,12 @@ class Engine(Unfinished):
                 return self._change(kernel, desired, mine, None, request)
 
     def apply_again(self, *, progress: Progress | None = None) -> Result:
-        """Bring back what is in effect, whatever the files say.
+        """Bring back what is in effect, whatever the files say, as far as the kernel lets it come back.
 
         Raises:
-            GuardError, BusyError, JournalError, KernelError, VerifyError: As ``apply``.
+            ConfigError, GuardError, BusyError, JournalError: As ``apply``.
         """
-        number = self._generations.current
-        return self._go_back(number, _Request(progress=progress))
+        return self._go_back(self._generations.current, _Request(progress=progress, in_part=True))
 
     def repair(self, links: frozenset[str]) -> Result:
         """Bring ``links``, and what belongs to them, back to what was applied; leave the rest as it is.

@@ -112,6 +112,7 @@ class FakeEngine(Engine):
         confirm_s: float | None = None,
         allow: frozenset[str] = frozenset(),
         progress: Callable[[int, int], None] | None = None,
+        in_part: bool = False,
     ) -> Result:
         if progress:
             progress(1, 2)
