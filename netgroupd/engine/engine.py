@@ -7,9 +7,11 @@ namespace; of what it keeps in memory between two calls nothing depends but how 
 """
 
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.config import Desired
@@ -17,6 +19,7 @@ from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
+from netgroupd.engine.disk import told
 from netgroupd.engine.estimate import estimated
 from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Content
 from netgroupd.engine.guard import around, asked_of, refuse_cuts, ways_of
@@ -273,8 +276,8 @@ class Engine(Unfinished):
             except (KernelError, VerifyError) as error:
                 if self._journal.read():  # what was there is not back
                     raise
-                told = f"what later generations changed beside this one could not be given back: {error}"
-                request = request._replace(warnings=(*warnings, told))
+                more = f"what later generations changed beside this one could not be given back: {error}"
+                request = request._replace(warnings=(*warnings, more))
                 return self._change(kernel, desired, mine, None, request)
 
     def apply_again(self, *, progress: Progress | None = None) -> Result:
@@ -284,6 +287,21 @@ class Engine(Unfinished):
             ConfigError, GuardError, BusyError, JournalError: As ``apply``.
         """
         return self._go_back(self._generations.current, _Request(progress=progress, in_part=True))
+
+    def apart(self, state: Path) -> "Engine":
+        """The same, with what is in effect and all that is written down from here on in another directory.
+
+        Raises:
+            JournalError: There cannot be one either.
+        """
+        with told("write", state):
+            shutil.rmtree(state, ignore_errors=True)
+            state.mkdir(parents=True, mode=0o700)
+        paths = self.paths._replace(state=state)
+        apart = Engine(paths, netns=self.netns, session=self.session, trust=self._trust, connect=self._connect)
+        if kept := self.in_effect_if_known():
+            apart._generations.adopt(kept, self._generations.content(kept.number))
+        return apart
 
     def repair(self, links: frozenset[str]) -> Result:
         """Bring ``links``, and what belongs to them, back to what was applied; leave the rest as it is.

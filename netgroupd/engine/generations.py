@@ -176,6 +176,11 @@ class Generations:
         size += self._keep_replaced(number, replaced, Lasting.NOT_YET)
         return Generation(number, time, "running", "", 0.0, size)
 
+    def adopt(self, generation: Generation, content: Content) -> None:
+        """Keep a generation that another directory has as the one in effect."""
+        self.amend(generation.number, content)
+        self.finish(generation, generation.result, current=generation.number, accepted=generation.number)
+
     def amend(self, number: int, content: Content) -> None:
         """Keep what is known by now of generation ``number`` for good: its plan, the rules that were left out of it."""
         settle(self._path_of_replaced(number))

@@ -86,6 +86,13 @@ class Unfinished(Files):
             said = self._resolve(entry)
         return "; ".join((said, *self._still_asked())) if entry.is_of_this_boot else said
 
+    def forget_attempt(self) -> None:
+        """Let nobody undo once more a change that was undone, of which only that could not be written down."""
+        with suppress(JournalError):
+            entry = self._journal.read()
+            if entry and entry.is_of_this_boot and not entry.to_confirm:
+                self._journal.close()
+
     def _roll_back_pending(self) -> Result | None:
         with locked(self.paths.state / "lock"):
             entry = self._journal.read()

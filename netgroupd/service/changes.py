@@ -8,6 +8,7 @@ change is kept on disk by the engine; here only a timer waits for it.
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from gi.repository import GLib
@@ -54,9 +55,11 @@ class Audience(Protocol):
 class Changes:
     """The worker that changes things, and who may use it."""
 
-    def __init__(self, engine: Callable[[Session], Engine], audience: Audience) -> None:
+    def __init__(self, engine: Callable[[Session], Engine], audience: Audience, spare: Path) -> None:
+        """``spare`` is for the records of a boot where the disk takes none."""
         self._engine = engine
         self._audience = audience
+        self._spare = spare
         self._worker = Worker("changes", 8)
         self._numbers = itertools.count(1)
         self._deadline = 0
@@ -175,7 +178,7 @@ class Changes:
         return self._answers({}).apply({}, job.progress)
 
     def _configure_work(self, job: Job) -> Answer:
-        result = configure(self._engine(CONSOLE), job.progress)
+        result = configure(self._engine(CONSOLE), self._spare, job.progress)
         job.trouble = result.trouble
         return result_answer(result)
 

@@ -48,7 +48,7 @@ class Daemon:
         self._trouble = ""
         self._doubt = ""  # of what was configured at boot, until an operator says more
         self._groups: dict[str, Group] = {}
-        self._changes = Changes(self._engine, self)
+        self._changes = Changes(self._engine, self, runtime / "state")
         self._manager = Manager(self._engine, self._changes)
         address = Gio.dbus_address_get_for_bus_sync(Gio.BusType.SYSTEM, None)
         self._bus = Bus(address)

@@ -8,7 +8,6 @@ import pytest
 
 from netgroupd.config.facts import Facts
 from netgroupd.engine import clock, configuration
-from netgroupd.engine.boot import configure
 from netgroupd.engine.report import Result
 from netgroupd.errors import ConfigError, KernelError, RejectedError
 from netgroupd.kernel.fake import FakeKernel
@@ -28,7 +27,7 @@ def start(desk: Desk, monkeypatch: pytest.MonkeyPatch, refuse: Callable[[AnyStep
     boot = clock.boot_id()
     monkeypatch.setattr(clock, "boot_id", lambda: f"after {boot}")
     desk.engine.recover()
-    return configure(desk.engine)
+    return desk.boot()
 
 
 def address(desk: Desk) -> str:

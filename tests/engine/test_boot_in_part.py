@@ -7,7 +7,6 @@ from time import monotonic
 
 import pytest
 
-from netgroupd.engine.boot import configure
 from netgroupd.errors import KernelError, RejectedError, VerifyError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
@@ -61,7 +60,7 @@ def started(desk: Desk, text: str, refuse: Callable[[AnyStep], int]) -> str:
     """Start a host on a kernel that refuses something; return what is told of it."""
     desk.wants(text)
     desk.kernel = FakeKernel([CARD], refuse=refuse)
-    return str(configure(desk.engine).trouble)
+    return str(desk.boot().trouble)
 
 
 def test_step_that_has_nothing_to_do_with_the_network_does_not_take_it_along(desk: Desk) -> None:
@@ -145,7 +144,7 @@ def test_group_message_that_is_refused_leaves_its_members(desk: Desk) -> None:
     text = "groups: {g: {mtu: 1400, up: true}}\nlinks: {'eth[0-9]': {group: g}, 'd[0-9]': {kind: dummy, group: g}}"
     desk.wants(text)
     desk.kernel = FakeKernel([CARD._replace(key=(f"eth{number}",)) for number in range(10)], refuse=refuse)
-    configure(desk.engine)
+    desk.boot()
     assert [*links(desk).values()] == [True] * 20
 
 
@@ -157,7 +156,7 @@ def test_what_the_kernel_takes_and_does_not_do_is_told(desk: Desk, monkeypatch: 
 
     desk.wants("links: {eth0: {up: true, addresses: [192.0.2.5/24], sysctl: {ipv4.rp_filter: 2}}}")
     desk.kernel = Deaf([CARD])
-    assert isinstance(configure(desk.engine).trouble, VerifyError)
+    assert isinstance(desk.boot().trouble, VerifyError)
     assert links(desk) == {"eth0": True}
     assert len(desk.kernel.state.of("address")) == 1
 
@@ -170,7 +169,7 @@ def test_what_is_in_effect_comes_back_in_part_where_the_files_were_rejected(desk
     desk.engine.apply(confirm_s=0.0)
     desk.engine.expire()
     desk.kernel = FakeKernel([CARD], refuse=refusing(errno.EOPNOTSUPP, made("d0")))
-    trouble = configure(desk.engine).trouble
+    trouble = desk.boot().trouble
     assert isinstance(trouble, RejectedError)
     assert "create link d0: Operation not supported" in str(trouble)
     assert links(desk) == {"eth0": True, "br0": True}

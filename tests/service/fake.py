@@ -5,6 +5,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Self
 
 from netgroupd.engine.engine import Engine
@@ -57,6 +58,7 @@ class FakeEngine(Engine):
         self.error: NetgroupError | None = None
         self.applied_times = 0
         self.applied_again_times = 0
+        self.spare: Path | None = None
         self.rejected: RejectedError | None = None
         self.generation = 0
         self.confirm_s: float | None = None
@@ -128,6 +130,18 @@ class FakeEngine(Engine):
     def apply_again(self, *, progress: Callable[[int, int], None] | None = None) -> Result:
         self.applied_again_times += 1
         return Result(PLAN, self.generation)
+
+    def forget_attempt(self) -> None:
+        """Nothing is written down here."""
+
+    def in_effect_if_known(self) -> Generation | None:
+        return self.in_effect()
+
+    def apart(self, state: Path) -> Engine:
+        self.spare = state
+        apart = FakeEngine()
+        apart.generation = self.generation
+        return apart
 
     def decided_against(self) -> RejectedError | None:
         return self.rejected

@@ -110,6 +110,22 @@ def test_files_that_were_edited_since_the_start_are_no_trouble_for_the_next(bus:
         assert engine.applied_times == 0
 
 
+def test_disk_that_takes_nothing_at_boot_is_told_and_does_not_take_the_network_along(
+    bus: PrivateBus, tmp_path: Path
+) -> None:
+    engine = FakeEngine()
+    engine.generation = 2
+    engine.error = JournalError("cannot write /var/lib/netgroup/journal: No space left on device")
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "failed")
+        assert engine.spare == tmp_path / "run/state"
+        told = remote.properties()
+        assert told["Trouble"] == f"{engine.error}"
+        assert "generation 2 is brought back" in told["Trouble"]
+        assert told["LastResult"] == "org.netgroup1.Error.Journal"
+        assert (tmp_path / "run/configured").exists()
+
+
 def test_files_refused_before_anything_was_applied_leave_a_daemon(bus: PrivateBus, tmp_path: Path) -> None:
     engine = FakeEngine()
     engine.error = REFUSED_FILES
