@@ -10,12 +10,12 @@ from typing import TypeAlias
 
 from netgroupd.model.state import Object, State
 from netgroupd.plan.absent import drop_unreachable, without_links
+from netgroupd.plan.beside import said_key
+from netgroupd.plan.hooks import hangs_on_one_of, swept
 from netgroupd.plan.step import Op, Step
 
 _Sort: TypeAlias = Callable[[Object], tuple[object, ...]]
 
-# By these a link has its packets: it does without all else before it does without them.
-_CARRYING = frozenset({"up", "master", "group"})
 # Of very many refusals the kernel tells a few at a time.
 _SORTS: tuple[_Sort, ...] = (
     lambda obj: (obj.cls, obj.key),
@@ -38,25 +38,26 @@ def without(goal: State, refused: Iterable[Step], actual: State, attempt: int) -
     unmade, unset = set[tuple[object, ...]](), dict[tuple[object, ...], set[str]]()
     for step in refused:
         if step.op is Op.CREATE:
-            unmade.add(sort(step.object))
+            unmade.add(sort(_as_said(step.object, goal)))
         elif step.op is Op.CHANGE and step.object.cls == "link":
             unset.setdefault(sort(step.object), set()).update(step.attrs)
         elif step.before:
             left.add(step.before)
-    names = set[str]()
+    gone = list[Object]()
     for obj in goal:
         if sort(obj) in unmade and (attempt < _ATTEMPTS or obj.key not in actual.of(obj.cls)):
-            if obj.cls == "link":
-                names.add(obj.name)
-            else:
-                del left.classes[obj.cls][obj.key]
+            gone.append(obj)
         elif obj.cls == "link" and (said := unset.get(sort(obj))):
-            left.add(_less(obj, said))
-    reachable = without_links(left, names, actual)
+            left.add(obj._replace(attrs={name: value for name, value in obj.attrs.items() if name not in said}))
+    parents = swept([obj for obj in gone if obj.cls == "qdisc"], goal)
+    for obj in (*gone, *(obj for obj in goal if hangs_on_one_of(obj, parents))):
+        if obj.cls != "link":
+            left.classes[obj.cls].pop(obj.key, None)
+    reachable = without_links(left, {obj.name for obj in gone if obj.cls == "link"}, actual)
     drop_unreachable(reachable, goal)
     return reachable
 
 
-def _less(link: Object, said: set[str]) -> Object:
-    gone = said - _CARRYING or said
-    return link._replace(attrs={name: value for name, value in link.attrs.items() if name not in gone})
+def _as_said(obj: Object, goal: State) -> Object:
+    """``obj`` under the key that it has in ``goal``: rules may be made beside those that they take the place of."""
+    return obj if obj.cls != "filter" or obj.key in goal.of("filter") else obj._replace(key=said_key(obj.key))

@@ -120,6 +120,32 @@ def test_addresses_and_settings_that_are_refused_are_left_out_alone(desk: Desk) 
     assert len(routes(desk)) == 4
 
 
+RULES = """
+links: {eth0: {up: true, addresses: [192.0.2.5/24]}}
+tc:
+  eth0:
+    ingress:
+      - {pref: 1, matchall: {}, action: pass}
+      - {pref: 2, protocol: ip, flower: {dst_ip: 10.0.0.1}, action: drop}
+      - {pref: 3, protocol: ip, flower: {dst_ip: "10.0.1.[1-40]"}, action: drop}
+"""
+
+
+@pytest.mark.parametrize(
+    ("refuse", "left"),
+    [
+        (lambda step: step.object.cls == "filter" and step.object.attrs.get("kind") == "flower", 1),
+        (lambda step: step.object.cls == "qdisc", 0),
+    ],
+    ids=["kind_of_rule", "hook"],
+)
+def test_rules_that_are_refused_are_left_out(desk: Desk, refuse: Callable[[Step], bool], left: int) -> None:
+    told = started(desk, RULES, refusing(errno.ENOENT, refuse))
+    assert "No such file or directory" in told
+    assert len(desk.kernel.state.of("filter")) == left
+    assert links(desk) == {"eth0": True}
+
+
 @pytest.mark.parametrize("lines", [1, 400], ids=["of_one_line", "of_a_line_each"])
 def test_very_many_refusals_do_not_take_very_many_attempts(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, lines: int
