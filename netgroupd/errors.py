@@ -5,6 +5,7 @@ NetgroupError
 ├── ConfigError     the operator edits a file; carries every problem found
 ├── KernelError     the kernel refused steps; carries every refusal
 ├── VerifyError     every step was accepted, the result is not what was asked
+├── RejectedError   the files ask for what was rolled back; nothing of them was applied
 ├── GuardError      the plan would cut off the operator; nothing was done
 ├── JournalError    what is on disk cannot be written or trusted
 ├── BusyError       another change is running or waits to be confirmed
@@ -96,6 +97,12 @@ class VerifyError(NetgroupError):
     """Every step was accepted and the kernel still differs from what was asked."""
 
     dbus_name = "org.netgroup1.Error.Verify"
+
+
+class RejectedError(NetgroupError):
+    """The files ask for what an operator has decided against; at boot they are not applied."""
+
+    dbus_name = "org.netgroup1.Error.Rejected"
 
 
 class GuardError(NetgroupError):

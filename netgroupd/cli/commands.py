@@ -81,7 +81,8 @@ COMMANDS = (
         "rollback",
         "go back to an earlier generation",
         "Without a number, to the one before the current one or, while a change waits to be confirmed, to what was "
-        "before it. The files are not touched.",
+        "before it. The files are not touched: while they ask for what was left, each boot brings back what is in "
+        "effect, until they are edited or `apply` insists.",
         options=(
             Option("generation", "The number that `history` shows.", "N", int),
             _CONFIRM,

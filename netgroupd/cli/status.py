@@ -34,6 +34,7 @@ def _lines(answer: Answer) -> list[tuple[str, str]]:
     if "daemon" in answer:
         daemon = answer["daemon"]
         lines.append(("daemon", f"{daemon['State']}, last change: {daemon['LastResult'] or 'none'}"))
+        lines += [("", line) for line in daemon.get("Trouble", "").splitlines()]
         if why := _awaited(daemon):
             lines.append(("not online", why))
     return lines

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files, or the text of a generation, -> the desired state."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -83,7 +84,14 @@ def content_of(desired: Desired) -> Content:
     groups = {group.name: group.id for group in state.groups.values()}
     classes = tuple(cls for cls, objects in state.classes.items() if objects)
     hooks, away = tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
-    return Content(files_of(desired), tuple(sorted(known)), "", groups, classes, hooks, away)
+    files, names, sources = files_of(desired), tuple(sorted(known)), _digest(desired.rendered)
+    return Content(files, names, "", groups, classes, hooks, away, sources=sources)
+
+
+def _digest(rendered: Iterable[Rendered]) -> str:
+    """What tells the sources from all others, those included that templates took in."""
+    texts = (f"{source.path}\0{source.text}\0" for one in rendered for source in one.lines.files)
+    return hashlib.sha256("".join(texts).encode(errors="surrogateescape")).hexdigest()
 
 
 def in_effect(content: Content) -> State:

@@ -92,11 +92,15 @@ def _sync(path: Path) -> None:
 
 def write_json(path: Path, plain: Json, lasting: Lasting = Lasting.FOR_GOOD, *, packed: bool = False) -> int:
     """Write ``plain`` as JSON, compressed where ``packed``; return how many bytes it takes."""
-    content = json.dumps(plain, separators=(",", ":")).encode()
-    if packed:
-        content = gzip.compress(content, compresslevel=3, mtime=0)
+    content = to_bytes(plain, packed=packed)
     write_atomically(path, content, lasting)
     return len(content)
+
+
+def to_bytes(plain: Json, *, packed: bool = False) -> bytes:
+    """``plain`` as JSON without a line break in it, compressed where ``packed``."""
+    content = json.dumps(plain, separators=(",", ":")).encode()
+    return gzip.compress(content, compresslevel=3, mtime=0) if packed else content
 
 
 def read_json(path: Path, *, packed: bool = False) -> Json:
@@ -110,7 +114,21 @@ def read_json(path: Path, *, packed: bool = False) -> Json:
             content = path.read_bytes()
         except FileNotFoundError:
             return None
+    return from_bytes(path, content, packed=packed)
+
+
+def from_bytes(path: Path, content: bytes, *, packed: bool = False) -> Json:
+    """What ``to_bytes`` made bytes of, which were read from ``path``.
+
+    Raises:
+        JournalError: They make no sense.
+    """
     try:
         return json.loads(gzip.decompress(content) if packed else content)
     except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise JournalError(f"{path} makes no sense: {error}; move it away to go on without it") from error
+        raise senseless(path, error) from error
+
+
+def senseless(path: Path, why: object) -> JournalError:
+    """The error that says that what ``path`` holds cannot be believed."""
+    return JournalError(f"{path} makes no sense: {why}; move it away to go on without it")

@@ -7,9 +7,11 @@ namespace; of what it keeps in memory between two calls nothing depends but how 
 """
 
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.config import Desired
@@ -17,9 +19,11 @@ from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
+from netgroupd.engine.disk import told
 from netgroupd.engine.estimate import estimated
 from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Content
 from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
+from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
@@ -57,6 +61,8 @@ class _Request(NamedTuple):
     refused: tuple[Key, ...] = ()  # rules that are left out already
     result: str = APPLIED
     warnings: tuple[str, ...] = ()  # of what was found before
+    back_to: int | None = None  # the generation that is gone back to, and behind which nothing counts any more
+    in_part: bool = False  # whether some of it is better than nothing
     goal: State | None = None  # of one that goes back: what to reach beside what is kept
 
 
@@ -114,12 +120,14 @@ class Engine(Unfinished):
         confirm_s: float | None = None,
         allow: frozenset[str] = frozenset(),
         progress: Progress | None = None,
+        in_part: bool = False,
     ) -> Result:
         """Make the kernel what the configuration asks for, or leave it as it was.
 
         A ``plan`` that was shown is applied only if it is still the right one.
         ``allow`` names links whose cutting is meant.  ``progress`` is told how many
-        steps are done, of how many.
+        steps are done, of how many.  ``in_part``: what the kernel refuses is left out, and
+        told by the ``trouble`` of the result.
 
         Raises:
             ConfigError, GuardError, BusyError, UsageError: Nothing was touched.
@@ -128,7 +136,7 @@ class Engine(Unfinished):
         with self._changing() as warnings, self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
-            request = _Request(plan, confirm_s, allow, progress, warnings=warnings)
+            request = _Request(plan, confirm_s, allow, progress, warnings=warnings, in_part=in_part)
             return self._change(kernel, desired, mine, links, request)
 
     def _change(
@@ -161,23 +169,27 @@ class Engine(Unfinished):
         self._add_lost_settings(kernel, plan, actual, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
-        entry = Entry(begun, current, Snapshot.of(plan, actual), clock.boot_id(), request.confirm_s is not None)
-        self._journal.write(entry)
+        accepted, before = self._accepted(begun.number, content, request), Snapshot.of(plan, actual)
+        entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
+        self._journal.write(entry, before)
         mine = mine.joined(content)
         try:
             with prompt_turns(), ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
                 telling = aside.submit(self._tell, begun.number, content, plan)
-                left_out = converge(kernel, plan, goal, mine, request.progress)
+                if request.in_part:
+                    left_out, trouble = converge_in_part(kernel, plan, goal, mine, request.progress)
+                else:
+                    left_out, trouble = converge(kernel, plan, goal, mine, request.progress), None
                 content = telling.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(begun.number, content._replace(refused=refused))
             took_s = clock.since_boot() - started
-            pending = self._commit(entry, content, took_s, request)
+            pending = self._commit(entry, before, content, took_s, request)
         except BaseException as error:  # whatever it is, what was there must not stay half changed
-            self._undo(kernel, entry, mine, error)
+            self._undo(kernel, entry, before, mine, error)
             raise
         refusals = tuple(each.refusal for each in left_out)
-        return Result(plan, begun.number, took_s, pending, refusals)
+        return Result(plan, begun.number, took_s, pending, refusals, trouble)
 
     def _tell(self, number: int, content: Content, plan: Plan) -> Content:
         """Keep the plan of a generation in words."""
@@ -197,15 +209,29 @@ class Engine(Unfinished):
             found = kernel.dump(Selection(frozenset({"sysctl"}), settings=lost)).of("sysctl")
             actual.classes["sysctl"] = {**actual.of("sysctl"), **found}
 
-    def _commit(self, entry: Entry, content: Content, took_s: float, request: _Request) -> Pending | None:
+    def _commit(
+        self, entry: Entry, before: Snapshot, content: Content, took_s: float, request: _Request
+    ) -> Pending | None:
         if request.confirm_s is None:
-            self._generations.finish(entry.generation, request.result, took_s, current=entry.number)
+            result, accepted = request.result, entry.accepted
+            self._generations.finish(entry.generation, result, took_s, current=entry.number, accepted=accepted)
             self._journal.close()
             self._write_names(content)
             return None
         self._generations.finish(entry.generation, UNCONFIRMED, took_s, current=entry.previous)
-        self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s))
+        self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s), before)
         return Pending(entry.number, request.confirm_s)
+
+    def _accepted(self, begun: int, content: Content, request: _Request) -> int:
+        """Which generation is accepted once the one that is ``begun`` is kept.
+
+        Files are an operator's word, and so is going back; to have once more what is in effect says nothing new.
+        """
+        accepted = self._generations.accepted
+        if request.back_to is not None:
+            return min(accepted, request.back_to)
+        again = content.files == self._generations.content(self._generations.current).files
+        return accepted if again or request.result == REPAIRED else begun
 
     def rollback(
         self,
@@ -224,8 +250,12 @@ class Engine(Unfinished):
             UsageError: There is no such generation.
             GuardError, BusyError, JournalError, KernelError, VerifyError: As ``apply``.
         """
-        if generation is None and (undone := self._roll_back_pending()):
-            return undone
+        undone = self._roll_back_pending() if generation is None else None
+        result = undone or self._go_back(generation, _Request(None, confirm_s, allow, progress))
+        warnings = (*result.plan.warnings, *self._still_asked())
+        return result._replace(plan=result.plan._replace(warnings=warnings))
+
+    def _go_back(self, generation: int | None, request: _Request) -> Result:
         if generation is None:
             if not self._generations.current:
                 raise UsageError("nothing was applied yet")
@@ -234,7 +264,7 @@ class Engine(Unfinished):
         desired = configuration.bring_back(content)
         with self._changing() as warnings, self._kernel() as kernel:
             mine = self._mine()
-            request = _Request(None, confirm_s, allow, progress, warnings=warnings)
+            request = request._replace(warnings=warnings, back_to=generation)
             replaced = self._generations.replaced_since(generation)
             if not replaced.was:
                 return self._change(kernel, desired, mine, None, request)
@@ -245,9 +275,32 @@ class Engine(Unfinished):
             except (KernelError, VerifyError) as error:
                 if self._journal.read():  # what was there is not back
                     raise
-                told = f"what later generations changed beside this one could not be given back: {error}"
-                request = request._replace(warnings=(*warnings, told))
+                more = f"what later generations changed beside this one could not be given back: {error}"
+                request = request._replace(warnings=(*warnings, more))
                 return self._change(kernel, desired, mine, None, request)
+
+    def apply_again(self, *, progress: Progress | None = None) -> Result:
+        """Bring back what is in effect, whatever the files say, as far as the kernel lets it come back.
+
+        Raises:
+            ConfigError, GuardError, BusyError, JournalError: As ``apply``.
+        """
+        return self._go_back(self._generations.current, _Request(progress=progress, in_part=True))
+
+    def apart(self, state: Path) -> "Engine":
+        """The same, with what is in effect and all that is written down from here on in another directory.
+
+        Raises:
+            JournalError: There cannot be one either.
+        """
+        with told("write", state):
+            shutil.rmtree(state, ignore_errors=True)
+            state.mkdir(parents=True, mode=0o700)
+        paths = self.paths._replace(state=state)
+        apart = Engine(paths, netns=self.netns, session=self.session, trust=self._trust, connect=self._connect)
+        if kept := self.in_effect_if_known():
+            apart._generations.adopt(kept, self._generations.content(kept.number))
+        return apart
 
     def repair(self, links: frozenset[str]) -> Result:
         """Bring ``links``, and what belongs to them, back to what was applied; leave the rest as it is.

@@ -15,8 +15,9 @@ from netgroupd.engine.generations import Generations
 from netgroupd.engine.journal import Journal
 from netgroupd.engine.observe import Connection, Links, Mine, known_links, look, look_at_links, rows_for
 from netgroupd.engine.paths import SYSTEM, Paths
+from netgroupd.engine.rejected import asked_for_still, told
 from netgroupd.engine.report import Generation, Line
-from netgroupd.errors import KernelError, Problem, Refusal
+from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.seen import Seen
 from netgroupd.model.collector import uncollected
@@ -114,6 +115,29 @@ class Files:
     def in_effect(self) -> Generation | None:
         """The generation that was applied last and is kept, if there was one."""
         return self._generations.get(self._generations.current)
+
+    def in_effect_if_known(self) -> Generation | None:
+        """The same, with all that brings it back; None where that cannot be read or understood."""
+        try:
+            kept = self.in_effect()
+            if kept:
+                configuration.bring_back(self._generations.content(kept.number))
+        except (ConfigError, JournalError, UsageError):
+            return None
+        return kept
+
+    def decided_against(self) -> RejectedError | None:
+        """What is to be said where the files ask for a generation that was rejected since the one in effect.
+
+        Raises:
+            ConfigError: The files cannot be used.
+        """
+        if not self._generations.rejected():
+            return None
+        with self._kernel() as kernel:
+            desired = self._read(kernel, self._mine())[0]
+        found = asked_for_still(desired, self._generations)
+        return RejectedError(told(found, self._generations.current)) if found else None
 
     def history(self) -> tuple[Generation, ...]:
         """The generations that are kept, and one that is not done, the newest first."""

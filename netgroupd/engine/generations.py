@@ -27,7 +27,8 @@ Files: TypeAlias = tuple[tuple[str, str, str], ...]
 class Content(NamedTuple):
     """What brings a generation back: rendered files as (path, name, text), and names that they rely on.
 
-    ``refused`` are the rules that the kernel refused and that were optional.
+    ``refused`` are the rules that the kernel refused and that were optional; ``sources``
+    is a digest of what the operator wrote, of which the files were rendered.
     """
 
     files: Files = ()
@@ -38,12 +39,16 @@ class Content(NamedTuple):
     hooks: tuple[tuple[str, str], ...] = ()
     away: tuple[tuple[str, str], ...] = ()
     refused: tuple[Key, ...] = ()
+    sources: str = ""
 
 
 NOTHING = Content()
 APPLIED = "applied"
 REPAIRED = "repaired"
 UNCONFIRMED = "unconfirmed"
+ROLLED_BACK = "rolled back"
+FAILED = "failed"
+INTERRUPTED = "interrupted"  # by no fault of its own
 UNTOUCHED = Replaced()
 
 
@@ -55,7 +60,8 @@ class Generations:
         self._index = self._directory / "index"
 
     def _read(self) -> Json:
-        return read_json(self._index) or {"current": 0, "last": 0, "generations": []}
+        index = read_json(self._index) or {"current": 0, "last": 0, "generations": []}
+        return {"accepted": index["current"], **index}  # which older versions did not note
 
     def _path(self, number: int) -> Path:
         return self._directory / f"{number}"
@@ -67,6 +73,22 @@ class Generations:
     def current(self) -> int:
         """The number of the generation that is in effect; 0 if there never was one."""
         return int(self._read()["current"])
+
+    @property
+    def accepted(self) -> int:
+        """The generation up to which nothing was decided against.
+
+        What was applied last from files, or what was gone back to since.
+        """
+        return int(self._read()["accepted"])
+
+    def rejected(self) -> tuple[Generation, ...]:
+        """Those that were tried since, and did not stay, the newest first."""
+        index = self._read()
+        since, current = index["accepted"], index["current"]
+        return tuple(
+            each for each in self.all() if each.number > since and each.number != current and each.result != INTERRUPTED
+        )
 
     def all(self) -> tuple[Generation, ...]:
         """All that are kept, the newest first."""
@@ -116,7 +138,8 @@ class Generations:
         # Of an older version there are none.
         away = tuple((netns, link) for netns, link in plain.get("away", ()))
         refused = tuple(map(key_from, plain.get("refused", ())))
-        return Content(files, tuple(plain["known"]), plain["plan"], plain["groups"], classes, hooks, away, refused)
+        names, sources = tuple(plain["known"]), plain.get("sources", "")
+        return Content(files, names, plain["plan"], plain["groups"], classes, hooks, away, refused, sources)
 
     def replaced(self, number: int) -> Replaced:
         """What generation ``number`` took the place of; of one of an older version nothing is known."""
@@ -153,19 +176,33 @@ class Generations:
         size += self._keep_replaced(number, replaced, Lasting.NOT_YET)
         return Generation(number, time, "running", "", 0.0, size)
 
+    def adopt(self, generation: Generation, content: Content) -> None:
+        """Keep a generation that another directory has as the one in effect."""
+        self.amend(generation.number, content)
+        self.finish(generation, generation.result, current=generation.number, accepted=generation.number)
+
     def amend(self, number: int, content: Content) -> None:
         """Keep what is known by now of generation ``number`` for good: its plan, the rules that were left out of it."""
         settle(self._path_of_replaced(number))
         write_json(self._path(number), content._asdict(), packed=True)
 
-    def finish(self, generation: Generation, result: str, took_s: float = 0.0, *, current: int) -> None:
-        """Note how it went, and which generation is in effect from here on."""
+    def finish(
+        self,
+        generation: Generation,
+        result: str,
+        took_s: float = 0.0,
+        *,
+        current: int,
+        accepted: int | None = None,
+    ) -> None:
+        """Note how it went, which generation is in effect from here on and, where that is new, which is accepted."""
         index, number = self._read(), generation.number
         if self.get(number) is None:
             index["generations"].append(generation)
             index["last"] = number
             self._drop(index)
         index["current"] = current
+        index["accepted"] = index["accepted"] if accepted is None else accepted
         for place, plain in enumerate(index["generations"]):
             if (before := Generation(*plain)).number == number:
                 summary = before.summary or self._summary(number)

@@ -9,8 +9,15 @@ from collections import Counter
 from collections.abc import Iterable
 
 from netgroupd.errors import KernelError, Refusal
+from netgroupd.kernel.batch import Refused
 
 SHOWN = 20
+
+
+class StepsError(KernelError):
+    """The kernel refused these steps: for who can go on without them."""
+
+    refused: tuple[Refused, ...] = ()
 
 
 def by_line(refusals: Iterable[Refusal]) -> list[Refusal]:
@@ -28,10 +35,18 @@ def _counted(refusal: Refusal, more: int) -> Refusal:
     return refusal._replace(sentence=f"{refusal.sentence} (and {more:,} more of this line)") if more else refusal
 
 
-def error_of(refusals: Iterable[Refusal]) -> KernelError:
+def steps_error(refused: Iterable[Refused]) -> StepsError:
+    """The error that tells of steps."""
+    kept = tuple(refused)
+    error = error_of(each.refusal for each in kept)
+    error.refused = kept
+    return error
+
+
+def error_of(refusals: Iterable[Refusal]) -> StepsError:
     """The error that tells of them."""
     told = by_line(refusals)
-    error = KernelError(told[:SHOWN])
+    error = StepsError(told[:SHOWN])
     if len(told) > SHOWN:
         error.add_note(f"and {len(told) - SHOWN:,} more lines were refused")
     return error

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.plan.absent import named_by
 from netgroupd.plan.compare import kind_of
 
 _ALWAYS = ("kind", "group", "link", "master")
@@ -77,8 +78,21 @@ def _as_it_is(obj: Object, applied: State) -> Object:
     return obj._replace(attrs={name: obj.attrs[name] for name in names if name in obj.attrs})
 
 
+def _with_what_they_need(links: frozenset[str], applied: State, actual: State) -> frozenset[str]:
+    """``links``, and those below and above them that are gone: without these they cannot be brought back."""
+    found, waiting = set(links), list(links)
+    while waiting:
+        link = applied.link(waiting.pop())
+        for _, name in named_by(link.attrs) if link else ():
+            if name not in found and applied.link(name) and not actual.link(name):
+                found.add(name)
+                waiting.append(name)
+    return frozenset(found)
+
+
 def only(applied: State, actual: State, links: frozenset[str]) -> State:
     """What was applied where it is about ``links``, and elsewhere what there is."""
+    links = _with_what_they_need(links, applied, actual)
     link_of = Belonging(applied).link_of
     goal = State((_as_it_is(obj, applied) for obj in actual if link_of(obj) not in links), applied.groups)
     for obj in applied:

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from netgroupd.errors import Refusal
+from netgroupd.errors import NetgroupError, Refusal
 from netgroupd.plan.step import Plan
 
 
@@ -42,7 +42,8 @@ class Result(NamedTuple):
     """What an apply or a rollback did; ``pending`` if it waits to be confirmed.
 
     ``generation`` is 0 where nothing had to change, and where the first of all is undone;
-    ``refused`` is of optional rules, which were left out.
+    ``refused`` is of optional rules, which were left out; ``trouble`` says what just after
+    boot was not done as the files ask for, and why.
     """
 
     plan: Plan
@@ -50,6 +51,7 @@ class Result(NamedTuple):
     took_s: float = 0.0
     pending: Pending | None = None
     refused: tuple[Refusal, ...] = ()
+    trouble: NetgroupError | None = None
 
 
 class Status(NamedTuple):

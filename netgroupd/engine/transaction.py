@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
-from netgroupd.engine.refusals import error_of
+from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import VerifyError
@@ -102,8 +102,8 @@ def converge(
     while rounds < _ROUNDS:
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
         needed = [each for each in refused if not is_optional(each.step)]
-        if serious := [each.refusal for each in needed if not (_may_have_vanished(each) or _may_have_come(each))]:
-            raise error_of(serious)
+        if serious := [each for each in needed if not (_may_have_vanished(each) or _may_have_come(each))]:
+            raise steps_error(serious)
         unwanted = tuple(each for each in refused if is_optional(each.step))
         left_out += unwanted
         whole, goal = goal, without(goal, keys_of((each.step for each in unwanted), goal))
@@ -116,7 +116,7 @@ def converge(
             break
     if not refused:
         raise VerifyError(f"the kernel took every step and still differs:\n{present.text(plan)}")
-    raise error_of(each.refusal for each in refused)
+    raise steps_error(refused)
 
 
 def _says_again(plan: Plan, before: Plan) -> bool:

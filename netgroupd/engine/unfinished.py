@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.files import Files
-from netgroupd.engine.generations import APPLIED, Content, Generations
+from netgroupd.engine.generations import APPLIED, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
 from netgroupd.engine.group_names import write_names
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
@@ -19,6 +19,7 @@ from netgroupd.engine.observe import Connection, Mine
 from netgroupd.engine.paths import states
 from netgroupd.engine.replaced import joined
 from netgroupd.engine.report import Pending, Result
+from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_now, put_back
 from netgroupd.errors import BusyError, JournalError, KernelError, NetgroupError, UsageError, VerifyError
 
@@ -43,7 +44,7 @@ class Unfinished(Files):
                 except (KernelError, VerifyError) as error:
                     warnings = (f"what was there before generation {entry.number} could not be put back: {error}",)
                     # Until the change is under way the journal tells what is to be looked after.
-                    self._generations.finish(entry.generation, "failed", current=entry.previous)
+                    self._generations.finish(entry.generation, FAILED, current=entry.previous)
             yield warnings
 
     def pending(self) -> Pending | None:
@@ -82,7 +83,15 @@ class Unfinished(Files):
             entry = self._journal.read()
             if entry is None or (entry.deadline and entry.seconds_left):
                 return None
-            return self._resolve(entry)
+            said = self._resolve(entry)
+        return "; ".join((said, *self._still_asked())) if entry.is_of_this_boot else said
+
+    def forget_attempt(self) -> None:
+        """Let nobody undo once more a change that was undone, of which only that could not be written down."""
+        with suppress(JournalError):
+            entry = self._journal.read()
+            if entry and entry.is_of_this_boot and not entry.to_confirm:
+                self._journal.close()
 
     def _roll_back_pending(self) -> Result | None:
         with locked(self.paths.state / "lock"):
@@ -92,9 +101,9 @@ class Unfinished(Files):
             started = clock.since_boot()
             with self._kernel() as kernel:
                 mine = self._mine()
-                plan = put_back(kernel, entry.before, mine)
-            self._close(entry, "rolled back")
-            return Result(plan, entry.previous, clock.since_boot() - started)
+                plan = put_back(kernel, self._journal.before(), mine)
+            self._close(entry, ROLLED_BACK)
+        return Result(plan, entry.previous, clock.since_boot() - started)
 
     def _resolve(self, entry: Entry) -> str:
         """End the change that ``entry`` tells of: new where all of it is done, or else old."""
@@ -104,7 +113,8 @@ class Unfinished(Files):
                 said = f"generation {number} had ended before the host restarted"
             else:
                 said = f"generation {number} ended with the host's restart"
-                self._generations.finish(entry.generation, "interrupted", current=entry.previous)
+                result = ROLLED_BACK if entry.to_confirm else INTERRUPTED
+                self._generations.finish(entry.generation, result, current=entry.previous)
             self._journal.close()
             return f"{said}; generation {self._generations.current} is in effect"
         with self._kernel() as kernel:
@@ -112,7 +122,7 @@ class Unfinished(Files):
             if not entry.to_confirm and self._is_done(kernel, number, mine):
                 self._keep(entry)
                 return f"generation {number} was interrupted when all was done, and is kept"
-            self._undo(kernel, entry, mine)
+            self._undo(kernel, entry, self._journal.before(), mine)
         why = "was not confirmed in time" if entry.deadline else "was interrupted"
         return f"generation {number} {why}, and is rolled back to generation {entry.previous}"
 
@@ -128,7 +138,7 @@ class Unfinished(Files):
     def _keep(self, entry: Entry) -> None:
         content = self._generations.content(entry.number)
         self._generations.amend(entry.number, content)
-        self._generations.finish(entry.generation, APPLIED, current=entry.number)
+        self._generations.finish(entry.generation, APPLIED, current=entry.number, accepted=entry.accepted)
         self._journal.close()
         self._write_names(content)
 
@@ -147,19 +157,35 @@ class Unfinished(Files):
                 names = {**groups, **names}
         return names
 
-    def _undo(self, kernel: Connection, entry: Entry, mine: Mine, cause: BaseException | None = None) -> None:
-        """Put back what was there before ``entry``; if that fails, the journal stays for the next attempt."""
+    def _undo(
+        self, kernel: Connection, entry: Entry, before: Snapshot, mine: Mine, cause: BaseException | None = None
+    ) -> None:
+        """Put back what was there ``before`` the change; if that fails, the journal stays for the next attempt."""
         trouble = "what was there before could not be put back either"
         try:
-            put_back(kernel, entry.before, mine)
+            put_back(kernel, before, mine)
             trouble = "what was there before is back, but that could not be written down"
-            self._close(entry, "failed" if cause else "rolled back")
+            self._close(entry, _result_after(cause))
         except (NetgroupError, OSError) as error:
             if cause is None:
                 raise
             cause.add_note(f"{trouble}: {error}")
 
+    def _still_asked(self) -> tuple[str, ...]:
+        """What is to be said of the files where they ask for what has just been undone; nothing if they are wrong."""
+        with suppress(NetgroupError, OSError):
+            if error := self.decided_against():
+                return (str(error),)
+        return ()
+
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""
         self._generations.finish(entry.generation, result, current=entry.previous)
         self._journal.close()
+
+
+def _result_after(cause: BaseException | None) -> str:
+    """How a change ended that is undone; that a disk was full says nothing against it."""
+    if cause is None:
+        return ROLLED_BACK
+    return INTERRUPTED if isinstance(cause, (OSError, JournalError)) else FAILED

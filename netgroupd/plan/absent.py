@@ -27,14 +27,20 @@ def without_absent(desired: State, actual: State) -> tuple[State, tuple[str, ...
     absent = [link.name for key, link in want.items() if key not in have and not kind_of(link)]
     if not absent:
         return desired, ()
-    missing = frozenset(standing_on(absent, desired.of("link")))
-    missing |= _empty_blocks(missing, desired, actual) | _shared_actions(missing, desired)
-    attainable = State(groups=desired.groups)
-    attainable.classes = {cls: dict(_left(cls, desired, missing)) for cls in desired.classes}
-    _drop_unreachable(attainable, desired)
+    attainable = without_links(desired, absent, actual)
+    drop_unreachable(attainable, desired)
     waiting = len(desired) - len(attainable) - len(absent)
     on_it = f" and {waiting} objects on it" if waiting else ""
     return attainable, (f"not there yet, and configured when it comes: {' '.join(fold_names(absent))}{on_it}",)
+
+
+def without_links(desired: State, names: Iterable[str], actual: State) -> State:
+    """``desired`` without the links called ``names`` and all that stands on them."""
+    missing = frozenset(standing_on(names, desired.of("link")))
+    missing |= _empty_blocks(missing, desired, actual) | _shared_actions(missing, desired)
+    attainable = State(groups=desired.groups)
+    attainable.classes = {cls: dict(_left(cls, desired, missing)) for cls in desired.classes}
+    return attainable
 
 
 def _empty_blocks(missing: frozenset[str], desired: State, actual: State) -> frozenset[str]:
@@ -61,7 +67,7 @@ def standing_on(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[s
     """The links called ``names``, and all that cannot be without one of them."""
     above: dict[str, list[str]] = {}
     for link in links.values():
-        for field, lower in _named(link.attrs):
+        for field, lower in named_by(link.attrs):
             row = row_of(link, field)
             if row is None or not row.nullable:
                 above.setdefault(lower, []).append(link.name)
@@ -75,7 +81,7 @@ def standing_on(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[s
         waiting += news
 
 
-def _named(attrs: Attrs) -> Iterator[tuple[str, str]]:
+def named_by(attrs: Attrs) -> Iterator[tuple[str, str]]:
     """The attributes of a link that name another one."""
     for field in ("link", "slave1", "slave2", "interlink", _MASTER, "primary", "active_slave", "port.backup_port"):
         if attrs.get(field):
@@ -97,7 +103,7 @@ def _left(cls: str, desired: State, missing: frozenset[str]) -> Iterator[tuple[K
 
 def _detached(link: Object, missing: frozenset[str]) -> Object:
     """``link`` without the missing links that it can do without."""
-    gone = {field for field, name in _named(link.attrs) if name in missing}
+    gone = {field for field, name in named_by(link.attrs) if name in missing}
     if not gone:
         return link
     if _MASTER in gone:
@@ -111,7 +117,7 @@ def _records(obj: Object, field: str) -> tuple[Mapping[str, Value], ...]:
     return tuple(record for record in found if isinstance(record, Mapping))
 
 
-def _drop_unreachable(attainable: State, desired: State) -> None:
+def drop_unreachable(attainable: State, desired: State) -> None:
     """Leave out what goes by way of an address or a nexthop that waits."""
     gone = {str(key[0]) for key in desired.of("nexthop").keys() - attainable.of("nexthop").keys()}
     for key, obj in attainable.of("nexthop").items():

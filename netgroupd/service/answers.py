@@ -27,7 +27,8 @@ def plan_answer(plan: Plan, form: str) -> Answer:
     return answer | {"steps": present.as_json(plan)}
 
 
-def _result_answer(result: Result) -> Answer:
+def result_answer(result: Result) -> Answer:
+    """What a change did."""
     pending = result.pending._asdict() if result.pending else None
     refused = by_line(result.refused)
     more = len(refused) - SHOWN
@@ -79,7 +80,7 @@ class Answers(FileAnswers):
         result = self._engine.apply(
             confirm_s=options.get("confirm"), allow=frozenset(options.get("allow") or ()), progress=progress
         )
-        return _result_answer(result)
+        return result_answer(result)
 
     def rollback(self, options: Options, progress: Progress | None = None) -> Answer:
         """Apply an earlier generation."""
@@ -90,11 +91,11 @@ class Answers(FileAnswers):
             allow=frozenset(options.get("allow") or ()),
             progress=progress,
         )
-        return _result_answer(result)
+        return result_answer(result)
 
     def repair(self, links: frozenset[str]) -> Answer:
         """Bring links back to what was applied."""
-        return _result_answer(self._engine.repair(links))
+        return result_answer(self._engine.repair(links))
 
     def confirm(self) -> Answer:
         """Keep the change that waits."""

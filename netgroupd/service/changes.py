@@ -8,15 +8,17 @@ change is kept on disk by the engine; here only a timer waits for it.
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from gi.repository import GLib
 
+from netgroupd.engine.boot import configure
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import BusyError, NetgroupError
-from netgroupd.service.answers import Answers, encode
+from netgroupd.service.answers import Answers, encode, result_answer
 from netgroupd.service.details import Answer, Options
 from netgroupd.service.job import Job
 from netgroupd.service.journal import LOG, fields, log_error
@@ -54,9 +56,11 @@ class Audience(Protocol):
 class Changes:
     """The worker that changes things, and who may use it."""
 
-    def __init__(self, engine: Callable[[Session], Engine], audience: Audience) -> None:
+    def __init__(self, engine: Callable[[Session], Engine], audience: Audience, spare: Path) -> None:
+        """``spare`` is for the records of a boot where the disk takes none."""
         self._engine = engine
         self._audience = audience
+        self._spare = spare
         self._worker = Worker("changes", 8)
         self._numbers = itertools.count(1)
         self._deadline = 0
@@ -101,6 +105,19 @@ class Changes:
         else:
             self._run(job, self._reload_work)
         return job
+
+    def configure(self) -> Job:
+        """Bring up the network just after boot; ``trouble`` of the job says what the files ask for in vain."""
+        job = self._job("reload")
+        self._run(job, self._configure_work)
+        return job
+
+    def doubt(self, then: Callable[[str], None]) -> None:
+        """Call ``then`` with what is to be said if the files ask for what was rejected."""
+        engine = self._engine(CONSOLE)
+        self._worker.submit(
+            engine.decided_against, lambda error: then(str(error or "")), lambda error: then(str(error))
+        )
 
     def confirm(self) -> Later[str]:
         """Keep what waits to be confirmed; however many ask at once, the worker is asked once."""
@@ -161,6 +178,11 @@ class Changes:
     def _reload_work(self, job: Job) -> Answer:
         return self._answers({}).apply({}, job.progress)
 
+    def _configure_work(self, job: Job) -> Answer:
+        result = configure(self._engine(CONSOLE), self._spare, job.progress)
+        job.trouble = result.trouble
+        return result_answer(result)
+
     def _job(self, kind: str) -> Job:
         job = Job(next(self._numbers), kind)
         self._audience.job_started(job)
@@ -187,6 +209,8 @@ class Changes:
             later(_KEEP_S * 1000, lambda: self._audience.job_forgotten(job))
 
         def done(answer: Answer) -> None:
+            if job.trouble is not None:
+                log_error(job.trouble, job=job.number)
             for warning in answer["warnings"]:
                 LOG.warning("%s", warning, extra=fields(job=job.number))
             LOG.info(

@@ -20,8 +20,8 @@ from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import SYSTEM
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import ConfigError, NetgroupError
-from netgroupd.service.bus import Bus
+from netgroupd.errors import NetgroupError
+from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
 from netgroupd.service.drift import Damping, Drift
 from netgroupd.service.group import Group, path_of
@@ -46,8 +46,9 @@ class Daemon:
         self._loop = GLib.MainLoop()
         self._metrics = Metrics(runtime / "metrics.prom")
         self._trouble = ""
+        self._doubt = ""  # of what was configured at boot, until an operator says more
         self._groups: dict[str, Group] = {}
-        self._changes = Changes(self._engine, self)
+        self._changes = Changes(self._engine, self, runtime / "state")
         self._manager = Manager(self._engine, self._changes)
         address = Gio.dbus_address_get_for_bus_sync(Gio.BusType.SYSTEM, None)
         self._bus = Bus(address)
@@ -85,15 +86,15 @@ class Daemon:
     def job_ended(self, job: Job) -> None:
         """Account for the job and take a new picture."""
         if job.State == "done" and job.Kind != "repair":
+            self._doubt = str(job.trouble or "")
             with suppress(OSError):  # without the mark the next start only looks again
-                self._configured_mark.touch()
+                self._configured_mark.write_text(self._doubt, encoding="utf-8", errors="backslashreplace")
         self._manager.JobEnded(job.path, job.State)
-        kind, result = job.Kind, "ok" if job.State == "done" else job.Error
+        kind, result = job.Kind, job.outcome_name
         self._metrics.add("netgroup_changes_total", kind=kind, result=result)
         self._metrics.add("netgroup_change_seconds_total", job.took_s, kind=kind)
-        if job.State == "failed":
-            self._metrics.add("netgroup_errors_total", error=job.Error)
-        self._metrics.write()
+        if result != "ok":
+            self._metrics.add("netgroup_errors_total", error=result)
         self._manager.change(LastResult=result)
         first, _, more = job.Result.partition("\n")
         told = first + (" …" if more else "")
@@ -107,6 +108,7 @@ class Daemon:
 
     def confirmed(self, generation: int) -> None:
         """Show what counts from now on, before who confirmed it is answered."""
+        self._doubt = ""
         self._manager.change(Generation=generation)
         self.wait_ended("")
 
@@ -121,28 +123,16 @@ class Daemon:
     def _configure(self, trouble: str) -> None:
         if self._stopping:
             return
-        if self._configured_mark.exists():
+        if not self._configured_mark.exists():
+            job = self._changes.configure()
+            job.outcome.then(lambda _: self._ready(trouble), lambda error: self._ready(str(error)))
+        elif self._configured_mark.stat().st_size:  # another start has had something to say, which may still be so
+            self._changes.doubt(lambda doubt: self._ready(trouble, doubt))
+        else:
             self._ready(trouble)
-            return
-        job = self._changes.reload()
-        job.outcome.then(lambda _: self._ready(trouble), self._fall_back)
 
-    def _fall_back(self, error: NetgroupError) -> None:
-        """The files are wrong just after boot: what was applied last is better than nothing."""
-        try:
-            # Not the newest of all, which may have failed or was never confirmed.
-            kept = self._engine(CONSOLE).in_effect() if isinstance(error, ConfigError) else None
-            if kept is None:
-                self._ready(str(error))
-                return
-            LOG.warning("the configuration is refused; applying generation %d again", kept.number)
-            job = self._changes.rollback({"generation": kept.number})
-        except (NetgroupError, OSError) as second:  # the kernel may be out of reach: no descriptor is left
-            self._ready(f"{error}; {second}")
-            return
-        job.outcome.then(lambda _: self._ready(str(error)), lambda second: self._ready(f"{error}; {second}"))
-
-    def _ready(self, trouble: str) -> None:
+    def _ready(self, trouble: str, doubt: str = "") -> None:
+        self._doubt = self._doubt or doubt
         self._tell(trouble)
         notify(READY=1)
         LOG.info("netgroupd %s is ready", __version__)
@@ -153,13 +143,16 @@ class Daemon:
         self._trouble = trouble
         if self._changes.running is not None:
             return
+        trouble = trouble or self._doubt
         try:
             pending = self._engine(CONSOLE).pending()
         except NetgroupError as error:
             pending, trouble = None, trouble or str(error)
         state = "unconfirmed" if pending else "failed" if trouble else "idle"
         by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
-        self._manager.change(State=state, ConfirmBy=by)
+        self._manager.change(State=state, ConfirmBy=by, Trouble=sayable(trouble))
+        self._metrics.set("netgroup_failed", state == "failed")
+        self._metrics.write()
         waits = f"generation {pending.generation} waits to be confirmed" if pending else ""
         notify(STATUS=trouble or waits or f"generation {self._manager.Generation}, {self._manager.Drift} differences")
 
@@ -206,7 +199,6 @@ class Daemon:
         self._metrics.set("netgroup_drift_objects", picture.drifted)
         for name, count in picture.counts.items():
             self._metrics.set("netgroup_objects", count, **{"class": name})
-        self._metrics.write()
         self._tell(self._trouble)
 
     def _hangup(self) -> bool:

@@ -32,8 +32,16 @@ class Job:
         self.Refusals: list[tuple[str, int, str, str]] = []
         self.Started = 0
         self.notes: tuple[str, ...] = ()
+        self.trouble: NetgroupError | None = None  # of one that is done, though not as it was asked for
         self._told = (0, 0)
         self._began_s = time.monotonic()
+
+    @property
+    def outcome_name(self) -> str:
+        """How it ended in a word: "ok" or the name of the error."""
+        if self.trouble is not None:
+            return self.trouble.dbus_name
+        return "ok" if self.State == "done" else self.Error
 
     @property
     def took_s(self) -> float:

@@ -73,6 +73,7 @@ class Manager:
         self.Counts: dict[str, int] = {}
         self.Features: list[str] = []
         self.LastResult = ""
+        self.Trouble = ""
         self.Online = False
         self.Awaited: list[str] = []
         self.Groups: list[str] = []

@@ -12,6 +12,7 @@ METRICS = {
     "netgroup_changes_total": ("counter", "Changes that ended, by kind and result."),
     "netgroup_change_seconds_total": ("counter", "Time spent on changes, by kind."),
     "netgroup_errors_total": ("counter", "Errors by name."),
+    "netgroup_failed": ("gauge", "Whether something is not as the files ask for because it failed."),
     "netgroup_repairs_total": ("counter", "Drift that was repaired."),
 }
 

@@ -32,3 +32,19 @@ def test_what_is_owned_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None
     said = io.StringIO()
     status.run(Namespace(wait_online=None), Terminal(said, said))
     assert "owned  1 address, 1,706 links, 2 fdb entries, 2 tc classes, 1 bridge VLAN\n" in said.getvalue()
+
+
+def test_daemon_says_why_something_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Daemon(Answers):
+        def status(self) -> dict[str, object]:
+            told = {
+                "State": "failed",
+                "LastResult": "org.netgroup1.Error.Rejected",
+                "Trouble": "the files still ask\nor so",
+            }
+            return {**super().status(), "daemon": told}
+
+    monkeypatch.setattr(status, "reader", lambda _arguments: Daemon())
+    said = io.StringIO()
+    status.run(Namespace(wait_online=None), Terminal(said, said))
+    assert said.getvalue().endswith("Error.Rejected\n               the files still ask\n               or so\n")

@@ -3,8 +3,10 @@
 
 from pathlib import Path
 
+from netgroupd.engine.boot import configure
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
+from netgroupd.engine.report import Result
 from netgroupd.kernel.fake import FakeKernel
 from tests.engine.universe import UNIVERSE
 
@@ -24,6 +26,10 @@ class Desk:
 
     def wants(self, text: str) -> None:
         (self.config / "all.yaml").write_text(UNIVERSE.get(text, text))
+
+    def boot(self) -> Result:
+        """What the daemon does when it is started for the first time in a boot."""
+        return configure(self.engine, self.paths.state.with_name("spare"))
 
     def there(self) -> dict[tuple[str, object], object]:
         return {(obj.cls, obj.key): dict(obj.attrs) for obj in self.kernel.state}

@@ -5,12 +5,13 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Self
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.report import Generation, Line, Pending, Result, Status
 from netgroupd.engine.session import Session
-from netgroupd.errors import JournalError, NetgroupError, Problem, UsageError
+from netgroupd.errors import JournalError, NetgroupError, Problem, RejectedError, UsageError
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.model.state import Group, Object, State
 from netgroupd.plan.step import Op, Plan, Step
@@ -57,6 +58,9 @@ class FakeEngine(Engine):
         self.gate.set()
         self.error: NetgroupError | None = None
         self.applied_times = 0
+        self.applied_again_times = 0
+        self.spare: Path | None = None
+        self.rejected: RejectedError | None = None
         self.generation = 0
         self.netns: str | None = None
         self.confirm_s: float | None = None
@@ -113,6 +117,7 @@ class FakeEngine(Engine):
         confirm_s: float | None = None,
         allow: frozenset[str] = frozenset(),
         progress: Callable[[int, int], None] | None = None,
+        in_part: bool = False,
     ) -> Result:
         if progress:
             progress(1, 2)
@@ -124,6 +129,25 @@ class FakeEngine(Engine):
         self.confirm_s = confirm_s
         self.waits = Pending(self.generation, confirm_s) if confirm_s else None
         return Result(PLAN, self.generation, 0.5, self.waits)
+
+    def apply_again(self, *, progress: Callable[[int, int], None] | None = None) -> Result:
+        self.applied_again_times += 1
+        return Result(PLAN, self.generation)
+
+    def forget_attempt(self) -> None:
+        """Nothing is written down here."""
+
+    def in_effect_if_known(self) -> Generation | None:
+        return self.in_effect()
+
+    def apart(self, state: Path) -> Engine:
+        self.spare = state
+        apart = FakeEngine()
+        apart.generation = self.generation
+        return apart
+
+    def decided_against(self) -> RejectedError | None:
+        return self.rejected
 
     def pending(self) -> Pending | None:
         if self.unreadable:

@@ -12,8 +12,8 @@ import pydbus
 import pytest
 from gi.repository import GLib
 
-from netgroupd.engine.report import Generation, Pending, Result, Status
-from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, notes_of
+from netgroupd.engine.report import Pending, Result, Status
+from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, notes_of
 from netgroupd.service import changes
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
@@ -21,29 +21,24 @@ from netgroupd.service.job import Job
 from netgroupd.service.metrics import Metrics
 from netgroupd.service.work import in_main_loop
 from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused
-from tests.service.fake import FakeEngine
+from tests.service.fake import PLAN, FakeEngine
 
 REFUSED_FILES = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
 
 
-class Recording(FakeEngine):
-    """Notes what is rolled back to; the newest generation was never confirmed, and is not in effect."""
+REJECTED = RejectedError("the files still ask for generation 3, which was rolled back")
+
+
+class Applied(FakeEngine):
+    """Something was applied before this start."""
 
     def __init__(self) -> None:
         super().__init__()
         self.generation = 2
-        self.rolled: list[int | None] = []
-
-    def history(self) -> tuple[Generation, ...]:
-        return (Generation(3, 1.0, "rolled back", ""), *super().history())
 
     def status(self) -> Status:
-        assert self.rolled, "it takes as long as planning all there is, and nobody is answered meanwhile"
+        assert self.applied_again_times, "it takes as long as planning all there is, and nobody is answered meanwhile"
         return super().status()
-
-    def rollback(self, generation: int | None = None, **said: object) -> Result:
-        self.rolled.append(generation)
-        return super().rollback(generation)
 
 
 @contextmanager
@@ -63,15 +58,72 @@ def serving(bus: PrivateBus, engine: FakeEngine, runtime: Path) -> Iterator[Remo
 
 
 def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_path: Path) -> None:
-    engine = Recording()
+    engine = Applied()
     engine.error = REFUSED_FILES
     with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: engine.rolled)
         eventually(lambda: remote.properties()["State"] == "failed")
-        assert engine.rolled == [2]
+        assert engine.applied_again_times == 1
         assert (tmp_path / "run/configured").exists()
+        assert "unknown key 'mttu'" in remote.properties()["Trouble"]
         engine.error = None
         assert remote.reload()["generation"] == 3
+
+
+def test_files_that_were_rejected_are_not_applied_at_boot_and_it_is_told(
+    bus: PrivateBus, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = Applied()
+    engine.rejected = REJECTED
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "failed")
+        assert (engine.applied_again_times, engine.applied_times) == (1, 0)
+        eventually(lambda: remote.properties()["Groups"])  # a picture was taken, and has changed nothing about it
+        told = remote.properties()
+        assert (told["State"], told["Trouble"]) == ("failed", str(REJECTED))
+        assert told["LastResult"] == "org.netgroup1.Error.Rejected"
+        assert str(REJECTED) in caplog.messages
+        metrics = (tmp_path / "run/metrics.prom").read_text()
+        assert "netgroup_failed 1" in metrics
+        assert 'netgroup_errors_total{error="org.netgroup1.Error.Rejected"} 1' in metrics
+    with serving(bus, engine, tmp_path / "run") as remote:  # in the same boot
+        eventually(lambda: remote.properties()["State"] == "failed")
+        assert (engine.applied_again_times, engine.applied_times) == (1, 0)
+        engine.drifted = PLAN
+        engine.news.tell()
+        eventually(lambda: engine.repaired)
+        eventually(lambda: remote.properties()["State"] == "failed")
+        remote.reload()  # an operator insists
+        eventually(lambda: remote.properties()["State"] == "idle")
+        assert remote.properties()["Trouble"] == ""
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_files_that_were_edited_since_the_start_are_no_trouble_for_the_next(bus: PrivateBus, tmp_path: Path) -> None:
+    engine = Applied()
+    engine.rejected = REJECTED
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "failed")
+    engine.rejected = None
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        assert engine.applied_times == 0
+
+
+def test_disk_that_takes_nothing_at_boot_is_told_and_does_not_take_the_network_along(
+    bus: PrivateBus, tmp_path: Path
+) -> None:
+    engine = FakeEngine()
+    engine.generation = 2
+    engine.error = JournalError("cannot write /var/lib/netgroup/journal: No space left on device")
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "failed")
+        assert engine.spare == tmp_path / "run/state"
+        told = remote.properties()
+        assert told["Trouble"] == f"{engine.error}"
+        assert "generation 2 is brought back" in told["Trouble"]
+        assert told["LastResult"] == "org.netgroup1.Error.Journal"
+        assert (tmp_path / "run/configured").exists()
 
 
 def test_files_refused_before_anything_was_applied_leave_a_daemon(bus: PrivateBus, tmp_path: Path) -> None:
@@ -162,18 +214,17 @@ def test_daemon_ends_when_what_was_not_confirmed_is_back(bus: PrivateBus, tmp_pa
 
 
 def test_daemon_gets_ready_though_the_kernel_is_out_of_reach(bus: PrivateBus, tmp_path: Path) -> None:
-    class Unreachable(Recording):
-        def in_effect(self) -> Generation | None:
-            if not self.rolled:
-                raise OSError(24, "Too many open files")
-            return super().in_effect()
+    class Unreachable(Applied):
+        def apply_again(self, **_: object) -> Result:
+            raise OSError(24, "Too many open files")
 
     engine = Unreachable()
     engine.error = REFUSED_FILES
     with serving(bus, engine, tmp_path / "run") as remote:
         eventually(lambda: remote.properties()["State"] == "failed")
+        assert "Too many open files" in remote.properties()["Trouble"]
         engine.error = None
-        engine.rolled.append(None)
+        engine.applied_again_times = 1
         remote.reload()  # it begins to look at the kernel when it is ready
         eventually(lambda: remote.properties()["Groups"])
 

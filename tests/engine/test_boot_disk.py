@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A host that starts with a disk that takes nothing or has lost something: the network comes first, and it is told."""
+
+import gzip
+import os
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+
+from netgroupd.engine import clock
+from netgroupd.errors import JournalError
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.model.state import Object
+from tests.engine.desk import Desk
+from tests.engine.test_full_disk import Disk
+
+CARD = Object("link", ("eth0",), {"kind": "", "up": False, "mtu": 1500, "group": 0})
+TEXT = "groups: {cards: {drift: repair}}\nlinks: {eth0: {up: true, group: cards, addresses: [192.0.2.%d/24]}}"
+
+
+def address(desk: Desk) -> str:
+    (key,) = desk.kernel.state.of("address")
+    return str(key[1])
+
+
+@pytest.fixture
+def host(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A host that had a network before it was started again, and whose files were edited in between."""
+    desk.kernel = FakeKernel([CARD])
+    desk.wants(TEXT % 5)
+    desk.engine.apply()
+    desk.kernel = FakeKernel([CARD])
+    monkeypatch.setattr(clock, "boot_id", lambda: "another")
+    desk.wants(TEXT % 6)
+    return desk
+
+
+def full(host: Desk) -> None:
+    """No lock can be made, nor anything else."""
+    (host.paths.state / "lock").unlink()
+    (host.paths.state / "lock").mkdir()
+
+
+def lost(host: Desk) -> None:
+    (host.paths.state / "generations/index").write_bytes(b"\0" * 100)
+
+
+def gone(host: Desk) -> None:
+    """What is in effect is listed, and its text is not there."""
+    (host.paths.state / "generations/1").unlink()
+    full(host)
+
+
+def of_another_version(host: Desk) -> None:
+    (host.paths.state / "journal").write_bytes(gzip.compress(b'{"version":4}'))
+
+
+@pytest.mark.parametrize(
+    ("damage", "want", "why"),
+    [
+        (full, "192.0.2.5/24", "cannot lock"),
+        (of_another_version, "192.0.2.5/24", "journal is of another version; move it away"),
+        (lost, "192.0.2.6/24", "index makes no sense"),
+        (gone, "192.0.2.6/24", "cannot lock"),
+    ],
+)
+def test_host_has_a_network_and_says_what_is_wrong(
+    host: Desk, damage: Callable[[Desk], None], want: str, why: str
+) -> None:
+    damage(host)
+    trouble = host.boot().trouble
+    assert address(host) == want
+    assert isinstance(trouble, JournalError)
+    assert why in str(trouble)
+    with pytest.raises(JournalError, match=why):
+        host.engine.apply()
+    assert address(host) == want
+
+
+def test_disk_that_is_put_right_takes_what_is_applied_then(host: Desk) -> None:
+    lost(host)
+    host.boot()
+    (host.paths.state / "generations/index").unlink()
+    assert host.engine.apply().plan.steps == ()
+    assert not host.engine.drift().steps
+    kept = host.engine.in_effect()
+    assert kept is not None
+    assert kept.number == 1
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["for_once", "from_then_on"])
+def test_disk_that_fills_at_any_moment_leaves_a_network(
+    host: Desk, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    failures = 0
+    for nth in count():
+        host.kernel = FakeKernel([CARD])
+        sync = Disk(nth, full=whole).sync
+
+        def synced(file: int, sync: Callable[[int], None] = sync) -> None:
+            if "/spare" not in os.readlink(f"/proc/self/fd/{file}"):  # noqa: PTH115 - as in the kernel
+                sync(file)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", synced)
+            trouble = host.boot().trouble
+            if trouble is None:
+                break
+            failures += 1
+            assert isinstance(trouble, JournalError)
+            assert "No space left" in str(trouble)
+            assert address(host) == "192.0.2.5/24"
+            host.engine.recover()
+            assert address(host) == "192.0.2.5/24", "what follows takes the network away again"
+        assert not host.engine.drift().steps
+    assert failures > 3
+    assert address(host) == "192.0.2.6/24"
+
+
+def test_what_was_rejected_does_not_come_back_by_way_of_a_full_disk(host: Desk) -> None:
+    host.wants(TEXT % 5)
+    host.boot()
+    host.wants(TEXT % 6)
+    host.engine.apply(confirm_s=0.0)
+    host.engine.expire()
+    host.kernel = FakeKernel([CARD])
+    full(host)
+    trouble = str(host.boot().trouble)
+    assert address(host) == "192.0.2.5/24"
+    assert "cannot lock" in trouble
+    assert "the files still ask for generation 3" in trouble
+
+
+def test_first_start_of_all_needs_no_disk(desk: Desk) -> None:
+    desk.kernel = FakeKernel([CARD])
+    desk.wants(TEXT % 5)
+    desk.paths.state.write_text("a file in the way")
+    assert isinstance(desk.boot().trouble, JournalError)
+    assert address(desk) == "192.0.2.5/24"
