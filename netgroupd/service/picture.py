@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.online import awaited
 from netgroupd.engine.repair import Belonging
 from netgroupd.model.state import Group, State
 from netgroupd.plan import present
@@ -13,7 +14,6 @@ from netgroupd.plan.compare import group_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
-from netgroupd.service.online import awaited
 
 
 class Members(NamedTuple):

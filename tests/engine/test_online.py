@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from netgroupd.engine import online
 from netgroupd.model.state import Group, Object, State
 from netgroupd.plan.step import Op, Step
-from netgroupd.service import online
 
 
 def link(name: str, **attrs: object) -> Object:
