@@ -62,14 +62,15 @@ def test_connection_that_is_being_closed_is_not_there(proc: Path) -> None:
     assert believed(HERE, proc) == CONSOLE
 
 
-@pytest.fixture(params=["127.0.0.1", "::ffff:127.0.0.1"])
-def connection(request: pytest.FixtureRequest) -> Iterator[str]:
+@pytest.fixture
+def connection() -> Iterator[str]:
     """A connection of this host with itself, as $SSH_CONNECTION would have it."""
-    address = request.param
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    server = socket.create_server((address, 0), family=family)
-    with closing(server), socket.create_connection(server.getsockname()[:2]) as client, closing(server.accept()[0]):
-        (peer, peer_port, *_), (local, local_port, *_) = client.getsockname(), client.getpeername()
+    with (
+        closing(socket.create_server(("127.0.0.1", 0))) as server,
+        socket.create_connection(server.getsockname()) as client,
+        closing(server.accept()[0]),
+    ):
+        (peer, peer_port), (local, local_port) = client.getsockname(), client.getpeername()
         yield f"{peer} {peer_port} {local} {local_port}"
 
 
