@@ -83,12 +83,15 @@ class Generations:
         return int(self._read()["accepted"])
 
     def rejected(self) -> tuple[Generation, ...]:
-        """Those that were tried since, and did not stay, the newest first."""
+        """Those that were tried since, and did not stay, the newest first.
+
+        What the kernel refused is better than nothing, as long as there is nothing else.
+        """
         index = self._read()
         since, current = index["accepted"], index["current"]
-        return tuple(
-            each for each in self.all() if each.number > since and each.number != current and each.result != INTERRUPTED
-        )
+        tried = (each for each in self.all() if each.number > since and each.number != current)
+        excused = (INTERRUPTED,) if current else (INTERRUPTED, FAILED)
+        return tuple(each for each in tried if each.result not in excused)
 
     def all(self) -> tuple[Generation, ...]:
         """All that are kept, the newest first."""

@@ -124,6 +124,14 @@ def test_change_for_good_that_lost_its_power_is_an_operators_word(host: Desk, mo
     assert (start(host, monkeypatch).trouble, address(host)) == (None, OF_BAD)
 
 
+def test_what_was_refused_is_tried_again_where_nothing_else_was_ever_applied(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.kernel = FakeKernel([CARD])
+    refused(desk, GOOD)
+    assert (start(desk, monkeypatch).trouble, address(desk)) == (None, OF_GOOD)
+
+
 def test_files_that_were_edited_since_are_applied(host: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     expired(host, BAD)
     host.wants(OTHER)
