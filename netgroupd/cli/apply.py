@@ -5,7 +5,7 @@ import os
 from argparse import Namespace
 
 from netgroupd.cli.deadline import watch_deadline
-from netgroupd.cli.target import changer
+from netgroupd.cli.target import keeper
 from netgroupd.cli.terminal import Terminal
 from netgroupd.engine.login import login_of
 from netgroupd.service.details import Answer, Options
@@ -53,7 +53,7 @@ def report(answer: Answer, terminal: Terminal) -> int:
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Apply, with progress."""
     connection = came_by(terminal)
-    target = changer(arguments, connection)
+    target = keeper(arguments, connection)
     watch_deadline(target, arguments)
     answer = target.apply(options_of(arguments, connection), terminal.progress)
     return report(answer, terminal)

@@ -3,13 +3,13 @@
 
 from argparse import Namespace
 
-from netgroupd.cli.target import changer
+from netgroupd.cli.target import keeper
 from netgroupd.cli.terminal import Terminal
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Confirm, and say what."""
-    answer = changer(arguments).confirm()
+    answer = keeper(arguments).confirm()
     if terminal.as_json:
         terminal.answer(answer)
     else:

@@ -5,14 +5,14 @@ from argparse import Namespace
 
 from netgroupd.cli.apply import came_by, options_of, report
 from netgroupd.cli.deadline import watch_deadline
-from netgroupd.cli.target import changer
+from netgroupd.cli.target import keeper
 from netgroupd.cli.terminal import Terminal
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Roll back, with progress."""
     connection = came_by(terminal)
-    target = changer(arguments, connection)
+    target = keeper(arguments, connection)
     watch_deadline(target, arguments)
     options = {**options_of(arguments, connection), "generation": arguments.generation}
     answer = target.rollback(options, terminal.progress)

@@ -4,7 +4,7 @@
 import time
 from argparse import Namespace
 
-from netgroupd.cli.target import is_local, reader
+from netgroupd.cli.target import is_local, keeper
 from netgroupd.cli.terminal import Terminal, counted
 from netgroupd.errors import NetgroupError, UsageError
 from netgroupd.service.details import Answer
@@ -66,7 +66,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             raise UsageError("--wait-online asks the daemon; it cannot be offline")
         _wait_online(arguments.wait_online)
         return 0
-    answer = reader(arguments).status()
+    answer = keeper(arguments).status()
     if terminal.as_json:
         terminal.answer(answer)
         return 0

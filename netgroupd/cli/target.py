@@ -98,8 +98,11 @@ def _reads_here(arguments: Namespace) -> bool:
     return is_local(arguments) or os.geteuid() == 0
 
 
-def changer(arguments: Namespace, connection: str = "") -> Target:
-    """Who makes a change, for somebody who came by an SSH ``connection``."""
+def keeper(arguments: Namespace, connection: str = "") -> Target:
+    """Who makes a change, and knows how the last went: the daemon, where there is one.
+
+    The change is for somebody who came by an SSH ``connection``.
+    """
     if is_local(arguments) or (os.geteuid() == 0 and not _daemon_runs()):
         return _here(arguments, connection)
     return _daemon()

@@ -88,7 +88,7 @@ def test_change_is_asked_for_with_the_connection_that_its_user_came_by(
     monkeypatch: pytest.MonkeyPatch, verb: ModuleType
 ) -> None:
     asked, said = Asked(), io.StringIO()
-    monkeypatch.setattr(verb, "changer", lambda *_: asked)
+    monkeypatch.setattr(verb, "keeper", lambda *_: asked)
     arguments = Namespace(confirm=None, allow=[], generation=None)
     with (
         closing(socket.create_server(("127.0.0.1", 0))) as server,
@@ -111,7 +111,7 @@ def test_engine_of_this_process_knows_the_session_of_the_connection() -> None:
 
 def test_who_sits_at_the_console_is_told_nothing_of_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, said = Asked(), io.StringIO()
-    monkeypatch.setattr(apply, "changer", lambda *_: asked)
+    monkeypatch.setattr(apply, "keeper", lambda *_: asked)
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     apply.run(Namespace(confirm=None, allow=[]), Terminal(io.StringIO(), said))
     assert (asked.options["session"], said.getvalue()) == (None, "")

@@ -28,7 +28,7 @@ class Answers:
 
 
 def test_what_is_owned_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(status, "reader", lambda _arguments: Answers())
+    monkeypatch.setattr(status, "keeper", lambda _arguments: Answers())
     said = io.StringIO()
     status.run(Namespace(wait_online=None), Terminal(said, said))
     assert "owned  1 address, 1,706 links, 2 fdb entries, 2 tc classes, 1 bridge VLAN\n" in said.getvalue()
@@ -44,7 +44,7 @@ def test_daemon_says_why_something_failed(monkeypatch: pytest.MonkeyPatch) -> No
             }
             return {**super().status(), "daemon": told}
 
-    monkeypatch.setattr(status, "reader", lambda _arguments: Daemon())
+    monkeypatch.setattr(status, "keeper", lambda _arguments: Daemon())
     said = io.StringIO()
     status.run(Namespace(wait_online=None), Terminal(said, said))
     assert said.getvalue().endswith("Error.Rejected\n               the files still ask\n               or so\n")

@@ -304,7 +304,7 @@ def test_deadline_is_watched_though_the_disk_could_not_be_read_at_first(
 
     monkeypatch.setattr(changes, "_AGAIN_MS", 50)
     engine = Unreadable()
-    engine.waits = Pending(1, 0)
+    engine.generation, engine.waits = 1, Pending(1, 0)
     (tmp_path / "run").mkdir()
     (tmp_path / "run/configured").touch()
     with serving(bus, engine, tmp_path / "run") as remote:
