@@ -4,9 +4,12 @@
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
+import pytest
+
 from netgroupd.engine.observe import Mine, look
-from netgroupd.engine.transaction import converge, plan_for
-from netgroupd.errors import Refusal
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
+from netgroupd.errors import KernelError, Refusal
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.usual import Usual
@@ -68,3 +71,20 @@ def there(kernel: Kernels, goal: State) -> dict[tuple[str, object], object]:
         }
         for obj in look(kernel, goal, MINE)
     }
+
+
+def refuse_each(kernel: Stumbling, goal: State, seen: Callable[[], object] = lambda: None) -> None:
+    """Refuse each step to ``goal`` in turn, then none: each time what was there is back, and what is ``seen``."""
+    actual = look(kernel, goal, MINE)
+    plan, before = plan_for(kernel, goal, actual, MINE), (there(kernel, goal), seen())
+    snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
+    for nth in range(len(plan.steps)):
+        kernel.stumbles_at = nth
+        with pytest.raises(KernelError):
+            converge(kernel, plan, goal, MINE)
+        put_back(kernel, snapshot, MINE)
+        assert (there(kernel, goal), seen()) == before
+    become(kernel, goal)
+    assert not plan_now(kernel, goal, MINE)[0].steps
+    put_back(kernel, snapshot, MINE)
+    assert (there(kernel, goal), seen()) == before

@@ -3,12 +3,8 @@
 
 import pytest
 
-from netgroupd.engine.observe import look
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, put_back
-from netgroupd.errors import KernelError
 from tests.engine.universe import state_of
-from tests.vm.stumbling import MINE, Stumbling, become, there
+from tests.vm.stumbling import Stumbling, become, refuse_each, there
 
 pytestmark = pytest.mark.vm(cpus=1)
 
@@ -46,19 +42,7 @@ WAYS = [
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_what_one_vlan_has_of_another_is_back_after_any_refusal(kernel: Stumbling, before: str, after: str) -> None:
     become(kernel, state_of(before))
-    goal = state_of(after)
-    actual = look(kernel, goal, MINE)
-    plan, was = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
-    snapshot = Snapshot.of(plan, actual)
-    for nth in range(len(plan.steps)):
-        kernel.stumbles_at = nth
-        with pytest.raises(KernelError):
-            converge(kernel, plan, goal, MINE)
-        put_back(kernel, snapshot, MINE)
-        assert there(kernel, goal) == was
-    become(kernel, goal)
-    put_back(kernel, snapshot, MINE)
-    assert there(kernel, goal) == was
+    refuse_each(kernel, state_of(after))
 
 
 def test_packets_without_a_tag_belong_to_the_default_again_when_their_vlan_goes(kernel: Stumbling) -> None:
