@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netgroupd.config.entries import Compiled, Sink, told
 from netgroupd.config.links import Links
 from netgroupd.config.report import Report
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.value import Value
 
 
@@ -94,10 +94,3 @@ def named(attrs: Attrs, by_attr: Sequence[str]) -> Iterator[tuple[str, Value]]:
 
 
 _LISTS = {"nexthops": "nexthops", "actions": "action"}  # attributes of several records, by the key in files
-
-
-def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
-    """The records of an attribute that has several."""
-    found = attrs.get(field) or ()
-    assert isinstance(found, tuple)
-    return tuple(record for record in found if isinstance(record, Mapping))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.config import doubtful_tc
-from netgroupd.config.checked import Checked, records
+from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.config.loops import way
-from netgroupd.model.state import Attrs, Object
+from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
 _HARDWARE = frozenset({None, ""})  # was there before, and may be up

@@ -3,10 +3,10 @@
 
 from itertools import chain
 
-from netgroupd.config.checked import Checked, records
+from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.config.semantic_queues import CLSACT, Trees
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Key, Object, records
 from netgroupd.model.tc.chain import led_to
 from netgroupd.model.tc.filter import block, block_number
 from netgroupd.model.tc.handle import HOOKS

@@ -3,9 +3,9 @@
 
 from collections.abc import Mapping
 
-from netgroupd.config.checked import Checked, records
+from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Key, Object, records
 from netgroupd.model.tc.action import chain_led_to
 from netgroupd.model.tc.chain import ALL, MOST_OF_HOOK, chain_of, led_to
 

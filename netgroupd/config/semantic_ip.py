@@ -3,10 +3,10 @@
 
 from collections import Counter
 
-from netgroupd.config.checked import Checked, records
+from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, family_of
-from netgroupd.model.state import Attrs, Object
+from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, split_prefix
 
 _CALLED = {"inet": "IPv4", "inet6": "IPv6", "mpls": "MPLS"}

@@ -7,11 +7,11 @@ Rules of one entry have their attributes in common, and are looked at once.
 import re
 from collections.abc import Iterator, Mapping
 
-from netgroupd.config.checked import Checked, records
+from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.config.semantic_atomic import is_atomic
 from netgroupd.model.rule import split_mark
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import Attrs, Key, Object, records
 from netgroupd.model.tc import room
 from netgroupd.model.tc.action import shared
 from netgroupd.model.tc.flower import KEYS

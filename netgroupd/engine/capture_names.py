@@ -11,7 +11,7 @@ from functools import lru_cache
 from netgroupd.config.linkname import objection
 from netgroupd.model import CLASSES
 from netgroupd.model.route import EXPIRES
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.present import title
@@ -117,6 +117,5 @@ def _texts(values: Value) -> Iterator[str]:
 
 
 def _uses(obj: Object, nexthops: set[Value]) -> bool:
-    members = obj.attrs.get("group") if obj.cls == "nexthop" else ()
-    used = [member.get("id") for member in members if isinstance(member, Mapping)] if isinstance(members, tuple) else []
+    used = [member.get("id") for member in records(obj.attrs, "group")] if obj.cls == "nexthop" else []
     return obj.attrs.get("nhid") in nexthops or not nexthops.isdisjoint(used)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.engine.yaml_text import quoted
-from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.state import Attrs, Object, State, records
 from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
@@ -43,11 +43,11 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         if qdisc.attrs["kind"] not in KINDS:
             unknown[f"qdisc {qdisc.attrs['kind']}"].append(qdisc)
     parents = swept((qdisc for found in unknown.values() for qdisc in found), actual)
-    lost = {key: action for key, action in actual.of("action").items() if _unsayable(*_records(action.attrs))}
+    lost = {key: action for key, action in actual.of("action").items() if _unsayable(*records(action.attrs, "actions"))}
     if lost:
         unknown[f"action {_NOWHERE}"] += lost.values()
     for rule in actual.of("filter").values():
-        kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in _records(rule.attrs))
+        kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in records(rule.attrs, "actions"))
         if kind := next(filter(None, kinds), ""):
             unknown[f"action {kind}"].append(rule)
         elif UNSAID in rule.attrs:
@@ -86,7 +86,7 @@ def action_rows(actual: State) -> Iterator[Row]:
     """For each action that filters share its name, and what it does."""
     for action in actual.of("action").values():
         kind, index = action.key
-        (record,) = _records(action.attrs)
+        (record,) = records(action.attrs, "actions")
         yield (f"{kind} {index}", *(f"{name}: {quoted(value)}" for name, value in _fields(record).items()))
 
 
@@ -153,15 +153,9 @@ def _filter(rule: Object, parent: str) -> _Entry:
     rest: dict[str, Value] = {"parent": parent} if parent else {}
     rest |= {"chain": chain} if chain else {}
     rest |= {name: value for name, value in _said(rule.attrs).items() if value is not False}
-    if actions := _records(rule.attrs):
+    if actions := records(rule.attrs, "actions"):
         rest["action"] = tuple(map(_action, actions))
     return _Entry({"pref": pref, str(rule.attrs["kind"]): matched}, rest)
-
-
-def _records(attrs: Attrs) -> tuple[Mapping[str, Value], ...]:
-    actions = attrs.get("actions") or ()
-    assert isinstance(actions, tuple)
-    return tuple(action for action in actions if isinstance(action, Mapping))
 
 
 def _action(action: Mapping[str, Value]) -> Value:

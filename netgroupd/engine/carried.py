@@ -6,13 +6,13 @@ maps VLANs to tunnels, still has its packets, and so has one that is isolated, a
 they come from the bridge itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from netgroupd.engine.carriers import carriers
 from netgroupd.engine.detour import Way, leads_away
 from netgroupd.engine.tunnels import misses_far_end
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.serialise import singles
@@ -167,5 +167,4 @@ def _retags(step: Step) -> bool:
 def _members(around: State, nexthop: int) -> list[Value]:
     """The members of the group that a nexthop is, if it is one."""
     group = around.of("nexthop").get((nexthop,))
-    members = group.attrs.get("group") if group else None
-    return [one.get("id") for one in members if isinstance(one, Mapping)] if isinstance(members, tuple) else []
+    return [one.get("id") for one in records(group.attrs, "group")] if group else []

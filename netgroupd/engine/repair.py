@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Object, State, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.absent import named_by
 from netgroupd.plan.compare import kind_of
@@ -35,11 +35,8 @@ class Belonging:
             yield self._towards(ip_bytes(str(via)), table)
         elif nexthop := self._applied.of("nexthop").get((way.get("nhid") or way.get("id"),)):
             yield from self._by_way_of(nexthop.attrs, _MAIN_TABLE)
-        for name in ("nexthops", "group"):
-            hops = way.get(name)
-            for hop in hops if isinstance(hops, tuple) else ():
-                if isinstance(hop, Mapping):
-                    yield from self._by_way_of(hop, table)
+        for hop in (*records(way, "nexthops"), *records(way, "group")):
+            yield from self._by_way_of(hop, table)
 
     def _towards(self, gateway: bytes, table: Value) -> str:
         bits, number = len(gateway) * 8, int.from_bytes(gateway, "big")

@@ -46,6 +46,13 @@ class Object(NamedTuple):
         return str(self.key[0])
 
 
+def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
+    """The records of an attribute that has several."""
+    found = attrs.get(field) or ()
+    assert isinstance(found, tuple)
+    return tuple(record for record in found if isinstance(record, Mapping))
+
+
 class Group(NamedTuple):
     """A named set of links that share attributes and are changed together.
 

@@ -9,8 +9,8 @@ all the rest can.
 from collections.abc import Iterable, Iterator, Mapping
 
 from netgroupd.model.route import as_kept
-from netgroupd.model.state import Attrs, Key, Object, State
-from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.model.state import Attrs, Key, Object, State, records
+from netgroupd.model.value import ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, row_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
@@ -59,7 +59,7 @@ def _shared_actions(missing: frozenset[str], desired: State) -> frozenset[str]:
 
 def _needed_by_actions(obj: Object) -> Iterator[str]:
     """The links that the actions of a rule lead to, and what they are called, which no link is."""
-    for action in _records(obj, "actions"):
+    for action in records(obj.attrs, "actions"):
         yield from (str(action[field]) for field in ("kind", "dev") if field in action)
 
 
@@ -94,7 +94,7 @@ def _left(cls: str, desired: State, missing: frozenset[str]) -> Iterator[tuple[K
             if obj.name not in missing:
                 yield key, _detached(obj, missing)
         elif cls == "route" and obj.attrs.get("nexthops"):
-            hops = tuple(hop for hop in _records(obj, "nexthops") if hop.get("dev") not in missing)
+            hops = tuple(hop for hop in records(obj.attrs, "nexthops") if hop.get("dev") not in missing)
             if hops:
                 yield key, obj._replace(attrs=as_kept({**obj.attrs, "nexthops": hops}))
         elif missing.isdisjoint(hangs_on(obj)) and missing.isdisjoint(_needed_by_actions(obj)):
@@ -111,17 +111,11 @@ def _detached(link: Object, missing: frozenset[str]) -> Object:
     return link._replace(attrs={name: value for name, value in link.attrs.items() if name not in gone})
 
 
-def _records(obj: Object, field: str) -> tuple[Mapping[str, Value], ...]:
-    found = obj.attrs.get(field) or ()
-    assert isinstance(found, tuple)
-    return tuple(record for record in found if isinstance(record, Mapping))
-
-
 def drop_unreachable(attainable: State, desired: State) -> None:
     """Leave out what goes by way of an address or a nexthop that waits."""
     gone = {str(key[0]) for key in desired.of("nexthop").keys() - attainable.of("nexthop").keys()}
     for key, obj in attainable.of("nexthop").items():
-        if any(str(member.get("id")) in gone for member in _records(obj, "group")):
+        if any(str(member.get("id")) in gone for member in records(obj.attrs, "group")):
             gone.add(str(key[0]))
     waiting = desired.of("address").keys() - attainable.of("address").keys()
     sources = {str(address).partition("/")[0] for _, address, _ in waiting}

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
 from netgroupd.plan.compare import kind_of
@@ -271,9 +271,7 @@ class Losses:
             if obj.attrs.get("group"):
                 groups.append(obj)
         for obj in groups:
-            members = obj.attrs["group"]
-            assert isinstance(members, tuple)
-            ids = [member.get("id") for member in members if isinstance(member, Mapping)]
+            ids = [member.get("id") for member in records(obj.attrs, "group")]
             if gone := [number for number in ids if number in lost]:
                 lost[obj.key[0]] = lost[gone[0]]
 

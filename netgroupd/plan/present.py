@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.state import NOTHING, Attrs, Key, Object
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, records
 from netgroupd.model.value import Value
 from netgroupd.plan.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.beside import Said
@@ -36,7 +37,6 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
 }
 """What most objects of a class are, which goes without saying."""
 _NUMBER = re.compile(r"[0-9]+")
-_ANOTHER_KEY = "unknown"  # one that is in none of the files that are named
 _SAID_BY_A_NAME = frozenset({"kind", "link", "id"})
 _SAID_BY_A_NOUN = frozenset({"kind"})
 _SAID_BY_A_LABEL = frozenset({"label"})
@@ -170,7 +170,7 @@ def _pair(name: Value, value: Value) -> str:
 def value_text(value: Value) -> str:
     """A value as one would write it."""
     if isinstance(value, str):  # first, as it is what most are
-        return value or _ANOTHER_KEY
+        return value
     if value is None or value == ():
         return "none"
     if isinstance(value, bool):
@@ -178,7 +178,7 @@ def value_text(value: Value) -> str:
     if isinstance(value, tuple):
         return ",".join(map(value_text, value))
     if isinstance(value, Mapping):
-        return "(" + " ".join(f"{name} {value_text(inner)}" for name, inner in value.items()) + ")"
+        return "(" + " ".join(_told(name, inner) for name, inner in value.items()) + ")"
     return str(value)
 
 
@@ -187,7 +187,11 @@ def _attr_text(name: str, value: Value, names: Mapping[int, str]) -> str:
         value = names.get(value, value)
     if name == "up":
         return "up" if value else "down"
-    return f"{name} {value_text(value)}"
+    return _told(name, value)
+
+
+def _told(name: str, value: Value) -> str:
+    return f"{name} unknown" if name in KEY_FILES and value == ANOTHER_KEY else f"{name} {value_text(value)}"
 
 
 def _details(net: Net, names: Mapping[int, str]) -> str:
@@ -215,19 +219,15 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
     if same(name, after, before):
         return ""
     if name == "peers":
-        before, after = _peers_apart(before, after), _peers_apart(after, before)
+        before, after = _peers_apart(net.before, net.after), _peers_apart(net.after, net.before)
     old, new = (_attr_text(name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"
 
 
-def _peers_apart(some: Value, others: Value) -> Value:
+def _peers_apart(some: Attrs, others: Attrs) -> Value:
     """The peers of a tunnel, which may have hundreds, but for those that are in both lists."""
-    there = {peer.get("public_key"): peer for peer in _records(others)}
-    return tuple(peer for peer in _records(some) if not _is_same_peer(peer, there.get(peer.get("public_key"))))
-
-
-def _records(value: Value) -> Iterator[Mapping[str, Value]]:
-    return (row for row in (value if isinstance(value, tuple) else ()) if isinstance(row, Mapping))
+    there = {peer.get("public_key"): peer for peer in records(others, "peers")}
+    return tuple(peer for peer in records(some, "peers") if not _is_same_peer(peer, there.get(peer.get("public_key"))))
 
 
 def _is_same_peer(one: Mapping[str, Value], other: Mapping[str, Value] | None) -> bool:

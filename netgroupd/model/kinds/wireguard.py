@@ -48,6 +48,7 @@ _PEER = record(
     frozenset({"public_key"}),
 )
 
+KEY_FILES = frozenset({"private_key_file", "preshared_key_file"})
 ANOTHER_KEY = ""
 """In place of the file of a key that is in none of those which are known."""
 _UNSAID: Mapping[str, Value] = {"preshared_key_file": None, "allowed_ips": (), "persistent_keepalive": 0}

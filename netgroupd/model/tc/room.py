@@ -8,7 +8,7 @@ words of pedit, the code of programs, and on their way there the tables of rates
 
 from collections.abc import Mapping
 
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, records
 from netgroupd.model.value import Value
 
 MOST_SENT = 65_400
@@ -23,17 +23,12 @@ _IN_ACTION = _RATES | {"kind", "control", "burst", "mtu", "overhead", "mpu", "li
 
 def sent(match: Mapping[str, Value], attrs: Attrs) -> int:
     """The bytes of the message that makes a rule, at most."""
-    return _match(match) + sum(_ACTION + _body(action) + _tables(action) for action in _actions(attrs))
+    return _match(match) + sum(_ACTION + _body(action) + _tables(action) for action in records(attrs, "actions"))
 
 
 def told(match: Mapping[str, Value], attrs: Attrs) -> int:
     """The bytes that a rule takes in a dump, at most."""
-    return _match(match) + sum(_ACTION + _body(action) + _COUNTS for action in _actions(attrs))
-
-
-def _actions(attrs: Attrs) -> list[Mapping[str, Value]]:
-    actions = attrs.get("actions")
-    return [one for one in actions if isinstance(one, Mapping)] if isinstance(actions, tuple) else []
+    return _match(match) + sum(_ACTION + _body(action) + _COUNTS for action in records(attrs, "actions"))
 
 
 def _match(match: Mapping[str, Value]) -> int:
