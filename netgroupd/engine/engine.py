@@ -156,8 +156,9 @@ class Engine(Unfinished):
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         current = self._generations.current
-        files = configuration.files_of(desired)
-        if not plan.steps and (applied := self._generations.content(current)).files == files:
+        applied = self._generations.content(current)
+        again = applied.files == configuration.files_of(desired)
+        if not plan.steps and again:
             if request.warnings:
                 self._journal.close()
             self._write_names(applied)
@@ -169,7 +170,7 @@ class Engine(Unfinished):
         self._add_lost_settings(kernel, plan, actual, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
-        accepted, before = self._accepted(begun.number, content, request), Snapshot.of(plan, actual)
+        accepted, before = self._accepted(begun.number, again, request), Snapshot.of(plan, actual)
         entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry, before)
         mine = mine.joined(content)
@@ -222,15 +223,14 @@ class Engine(Unfinished):
         self._journal.write(entry._replace(deadline=clock.since_boot() + request.confirm_s), before)
         return Pending(entry.number, request.confirm_s)
 
-    def _accepted(self, begun: int, content: Content, request: _Request) -> int:
+    def _accepted(self, begun: int, again: bool, request: _Request) -> int:
         """Which generation is accepted once the one that is ``begun`` is kept.
 
-        Files are an operator's word, and so is going back; to have once more what is in effect says nothing new.
+        Files are an operator's word, and so is going back; to have what is in effect ``again`` says nothing new.
         """
         accepted = self._generations.accepted
         if request.back_to is not None:
             return min(accepted, request.back_to)
-        again = content.files == self._generations.content(self._generations.current).files
         return accepted if again or request.result == REPAIRED else begun
 
     def rollback(

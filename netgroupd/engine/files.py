@@ -142,6 +142,6 @@ class Files:
     def history(self) -> tuple[Generation, ...]:
         """The generations that are kept, and one that is not done, the newest first."""
         kept, entry = self._generations.all(), self._journal.read()
-        if entry and self._generations.get(entry.number) is None:
+        if entry and all(each.number != entry.number for each in kept):
             return (entry.generation, *kept)
         return kept

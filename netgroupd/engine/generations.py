@@ -89,13 +89,13 @@ class Generations:
         """
         index = self._read()
         since, current = index["accepted"], index["current"]
-        tried = (each for each in self.all() if each.number > since and each.number != current)
+        tried = (each for each in _listed(index) if each.number > since and each.number != current)
         excused = (INTERRUPTED,) if current else (INTERRUPTED, FAILED)
         return tuple(each for each in tried if each.result not in excused)
 
     def all(self) -> tuple[Generation, ...]:
         """All that are kept, the newest first."""
-        return tuple(Generation(*plain) for plain in reversed(self._read()["generations"]))
+        return _listed(self._read())
 
     def get(self, number: int) -> Generation | None:
         """One generation, if it is kept."""
@@ -200,7 +200,7 @@ class Generations:
     ) -> None:
         """Note how it went, which generation is in effect from here on and, where that is new, which is accepted."""
         index, number = self._read(), generation.number
-        if self.get(number) is None:
+        if all(each.number != number for each in _listed(index)):
             index["generations"].append(generation)
             index["last"] = number
             self._drop(index)
@@ -219,7 +219,7 @@ class Generations:
         return ""
 
     def _drop(self, index: Json) -> None:
-        kept = {each.number: each for each in (Generation(*plain) for plain in index["generations"])}
+        kept = {each.number: each for each in reversed(_listed(index))}
         if _fit(kept):
             return
         current = index["current"]
@@ -243,6 +243,10 @@ class Generations:
             more = self._keep_replaced(heir, self.replaced(gone.number).then(before), Lasting.WHOLE)
             kept[heir] = kept[heir]._replace(size=kept[heir].size - less + more)
         remove(self._path_of_replaced(gone.number))
+
+
+def _listed(index: Json) -> tuple[Generation, ...]:
+    return tuple(Generation(*plain) for plain in reversed(index["generations"]))
 
 
 def _fit(kept: dict[int, Generation]) -> bool:

@@ -6,7 +6,7 @@ carrier as long as one of them has.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from netgroupd.errors import UsageError
@@ -20,12 +20,10 @@ _JOINING = frozenset({"bridge", "bond", "team"})
 _DEEPEST = 8
 
 
-def awaited(applied: State, steps: Iterable[Step], link_of: Callable[[Object], str], netns: str | None) -> list[str]:
-    """What is waited for, by name: of what was ``applied``, where ``steps`` would bring it back."""
+def awaited(applied: State, steps: Iterable[tuple[str, Step]], netns: str | None) -> list[str]:
+    """What is waited for, by name: of what was ``applied``, where ``steps``, with their links, would bring it back."""
     waiting = _Waiting(applied)
-    lacking = {
-        link_of(step.object) or noun(step.object) for step in steps if step.op is Op.CREATE or "up" in step.attrs
-    }
+    lacking = {name or noun(step.object) for name, step in steps if step.op is Op.CREATE or "up" in step.attrs}
     found = {name for name in lacking if waiting.is_for(applied.link(name))}
     by_netns = defaultdict[str | None, set[str]](set)
     for link in waiting.carriers():

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """engine -> what the bus shows of it: counts, groups with their members and drift, carriers."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from netgroupd.engine.engine import Engine
@@ -57,8 +56,8 @@ def take(engine: Engine) -> Picture:
     differing = [(belonging.link_of(step.object), step) for step in singles(plan.steps)]
     drifting = [name for name, _ in differing]
     told = {name for name in drifting if policies.get(name) != "ignore"}
-    steps = [step for name, step in differing if name in told]
-    waiting = awaited(applied, steps, belonging.link_of, engine.netns)
+    steps = [(name, step) for name, step in differing if name in told]
+    waiting = awaited(applied, steps, engine.netns)
     return Picture(
         generation=status.generation.number if status.generation else 0,
         counts=status.owned,
@@ -68,7 +67,7 @@ def take(engine: Engine) -> Picture:
         awaited=fold_names(waiting),
         drifted=len(steps),
         broken=frozenset(name for name in told if policies.get(name) == "repair") | _come(plan, applied, drifting),
-        lines=_lines(plan, policies, belonging),
+        lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
     )
 
 
@@ -92,11 +91,6 @@ def _has_come(step: Step, applied: State) -> bool:
         return False
     wanted = applied.link(step.object.name)
     return wanted is not None and not wanted.attrs.get("kind") and bool(step.attrs.get("group"))
-
-
-def _lines(plan: Plan, policies: Mapping[str, str], belonging: Belonging) -> str:
-    told = tuple(step for step in singles(plan.steps) if policies.get(belonging.link_of(step.object)) != "ignore")
-    return present.text(plan._replace(steps=told)) if told else ""
 
 
 def _groups(applied: State, drifting: frozenset[str]) -> dict[str, Members]:

@@ -64,10 +64,10 @@ def test_host_waits_for_what_is_missing_and_for_carriers(
         return frozenset(ALL_UP[netns].intersection(names).difference(lost))
 
     monkeypatch.setattr(online, "running", running)
-    link_of = lambda obj: "" if obj.cls == "rule" else obj.name  # noqa: E731
-    assert online.awaited(STATE, steps, link_of, None) == awaited
+    on_links = [("" if step.object == RULE else step.object.name, step) for step in steps]
+    assert online.awaited(STATE, on_links, None) == awaited
 
 
 def test_namespace_that_is_not_there_is_waited_for() -> None:
     away = State([link("far0", up=True, netns="not-there-at-all")])
-    assert online.awaited(away, (), lambda obj: obj.name, None) == ["far0"]
+    assert online.awaited(away, (), None) == ["far0"]

@@ -86,6 +86,12 @@ def test_peer_of_wireguard_has_what_is_said_of_it_and_its_last_endpoint() -> Non
     assert not planned(text, link("w", "wireguard", peers=(secret, others))).steps
 
 
+def test_text_that_is_empty_is_no_key_of_somebody() -> None:
+    was = Object("sysctl", ("net/ipv4/ip_local_reserved_ports",), {"value": ""})
+    text = "sysctl: {net.ipv4.ip_local_reserved_ports: 8080}"
+    assert "unknown" not in present.text(planned(text, was))
+
+
 def test_thousand_equal_changes_are_one_line() -> None:
     assert present.text(planned(STACK)).splitlines() == [
         "+ dummy swp[1-6]  up  mtu 9216 (6)",
