@@ -73,12 +73,14 @@ def there(kernel: Kernels, goal: State) -> dict[tuple[str, object], object]:
     }
 
 
-def refuse_each(kernel: Stumbling, goal: State, seen: Callable[[], object] = lambda: None) -> None:
-    """Refuse each step to ``goal`` in turn, then none: each time what was there is back, and what is ``seen``."""
+def there_and_back(
+    kernel: Stumbling, goal: State, seen: Callable[[], object] = lambda: None, *, refused: bool = False
+) -> None:
+    """Go to ``goal`` and put back what was there: then it is, and what is ``seen``; so it is when a step is refused."""
     actual = look(kernel, goal, MINE)
     plan, before = plan_for(kernel, goal, actual, MINE), (there(kernel, goal), seen())
     snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
-    for nth in range(len(plan.steps)):
+    for nth in range(len(plan.steps) if refused else 0):
         kernel.stumbles_at = nth
         with pytest.raises(KernelError):
             converge(kernel, plan, goal, MINE)

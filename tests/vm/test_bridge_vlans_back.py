@@ -4,7 +4,7 @@
 import pytest
 
 from tests.engine.universe import state_of
-from tests.vm.stumbling import Stumbling, become, refuse_each, there
+from tests.vm.stumbling import Stumbling, become, there, there_and_back
 
 pytestmark = pytest.mark.vm(cpus=1)
 
@@ -42,7 +42,7 @@ WAYS = [
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_what_one_vlan_has_of_another_is_back_after_any_refusal(kernel: Stumbling, before: str, after: str) -> None:
     become(kernel, state_of(before))
-    refuse_each(kernel, state_of(after))
+    there_and_back(kernel, state_of(after), refused=True)
 
 
 def test_packets_without_a_tag_belong_to_the_default_again_when_their_vlan_goes(kernel: Stumbling) -> None:

@@ -4,7 +4,7 @@
 import pytest
 
 from tests.engine.universe import state_of
-from tests.vm.stumbling import Stumbling, become, refuse_each
+from tests.vm.stumbling import Stumbling, become, there_and_back
 
 pytestmark = pytest.mark.vm(cpus=1)
 
@@ -20,4 +20,4 @@ routes: [{to: default, via: 192.0.2.9, dev: br0}]
 @pytest.mark.parametrize("option", ["mst_enabled", "vlan_stats_per_port"])
 def test_ports_come_back_with_all_that_they_had(kernel: Stumbling, option: str) -> None:
     become(kernel, state_of(BRIDGE % ""))
-    refuse_each(kernel, state_of(BRIDGE % f", {option}: true"))
+    there_and_back(kernel, state_of(BRIDGE % f", {option}: true"), refused=True)

@@ -3,11 +3,8 @@
 
 import pytest
 
-from netgroupd.engine.observe import look
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import plan_for, plan_now, put_back
 from tests.engine.universe import state_of
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
+from tests.vm.stumbling import Stumbling, ip, there_and_back, told
 
 pytestmark = pytest.mark.vm(cpus=1)
 
@@ -41,9 +38,4 @@ def test_setting_of_a_link_stays_when_one_of_all_links_is_copied_to_it(
     address = "up: true, addresses: ['2001:db8::5/64'], "
     parts = [f"sysctl: {{{of_all}: '{value}'}}", f"links: {{e0: {{{address}sysctl: {{{of_one}: {stays}}}}}}}"]
     goal = state_of("\n".join(parts if first else reversed(parts)), ("e0", "e1"))
-    actual = look(kernel, goal, MINE)
-    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
-    become(kernel, goal)
-    assert not plan_now(kernel, goal, MINE)[0].steps
-    put_back(kernel, Snapshot.of(plan, actual), MINE)
-    assert there(kernel, goal) == before
+    there_and_back(kernel, goal)

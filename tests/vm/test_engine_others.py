@@ -5,14 +5,11 @@ import time
 
 import pytest
 
-from netgroupd.engine.observe import look
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
-from netgroupd.errors import KernelError
+from netgroupd.engine.transaction import plan_now
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from tests.engine.universe import state_of
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
 
 pytestmark = pytest.mark.vm(cpus=1)
 
@@ -60,21 +57,8 @@ rules:
 def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> None:
     for command in GIVEN_BY_OTHERS:
         ip(command)
-    rules = told("ip", "rule"), told("ip", "-6", "rule")
     goal = state_of(TAKING_OVER, ("e0", "e1", "lo"))
-    actual = look(kernel, goal, MINE)
-    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
-    snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
-    for nth in range(len(plan.steps)):
-        kernel.stumbles_at = nth
-        with pytest.raises(KernelError):
-            converge(kernel, plan, goal, MINE)
-        put_back(kernel, snapshot, MINE)
-        assert there(kernel, goal) == before
-    assert (told("ip", "rule"), told("ip", "-6", "rule")) == rules
-    converge(kernel, plan, goal, MINE)
-    put_back(kernel, snapshot, MINE)
-    assert there(kernel, goal) == before
+    there_and_back(kernel, goal, lambda: told("ip", "rule") + told("ip", "-6", "rule"), refused=True)
     assert not plan_now(kernel, State(), MINE)[0].steps
 
 
@@ -98,12 +82,7 @@ def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_aw
         ip(command)
     addresses = "[{address: 10.0.0.5/24, label: e0, scope: global}, 10.0.0.6/24]"
     goal = state_of(f"links: {{e0: {{addresses: {addresses}}}}}", ("e0",))
-    actual = look(kernel, goal, MINE)
-    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
-    become(kernel, goal)
-    assert not plan_now(kernel, goal, MINE)[0].steps
-    put_back(kernel, Snapshot.of(plan, actual), MINE)
-    assert there(kernel, goal) == before
+    there_and_back(kernel, goal)
 
 
 def test_haste_of_a_bridge_whose_topology_changes_is_no_difference(kernel: Stumbling) -> None:

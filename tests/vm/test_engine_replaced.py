@@ -3,11 +3,9 @@
 
 import pytest
 
-from netgroupd.engine.observe import look
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import plan_for, plan_now, put_back
+from netgroupd.engine.transaction import plan_now
 from tests.engine.universe import state_of
-from tests.vm.stumbling import MINE, Stumbling, become, refuse_each, there, told
+from tests.vm.stumbling import MINE, Stumbling, become, there_and_back, told
 
 pytestmark = pytest.mark.vm(cpus=1)
 
@@ -51,7 +49,7 @@ CASES = {
 def test_what_is_replaced_comes_back_after_any_refusal(kernel: Stumbling, case: str) -> None:
     old, new = CASES[case]
     become(kernel, state_of(BASE % old))
-    refuse_each(kernel, state_of(BASE % new), lambda: told("ip", "rule") + told("ip", "-6", "rule"))
+    there_and_back(kernel, state_of(BASE % new), lambda: told("ip", "rule") + told("ip", "-6", "rule"), refused=True)
 
 
 @pytest.mark.parametrize("case", ["table", "preference", "metric"])
@@ -88,9 +86,4 @@ def test_filter_takes_the_place_of_another(kernel: Stumbling, case: str, stay: s
     old, new = (hook % ", ".join(filter(None, (rule, stay))) for rule in FILTERS[case])
     become(kernel, state_of(old))
     goal = state_of(new)
-    actual = look(kernel, goal, MINE)
-    plan, before = plan_for(kernel, goal, actual, MINE), there(kernel, goal)
-    become(kernel, goal)
-    assert not plan_now(kernel, goal, MINE)[0].steps
-    put_back(kernel, Snapshot.of(plan, actual), MINE)
-    assert there(kernel, goal) == before
+    there_and_back(kernel, goal)
