@@ -8,13 +8,15 @@ those by a MAC address, which it never joins by itself, are told.
 """
 
 import struct
+import time
 from collections.abc import Iterator
+from functools import partial
 
 from netgroupd.kernel import message
 from netgroupd.kernel.lists import BODY, dump_lists, header
 from netgroupd.kernel.message import attr, attributes, nest, u8, walk
 from netgroupd.kernel.names import UnknownLinkError
-from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, paths_of, single
 from netgroupd.model.mdb import CLASS, MODES, family_of, is_of_host
 from netgroupd.model.state import Attrs, Object
@@ -45,6 +47,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     def decode(payload: memoryview, link: str) -> Iterator[Object]:
         return _decode(payload, link, context)
 
+    _forgotten.waited = False
     what = "dump of multicast groups"
     found = dump_lists(context, selection._replace(everything=True), RTM_GETMDB, decode, what)
     listed = {(*obj.key[:4], sender) for obj in found for sender in _senders(obj.attrs)}
@@ -122,14 +125,32 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     index = context.names.index(str(port))
     entry = attr(_SET_ENTRY, _ENTRY.pack(index, _PERMANENT, 0, vid, where, _PROTOCOLS[family]))
     said = attr(_SOURCE, ip_bytes(str(source))) if source is not None else b""
+    joins = one.op is not Op.DELETE and is_of_host(one.object.key)
+    if joins and not _forgotten.waited:
+        yield Call(partial(time.sleep, _TICKS_S))
+    _forgotten.waited = joins
     if one.op is Op.DELETE:
         yield message.request(RTM_DELMDB, 0, about, entry, nest(_SET_ATTRS, said) if said else b"")
         return
-    if not is_of_host(one.object.key):
+    if not joins:
         said += _encode_attrs(goal(one), context.proto)
     # What was learnt meanwhile makes room.
     how = message.NLM_F_CREATE | message.NLM_F_REPLACE
     yield message.request(RTM_NEWMDB, how, about, entry, nest(_SET_ATTRS, said) if said else b"")
+
+
+class _Forgotten:
+    """Whether groups that nobody is in any more are forgotten, and nothing else was said since.
+
+    They are with the next tick of the kernel's clock, and with them a bridge that has
+    joined one until then.
+    """
+
+    waited = False
+
+
+_forgotten = _Forgotten()
+_TICKS_S = 0.05  # at least five
 
 
 def _encode_attrs(attrs: Attrs, proto: int) -> bytes:
