@@ -18,7 +18,7 @@ from netgroupd.kernel.message import attr, attributes, nest, u8, walk
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, paths_of, single
-from netgroupd.model.mdb import CLASS, MODES, family_of, is_of_host
+from netgroupd.model.mdb import CLASS, MODES, family_of, group_bytes, is_of_host
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, mac_text
 from netgroupd.plan.compare import UNOWNED
@@ -51,7 +51,14 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     what = "dump of multicast groups"
     found = dump_lists(context, selection._replace(everything=True), RTM_GETMDB, decode, what)
     listed = {(*obj.key[:4], sender) for obj in found for sender in _senders(obj.attrs)}
-    return [obj for obj in found if obj.key not in listed and _is_selected(obj, selection)]
+    chosen = (obj for obj in found if obj.key not in listed and _is_selected(obj, selection))
+    return sorted(chosen, key=_in_order)
+
+
+def _in_order(obj: Object) -> tuple[str, ...]:
+    """Groups by their number: the kernel tells the last that it was told first."""
+    link, port, group, vid, source = obj.key
+    return f"{link} {port} {vid:04}", group_bytes(group).hex(), str(source)
 
 
 def _senders(attrs: Attrs) -> tuple[Value, ...]:
@@ -121,9 +128,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     link, port, group, vid, source = one.object.key
     about = header(context.names.index(str(link)))
     family = family_of(group)
-    where = ip_bytes(str(group)) if family else bytes.fromhex(str(group).replace(":", ""))
     index = context.names.index(str(port))
-    entry = attr(_SET_ENTRY, _ENTRY.pack(index, _PERMANENT, 0, vid, where, _PROTOCOLS[family]))
+    entry = attr(_SET_ENTRY, _ENTRY.pack(index, _PERMANENT, 0, vid, group_bytes(group), _PROTOCOLS[family]))
     said = attr(_SOURCE, ip_bytes(str(source))) if source is not None else b""
     joins = one.op is not Op.DELETE and is_of_host(one.object.key)
     if joins and not _forgotten.waited:

@@ -11,8 +11,8 @@ MOST_SOURCES = 31
 """Of one entry; the kernel refuses more."""
 
 _EXPECTED = "a multicast group: an IPv4 or IPv6 address, or a MAC address like 01:00:00:00:00:05"
-_NEVER = "the kernel sends {} to all ports, whatever is said of it"
-_NEVER_BY_PORT = b"\xe0\x00\x00", bytes.fromhex("ff02") + bytes(13) + b"\x01"
+_ANOTHER = "another group than 224.0.0.0/24 and ff02::1, which the kernel sends to all ports"
+_TO_ALL_PORTS = b"\xe0\x00\x00", bytes.fromhex("ff02") + bytes(13) + b"\x01"
 
 
 def _parse_group(raw: object) -> Value:
@@ -23,8 +23,8 @@ def _parse_group(raw: object) -> Value:
         return _parse_mac(text)
     if not is_multicast(payload):
         raise ValueError(f"expected {_EXPECTED}")
-    if payload.startswith(_NEVER_BY_PORT):
-        raise ValueError(f"{_NEVER.format(ip_text(payload))}; expected another group")
+    if payload.startswith(_TO_ALL_PORTS):
+        raise ValueError(f"expected {_ANOTHER}")
     return ip_text(payload)
 
 
@@ -49,6 +49,12 @@ def family_of(group: Value) -> int:
         return 4 if len(ip_bytes(str(group))) == 4 else 6
     except ValueError:
         return 0
+
+
+def group_bytes(group: Value) -> bytes:
+    """A group as the kernel holds it."""
+    text = str(group)
+    return ip_bytes(text) if family_of(text) else bytes.fromhex(text.replace(":", ""))
 
 
 def is_of_host(key: Key) -> bool:

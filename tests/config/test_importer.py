@@ -123,6 +123,11 @@ SECTIONS = [
     pytest.param("up bridge fdb append 00:00:00:00:00:00 dev vx0 dst 10.0.0.2 self permanent", "fdb",
                  [{"dev": "vx0", "mac": "00:00:00:00:00:00", "dst": "10.0.0.2", "where": "self", "state": "permanent"}],
                  id="fdb"),
+    pytest.param("up bridge mdb add dev br0 port swp1 grp 239.1.1.1 permanent vid 7 proto static", "mdb",
+                 [{"dev": "br0", "port": "swp1", "group": "239.1.1.1", "vid": 7}], id="mdb"),
+    pytest.param("up bridge mdb add dev br0 port swp1 grp ff05::5 filter_mode include source_list ::1,::2 permanent",
+                 "mdb", [{"dev": "br0", "port": "swp1", "group": "ff05::5", "filter_mode": "include",
+                          "source_list": ["::1", "::2"]}], id="mdb_with_senders"),
     pytest.param("up sysctl -w net.ipv4.ip_forward=1; up echo 0 > /proc/sys/net/ipv4/conf/swp1.5/rp_filter", "sysctl",
                  {"net.ipv4.ip_forward": 1, "net/ipv4/conf/swp1.5/rp_filter": 0}, id="sysctl"),
 ]  # fmt: skip
