@@ -313,7 +313,7 @@ def _fdb(obj: Object) -> dict[str, Value]:
 def _mdb(obj: Object) -> dict[str, Value]:
     link, port, group, vid, src = obj.key
     optional = {"vid": vid or None, "src": src}
-    fields: dict[str, Value] = {"dev": link, "port": port, "group": group}
+    fields: dict[str, Value] = {"group": group, "dev": link, "port": port}  # what ranges are made of comes first
     return fields | {name: value for name, value in optional.items() if value is not None} | _chosen(obj)
 
 

@@ -359,6 +359,8 @@ class FakeKernel:
                 raise RefusalError(errno.ENODEV)
             if obj.cls == "route" and not link.attrs.get("up"):
                 raise RefusalError(errno.ENETDOWN)
+            if obj.cls == "mdb" and link.name == obj.name and not link.attrs.get("up"):
+                raise RefusalError(errno.EINVAL)
             ipv6 = obj.cls == "address" and ":" in str(obj.key[1])
             if ipv6 and (number := lacks_ipv6(link, self.state.of("sysctl"))):
                 raise RefusalError(number)

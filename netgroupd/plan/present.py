@@ -159,7 +159,7 @@ def title(obj: Object) -> tuple[str, ...]:
         return (str(link), str(address), *(("proxy",) if proxy else ()))
     if obj.cls == "mdb":
         link, port, group, vid, src = key
-        key = (link, port, group, f"vid {vid}" if vid else None, f"src {src}" if src else None)
+        key = (f"{link} {port} {group}", f"vid {vid}" if vid else None, f"src {src}" if src else None)
     if obj.cls in _NUMBERED:
         # The name is both: all ports of a bridge are in thousands of VLANs.
         return (f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",)

@@ -114,7 +114,8 @@ def test_captured_text_means_what_any_host_has(engine_in: EngineIn, name: str) -
         assert "  lo:\n    up: true\n" in text
         assert "  swp[1-3].[a=1-5]:" in text
         assert '"192.168.2.[0-99]/32"' in text
-        assert len(text.splitlines()) < 80
+        assert '{group: "239.1.1.[1-9]", dev: fb, port: ve1, vid: 10}' in text
+        assert len(text.splitlines()) < 85
 
 
 BY_OTHERS = (
