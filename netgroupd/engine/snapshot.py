@@ -23,7 +23,6 @@ from netgroupd.plan.fate import (
     why_muted,
 )
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
-from netgroupd.plan.mdb import beside
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
@@ -69,8 +68,6 @@ class Snapshot(NamedTuple):
         steps = [*singles(plan.steps)]
         touched = dict.fromkeys([obj[:2] for obj in map(_OBJECT, steps)])
         touched.update(dict.fromkeys(_taken_along([step for step in steps if _may_take(step)], actual)))
-        entries = [key for name, key in touched if name == "mdb"]
-        touched.update(dict.fromkeys([("mdb", key) for key in beside(entries, actual.of("mdb"))]))
         found, absent = [], []
         classes = actual.classes
         for name, key in touched:

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bridges that are in a multicast group themselves: the kernel has them leave it with any port that does."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import Op, Step
 
 
-def host_of(key: Key) -> Key:
+def _host_of(key: Key) -> Key:
     """The entry of the bridge itself, for the group that an entry is of."""
     return (key[0], key[0], *key[2:4], None)
-
-
-def beside(keys: Iterable[Key], entries: Mapping[Key, Object]) -> Iterator[Key]:
-    """The entries of bridges themselves that can be lost with those of ``keys``."""
-    return (host for key in keys if (host := host_of(key)) in entries)
 
 
 def arranged(
@@ -24,7 +19,7 @@ def arranged(
     """``steps``, with what the kernel forgets said again: bridges leave before their ports, and join behind them."""
     touched = {step.object.key for step in steps}
     leaving = {
-        host_of(obj.key): f"{obj.key[1]} leaves {obj.key[2]}"
+        _host_of(obj.key): f"{obj.key[1]} leaves {obj.key[2]}"
         for obj in haves.values()
         if not is_of_host(obj.key) and (obj.key not in wants or lost(obj))
     }

@@ -2,6 +2,7 @@
 """Multicast groups of bridge ports on a real kernel: gone and back with what they are on, and whose they are."""
 
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,7 +15,9 @@ from netgroupd.engine.observe import look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_for, plan_now, put_back
 from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, attr, nest, request
 from netgroupd.kernel.request import EVERYTHING, Selection
+from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import Op, Step
@@ -191,6 +194,42 @@ def test_entry_of_others_is_marked_as_theirs(pipeline: Pipeline) -> None:
     subprocess.run(["bridge", "mdb", "add", "dev", "b0", "port", "p1", "grp", "239.7.7.7", "permanent"], check=True)
     (found,) = pipeline.kernel.dump(EVERYTHING._replace(classes=frozenset({"mdb"}))).of("mdb").values()
     assert found.attrs[UNOWNED] == 4  # static
+
+
+def test_senders_of_a_list_are_no_entries_of_their_own_even_where_no_list_is_told(pipeline: Pipeline) -> None:
+    entry = Object("mdb", BARE["ipv4"], {"source_list": ("192.0.2.7",)})
+    pipeline.reach("mdb", entry)
+    subprocess.run(["ip", "link", "set", "b0", "type", "bridge", "mcast_igmp_version", "2"], check=True)
+    assert {key: dict(obj.attrs) for key, obj in pipeline.look().of("mdb").items()} == {entry.key: {}}
+
+
+def test_other_ends_of_a_vxlan_for_a_group_are_none_of_a_bridge() -> None:
+    subprocess.run(["ip", "link", "add", "vx", "up", "type", "vxlan", "id", "7", "dstport", "4789"], check=True)
+    with Kernel() as kernel, Socket() as raw:
+        assert kernel.has_link("vx")
+        index = kernel.names.index("vx")
+        entry = struct.pack("=IBBH4s12x2s2x", index, 1, 0, 0, socket.inet_aton("239.1.1.1"), b"\x08\0")
+        other_end = nest(2, attr(5, socket.inet_aton("192.0.2.9")))
+        told = request(84, NLM_F_CREATE | NLM_F_EXCL, struct.pack("=BxxxI", 7, index), attr(1, entry), other_end)
+        assert not raw.ask(told)[0].errno
+        assert "239.1.1.1" in subprocess.run(["bridge", "mdb"], capture_output=True, text=True, check=True).stdout
+        assert not kernel.dump(EVERYTHING._replace(classes=frozenset({"mdb"}))).of("mdb")
+
+
+def test_groups_live_where_their_bridge_does(kernel: Stumbling) -> None:
+    links = "links: {br: {kind: bridge, netns: blue, up: true}, p1: {kind: dummy, netns: blue, master: br, up: true}}"
+    ip("netns add blue")
+    try:
+        with_group = state_of(f"{links}\nmdb: [{{dev: br, port: p1, group: 239.1.1.1}}]")
+        become(kernel, with_group)
+        shown = ["ip", "netns", "exec", "blue", "bridge", "-d", "mdb", "show"]
+        there = subprocess.run(shown, capture_output=True, text=True, check=True).stdout
+        assert "grp 239.1.1.1 permanent" in there
+        assert "proto 79" in there
+        become(kernel, state_of(links))
+        assert "239.1.1.1" not in subprocess.run(shown, capture_output=True, text=True, check=True).stdout
+    finally:
+        ip("netns del blue")
 
 
 def test_too_many_senders_are_refused_by_name(pipeline: Pipeline) -> None:
