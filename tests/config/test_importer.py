@@ -227,6 +227,16 @@ REMARKS = [
     pytest.param("auto swp1\niface swp1\n  mtu many\n", "swp1: 'many' is no value of mtu", id="value"),
     pytest.param("auto swp1\niface swp1\n  address 10.0.0\n", "swp1: '10.0.0' is not an address", id="address"),
     pytest.param("auto swp1\niface swp1\n  up rm -rf /\n", "swp1: up rm -rf /; no equivalent", id="command"),
+    pytest.param(
+        "auto swp1\niface swp1\n  up bridge mdb add dev br port swp1 grp 239.1.1.1\n",
+        "swp1: up bridge mdb add dev br port swp1 grp 239.1.1.1; no equivalent",
+        id="group_for_a_time",
+    ),
+    pytest.param(
+        "auto swp1\niface swp1\n  up bridge mdb add dev br grp 239.1.1.1 permanent\n",
+        "swp1: up bridge mdb add dev br grp 239.1.1.1 permanent; no equivalent",
+        id="group_of_no_port",
+    ),
     pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
     pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),

@@ -77,6 +77,19 @@ def test_entry_comes_back_with_its_port() -> None:
     assert [step.object.cls for step in plan.steps if isinstance(step, Step) and step.op is Op.DELETE] == ["link"]
 
 
+def test_entry_comes_back_when_its_port_leaves_for_the_bridge_to_change() -> None:
+    entry = "{dev: br, port: p1, group: 239.1.1.1, vid: 7}"
+    links = f"{BRIDGE[:-1]}, vlan_filtering: true, mst_enabled: true}}, {PORTS}"
+    plan = planned(actual(IP, vlan_filtering=True, mst_enabled=False), entry, links)
+    assert said(plan)[-1] == "change p1"
+    assert present.text(plan).splitlines()[-2].endswith("# p1 leaves br for its `mst_enabled` to change")
+
+
+def test_groups_of_many_ports_are_one_line() -> None:
+    plan = planned(actual(), '{dev: br, port: "p[1-2]", group: "239.1.1.[1-3]"}')
+    assert present.text(plan).splitlines()[0].split() == ["+", "mdb", "br", "p[1-2]", "239.1.1.[1-3]", "(6)"]
+
+
 @pytest.mark.parametrize("shut", [{"up": False}, {"mcast_snooping": False}], ids=["down", "does_not_look"])
 def test_groups_go_from_a_shut_bridge_when_it_is_open_again(shut: dict[str, object]) -> None:
     links = f"{BRIDGE[:-1]}, mcast_snooping: true}}, {PORTS}"
