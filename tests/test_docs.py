@@ -28,6 +28,7 @@ _CLASSES = {
     "address": "address",
     "addresses": "address",
     "VNIs": "vni",
+    "memberships": "mdb",
     "classes": "tclass",
 }
 

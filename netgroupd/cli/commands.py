@@ -144,6 +144,7 @@ COMMANDS = (
                     "vlans",
                     "vnis",
                     "fdb",
+                    "mdb",
                     "tc",
                     "settings",
                 ),

@@ -30,6 +30,7 @@ _CLASSES = {
     "neighbour": ("neighbour",),
     "nexthop": ("nexthop",),
     "fdb": ("fdb",),
+    "mdb": ("mdb",),
     "tc": ("qdisc", "tclass", "action", "chain", "filter"),
     "vlan": ("bridge_vlan",),
     "vni": ("vni",),

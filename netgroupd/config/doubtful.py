@@ -9,6 +9,7 @@ from netgroupd.config import doubtful_tc
 from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.config.loops import way
+from netgroupd.config.semantic_mdb import unspoken
 from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
@@ -151,6 +152,22 @@ def _is_in(address: bytes, network: bytes, length: int) -> bool:
     return int.from_bytes(address, "big") >> spare == int.from_bytes(network, "big") >> spare
 
 
+def _groups(checked: Checked) -> None:
+    """Multicast groups that a bridge is not told, or does not look at."""
+    for obj in checked.state.of("mdb").values():
+        bridge, entry = checked.attrs(obj.name), checked.entry(obj)
+        if bridge.get("kind") != "bridge":
+            continue
+        if _is_down(bridge):
+            told_ = f"nothing sets {obj.name!r} up, and it is told the group {obj.key[2]}"
+            checked.report.warn(entry.at, told_, "the kernel refuses that")
+        if obj.key[3] and not bridge.get("vlan_filtering"):
+            hint = f"leave `vid` out, or set vlan_filtering of {obj.name!r}"
+            checked.report.warn(entry.place("vid"), f"{obj.name!r} does not tell VLANs apart", hint)
+        if obj.key[4] is not None and (hint := unspoken(obj, bridge)):
+            checked.report.warn(entry.place("src"), f"{obj.name!r} looks at no senders of {obj.key[2]}", hint)
+
+
 def _cables(checked: Checked) -> None:
     """Bridges that cables join to a ring, with nothing to break it."""
     links = checked.links.attrs
@@ -198,6 +215,7 @@ _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _ports_with_addresses,
     _nexthops,
     _unfiltered,
+    _groups,
     _cables,
     *doubtful_tc.DOUBTS,
 )

@@ -14,6 +14,7 @@ from netgroupd.config.fdb import expand_fdb
 from netgroupd.config.groups import DEFAULT, OF_MADE, expand_groups
 from netgroupd.config.known import Known
 from netgroupd.config.links import Links
+from netgroupd.config.mdb import expand_mdb
 from netgroupd.config.merge import Item
 from netgroupd.config.neighbours import expand_neighbours
 from netgroupd.config.nexthops import expand_nexthops
@@ -47,6 +48,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
     expand_vnis(links, sink)
     expand_neighbours(sections["neighbours"], links, sink)
     expand_fdb(sections["fdb"], links, sink)
+    expand_mdb(sections["mdb"], links, sink)
     expand_nexthops(sections["nexthops"], links, sink)
     expand_routes(sections["routes"], links, sink)
     expand_rules(sections["rules"], links, sink)

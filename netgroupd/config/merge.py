@@ -12,7 +12,7 @@ from netgroupd.config.node import Mapping, Node, Scalar, Sequence, kind_of
 from netgroupd.config.report import Report
 
 KEYED = ("groups", "links", "vrfs", "nexthops", "sysctl", "actions", "tc")
-LISTED = ("routes", "rules", "neighbours", "fdb")
+LISTED = ("routes", "rules", "neighbours", "fdb", "mdb")
 SECTIONS = (*KEYED, *LISTED)
 
 

@@ -36,7 +36,8 @@ _NAMES: Json = {
 }
 
 
-_PARTS = (sections.GROUPS, *sections.UNDER_LINK, *sections.LISTS, *sections.HOOKS)
+_PARTS = (sections.GROUPS, *sections.LISTS, *sections.HOOKS)
+_ON_LINK = "link-"  # there no entry says which link it is on
 
 
 def schema() -> Json:
@@ -62,6 +63,7 @@ def schema() -> Json:
             "names": _NAMES,
             "settings": _settings(),
             **{part.form.what: _entry(part.form) for part in _PARTS},
+            **{_ON_LINK + part.form.what: _entry(part.form) for part in sections.UNDER_LINK},
             "qdisc": _by_kind(sections.QDISC_FORMS),
             "class": _by_kind(sections.CLASS_FORMS),
             "common": {"properties": _common()},
@@ -149,8 +151,8 @@ def _section(part: Part) -> Json:
     return {"description": part.doc, "anyOf": [{"type": "array", "items": entry}, {"type": "null"}]}
 
 
-def _nested(parts: Iterable[Part]) -> Json:
-    return {part.name: {"description": part.doc, **_several(_ref(part.form.what))} for part in parts}
+def _nested(parts: Iterable[Part], where: str = "") -> Json:
+    return {part.name: {"description": part.doc, **_several(_ref(where + part.form.what))} for part in parts}
 
 
 def _settings() -> Json:
@@ -177,7 +179,7 @@ def _common() -> Json:
         "ports": _described("ports", _ref("names")),
         "port": _described("port", port),
         "sysctl": _described("sysctl", _ref("settings")),
-        **_nested(sections.UNDER_LINK),
+        **_nested(sections.UNDER_LINK, _ON_LINK),
     }
 
 

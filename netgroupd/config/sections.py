@@ -13,6 +13,7 @@ from netgroupd.config import (
     chains,
     fdb,
     groups,
+    mdb,
     neighbours,
     nexthops,
     routes,
@@ -48,6 +49,7 @@ UNDER_LINK = (
     Part("vnis", "The networks that a VXLAN with `vnifilter` takes.", vnis.FORM),
     Part("neighbours", "Its neighbours.", neighbours.UNDER_LINK),
     Part("fdb", "Its forwarding entries.", fdb.UNDER_LINK),
+    Part("mdb", "The multicast groups that the ports of a bridge are in for good.", mdb.UNDER_LINK),
 )
 
 LISTS = (
@@ -56,6 +58,7 @@ LISTS = (
     Part("nexthops", "Nexthop objects, which routes refer to by `nhid`.", nexthops.FORM, "its id"),
     Part("neighbours", "Neighbours, as under a link, with `dev`.", neighbours.FORM),
     Part("fdb", "Forwarding entries, as under a link, with `dev`.", fdb.FORM),
+    Part("mdb", "Multicast groups of ports, as under a bridge, with `dev`.", mdb.FORM),
 )
 
 HOOKS = (

@@ -15,6 +15,7 @@ from netgroupd.config.links import Links
 from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
 from netgroupd.config.semantic_atomic import atomic
+from netgroupd.config.semantic_mdb import memberships
 from netgroupd.config.semantic_queues import queues
 from netgroupd.config.semantic_tc import (
     hash_tables,
@@ -183,7 +184,7 @@ def _references(checked: Checked) -> None:
         for key, obj in objects.items():
             for index in by_key:
                 if key[index] not in described and key[index] not in known:
-                    checked.missing_link(obj, key[index], "dev")
+                    checked.missing_link(obj, key[index], rows.key[index].name if index else "dev")
             if obj.attrs is not seen:  # of a range, they are often shared
                 seen = obj.attrs
                 for field, name in named(obj.attrs, by_attr):
@@ -292,6 +293,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.nexthops,
     semantic_ip.neighbours,
     _unshared,
+    memberships,
     shared_actions,
     sizes,
     preferences,

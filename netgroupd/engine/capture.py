@@ -310,9 +310,17 @@ def _fdb(obj: Object) -> dict[str, Value]:
     return fields | {name: value for name, value in optional.items() if value is not None}
 
 
+def _mdb(obj: Object) -> dict[str, Value]:
+    link, port, group, vid, src = obj.key
+    optional = {"vid": vid or None, "src": src}
+    fields: dict[str, Value] = {"group": group, "dev": link, "port": port}  # what ranges are made of comes first
+    return fields | {name: value for name, value in optional.items() if value is not None} | _chosen(obj)
+
+
 _LISTS = (
     ("routes", "route", _route),
     ("rules", "rule", _rule),
     ("neighbours", "neighbour", _neighbour),
     ("fdb", "fdb", _fdb),
+    ("mdb", "mdb", _mdb),
 )

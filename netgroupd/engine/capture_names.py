@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from netgroupd.config.linkname import objection
 from netgroupd.model import CLASSES
+from netgroupd.model.mdb import GROUP
 from netgroupd.model.route import EXPIRES
-from netgroupd.model.state import Key, Object, State, records
+from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.present import title
@@ -28,6 +29,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
     expiring = [obj for obj in actual.of("route").values() if EXPIRES in obj.attrs]
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
+    unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
     if not any((unnamed, sourced, beside, expiring, unsayable)):
         return actual, []
     comments = []
@@ -52,6 +54,18 @@ def _has_more(obj: Object) -> bool:
     """Whether an object has what netgroupd does not know, or a number where a file has words."""
     words = ((name, value) for name, value in obj.attrs.items() if type(value) is int and name != UNOWNED)
     return UNSAID in obj.attrs or not all(_is_word(obj.cls, name, value) for name, value in words)
+
+
+def _is_refused(entry: Object, actual: State) -> bool:
+    """Whether a bridge would not be told this entry now: it has changed since, or the group is none."""
+    bridge = actual.link(entry.name)
+    vid, said = entry.key[3], bridge.attrs if bridge else NOTHING
+    if said.get("mcast_snooping") is False or (said.get("vlan_filtering") and not vid):
+        return True
+    try:
+        return GROUP.parse(entry.key[2]) != entry.key[2]
+    except ValueError:
+        return True
 
 
 @lru_cache

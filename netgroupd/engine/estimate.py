@@ -31,6 +31,7 @@ _ENTRY = {
     "route": 400,
     "neighbour": 500,
     "fdb": 128,
+    "mdb": 450,
     "bridge_vlan": 150,
     "vni": 200,
     "nexthop": 350,

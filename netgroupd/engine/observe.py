@@ -34,7 +34,9 @@ _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _NAME = itemgetter(0)  # of a key
 _BELOW = ("link", "master")
 _MANY_TO_ONE = 4  # with more that are new a look at the others is no great part of the work
-_LISTS = frozenset({"fdb", "bridge_vlan", "vni"})
+# Of these it says so too, but they are looked for where they are configured only.
+_HELD = _MARKED | {"mdb"}
+_LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "vni"})
 # Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
 _STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", "vlan_default_pvid"})
 
@@ -218,7 +220,7 @@ def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
 
 def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -> None:
     """Bring what is where something is wanted, and not marked as netgroupd's: to be taken over or to give way."""
-    missing = {cls: frozenset(wanted.of(cls).keys() - actual.of(cls).keys()) for cls in _MARKED}
+    missing = {cls: frozenset(wanted.of(cls).keys() - actual.of(cls).keys()) for cls in _HELD}
     held = {cls: keys for cls, keys in missing.items() if keys}
     if not held:
         return
@@ -231,6 +233,6 @@ def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -
 
 
 def _listed(wanted: State, actual: State, mine: Mine) -> frozenset[str]:
-    """The links whose VLANs and forwarding entries matter."""
+    """The links whose VLANs, forwarding entries and multicast groups matter."""
     owned = (link.name for link in actual.of("link").values() if mine.owned.has(link))
     return frozenset((*owned, *(str(key[0]) for cls in _LISTS for key in wanted.of(cls))))

@@ -29,7 +29,7 @@ from netgroupd.plan.fate import carried_down, followers, hangs_on, muted, resize
 from netgroupd.plan.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
-_MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
+_MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop", "mdb"})
 _MISSING = {"address": errno.EADDRNOTAVAIL, "route": errno.ESRCH, "link": errno.ENODEV}
 _MASTERS = frozenset({"bridge", "bond", "team", "vrf"})
 _BATCH = 4
@@ -310,7 +310,7 @@ class FakeKernel:
             self.state.add(link._replace(attrs={**link.attrs, "up": False}))
             self._down(link.name)
         if old is not new and kind_of(old) == "bridge":
-            self._drop(link.name, lambda obj: obj.cls in ("fdb", "bridge_vlan"))
+            self._drop(link.name, lambda obj: obj.cls in ("fdb", "mdb", "bridge_vlan"))
 
     def _down(self, name: str) -> None:
         self._flush(name)
@@ -359,6 +359,8 @@ class FakeKernel:
                 raise RefusalError(errno.ENODEV)
             if obj.cls == "route" and not link.attrs.get("up"):
                 raise RefusalError(errno.ENETDOWN)
+            if obj.cls == "mdb" and link.name == obj.name and not link.attrs.get("up"):
+                raise RefusalError(errno.EINVAL)
             ipv6 = obj.cls == "address" and ":" in str(obj.key[1])
             if ipv6 and (number := lacks_ipv6(link, self.state.of("sysctl"))):
                 raise RefusalError(number)

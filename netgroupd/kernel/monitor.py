@@ -21,6 +21,7 @@ _GROUPS = {
     "address": (5, 9),
     "neighbour": (3,),
     "fdb": (3,),
+    "mdb": (26,),
     "nexthop": (32,),
     "route": (7, 11, 27),
     "rule": (8, 19),

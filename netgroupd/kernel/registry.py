@@ -18,6 +18,7 @@ _PLACES = {
     "address": "addresses.CODEC",
     "neighbour": "neighbours.CODEC",
     "fdb": "fdb.CODEC",
+    "mdb": "mdb.CODEC",
     "nexthop": "nexthops.CODEC",
     "route": "routes.CODEC",
     "rule": "rules.CODEC",

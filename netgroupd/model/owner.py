@@ -2,7 +2,7 @@
 """How netgroupd marks what it owns, on the object itself."""
 
 PROTO = 78
-"""Of addresses (IFA_PROTO), routes, rules and neighbours."""
+"""Of addresses (IFA_PROTO), routes, rules, neighbours and multicast groups of ports."""
 
 GROUP_BASE = 0x4E47_0000
 """The group of a link that no file puts into another; the ids above it are ours to give."""

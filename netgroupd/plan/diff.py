@@ -16,7 +16,7 @@ from netgroupd.model import CLASSES
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan import classes, settings, tables
+from netgroupd.plan import classes, mdb, settings, tables
 from netgroupd.plan.compare import UNOWNED, differing, hardest
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
@@ -112,8 +112,15 @@ class _Run:
                 steps += self._different(want, have, attrs)
             elif lossy and (why := self.losses.in_the_way(have)):
                 steps += _again(want, have, why)
+        return self._with_what_follows(cls, steps, doomed)
+
+    def _with_what_follows(self, cls: str, steps: list[Step], doomed: list[Object]) -> list[Step]:
+        """Add what the kernel changes by itself with these steps."""
+        wants, haves = self.desired.of(cls), self.actual.of(cls)
         if cls == "sysctl":
             return [*steps, *settings.said_again(steps, wants, haves)]
+        if cls == "mdb":
+            return mdb.arranged(steps, wants, haves, self.losses.why)
         return [*steps, *self._untagged_again(doomed)] if cls == "bridge_vlan" else steps
 
     def _untagged_again(self, doomed: list[Object]) -> Iterator[Step]:

@@ -22,7 +22,7 @@ _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "m
 # Lost when the link goes down or changes its layer-3 master.  IPv4 addresses
 # stay, IPv6 ones stay only under keep_addr_on_down, which nobody sets.
 _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
-_LOST_WITH_BRIDGE = frozenset({"fdb", "bridge_vlan"})
+_LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan"})
 
 # With an MTU of less a link does not speak the protocol at all, and nothing of it comes back by itself.
 LEAST_MTU = {"inet": 68, "inet6": 1280}
@@ -176,6 +176,8 @@ def hangs_on(obj: Object) -> tuple[str, ...]:
     if obj.cls == "sysctl":
         parts = str(obj.key[0]).split("/")
         return (parts[3],) if len(parts) > 4 and parts[2] in ("conf", "neigh") else ()
+    if obj.cls == "mdb":
+        return str(obj.key[0]), str(obj.key[1])  # the bridge and its port
     return () if obj.cls in ("rule", "action") else (str(obj.key[0]),)
 
 
@@ -280,7 +282,9 @@ class Losses:
         if self._by_queues(obj):
             return True
         names = hangs_on(obj) if self._fate.gone else ()
-        return bool(names) and all(name in self._fate.gone for name in names)
+        gone = (name in self._fate.gone for name in names)
+        # A route has several ways; an entry of a bridge goes with its port too.
+        return bool(names) and (any(gone) if obj.cls == "mdb" else all(gone))
 
     def outlast(self, nexthops: Iterable[Object]) -> frozenset[Key]:
         """Those that no link takes along: they can be deleted when nothing goes by way of them any more."""

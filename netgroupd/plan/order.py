@@ -38,6 +38,7 @@ PHASES = (
     "delete route",
     "delete nexthop group",
     "delete nexthop",
+    "delete mdb",
     "delete fdb",
     "delete neighbour",
     "delete bridge_vlan",
@@ -70,6 +71,8 @@ PHASES = (
     "delete route of a table that is left",
     "add neighbour",
     "add fdb",
+    "delete mdb of a bridge that was shut",
+    "add mdb",
     "delete idle nexthop group",
     "delete idle nexthop",
     "add queue",
@@ -200,10 +203,17 @@ class _Cut:
     def replace(self, step: Step, changes: Changes) -> None:
         """Put ``step`` into its phase, and what it takes the place of before or behind it."""
         phase, found = _phase(step, self.come, changes), changes.replaced
+        if phase == "delete mdb" and self._is_shut(step.object.name):
+            phase = "delete mdb of a bridge that was shut"
         place = (step.object.cls, step.object.key)
         made = step.op is Op.CREATE
         before, behind = (found.before.get(place, ()), found.behind.get(place, ())) if made else ((), ())
         self.phases[phase] += (*before, step, *behind)
+
+    def _is_shut(self, name: str) -> bool:
+        """Whether a bridge cannot be told of multicast groups before it is changed: it is down, or does not snoop."""
+        have = self.haves.get((name,))
+        return have is not None and (have.attrs.get("up") is False or have.attrs.get("mcast_snooping") is False)
 
     def link(self, step: Step) -> None:
         """Cut one step about a link."""

@@ -34,6 +34,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "neighbour": {"state": "permanent"},
     "nexthop": {"group_type": "mpath", "family": "inet"},
     "bridge_vlan": {"state": "forwarding"},
+    "mdb": {"filter_mode": "exclude"},
 }
 """What most objects of a class are, which goes without saying."""
 _NUMBER = re.compile(r"[0-9]+")
@@ -156,6 +157,9 @@ def title(obj: Object) -> tuple[str, ...]:
     if obj.cls == "neighbour":
         link, address, proxy = key
         return (str(link), str(address), *(("proxy",) if proxy else ()))
+    if obj.cls == "mdb":
+        link, port, group, vid, src = key
+        key = (f"{link} {port} {group}", f"vid {vid}" if vid else None, f"src {src}" if src else None)
     if obj.cls in _NUMBERED:
         # The name is both: all ports of a bridge are in thousands of VLANs.
         return (f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",)

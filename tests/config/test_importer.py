@@ -123,6 +123,11 @@ SECTIONS = [
     pytest.param("up bridge fdb append 00:00:00:00:00:00 dev vx0 dst 10.0.0.2 self permanent", "fdb",
                  [{"dev": "vx0", "mac": "00:00:00:00:00:00", "dst": "10.0.0.2", "where": "self", "state": "permanent"}],
                  id="fdb"),
+    pytest.param("up bridge mdb add dev br0 port swp1 grp 239.1.1.1 permanent vid 7 proto static", "mdb",
+                 [{"dev": "br0", "port": "swp1", "group": "239.1.1.1", "vid": 7}], id="mdb"),
+    pytest.param("up bridge mdb add dev br0 port swp1 grp ff05::5 filter_mode include source_list ::1,::2 permanent",
+                 "mdb", [{"dev": "br0", "port": "swp1", "group": "ff05::5", "filter_mode": "include",
+                          "source_list": ["::1", "::2"]}], id="mdb_with_senders"),
     pytest.param("up sysctl -w net.ipv4.ip_forward=1; up echo 0 > /proc/sys/net/ipv4/conf/swp1.5/rp_filter", "sysctl",
                  {"net.ipv4.ip_forward": 1, "net/ipv4/conf/swp1.5/rp_filter": 0}, id="sysctl"),
 ]  # fmt: skip
@@ -222,6 +227,16 @@ REMARKS = [
     pytest.param("auto swp1\niface swp1\n  mtu many\n", "swp1: 'many' is no value of mtu", id="value"),
     pytest.param("auto swp1\niface swp1\n  address 10.0.0\n", "swp1: '10.0.0' is not an address", id="address"),
     pytest.param("auto swp1\niface swp1\n  up rm -rf /\n", "swp1: up rm -rf /; no equivalent", id="command"),
+    pytest.param(
+        "auto swp1\niface swp1\n  up bridge mdb add dev br port swp1 grp 239.1.1.1\n",
+        "swp1: up bridge mdb add dev br port swp1 grp 239.1.1.1; no equivalent",
+        id="group_for_a_time",
+    ),
+    pytest.param(
+        "auto swp1\niface swp1\n  up bridge mdb add dev br grp 239.1.1.1 permanent\n",
+        "swp1: up bridge mdb add dev br grp 239.1.1.1 permanent; no equivalent",
+        id="group_of_no_port",
+    ),
     pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
     pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),

@@ -86,6 +86,8 @@ REFUSED = [
     pytest.param("groups: {a: {mac: 02:00:00:00:00:01}}", id="attribute_that_no_group_has"),
     pytest.param("routes: {to: 10.0.0.0/8}", id="mapping_for_a_list"),
     pytest.param("routes: [{via: 10.0.0.1}]", id="missing_field"),
+    pytest.param("mdb: [{port: a, group: 239.1.1.1}]", id="entry_of_a_section_without_its_link"),
+    pytest.param("links: {b: {kind: bridge, mdb: [{dev: b, port: a}]}}", id="missing_field_under_a_link"),
     pytest.param("tc: {a: {ingress: [{pref: 1, flowr: {}}]}}", id="classifier"),
 ]
 
@@ -102,6 +104,9 @@ ACCEPTED = [
     pytest.param(
         "links: {br: {kind: bridge, stp: true, ports: 'a[1-2]', vlans: [5, '[6-9]', {vid: 7, pvid: yes}]}}", id="bridge"
     ),
+    pytest.param("links: {b: {kind: bridge, mdb: {port: a, group: 239.1.1.1, source_list: ['::1']}}}", id="groups"),
+    pytest.param("links: {a: {fdb: [{mac: '02:00:00:00:00:01'}]}}", id="forwarding_entry_under_a_link"),
+    pytest.param("links: {a: {neighbours: [{ip: 10.0.0.1, proxy: on}]}}", id="neighbour_under_a_link"),
     pytest.param("vrfs: {red: {table: 5, links: [a, b], group: g, up: true}}", id="vrf"),
     pytest.param("sysctl: {net.ipv4.ip_forward: 1, net: {ipv4: {tcp_rmem: 1 2 3}}}", id="settings"),
     pytest.param("routes: [{to: default, via: '::1', vrf: red, encap: {type: mpls, labels: 5}}]", id="route"),

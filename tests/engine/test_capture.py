@@ -147,3 +147,27 @@ def test_keys_are_in_files_that_a_comment_tells_how_to_write() -> None:
 def test_links_without_a_mac_are_not_counted_by_it() -> None:
     tunnels = [Object("link", (f"wg{number}",), {"kind": "wireguard"}) for number in range(4)]
     assert "mac" not in captured(State(tunnels), {}, {})
+
+
+@pytest.mark.parametrize(
+    ("bridge", "group", "vid", "kept"),
+    [
+        pytest.param({}, "239.1.1.1", 0, True, id="usual"),
+        pytest.param({"vlan_filtering": True}, "239.1.1.1", 7, True, id="of_a_vlan"),
+        pytest.param({"vlan_filtering": True}, "239.1.1.1", 0, False, id="from_before_vlans_were_told_apart"),
+        pytest.param({"mcast_snooping": False}, "239.1.1.1", 0, False, id="from_before_it_ceased_to_look"),
+        pytest.param({}, "2001:db8::1", 0, False, id="of_an_address_that_is_no_group"),
+    ],
+)
+def test_groups_that_their_bridge_would_not_be_told_now_are_left_out(
+    bridge: dict[str, Value], group: str, vid: int, kept: bool
+) -> None:
+    links = [
+        Object("link", ("br",), {"kind": "bridge", "up": True, **bridge}),
+        Object("link", ("p1",), {"kind": "dummy", "master": "br"}),
+    ]
+    entry = Object("mdb", ("br", "p1", group, vid, None), {"filter_mode": "exclude"})
+    text = captured(State([*links, entry]), {}, {})
+    assert [*desired(text).state.of("mdb")] == ([entry.key] if kept else [])
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert comments == ([] if kept else [f"# left out (they have what no configuration can say): mdb br p1 {group}"])

@@ -19,7 +19,7 @@ def test_plan_of_each_generation_is_kept_in_words_however_it_ends(desk: Desk) ->
         desk.engine.apply()
     counts = [each.summary for each in desk.engine.history()]
     assert counts[0].startswith("11 to delete; ")
-    assert counts[1].startswith("17 to create; ")
+    assert counts[1].startswith("29 to create; ")
     kept = Generations(desk.paths.state)
     assert [kept.content(number).plan.splitlines()[-1] for number in (2, 1)] == counts
 

@@ -21,6 +21,9 @@ FOREIGN = (
     Object("nexthop", (7,), {"via": "10.0.0.1", "dev": "e0"}),
     Object("route", ("inet", 254, "192.0.2.0/24", 0, 0), {"via": "10.0.0.1", "dev": "e0"}),
     Object("rule", ("inet", 9, ()), {"action": "lookup", "lookup": 100}),
+    Object("link", ("e1",), {"kind": "bridge", "up": True, "group": 0, "mtu": 1500}),
+    Object("link", ("e2",), {"kind": "", "up": True, "group": 0, "mtu": 1500, "master": "e1"}),
+    Object("mdb", ("e1", "e2", "239.1.1.1", 0, None), {"filter_mode": "exclude"}),
 )
 TAKING_OVER = """
 links: {b0: {kind: bridge}, "x[1-3]": {kind: bridge}, e0: {addresses: [10.0.0.5/24]}}
@@ -28,6 +31,7 @@ neighbours: [{dev: e0, ip: 10.0.0.9, lladdr: "02:00:00:00:00:09"}]
 nexthops: {7: {via: 10.0.0.2, dev: e0}}
 routes: [{to: 192.0.2.0/24, via: 10.0.0.2, dev: e0}]
 rules: [{pref: 9, lookup: 200}]
+mdb: [{dev: e1, port: e2, group: 239.1.1.1}]
 """
 
 

@@ -31,7 +31,7 @@ PAIRS = [
 ]
 REFUSALS = [errno.EPERM, errno.EBUSY, errno.ENOMEM, errno.EEXIST, errno.ENODEV]
 _SMALL = 10  # steps; where there are more, one way of refusing each takes long enough
-EVERYTHING = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
+EVERYTHING = Mine(classes=frozenset({"fdb", "mdb", "bridge_vlan", "sysctl"}))
 
 
 def there(kernel: FakeKernel) -> dict[tuple[str, object], object]:

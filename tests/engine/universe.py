@@ -17,6 +17,10 @@ groups: {tenants: {mtu: 1400, up: true}}
 links:
   swp[1-2]: {kind: dummy, up: true}
   br-[v=10-12]: {kind: bridge, ports: "swp[1-2].{v}", group: tenants, addresses: ["10.0.{v}.1/24", "fd00:{v}::1/64"]}
+mdb:
+  - {dev: "br-[v=10-12]", port: "swp[1-2].{v}", group: 239.1.1.1}
+  - {dev: "br-[v=10-12]", port: "swp1.{v}", group: "01:00:00:00:00:05"}
+  - {dev: "br-[v=10-12]", port: "br-{v}", group: "01:00:00:00:00:05"}
 """,
     "vlans_larger": """
 groups: {tenants: {mtu: 9000, up: true}}
@@ -42,6 +46,10 @@ links:
   swp[1-2]: {kind: dummy, up: true}
   br-10: {kind: bridge, ports: [swp1.10, swp2.11], group: tenants, addresses: ["10.0.11.1/24"]}
   br-11: {kind: bridge, ports: [swp1.11, swp2.10], group: tenants, addresses: ["10.0.10.1/24"]}
+mdb:
+  - {dev: "br-[v=10-11]", port: "swp1.{v}", group: "239.1.1.[1-2]"}
+  - {dev: br-11, port: swp2.10, group: 239.1.1.1}
+  - {dev: "br-[v=10-11]", port: "br-{v}", group: "01:00:00:00:00:05"}
 """,
     "names_swapped": """
 links:

@@ -27,7 +27,7 @@ address add 2001:db8::2/64 dev d0 nodad
 address add 2001:db8:1::1/64 dev d1 nodad
 link add red type vrf table 10
 link set red up
-link add br0 type bridge vlan_filtering 1
+link add br0 type bridge vlan_filtering 1 mcast_igmp_version 3 mcast_mld_version 2
 link add p0 type dummy
 link set p0 master br0
 link set p0 type bridge_slave vlan_tunnel on
@@ -216,6 +216,10 @@ _VLAN = {
     "tunnel_id": (1000, 2000),
     "neigh_suppress": (True, False),
 }
+_GROUPS = {
+    "ipv4": ("239.1.1.1", ["192.0.2.7"], ["192.0.2.8", "192.0.2.7"]),
+    "ipv6": ("ff05::5", ["2001:db8::7"], ["2001:db8::8", "2001:db8::7"]),
+}
 _NEXTHOP = {
     "family": ("inet6", "inet"),
     "dev": ("d0", "d1"),
@@ -303,6 +307,13 @@ def _bridges() -> Iterator[Case]:
     yield from _cases("fdb", "flood", ("vx0", "00:00:00:00:00:00", 0, "self", "192.0.2.50", None), {}, flood)
     yield from _cases("fdb", "vni", ("vx1", mac, 0, "self", None, 77), {"dst": "192.0.2.50"}, {"vni": (20, 30)})
     yield from _cases("fdb", "vxlan-group", ("vx0", mac, 0, "self", None, None), {}, {"nhid": (4, 6)})
+    for name, (group, one, two) in _GROUPS.items():
+        key = ("br0", "p0", group, 1, None)
+        yield from _cases("mdb", name, key, {"source_list": one}, {"filter_mode": ("include", "exclude")})
+        yield from _cases("mdb", name, key, {"source_list": two}, {"filter_mode": ("exclude", "include")})
+        yield from _cases("mdb", f"{name}-include", key, {"filter_mode": "include"}, {"source_list": (one, two)})
+        yield from _cases("mdb", f"{name}-exclude", key, {}, {"source_list": (two, one)})
+        yield from _cases("mdb", f"{name}-listed", key, {}, {"source_list": (one, None)})
     yield from _cases("bridge_vlan", "port", ("p0", 100), {}, _VLAN)
     yield from _cases("bridge_vlan", "bridge", ("br0", 100), {}, {"pvid": (True, False), "untagged": (True, False)})
 

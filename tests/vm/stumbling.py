@@ -16,7 +16,7 @@ from netgroupd.kernel.usual import Usual
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.step import AnyStep
 
-MINE = Mine(classes=frozenset({"fdb", "bridge_vlan", "sysctl"}))
+MINE = Mine(classes=frozenset({"fdb", "mdb", "bridge_vlan", "sysctl"}))
 # What a driver reports of its carrier depends on how long ago it came up.
 PASSING = frozenset({"carrier"})
 AGEING = frozenset({"expires", "valid_lft", "preferred_lft"})

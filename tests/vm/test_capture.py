@@ -32,7 +32,7 @@ links:
     up: true
     vnis: ["[1000-1299]", {vni: "[1-3]", remote: 192.0.2.7}]
   ve1: {kind: veth, peer: ve2, up: true, vlans: ["[10-20]", {vid: 30, untagged: true}]}
-  fb: {kind: bridge, vlan_filtering: true, ports: ve1, up: true, vlans: ["[10-20]"]}
+  fb: {kind: bridge, vlan_filtering: true, mcast_igmp_version: 3, ports: ve1, up: true, vlans: ["[10-20]"]}
 routes:
   - {to: "10.[a=50-99].0.0/16", via: 10.0.1.2}
   - {to: 10.8.0.0/16, nexthops: [{via: 10.0.1.3}, {via: 10.0.2.3, weight: 2}]}
@@ -40,6 +40,10 @@ neighbours:
   - {dev: "br[v=1-5]", ip: "10.0.{v}.9", lladdr: "{02:00:00:00:02:00 + v}"}
 fdb:
   - {dev: vx1, mac: "02:00:00:00:03:01", where: self, dst: 192.0.2.9}
+mdb:
+  - {dev: fb, port: ve1, group: "239.1.1.[1-9]", vid: 10}
+  - {dev: fb, port: ve1, group: 239.1.2.1, vid: 10, source_list: [192.0.2.7, 192.0.2.8], filter_mode: include}
+  - {dev: fb, port: fb, group: "01:00:00:00:00:05", vid: 10}
 """
 TC = """
 links:
@@ -110,7 +114,8 @@ def test_captured_text_means_what_any_host_has(engine_in: EngineIn, name: str) -
         assert "  lo:\n    up: true\n" in text
         assert "  swp[1-3].[a=1-5]:" in text
         assert '"192.168.2.[0-99]/32"' in text
-        assert len(text.splitlines()) < 80
+        assert '{group: "239.1.1.[1-9]", dev: fb, port: ve1, vid: 10}' in text
+        assert len(text.splitlines()) < 85
 
 
 BY_OTHERS = (
@@ -131,6 +136,7 @@ BY_OTHERS = (
     "ip link add d0 up type dummy",
     "ip link set v1 master b0",
     "bridge fdb add 02:00:00:00:00:07 dev v1 master static",
+    "bridge mdb add dev b0 port v1 grp 239.1.1.1 permanent",
     "ip route add 10.9.0.0/16 via 10.0.0.9 dev v0 initcwnd 20 features ecn fastopen_no_cookie 1",
     "ip route add 10.8.0.0/16 nexthop via 10.0.0.9 dev v0 nexthop via 10.0.0.8 dev v0 weight 2",
     "ip route add 2001:db8:9::/48 via 2001:db8::9 dev v0 proto static",

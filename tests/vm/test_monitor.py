@@ -20,6 +20,7 @@ CHANGES = {
     "address": "ip address add 192.0.2.1/24 dev low",
     "neighbour": "ip neighbour add 192.0.2.2 lladdr 02:00:00:00:00:01 dev low",
     "fdb": "bridge fdb add 02:00:00:00:00:02 dev low master static",
+    "mdb": "bridge mdb add dev b0 port low grp 239.1.1.1 vid 1 permanent",
     "nexthop": "ip nexthop add id 7 blackhole",
     "route": "ip route add blackhole 203.0.113.0/24",
     "rule": "ip rule add pref 100 lookup 100",
@@ -31,6 +32,7 @@ link set lo up
 link add b0 type bridge vlan_filtering 1
 link add low type dummy
 link set low up master b0
+link set b0 up
 link add vx type vxlan external vnifilter dstport 4789
 """
 

@@ -63,6 +63,7 @@ class Commands:
             ("ip", "rule"): lambda _name, words, _: self._rule(words, family),
             ("ip", "neighbour"): self._neighbour,
             ("bridge", "fdb"): self._fdb,
+            ("bridge", "mdb"): self._mdb,
             ("bridge", "vlan"): self._vlan,
         }
         for (program, noun), handle in handlers.items():
@@ -184,6 +185,23 @@ class Commands:
         if found:
             self._draft.entry("fdb", body)
         return found
+
+    def _mdb(self, _name: str, words: Sequence[str], _option: Option) -> bool:
+        if words[0] not in _ADD:
+            return False
+        body: Body = {}
+        keys = ("dev", "port", "grp", "src", "vid", "filter_mode", "source_list")
+        rest = [word for word in words[1:] if word != "permanent"]
+        # An entry that is not permanent is gone after some minutes.
+        if len(rest) == len(words) - 1 or not _fields(rest, keys, set(), body, ignored=("proto",)):
+            return False
+        if not body.keys() >= {"dev", "port", "grp"}:
+            return False
+        body["group"] = body.pop("grp")
+        if "source_list" in body:
+            body["source_list"] = str(body["source_list"]).split(",")
+        self._draft.entry("mdb", body)
+        return True
 
     def _vlan(self, name: str, words: Sequence[str], _option: Option) -> bool:
         body: Body = {}

@@ -22,7 +22,7 @@ class Draft:
     def __init__(self) -> None:
         self.links: dict[str, Body] = {}
         self.vrfs: dict[str, Body] = {}
-        self.lists: dict[str, list[Body]] = {"routes": [], "rules": [], "neighbours": [], "fdb": []}
+        self.lists: dict[str, list[Body]] = {"routes": [], "rules": [], "neighbours": [], "fdb": [], "mdb": []}
         self.sysctl: dict[str, str] = {}
         self._remarks: dict[Problem, list[str]] = {}
 
