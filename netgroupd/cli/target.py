@@ -68,7 +68,8 @@ def _paths(arguments: Namespace) -> "Paths":
             raise UsageError("--config has an empty path")
         paths = paths._replace(config=tuple(Path(path) for path in arguments.config))
     if os.geteuid() != 0:  # nothing was applied by this user, and root's records are not theirs to read
-        paths = paths._replace(state=Path.home() / ".local/state/netgroup")
+        # Path.home() raises where there is neither $HOME nor an entry in passwd, as in many a container.
+        paths = paths._replace(state=Path(os.environ.get("HOME") or "/nonexistent") / ".local/state/netgroup")
     return paths
 
 
