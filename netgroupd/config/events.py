@@ -79,7 +79,11 @@ def parse_events(text: str, number: int, report: Report) -> Node | None:
 
 
 def _report_marked(error: yaml.MarkedYAMLError, text: str, number: int, report: Report) -> None:
-    mark = error.problem_mark or error.context_mark
+    began = error.context_mark
+    mark = error.problem_mark or began
+    ended = began and mark and not "".join(text.split("\n")[mark.line :]).strip()
+    if ended:  # there nobody sees which quote or bracket is open
+        mark = began
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     lines = text.split("\n")
     shown = lines[line - 1] if line <= len(lines) else ""
@@ -87,9 +91,12 @@ def _report_marked(error: yaml.MarkedYAMLError, text: str, number: int, report: 
     if "\t" in indent:
         report.unread(pack(number, line, indent.index("\t") + 1), "a tab in the indentation", "YAML takes only blanks")
         return
-    context = f" ({error.context})" if error.context else ""
+    since = f", from line {began.line + 1}" if began and began.line + 1 < line else ""
+    context = f" ({error.context}{since})" if error.context else ""
     hint = ""
-    if "{" in shown or "[" in shown:
+    if ended and shown[column - 1 : column] in ("'", '"', "{", "["):
+        hint = "what begins here is never closed"
+    elif "{" in shown or "[" in shown:
         hint = "a name or value that begins with { or [, or has one between { } or [ ], must be quoted"
     report.unread(pack(number, line, column), f"this is not YAML: {error.problem}{context}", hint)
 
