@@ -104,14 +104,14 @@ REFUSED = [
     ),
     pytest.param(
         "links:\n  a: [b\n",
-        "a.yaml:2:6: this is not YAML: did not find expected ',' or ']' (while parsing a flow sequence); what begins here "
-        "is never closed",
+        "a.yaml:2:6: this is not YAML: did not find expected ',' or ']' (while parsing a flow sequence); what "
+        "begins here is never closed",
         id="open_bracket",
     ),
     pytest.param(
         'links:\n  a: "b\n  c: d\n',
-        "a.yaml:2:6: this is not YAML: found unexpected end of stream (while scanning a quoted scalar); what begins here "
-        "is never closed",
+        "a.yaml:2:6: this is not YAML: found unexpected end of stream (while scanning a quoted scalar); what "
+        "begins here is never closed",
         id="open_quote",
     ),
     pytest.param(
