@@ -168,18 +168,24 @@ def test_show_groups_has_all_of_them(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "status", "told"),
     [
-        (["--netns", "", "show", "links"], "error: '' is no name of a network namespace"),
-        (["--netns", "..", "show", "links"], "error: '..' is no name of a network namespace"),
-        (["--netns", "/dev/null", "show", "links"], "error: /dev/null is no network namespace"),
-        (["check", "--config", ""], "error: --config has an empty path"),
-        (["status", "--netns", "", "--wait-online", "1"], "error: --wait-online asks the daemon; it cannot be offline"),
+        (["--netns", "", "show", "links"], 1, "error: '' is no name of a network namespace"),
+        (["--netns", "..", "show", "links"], 1, "error: '..' is no name of a network namespace"),
+        (["--netns", "/dev/null", "show", "links"], 1, "error: /dev/null is no network namespace"),
+        (["check", "--config", ""], 64, "error: --config has an empty path"),
+        (
+            ["status", "--netns", "", "--wait-online", "1"],
+            64,
+            "error: --wait-online asks the daemon; it cannot be offline",
+        ),
+        (["watch", "--offline"], 64, "error: watch shows what the daemon sees; it cannot be offline"),
+        (["reload", "--offline"], 64, "error: reload is for the daemon; without it, use apply"),
     ],
 )
-def test_what_a_script_leaves_empty_is_refused(argv: list[str], told: str) -> None:
+def test_what_makes_no_sense_is_refused(argv: list[str], status: int, told: str) -> None:
     ended = netgroupctl(*argv)
-    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (1, "", told)
+    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (status, "", told)
 
 
 def test_a_path_that_is_too_long_is_a_problem_of_its_own() -> None:
