@@ -18,6 +18,10 @@ DEEPEST = 50
 # What YAML does not allow, and what only libyaml takes for the end of a line: no line behind it would be found again.
 _STRANGE = re.compile(r"[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
 _BREAKS = frozenset("\r\x85\u2028\u2029")
+# What a value is for is what says of which type it is; a tag of another tool asks for work that nobody would do.
+_TAGS = frozenset(
+    {None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "bool", "float", "null", "map", "seq"))}
+)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -114,6 +118,8 @@ class _Builder:
 
     def take(self, event: Any) -> None:
         """Use one event."""
+        if (tag := getattr(event, "tag", None)) not in _TAGS:
+            self.report.error(self._at(event), f"the tag {tag} is not known here", "write the value itself")
         if isinstance(event, yaml.ScalarEvent):
             self._add(_Done(Scalar(event.value, self._at(event), not event.style), 1, 0), event.anchor)
         elif isinstance(event, yaml.MappingStartEvent):

@@ -124,6 +124,11 @@ REFUSED = [
         "a.yaml:1:1: a key must be a text; quote a key that begins with [ or {",
         id="list_as_key",
     ),
+    pytest.param(
+        "links:\n  a: {alias: !vault abc}\n",
+        "a.yaml:2:14: the tag !vault is not known here; write the value itself",
+        id="tag_of_another_tool",
+    ),
     pytest.param("a: *x\n", "a.yaml:1:4: there is no anchor &x before this", id="unknown_anchor"),
     pytest.param(
         "a: 1\n---\nb: 2\n",
