@@ -188,6 +188,14 @@ def test_what_makes_no_sense_is_refused(argv: list[str], status: int, told: str)
     assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (status, "", told)
 
 
+def test_check_says_that_there_is_no_file(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "network.conf").write_text("links: {}\n")
+    ended = on_a_fake("check", "--config", tmp_path)
+    want = f"{tmp_path}:1:1: warning: there is no file here; only names in .mako and .yaml are read\n"
+    assert (ended.returncode, ended.stderr) == (0, want)
+
+
 def test_a_path_that_is_too_long_is_a_problem_of_its_own() -> None:
     path = "x" * 300
     ended = netgroupctl("render", "--config", path)
