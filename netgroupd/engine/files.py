@@ -91,7 +91,9 @@ class Files:
         """
         with self._kernel() as kernel:
             desired = self._read(kernel, self._mine())[0]
-        return desired.problems if desired.rendered else (*desired.problems, configuration.nothing_in(self.paths.config))
+        if desired.rendered:
+            return desired.problems
+        return (*desired.problems, configuration.nothing_in(self.paths.config))
 
     def render(self) -> str:
         """The configuration as YAML, after the templates ran, each file under its name."""
