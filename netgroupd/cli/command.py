@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a command is: the parser, the help, the manual and the completions are made from these values."""
 
+import os
 from typing import NamedTuple
+
+from netgroupd.errors import UsageError
+
+
+class CommandLineError(UsageError):
+    """What was typed makes no sense, whatever the files and the kernel say."""
+
+    exit_code = os.EX_USAGE
 
 
 class Option(NamedTuple):

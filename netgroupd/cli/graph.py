@@ -6,11 +6,12 @@ from argparse import Namespace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.drawing import draw
 from netgroupd.cli.target import engine_of
 from netgroupd.cli.terminal import Terminal
 from netgroupd.cli.topology import WAITS, Topology, fold, signs_of
-from netgroupd.errors import NetgroupError, UsageError
+from netgroupd.errors import NetgroupError
 from netgroupd.model.state import State
 
 _PAINTER = "rsvg-convert"
@@ -51,7 +52,7 @@ def _write(picture: str, output: str | None, terminal: Terminal) -> None:
         return
     path = Path(output)
     if path.suffix not in (".svg", ".png"):
-        raise UsageError(f"{output}: expected a name that ends in .svg or .png")
+        raise CommandLineError(f"{output}: expected a name that ends in .svg or .png")
     try:
         if path.suffix == ".svg":
             _keep(picture, path)

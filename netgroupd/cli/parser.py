@@ -28,7 +28,18 @@ class Parser(argparse.ArgumentParser):
             near = difflib.get_close_matches(unknown[1], choices, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(choices)} is expected"
             message = f"there is no {unknown[1]!r}; {hint}"
+        elif surplus := re.match(r"unrecognized arguments: (\S+)", message):
+            message = _surplus(surplus[1])
+        message = re.sub(r"^argument (\S+): invalid int value: (.*)", r"\1: expected a whole number, not \2", message)
         self.exit(os.EX_USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+def _surplus(word: str) -> str:
+    if not word.startswith("-"):
+        return f"{word!r} is a word too many"
+    options = [option.name for command in COMMANDS for option in (*command.options, *COMMON) if not option.positional]
+    near = difflib.get_close_matches(word, options, 1)
+    return f"there is no option {word!r} here" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
 def dest(option: Option) -> str:

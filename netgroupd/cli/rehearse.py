@@ -15,12 +15,13 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.target import engine_of
 from netgroupd.cli.terminal import Terminal, size
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.paths import shipped
-from netgroupd.errors import LabError, UsageError
+from netgroupd.errors import LabError
 from netgroupd.lab.accelerator import kvm_works
 from netgroupd.lab.kernel import find_image
 from netgroupd.lab.machine import Machine
@@ -77,7 +78,7 @@ def _tell(report: dict[str, Any], terminal: Terminal) -> None:
 def _memory(text: str) -> int:
     found = re.fullmatch(r"([1-9][0-9]*)([MG])", text)
     if not found:
-        raise UsageError(f"--memory: expected a size such as 512M or 4G, not {text!r}")
+        raise CommandLineError(f"--memory: expected a size such as 512M or 4G, not {text!r}")
     return int(found[1]) * _UNITS[found[2]]
 
 

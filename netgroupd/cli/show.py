@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.parser import singular
 from netgroupd.cli.target import engine_of, files_of
 from netgroupd.cli.terminal import Terminal
@@ -47,7 +48,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if named:
         what = singular(what)
     elif arguments.name:
-        raise UsageError(f"{what!r} is not among what can be listed: {', '.join(filter(None, _CLASSES))}")
+        raise CommandLineError(f"{what!r} is not among what can be listed: {', '.join(filter(None, _CLASSES))}")
     files: Files
     if arguments.desired:
         files = files_of(arguments)

@@ -4,9 +4,10 @@
 import time
 from argparse import Namespace
 
+from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.target import is_local, keeper
 from netgroupd.cli.terminal import Terminal, counted
-from netgroupd.errors import NetgroupError, UsageError
+from netgroupd.errors import NetgroupError
 from netgroupd.service.details import Answer
 
 _POLL_S = 0.5
@@ -63,7 +64,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print the status, or wait until everything is up."""
     if arguments.wait_online is not None:
         if is_local(arguments):
-            raise UsageError("--wait-online asks the daemon; it cannot be offline")
+            raise CommandLineError("--wait-online asks the daemon; it cannot be offline")
         _wait_online(arguments.wait_online)
         return 0
     answer = keeper(arguments).status()

@@ -11,7 +11,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from netgroupd.errors import UsageError
+from netgroupd.cli.command import CommandLineError
 from netgroupd.service.details import Answer, Options, Progress
 
 if TYPE_CHECKING:
@@ -65,10 +65,11 @@ def _paths(arguments: Namespace) -> "Paths":
     paths = SYSTEM
     if arguments.config:
         if "" in arguments.config:
-            raise UsageError("--config has an empty path")
+            raise CommandLineError("--config has an empty path")
         paths = paths._replace(config=tuple(Path(path) for path in arguments.config))
     if os.geteuid() != 0:  # nothing was applied by this user, and root's records are not theirs to read
-        paths = paths._replace(state=Path.home() / ".local/state/netgroup")
+        # Path.home() raises where there is neither $HOME nor an entry in passwd, as in many a container.
+        paths = paths._replace(state=Path(os.environ.get("HOME") or "/nonexistent") / ".local/state/netgroup")
     return paths
 
 

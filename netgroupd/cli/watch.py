@@ -6,16 +6,16 @@ import time
 from argparse import Namespace
 from typing import Any
 
+from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.target import is_local
 from netgroupd.cli.terminal import Terminal
-from netgroupd.errors import UsageError
 from netgroupd.service.client import Remote
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print a line for each signal, until interrupted."""
     if is_local(arguments):
-        raise UsageError("watch shows what the daemon sees; it cannot be offline")
+        raise CommandLineError("watch shows what the daemon sees; it cannot be offline")
 
     def tell(path: str, changed: dict[str, Any]) -> None:
         now = time.strftime("%H:%M:%S")

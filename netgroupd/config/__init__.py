@@ -4,6 +4,7 @@
 read → render → parse → merge → expand → check
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -99,7 +100,7 @@ def render_files(
 def _places(directories: Sequence[Path]) -> Iterator[Path]:
     """Where templates may include from: as with sources, later directories win.  What is not there lends nothing."""
     for place in reversed(directories):
-        if place.is_dir():
+        if os.path.isdir(place):  # noqa: PTH112 - Path's own raises for a name that is too long
             yield place
-        elif place.is_file():
+        elif os.path.isfile(place):  # noqa: PTH113 - as above
             yield place.parent

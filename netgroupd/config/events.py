@@ -18,6 +18,10 @@ DEEPEST = 50
 # What YAML does not allow, and what only libyaml takes for the end of a line: no line behind it would be found again.
 _STRANGE = re.compile(r"[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
 _BREAKS = frozenset("\r\x85\u2028\u2029")
+# What a value is for is what says of which type it is; a tag of another tool asks for work that nobody would do.
+_TAGS = frozenset(
+    {None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "bool", "float", "null", "map", "seq"))}
+)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -79,7 +83,11 @@ def parse_events(text: str, number: int, report: Report) -> Node | None:
 
 
 def _report_marked(error: yaml.MarkedYAMLError, text: str, number: int, report: Report) -> None:
-    mark = error.problem_mark or error.context_mark
+    began = error.context_mark
+    mark = error.problem_mark or began
+    ended = began and mark and not "".join(text.split("\n")[mark.line :]).strip()
+    if ended:  # there nobody sees which quote or bracket is open
+        mark = began
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     lines = text.split("\n")
     shown = lines[line - 1] if line <= len(lines) else ""
@@ -87,9 +95,12 @@ def _report_marked(error: yaml.MarkedYAMLError, text: str, number: int, report: 
     if "\t" in indent:
         report.unread(pack(number, line, indent.index("\t") + 1), "a tab in the indentation", "YAML takes only blanks")
         return
-    context = f" ({error.context})" if error.context else ""
+    since = f", from line {began.line + 1}" if began and began.line + 1 < line else ""
+    context = f" ({error.context}{since})" if error.context else ""
     hint = ""
-    if "{" in shown or "[" in shown:
+    if ended and shown[column - 1 : column] in ("'", '"', "{", "["):
+        hint = "what begins here is never closed"
+    elif "{" in shown or "[" in shown:
         hint = "a name or value that begins with { or [, or has one between { } or [ ], must be quoted"
     report.unread(pack(number, line, column), f"this is not YAML: {error.problem}{context}", hint)
 
@@ -107,6 +118,8 @@ class _Builder:
 
     def take(self, event: Any) -> None:
         """Use one event."""
+        if (tag := getattr(event, "tag", None)) not in _TAGS:
+            self.report.error(self._at(event), f"the tag {tag} is not known here", "write the value itself")
         if isinstance(event, yaml.ScalarEvent):
             self._add(_Done(Scalar(event.value, self._at(event), not event.style), 1, 0), event.anchor)
         elif isinstance(event, yaml.MappingStartEvent):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from netgroupd.config.sources import Source
 
 LINE_BITS = 32
+LONGEST_SHOWN = 1000  # a file may be one line of 10 MB, and have a thousand problems
 
 
 class LineMap(NamedTuple):
@@ -69,6 +70,11 @@ def line_of(text: str, line: int) -> str:
             return ""
     end = text.find("\n", start)
     return (text[start:] if end < 0 else text[start:end]).removesuffix("\r")
+
+
+def shown(line: str, column: int) -> str:
+    """What of a line is told with a problem at ``column``; nothing where that is further right than anybody looks."""
+    return line[:LONGEST_SHOWN] if column <= LONGEST_SHOWN else ""
 
 
 def column_in(template: str, rendered: str, column: int) -> int:

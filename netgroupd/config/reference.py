@@ -56,7 +56,7 @@ def _lines() -> Iterator[str]:
     yield _HEAD
     yield from _part(sections.GROUPS, "##")
     yield from _links()
-    yield f"## vrfs\n\n{sections.VRFS}\n\n```yaml\nvrfs:\n  red: {{table: 1001, links: 'swp[1-4]'}}\n```\n"
+    yield f"## vrfs\n\n{sections.VRFS}\n\n```yaml\nvrfs:\n  red: {{table: 1001, up: true, links: 'swp[1-4]'}}\n```\n"
     for part in sections.LISTS:
         yield from _part(part, "##")
     yield f"## encap\n\n{sections.ENCAP}\n"

@@ -49,7 +49,8 @@ class Rendered(NamedTuple):
     def problem(self, line: int, column: int, message: str, hint: str = "", *, warning: bool = False) -> Problem:
         """Report something in the rendered text at the line that the operator wrote."""
         source, at, position = self.lines.locate(line, column, linemap.line_of(self.text, line))
-        return Problem(source.path, at, position, message, hint, linemap.line_of(source.text, at), warning)
+        text = linemap.shown(linemap.line_of(source.text, at), position)
+        return Problem(source.path, at, position, message, hint, text, warning)
 
 
 def shipped_templates() -> Path:
@@ -259,4 +260,5 @@ def _clean(sentence: object) -> str:
 
 
 def _problem(source: Source, line: int, column: int, message: str, hint: str = "") -> Problem:
-    return Problem(source.path, line, column, message, hint, linemap.line_of(source.text, line))
+    text = linemap.shown(linemap.line_of(source.text, line), column)
+    return Problem(source.path, line, column, message, hint, text)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from netgroupd.config.linemap import line_of
+from netgroupd.config.linemap import LONGEST_SHOWN, line_of, shown
 from netgroupd.config.node import unpack
 from netgroupd.errors import Problem
 from netgroupd.model.state import Origin
@@ -112,4 +112,11 @@ class Report:
         source, line, column = rendered.lines.locate(line, column, text)
         if source.text != rendered.text:
             text = line_of(source.text, line)
-        return Problem(source.path, line, column, found.message, found.hint, text, found.warning)
+        text, message = shown(text, column), _short(found.message)
+        return Problem(source.path, line, column, message, found.hint, text, found.warning)
+
+
+def _short(message: str) -> str:
+    """A sentence without the middle of a value that is too long to be looked at."""
+    half = LONGEST_SHOWN // 2
+    return message if len(message) <= LONGEST_SHOWN else f"{message[:half]} … {message[-half:]}"

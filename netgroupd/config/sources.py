@@ -95,7 +95,7 @@ def _candidates(place: Path, trust: Trust, problems: list[Problem]) -> Iterator[
             yield name, path
         elif name.endswith(_LOOKALIKES):
             problems.append(_note(path, "this file is not read", "only names in .mako and .yaml are"))
-    if place.exists() and not place.is_dir():
+    if os.path.exists(place) and not os.path.isdir(place):  # noqa: PTH110, PTH112 - Path's raise for long names
         yield place.name, place
 
 

@@ -70,6 +70,12 @@ def refuse_nothing(places: Iterable[Path]) -> NoReturn:
     raise ConfigError([Problem(where, 0, 0, "there is no configuration", hint)])
 
 
+def nothing_in(places: Iterable[Path]) -> Problem:
+    """A warning for who has put a file under another name, or looks at another directory."""
+    hint = "only names in .mako and .yaml are read"
+    return Problem(", ".join(map(str, places)), 1, 1, "there is no file here", hint, warning=True)
+
+
 def files_of(desired: Desired) -> Files:
     """The files as they are kept."""
     return tuple((one.source.path, one.source.name, one.text) for one in desired.rendered)

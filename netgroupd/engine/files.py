@@ -90,7 +90,10 @@ class Files:
             ConfigError: It cannot be used; every problem is in it.
         """
         with self._kernel() as kernel:
-            return self._read(kernel, self._mine())[0].problems
+            desired = self._read(kernel, self._mine())[0]
+        if desired.rendered:
+            return desired.problems
+        return (*desired.problems, configuration.nothing_in(self.paths.config))
 
     def render(self) -> str:
         """The configuration as YAML, after the templates ran, each file under its name."""

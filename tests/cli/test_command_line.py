@@ -65,10 +65,12 @@ def test_examples_can_be_parsed(command: Command) -> None:
     [
         (["dif"], "there is no 'dif'; did you mean 'diff'?"),
         (["completion", "bsh"], "there is no 'bsh'; did you mean 'bash'?"),
-        (["apply", "--confirm", "soon"], "invalid int value: 'soon'"),
+        (["apply", "--confirm", "soon"], "--confirm: expected a whole number, not 'soon'"),
+        (["apply", "--confrim", "60"], "there is no option '--confrim' here; did you mean '--confirm'?"),
+        (["check", "network"], "'network' is a word too many"),
         ([], "COMMAND"),
     ],
-    ids=["command", "word", "number", "nothing"],
+    ids=["command", "word", "number", "option", "surplus", "nothing"],
 )
 def test_wrong_command_line_ends_with_64_and_says_what_was_meant(
     argv: list[str], said: str, capsys: pytest.CaptureFixture[str]

@@ -168,18 +168,52 @@ def test_show_groups_has_all_of_them(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "status", "told"),
     [
-        (["--netns", "", "show", "links"], "error: '' is no name of a network namespace"),
-        (["--netns", "..", "show", "links"], "error: '..' is no name of a network namespace"),
-        (["--netns", "/dev/null", "show", "links"], "error: /dev/null is no network namespace"),
-        (["check", "--config", ""], "error: --config has an empty path"),
-        (["status", "--netns", "", "--wait-online", "1"], "error: --wait-online asks the daemon; it cannot be offline"),
+        (["--netns", "", "show", "links"], 1, "error: '' is no name of a network namespace"),
+        (["--netns", "..", "show", "links"], 1, "error: '..' is no name of a network namespace"),
+        (["--netns", "/dev/null", "show", "links"], 1, "error: /dev/null is no network namespace"),
+        (["check", "--config", ""], 64, "error: --config has an empty path"),
+        (
+            ["status", "--netns", "", "--wait-online", "1"],
+            64,
+            "error: --wait-online asks the daemon; it cannot be offline",
+        ),
+        (["watch", "--offline"], 64, "error: watch shows what the daemon sees; it cannot be offline"),
+        (["reload", "--offline"], 64, "error: reload is for the daemon; without it, use apply"),
     ],
 )
-def test_what_a_script_leaves_empty_is_refused(argv: list[str], told: str) -> None:
+def test_what_makes_no_sense_is_refused(argv: list[str], status: int, told: str) -> None:
     ended = netgroupctl(*argv)
-    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (1, "", told)
+    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (status, "", told)
+
+
+def test_check_says_that_there_is_no_file(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "network.conf").write_text("links: {}\n")
+    ended = on_a_fake("check", "--config", tmp_path)
+    want = f"{tmp_path}:1:1: warning: there is no file here; only names in .mako and .yaml are read\n"
+    assert (ended.returncode, ended.stderr) == (0, want)
+
+
+def test_a_path_that_is_too_long_is_a_problem_of_its_own() -> None:
+    path = "x" * 300
+    ended = netgroupctl("render", "--config", path)
+    assert (ended.returncode, ended.stderr) == (1, f"{path}:1:1: cannot be read: File name too long\n")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+def test_who_has_no_home_and_no_name_can_render() -> None:
+    code = (
+        "import os, sys, netgroupd.engine.files, netgroupd.service.file_answers, netgroupd.cli.render\n"
+        "from netgroupd.cli.main import main\n"
+        "del os.environ['HOME']\n"
+        "os.chdir('/')\n"
+        "os.setuid(54321)\n"
+        "sys.exit(main(['render', '--config', '/dev/null']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -104,13 +104,30 @@ REFUSED = [
     ),
     pytest.param(
         "links:\n  a: [b\n",
-        "a.yaml:3:1: this is not YAML: did not find expected ',' or ']' (while parsing a flow sequence)",
+        "a.yaml:2:6: this is not YAML: did not find expected ',' or ']' (while parsing a flow sequence); what "
+        "begins here is never closed",
         id="open_bracket",
+    ),
+    pytest.param(
+        'links:\n  a: "b\n  c: d\n',
+        "a.yaml:2:6: this is not YAML: found unexpected end of stream (while scanning a quoted scalar); what "
+        "begins here is never closed",
+        id="open_quote",
+    ),
+    pytest.param(
+        "links:\n  a:\n    b: 1\n   c: 2\n",
+        "a.yaml:4:4: this is not YAML: did not find expected key (while parsing a block mapping, from line 2)",
+        id="ragged_indentation",
     ),
     pytest.param(
         "[1-2]:\n  up: true\n",
         "a.yaml:1:1: a key must be a text; quote a key that begins with [ or {",
         id="list_as_key",
+    ),
+    pytest.param(
+        "links:\n  a: {alias: !vault abc}\n",
+        "a.yaml:2:14: the tag !vault is not known here; write the value itself",
+        id="tag_of_another_tool",
     ),
     pytest.param("a: *x\n", "a.yaml:1:4: there is no anchor &x before this", id="unknown_anchor"),
     pytest.param(

@@ -3,6 +3,7 @@
 
 import os
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -318,3 +319,13 @@ def test_no_line_of_any_kind_is_a_traceback(importing: Import) -> None:
             for _ in range(chance.randint(1, 12))
         )
         importing("auto x\niface x\nbridge-vlan-aware yes\nbridge-ports swp1\n" + "\n".join(lines) + "\n")
+
+
+def test_four_times_the_interfaces_take_about_four_times_as_long(importing: Import) -> None:
+    spent = []
+    for count in (4_000, 16_000):
+        text = "".join(f"auto b{number}\niface b{number}\n  bridge-ports none\n" for number in range(count))
+        begun = time.process_time()
+        importing(text)
+        spent.append(time.process_time() - begun)
+    assert spent[1] < 9 * spent[0]

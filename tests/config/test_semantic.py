@@ -365,6 +365,19 @@ def test_problem_points_at_its_text_with_a_caret() -> None:
     assert problem.pointed().splitlines()[1:] == ["      lo: {mtu: 9x}", "                ^"]
 
 
+def test_one_line_of_a_megabyte_is_not_told_with_each_of_its_problems() -> None:
+    rows = ", ".join(f"d{number}: {{alias: '{'x' * 900}', knid{number}: 1}}" for number in range(1000))
+    found = problems(f"links: {{{rows}}}\n")
+    assert len(found) == 1001
+    assert sum(len(problem.pointed()) for problem in found) < 1_000_000
+
+
+def test_a_value_that_is_too_long_is_told_without_its_middle() -> None:
+    (problem,) = problems(f"links:\n  lo: {{alias: {'x' * 1_000_000}}}\n")
+    assert problem.message.startswith("alias: expected a text of at most 255 characters, not the text 'xxx")
+    assert len(problem.pointed()) < 3000
+
+
 @pytest.mark.parametrize("section", ["links", "groups", "nexthops", "vrfs", "sysctl", "tc"])
 def test_key_that_cannot_be_computed_is_told_at_its_place(section: str) -> None:
     [problem] = problems(f"{section}:\n  'd[v=1-3]{{1//(v-1)}}': {'0' if section == 'sysctl' else '{}'}\n")

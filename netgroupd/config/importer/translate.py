@@ -36,7 +36,7 @@ class Translation:
         self._vlans = VlanAware(draft)
         self._vxlans = Vxlans(draft)
         self._virtuals = Virtuals(draft)
-        self._order: list[str] = []
+        self._order: dict[str, None] = {}  # the names, as they came
         self._waiting: list[tuple[str, Place]] = []  # stanzas that nothing brings up by name
         self._patterns: list[tuple[str, re.Pattern[str]]] = []
 
@@ -47,8 +47,7 @@ class Translation:
         if "vrf-table" in options:
             self.draft.vrfs.setdefault(base, self.draft.links.pop(base, {}))
         body = self.draft.link(base)
-        if base not in self._order:
-            self._order.append(base)
+        self._order.setdefault(base)
         self._kind(base, stanza)
         if up and "link-down" not in options:
             body.setdefault("up", True)
@@ -217,7 +216,7 @@ class Translation:
                 continue
             seen.add(name)
             body = self.draft.link(name)
-            lower = {str(body.get("link")), str(body.get("dev")), name.rpartition(".")[0]} & {*self._order}
+            lower = {str(body.get("link")), str(body.get("dev")), name.rpartition(".")[0]} & self._order.keys()
             # A VLAN that no stanza is about is made, and brought up, because it is a port.
             ports = (port for port in body.get("ports", ()) if port in self._order or "." not in port)
             for carrier in (*ports, *lower):
