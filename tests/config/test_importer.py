@@ -223,6 +223,13 @@ def test_alias_stanza_is_a_labelled_address(importing: Import) -> None:
 REMARKS = [
     pytest.param("iface swp1\n", "swp1: it is not brought up; nothing asks for it", id="not_auto"),
     pytest.param("auto swp1\niface swp1 inet dhcp\n", "swp1: method dhcp has no equivalent", id="dhcp"),
+    pytest.param("auto swp1\niface swp1 inet static inherits base\n", "swp1: inherits base has no equivalent; copy what",
+                 id="inherits"),
+    pytest.param("auto swp1\niface swp1 inherits base\n", "swp1: inherits base has no equivalent", id="only_inherits"),
+    pytest.param("auto x\niface x inet manual fast\n", "x: fast has no equivalent", id="more_than_a_method"),
+    pytest.param("auto x\niface x\n  tunnel-mode l2tp\n", "x: tunnel-mode l2tp has no equivalent", id="tunnel"),
+    pytest.param("auto x\niface x\n  bridge-fd 1e400\n", "x: '1e400' is no value of bridge-fd", id="beyond_numbers"),
+    pytest.param("auto x\niface x\n  ovs-type OVSPort\n", "x: ovs-type OVSPort has no equivalent; Open", id="ovs"),
     pytest.param("auto swp1\niface swp1\n  frobnicate 7\n", "swp1: frobnicate 7 has no equivalent", id="unknown"),
     pytest.param("auto swp1\niface swp1\n  mtu many\n", "swp1: 'many' is no value of mtu", id="value"),
     pytest.param("auto swp1\niface swp1\n  address 10.0.0\n", "swp1: '10.0.0' is not an address", id="address"),

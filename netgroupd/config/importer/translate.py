@@ -86,11 +86,22 @@ class Translation:
             self.draft.put(stanza.place, name, "kind", kind)
 
     def _method(self, name: str, stanza: Stanza, words: list[str]) -> None:
-        method = words[1] if len(words) > 1 else ""
+        at = words.index("inherits") if "inherits" in words else 2
+        if more := " ".join(words[at:]):
+            hint = "copy what it needs of that stanza into this one" if words[at] == "inherits" else ""
+            self.draft.remark(stanza.place, f"{more} has no equivalent", hint, name=name)
+        method = words[1] if at > 1 and len(words) > 1 else ""
         if method in ("", "static", "manual", "loopback", "tunnel"):
             return
-        hint = "run a DHCP client beside netgroupd" if method == "dhcp" else ""
-        self.draft.remark(stanza.place, f"method {method} has no equivalent", hint, name=name)
+        if words[:2] == ["inet6", "auto"]:
+            # What ifupdown2 sets; a router takes advertisements only with the 2.
+            settings = self.draft.link(name).setdefault("sysctl", {})
+            settings |= {"ipv6.accept_ra": 2, "ipv6.autoconf": 1} | settings
+        elif method == "v4tunnel":
+            self.draft.put(stanza.place, name, "kind", "sit")
+        else:
+            hint = "run a DHCP client beside netgroupd" if method in ("dhcp", "dhcp6") else ""
+            self.draft.remark(stanza.place, f"method {method} has no equivalent", hint, name=name)
 
     def _addresses(self, name: str, stanza: Stanza, label: str) -> None:
         for option, text, entry in addresses(stanza.options, label):
@@ -105,7 +116,7 @@ class Translation:
         try:
             if not self._special(name, option) and not self._listed(name, option):
                 self._unknown(name, option)
-        except ValueError:
+        except (ValueError, OverflowError):
             self.draft.remark(option.place, f"{option.value!r} is no value of {option.name}", name=name)
 
     def _listed(self, name: str, option: Option) -> bool:
@@ -140,8 +151,8 @@ class Translation:
             "bridge-ports": self._ports,
             "slaves": self._ports,
             "link-type": lambda *_: None,
-            "mode": lambda *_: None,
-            "tunnel-mode": lambda *_: None,
+            "mode": self._mode,
+            "tunnel-mode": self._mode,
             "up": self._commands.run,
             "down": self._commands.unneeded,
             "post-up": self._commands.run,
@@ -154,6 +165,11 @@ class Translation:
             translate(name, option)
         takers = (self._vlans, self._vxlans, self._virtuals)
         return bool(translate) or any(taker.take(name, option) for taker in takers)
+
+    def _mode(self, name: str, option: Option) -> None:
+        """List a kind of tunnel that there is not; one that there is has been taken with the stanza."""
+        if option.value not in TUNNEL_KINDS:
+            self._unknown(name, option)
 
     def _unknown(self, name: str, option: Option) -> None:
         reason = next((why for start, why in REASONS.items() if option.name.startswith(start)), "")
