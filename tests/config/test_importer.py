@@ -223,8 +223,7 @@ def test_alias_stanza_is_a_labelled_address(importing: Import) -> None:
 REMARKS = [
     pytest.param("iface swp1\n", "swp1: it is not brought up; nothing asks for it", id="not_auto"),
     pytest.param("auto swp1\niface swp1 inet dhcp\n", "swp1: method dhcp has no equivalent", id="dhcp"),
-    pytest.param("auto swp1\niface swp1 inet static inherits base\n", "swp1: inherits base has no equivalent; copy what",
-                 id="inherits"),
+    pytest.param("auto x\niface x inet static inherits base\n", "x: inherits base has no equivalent;", id="inherits"),
     pytest.param("auto swp1\niface swp1 inherits base\n", "swp1: inherits base has no equivalent", id="only_inherits"),
     pytest.param("auto x\niface x inet manual fast\n", "x: fast has no equivalent", id="more_than_a_method"),
     pytest.param("auto x\niface x\n  tunnel-mode l2tp\n", "x: tunnel-mode l2tp has no equivalent", id="tunnel"),
@@ -257,6 +256,12 @@ REMARKS = [
         "swp2: there is a default route via 10.0.0.1 on swp1 already; the kernel takes one",
         id="gateways",
     ),
+    pytest.param("auto x\niface x\n  bridge-access 7\n",
+                 "x: bridge-access 7 is left out; it is neither a VLAN-aware bridge nor a port", id="vlan_of_no_port"),
+    pytest.param("auto x\niface x\n  bridge-ports y\n  bridge-vids 7\n",
+                 "x: bridge-vids 7 is left out; it is neither", id="vlans_of_another_bridge"),
+    pytest.param("auto x\niface x\n bridge-ports y\n bridge-vlan-aware yes\niface y\n bridge-access 7\n"
+                 " bridge-vids 8\n", "y: bridge-vids 8 is left out; its bridge-access counts alone", id="access"),
     pytest.param("what is this\n", "this line has no equivalent", id="stray"),
     pytest.param("auto swp1\niface swp1\n mtu 1\n mtu 2\n", "swp1: mtu is 1 already; 2 is left out", id="twice"),
 ]

@@ -84,7 +84,7 @@ LINKS = [
                  {"up": True, "sysctl": {"ipv6.accept_ra": 2, "ipv6.autoconf": 1, "ipv6.use_tempaddr": 2,
                                          "ipv6.dad_transmits": 0}}, id="advertisements"),
     pytest.param("auto a\niface a inet6 auto\n accept_ra 1\n", "a",
-                 {"up": True, "sysctl": {"ipv6.accept_ra": 1, "ipv6.autoconf": 1}}, id="advertisements_unless_a_router"),
+                 {"up": True, "sysctl": {"ipv6.accept_ra": 1, "ipv6.autoconf": 1}}, id="advertisements_of_a_host"),
     pytest.param("auto a\niface a\n alias it is \"it\"\n", "a", {"up": True, "alias": 'it is "it"'}, id="alias"),
     pytest.param("auto a\niface a\n address 10.0.0.1\n netmask 24\n network 10.0.0.0\n", "a",
                  {"up": True, "addresses": ["10.0.0.1/24"]}, id="network"),
