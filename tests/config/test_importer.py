@@ -262,6 +262,9 @@ REMARKS = [
                  "x: bridge-vids 7 is left out; it is neither", id="vlans_of_another_bridge"),
     pytest.param("auto x\niface x\n bridge-ports y\n bridge-vlan-aware yes\niface y\n bridge-access 7\n"
                  " bridge-vids 8\n", "y: bridge-vids 8 is left out; its bridge-access counts alone", id="access"),
+    pytest.param("auto x\niface x\n bond-slaves y\n", "x: it has no bond-mode; the kernel's is", id="bond_of_no_mode"),
+    pytest.param("auto y x\niface y\niface x\n bridge-ports regex y[0-9]*\n",
+                 "x: of the links of these files, its ports are those like y[0-9]*; add", id="pattern"),
     pytest.param("what is this\n", "this line has no equivalent", id="stray"),
     pytest.param("auto swp1\niface swp1\n mtu 1\n mtu 2\n", "swp1: mtu is 1 already; 2 is left out", id="twice"),
 ]

@@ -39,6 +39,7 @@ class Translation:
         self._order: list[str] = []
         self._waiting: list[tuple[str, Place]] = []  # stanzas that nothing brings up by name
         self._patterns: list[tuple[str, re.Pattern[str]]] = []
+        self._bonds: dict[str, Place] = {}
 
     def stanza(self, name: str, stanza: Stanza, words: list[str], *, up: bool) -> None:
         """Translate one stanza for one of the names it stands for."""
@@ -176,19 +177,30 @@ class Translation:
         self.draft.remark(option.place, f"{option.name} {option.value} has no equivalent", reason, name=name)
 
     def _ports(self, name: str, option: Option) -> None:
+        if option.name != "bridge-ports":
+            self._bonds.setdefault(name, option.place)
         words = iter(option.value.split())
         for word in words:
             if word == "regex":
-                self._patterns.append((name, _compiled(next(words, ""))))
+                self._pattern(name, option, next(words, ""))
             elif word == "glob":
                 for port in notations.names(next(words, "")):
                     self.draft.append(name, "ports", port)
             elif word in ("none", "all"):
                 if word == "all":
-                    self._patterns.append((name, _compiled("(eth|en|swp).*")))
+                    self._pattern(name, option, "^(eth|en|swp).*")
             else:
                 for port in notations.names(word) if "[" in word else (word,):
                     self.draft.append(name, "ports", port)
+
+    def _pattern(self, name: str, option: Option, pattern: str) -> None:
+        """Keep a pattern until all links are known; ifupdown2 looks for it anywhere in front of a name's end."""
+        try:
+            self._patterns.append((name, re.compile(f"{pattern}$")))
+        except re.error as error:
+            raise ValueError(pattern) from error
+        hint = "add those of this machine that have no stanza"
+        self.draft.remark(option.place, f"of the links of these files, its ports are those like {pattern}", hint, name)
 
     def _table(self, name: str, option: Option) -> None:
         self.draft.put(option.place, name, "table", option.value if option.value == "auto" else int(option.value))
@@ -204,9 +216,13 @@ class Translation:
     def finish(self) -> None:
         """Add what follows from all stanzas together."""
         self._number_tables()
+        for name, place in self._bonds.items():
+            if "mode" not in self.draft.link(name):
+                hint = "the kernel's is balance-rr, that of Cumulus' policy 802.3ad; add `mode`"
+                self.draft.remark(place, "it has no bond-mode", hint, name)
         for bridge, pattern in self._patterns:
             for name in self._order:
-                if name != bridge and pattern.fullmatch(name):
+                if name != bridge and pattern.search(name):
                     self.draft.append(bridge, "ports", name)
         self._vlans.finish()
         self._vxlans.finish()
@@ -242,10 +258,3 @@ class Translation:
         for name, place in self._waiting:
             if "up" not in self.draft.link(name):
                 self.draft.remark(place, "it is not brought up", "nothing asks for it; add `up: true` if meant", name)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ValueError(pattern) from error
