@@ -198,6 +198,11 @@ def test_sourced_files_are_followed_and_read_once(importing: Import) -> None:
     assert got.text == "links:\n  swp[1-2]: {up: true, mtu: 1400}\n"
 
 
+def test_every_word_of_a_source_line_is_followed(importing: Import) -> None:
+    got = importing("source nothing.d/* more.d/*\n", **{"more.d/1": "auto x\niface x\n"})
+    assert got.text == "links:\n  x: {up: true}\n"
+
+
 def test_missing_sourced_file_is_an_error(importing: Import) -> None:
     got = importing("auto lo\nsource nowhere\n")
     assert got.text == ""

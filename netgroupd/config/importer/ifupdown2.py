@@ -96,7 +96,10 @@ class _Reader:
         return done[0] if done else None
 
     def _follow(self, stanza: Stanza, path: Path, depth: int) -> None:
-        pattern = stanza.rest if stanza.word == "source" else f"{stanza.rest}/*"
+        for word in stanza.rest.split():
+            self._follow_one(word if stanza.word == "source" else f"{word}/*", stanza, path, depth)
+
+    def _follow_one(self, pattern: str, stanza: Stanza, path: Path, depth: int) -> None:
         found = sorted(glob.glob(str(path.parent / pattern)))  # noqa: PTH207  # the pattern may be absolute
         if not found and not glob.has_magic(pattern):
             place = stanza.place
