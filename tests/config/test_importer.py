@@ -75,6 +75,14 @@ def test_slides_template_gives_the_same_interfaces_as_ten_lines(importing: Impor
 
 
 LINKS = [
+    pytest.param("pre-up ip link add dev $IFACE address 02:0:0:0:0:1 type dummy || true",
+                 {"up": True, "kind": "dummy", "mac": "02:00:00:00:00:01"}, id="dummy_by_command"),
+    pytest.param("pre-up ip link add link eth0 name $IFACE type vlan protocol 802.1Q id 7",
+                 {"up": True, "kind": "vlan", "link": "eth0", "id": 7, "protocol": "802.1q"}, id="vlan_by_command"),
+    pytest.param("pre-up ip link add $IFACE type veth peer name y1", {"up": True, "kind": "veth", "peer": "y1"},
+                 id="veth_by_command"),
+    pytest.param("pre-up ip link add $IFACE type bridge stp_state 0 forward_delay 200",
+                 {"up": True, "kind": "bridge", "stp": False, "forward_delay": 200}, id="bridge_by_command"),
     pytest.param("mtu 9000; alias \"to [spine]\"; hwaddress ether 02:00:00:00:00:0A",
                  {"up": True, "mtu": 9000, "alias": "to [[spine]]", "mac": "02:00:00:00:00:0a"}, id="common"),
     pytest.param("link-down yes", {"up": False}, id="down"),
@@ -115,6 +123,10 @@ SECTIONS = [
                  [{"to": "10.9.0.0/16", "via": "10.0.0.9", "table": 7, "metric": 5}], id="route"),
     pytest.param("up /sbin/ip -6 r replace default via 2001:db8::1 dev $IFACE", "routes",
                  [{"to": "default", "via": "2001:db8::1", "dev": "swp1", "family": "inet6"}], id="route6"),
+    pytest.param("up ip route add table 7 to 10.1.0.0/16 via 10.0.0.9 # to the core", "routes",
+                 [{"to": "10.1.0.0/16", "via": "10.0.0.9", "table": 7}], id="route_in_another_order"),
+    pytest.param("up ip route add vrf red unreachable default metric 9", "routes",
+                 [{"type": "unreachable", "to": "default", "vrf": "red", "metric": 9}], id="route_of_a_vrf"),
     pytest.param("up ip ro add blackhole 10.0.0.0/8", "routes", [{"type": "blackhole", "to": "10.0.0.0/8"}], id="hole"),
     pytest.param("up ip rule add from 10.1.0.0/16 table 7 priority 500", "rules",
                  [{"from": "10.1.0.0/16", "lookup": 7, "pref": 500}], id="rule"),
@@ -128,8 +140,10 @@ SECTIONS = [
     pytest.param("up bridge mdb add dev br0 port swp1 grp ff05::5 filter_mode include source_list ::1,::2 permanent",
                  "mdb", [{"dev": "br0", "port": "swp1", "group": "ff05::5", "filter_mode": "include",
                           "source_list": ["::1", "::2"]}], id="mdb_with_senders"),
-    pytest.param("up sysctl -w net.ipv4.ip_forward=1; up echo 0 > /proc/sys/net/ipv4/conf/swp1.5/rp_filter", "sysctl",
-                 {"net.ipv4.ip_forward": 1, "net/ipv4/conf/swp1.5/rp_filter": 0}, id="sysctl"),
+    pytest.param("up sysctl -w net.ipv4.ip_forward=1; up echo 0 > /proc/sys/net/ipv4/conf/swp1.5/rp_filter; "
+                 "up sysctl -w net.ipv4.conf.swp1/6.rp_filter=2", "sysctl",
+                 {"net.ipv4.ip_forward": 1, "net/ipv4/conf/swp1.5/rp_filter": 0,
+                  "net/ipv4/conf/swp1.6/rp_filter": 2}, id="sysctl"),
 ]  # fmt: skip
 
 
@@ -178,6 +192,17 @@ def test_vrf_gets_its_table_its_links_and_its_last_resort(importing: Import, tmp
     assert state.classes["link"][("swp1",)].attrs["master"] == "red"
     assert ("inet", table, "0.0.0.0/0", 0, 0) in state.classes["route"]
     assert len(state.classes["rule"]) == 2
+
+
+def test_route_by_command_stays_in_its_table_when_its_link_is_in_a_vrf(importing: Import) -> None:
+    got = importing(
+        "auto red s\niface red\n vrf-table 1005\niface s\n vrf red\n address 10.0.0.1/24\n"
+        " up ip route add default via 10.0.0.9 dev s table 100\n up ip route add default via 10.0.0.9 dev s\n"
+    )
+    assert [route for route in yaml.safe_load(got.text)["routes"] if "via" in route] == [
+        {"dev": "s", "to": "default", "via": "10.0.0.9", "table": 100},
+        {"dev": "s", "to": "default", "via": "10.0.0.9"},
+    ]
 
 
 def test_shared_gateway_address_becomes_a_macvlan(importing: Import, tmp_path: Path) -> None:
@@ -248,6 +273,16 @@ REMARKS = [
         "swp1: up bridge mdb add dev br grp 239.1.1.1 permanent; no equivalent",
         id="group_of_no_port",
     ),
+    pytest.param("auto x\niface x\n  up ip route add 10.5/16 via 10.0.0.9\n", "x: up ip route add 10.5/16", id="to"),
+    pytest.param("auto x\niface x\n  up ip route add default via $GW\n", "x: up ip route add default", id="variable"),
+    pytest.param("auto x\niface x\n  up ip route add default dev x table isp\n", "x: up ip route add", id="table"),
+    pytest.param("auto x\niface x\n  up ip route add default via 10.0.0.9 weight 1\n", "x: up ip route", id="word"),
+    pytest.param("auto x\niface x\n  up ip rule add from 10.0.0.0/8 lookup 7\n",
+                 "x: up ip rule add from 10.0.0.0/8 lookup 7; a rule needs a pref", id="rule_of_no_preference"),
+    pytest.param("auto x\niface x\n  up ip link add y type vxlan id 7\n", "x: up ip link add y", id="kind"),
+    pytest.param("auto x\niface x\n  up ip link add type dummy\n", "x: up ip link add type dummy", id="no_name"),
+    pytest.param("auto x\niface x\n  up ip link add y index 7 type ifb\n", "x: up ip link add y", id="index"),
+    pytest.param("auto x\niface x\n  up ip link add y type dummy x 7\n", "x: up ip link add y", id="no_such_word"),
     pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
     pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),

@@ -4,14 +4,20 @@
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from ipaddress import ip_address, ip_network
 
+from netgroupd.config.importer.created import created
 from netgroupd.config.importer.draft import Draft
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.stanzas import Option
 
 _ADD = ("add", "a", "replace", "append", "change")
 _TYPES = ("blackhole", "unreachable", "prohibit", "throw", "local", "unicast")
+_OF_ROUTES = tuple("to type via dev table vrf metric src mtu scope tos advmss initcwnd".split())
 _ECHO = re.compile(r"echo\s+['\"]?([^'\">]+?)['\"]?\s*>\s*/proc/sys/(\S+)")
+_COMMENT = re.compile(r"\s#[^'\"]*$")
+_EXPANDED = re.compile(r"[$`]")
+_SWAPPED = str.maketrans("./", "/.")
 _TRUE = re.compile(r"\s*\|\|\s*(?:true|:|exit 0)\s*$|\s*2?>\s*/dev/null(?:\s+2>&1)?\s*$|\s*;\s*$")
 
 
@@ -23,13 +29,14 @@ class Commands:
 
     def run(self, name: str, option: Option) -> None:
         """Translate one command, or list it."""
-        line = option.value
+        line = _COMMENT.sub("", option.value)
         while (shorter := _TRUE.sub("", line)) != line:
             line = shorter
         for variable in ("${IFACE}", "$IFACE"):
             line = line.replace(variable, name)
         try:
-            done = self._setting(line) or self._known(name, shlex.split(line), option)
+            # What the shell would put in is not known here.
+            done = not _EXPANDED.search(line) and (self._setting(line) or self._known(name, shlex.split(line), option))
         except (ValueError, IndexError):
             done = False
         if not done:
@@ -60,7 +67,7 @@ class Commands:
             ("ip", "route"): lambda name, words, _: self._route(name, words, family),
             ("ip", "address"): self._address,
             ("ip", "link"): self._link,
-            ("ip", "rule"): lambda _name, words, _: self._rule(words, family),
+            ("ip", "rule"): lambda name, words, option: self._rule(name, words, option, family),
             ("ip", "neighbour"): self._neighbour,
             ("bridge", "fdb"): self._fdb,
             ("bridge", "mdb"): self._mdb,
@@ -77,20 +84,18 @@ class Commands:
             return False
         for setting in settings:
             path, _, value = setting.partition("=")
+            if "/" in path and path.startswith("net."):
+                path = path.translate(_SWAPPED)  # the dots of a link's name are slashes then
             self._draft.sysctl[path.strip()] = value.strip()
         return True
 
     def _route(self, name: str, words: Sequence[str], family: str) -> bool:
         if words[0] not in _ADD:
             return False
-        rest = list(words[1:])
         body: Body = {}
-        if rest[0] in _TYPES:
-            body["type"] = rest.pop(0)
-        body["to"] = rest.pop(0)
-        keys = ("via", "dev", "table", "vrf", "metric", "src", "mtu", "scope", "tos", "advmss", "initcwnd")
-        flags = _fields(rest, keys, {"onlink"}, body, ignored=("proto", "protocol"))
-        if not flags:
+        ignored = ("proto", "protocol")
+        rest = _spelt_out(words[1:], (*_OF_ROUTES, *ignored), ("onlink",))
+        if rest.count("to") != 1 or not _fields(rest, _OF_ROUTES, {"onlink"}, body, ignored) or not _is_route(body):
             return False
         if "dev" not in body and "via" not in body and "type" not in body:
             body["dev"] = name
@@ -113,12 +118,17 @@ class Commands:
 
     def _link(self, name: str, words: Sequence[str], option: Option) -> bool:
         rest = list(words[1:])
+        if words[0] in ("add", "a"):
+            link, body = created(rest)
+            for key, value in body.items():
+                self._draft.put(option.place, link, key, value)
+            return True
         if words[0] != "set" or not rest:
             return False
         if rest[0] == "dev":
             rest.pop(0)
         link = rest.pop(0)
-        body: Body = {}
+        body = {}
         aliases = {"address": "mac", "txqlen": "txqueuelen"}
         while rest:
             word = rest.pop(0)
@@ -134,7 +144,7 @@ class Commands:
             self._draft.put(option.place, link, key, value)
         return True
 
-    def _rule(self, words: Sequence[str], family: str) -> bool:
+    def _rule(self, name: str, words: Sequence[str], option: Option, family: str) -> bool:
         if words[0] not in _ADD:
             return False
         body: Body = {}
@@ -145,8 +155,12 @@ class Commands:
         }
         rest = [aliases.get(word, word) for word in words[1:]]
         keys = ("pref", "from", "to", "iif", "oif", "fwmark", "lookup", "tos", "goto", "sport", "dport", "ipproto")
-        if not _fields(rest, keys, {"l3mdev"}, body) or "pref" not in body:
+        if not _fields(rest, keys, {"l3mdev"}, body):
             return False
+        if "pref" not in body:
+            hint = "a rule needs a pref here; `ip rule` shows which the kernel has chosen"
+            self._draft.remark(option.place, f"{option.name} {option.value}", hint, name)
+            return True
         if body.get("from") == "all":
             del body["from"]
         self._draft.entry("rules", {**body, "family": family or None})
@@ -215,6 +229,33 @@ class Commands:
         vid = body["vid"] if isinstance(body["vid"], int) else f"[{body['vid']}]"
         self._draft.append(link, "vlans", {**body, "vid": vid})
         return True
+
+
+def _spelt_out(words: Sequence[str], keys: Sequence[str], flags: Sequence[str]) -> list[str]:
+    """Put ``to`` and ``type`` in front of the words of a route that may stand without, wherever that is."""
+    spelt: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in keys:
+            spelt += [word, next(rest, "")]
+        elif word in flags:
+            spelt.append(word)
+        else:
+            spelt += ["type" if word in _TYPES else "to", word]
+    return spelt
+
+
+def _is_route(body: Body) -> bool:
+    """Say whether the addresses are some and the table is known by number, not by a name that ``ip`` alone knows.
+
+    Raises:
+        ValueError: It is no address.
+    """
+    if body["to"] != "default":
+        ip_network(str(body["to"]))
+    if "via" in body:
+        ip_address(str(body["via"]))
+    return isinstance(body.get("table", 0), int) or body["table"] in ("main", "local", "default")
 
 
 def _fields(words: list[str], keys: Sequence[str], flags: set[str], body: Body, ignored: Sequence[str] = ()) -> bool:

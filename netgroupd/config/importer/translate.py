@@ -229,10 +229,6 @@ class Translation:
         self._gateways.finish()
         self._raise_what_carries()
         self._virtuals.finish()
-        for route in self.draft.lists["routes"]:
-            master = self.draft.links.get(route.get("dev", ""), {}).get("master")
-            if master in self.draft.vrfs and route["to"] == "default":
-                route["vrf"] = master
         for family in ("inet", "inet6") if self.draft.vrfs else ():
             for name in self.draft.vrfs:
                 last = {"to": "default", "vrf": name, "type": "unreachable", "metric": _LAST_RESORT, "family": family}
