@@ -76,6 +76,8 @@ LINKS = [
     pytest.param("auto bo1-2\niface bo1-2\n slaves a\n bond_mode 1\n bond_arp_ip_target 10.0.0.1,10.0.0.2\n", "bo1-2",
                  {"kind": "bond", "up": True, "ports": "a", "mode": "active-backup",
                   "arp_ip_target": ["10.0.0.1", "10.0.0.2"]}, id="name_with_a_dash"),
+    pytest.param("auto a bo\niface a\n bond-master bo\niface bo\n bond-mode 1\n bond-slaves none\n", "bo",
+                 {"kind": "bond", "up": True, "ports": "a", "mode": "active-backup"}, id="bond_of_its_ports"),
     pytest.param("auto g\niface g inet tunnel\n mode gre\n local 10.0.0.1\n endpoint 10.0.0.2\n ttl 64\n", "g",
                  {"kind": "gre", "up": True, "local": "10.0.0.1", "remote": "10.0.0.2", "ttl": 64}, id="tunnel"),
     pytest.param("auto t\niface t inet6 v4tunnel\n local 10.0.0.1\n endpoint 10.0.0.2\n", "t",
@@ -128,6 +130,15 @@ def test_remotes_of_a_vxlan_are_the_others(place: Path) -> None:
 def test_groups_of_a_vxlan_by_network(place: Path) -> None:
     text = "auto vx\niface vx\n bridge-vlan-vni-map 10=100\n vxlan-mcastgrp-map 100=239.1.1.1\n"
     want = {"dev": "vx", "mac": "00:00:00:00:00:00", "dst": "239.1.1.1", "src_vni": 100}
+    assert imported(place, text)["fdb"] == [want]
+
+
+def test_others_of_a_vxlan_by_network(place: Path) -> None:
+    text = (
+        "auto vx\niface vx\n bridge-vlan-vni-map 10=100\n vxlan-remoteip-map 100=10.0.0.1,10.0.0.2\n"
+        " vxlan-local-tunnelip 10.0.0.1\n"
+    )
+    want = {"dev": "vx", "mac": "00:00:00:00:00:00", "dst": "10.0.0.2", "src_vni": 100}
     assert imported(place, text)["fdb"] == [want]
 
 

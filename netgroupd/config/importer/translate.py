@@ -147,6 +147,7 @@ class Translation:
     def _special(self, name: str, option: Option) -> bool:
         """Translate what is more than one attribute; say whether it was."""
         translate = {
+            "bond-master": lambda name, option: self.draft.append(option.value, "ports", name),
             "bond-ports": self._ports,
             "bond-slaves": self._ports,
             "bridge-ports": self._ports,
