@@ -24,6 +24,8 @@ class Draft:
         self.vrfs: dict[str, Body] = {}
         self.lists: dict[str, list[Body]] = {"routes": [], "rules": [], "neighbours": [], "fdb": [], "mdb": []}
         self.sysctl: dict[str, str] = {}
+        # By link, and by its attribute or address; that of the link itself is under "".
+        self.places: dict[tuple[str, str], Place] = {}
         self._remarks: dict[Problem, list[str]] = {}
 
     def link(self, name: str) -> Body:
@@ -35,6 +37,7 @@ class Draft:
     def put(self, place: Place, name: str, key: str, value: object) -> None:
         """Set one attribute of a link; a second value is remarked on."""
         body = self.link(name)
+        self.places.setdefault((name, key), place)
         if body.setdefault(key, value) != value:
             self.remark(place, f"{key} is {body[key]} already", f"{value} is left out", name)
 
@@ -43,6 +46,17 @@ class Draft:
         values = self.link(name).setdefault(key, [])
         if value not in values:
             values.append(value)
+
+    def address(self, place: Place, name: str, entry: Body) -> None:
+        """Add an address to a link."""
+        self.places.setdefault((name, str(entry["address"])), place)
+        self.append(name, "addresses", entry if len(entry) > 1 else entry["address"])
+
+    def setting(self, place: Place, name: str, key: str, value: object) -> None:
+        """Set one of the kernel's settings of a link; a second value is remarked on."""
+        settings = self.link(name).setdefault("sysctl", {})
+        if settings.setdefault(key, value) != value:
+            self.remark(place, f"{key} is {settings[key]} already", f"{value} is left out", name)
 
     def entry(self, section: str, body: Mapping[str, Any]) -> None:
         """Add to one of the sections that are lists."""
