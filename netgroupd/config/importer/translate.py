@@ -4,11 +4,12 @@
 import re
 
 from netgroupd.config import notations
-from netgroupd.config.importer.addresses import ABOUT, addresses
+from netgroupd.config.importer.addresses import ABOUT, addresses, entry_of
 from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES, REASONS, TUNNEL_KINDS
 from netgroupd.config.importer.commands import Commands
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.gateways import NAMES, Gateways
+from netgroupd.config.importer.sound import leave_out_unsound
 from netgroupd.config.importer.stanzas import Option, Stanza
 from netgroupd.config.importer.virtual import Virtuals
 from netgroupd.config.importer.vlans import VlanAware
@@ -48,6 +49,7 @@ class Translation:
         if "vrf-table" in options:
             self.draft.vrfs.setdefault(base, self.draft.links.pop(base, {}))
         body = self.draft.link(base)
+        self.draft.places.setdefault((base, ""), stanza.place)
         if base not in self._order:
             self._order.append(base)
         self._kind(base, stanza)
@@ -61,6 +63,10 @@ class Translation:
         for option in stanza.options:
             if option.name not in taken:
                 self._option(base, option)
+        if words[:2] == ["inet6", "auto"]:
+            # What ifupdown sets; a router takes advertisements only with the 2.
+            settings = body.setdefault("sysctl", {})
+            body["sysctl"] = {"ipv6.accept_ra": 2, "ipv6.autoconf": 1} | settings
         self._gateways.take(base, stanza.options)
         self._vlan_device(base, stanza)
 
@@ -75,8 +81,6 @@ class Translation:
             body.setdefault("link", lower)
         if number.isdecimal():
             body.setdefault("id", int(number))
-        if "id" not in body:
-            self.draft.remark(stanza.place, "it has no vlan-id, and none in its name", name=name)
 
     def _kind(self, name: str, stanza: Stanza) -> None:
         options = {option.name: option.value for option in stanza.options}
@@ -84,7 +88,8 @@ class Translation:
         tunnel = options.get("tunnel-mode") or options.get("mode", "")
         kind = options.get("link-type") or TUNNEL_KINDS.get(tunnel, "") or (found[:1] or [""])[0]
         if kind and kind != "vrf":
-            self.draft.put(stanza.place, name, "kind", kind)
+            place = next((option.place for option in stanza.options if option.name == "link-type"), stanza.place)
+            self.draft.put(place, name, "kind", kind)
 
     def _method(self, name: str, stanza: Stanza, words: list[str]) -> None:
         at = words.index("inherits") if "inherits" in words else 2
@@ -92,26 +97,25 @@ class Translation:
             hint = "copy what it needs of that stanza into this one" if words[at] == "inherits" else ""
             self.draft.remark(stanza.place, f"{more} has no equivalent", hint, name=name)
         method = words[1] if at > 1 and len(words) > 1 else ""
-        if method in ("", "static", "manual", "loopback", "tunnel"):
+        if method in ("", "static", "manual", "loopback", "tunnel") or words[:2] == ["inet6", "auto"]:
             return
-        if words[:2] == ["inet6", "auto"]:
-            # What ifupdown2 sets; a router takes advertisements only with the 2.
-            settings = self.draft.link(name).setdefault("sysctl", {})
-            settings |= {"ipv6.accept_ra": 2, "ipv6.autoconf": 1} | settings
-        elif method == "v4tunnel":
+        if method == "v4tunnel":
             self.draft.put(stanza.place, name, "kind", "sit")
         else:
             hint = "run a DHCP client beside netgroupd" if method in ("dhcp", "dhcp6") else ""
             self.draft.remark(stanza.place, f"method {method} has no equivalent", hint, name=name)
 
     def _addresses(self, name: str, stanza: Stanza, label: str) -> None:
-        for option, text, entry in addresses(stanza.options, label):
-            if entry is None:
-                self.draft.remark(option.place, f"{text!r} is not an address", name=name)
-            elif name == "lo" and entry["address"] in ("127.0.0.1/8", "::1/128"):
+        for option, text, about in addresses(stanza.options):
+            try:
+                entry = entry_of(text, about, label)
+            except ValueError as error:
+                self.draft.remark(option.place, str(error), name=name)
+                continue
+            if name == "lo" and entry["address"] in ("127.0.0.1/8", "::1/128"):
                 self.draft.remark(option.place, f"{text} is left out", "the kernel gives it", name=name)
             else:
-                self.draft.append(name, "addresses", entry if len(entry) > 1 else entry["address"])
+                self.draft.address(option.place, name, entry)
 
     def _option(self, name: str, option: Option) -> None:
         try:
@@ -132,7 +136,7 @@ class Translation:
         if isinstance(value, str):
             value = re.sub(r"[\[\]{}]", r"\g<0>\g<0>", value)  # alone they would be ranges and references
         if key.startswith("sysctl."):
-            self.draft.link(name).setdefault("sysctl", {})[key.removeprefix("sysctl.")] = value
+            self.draft.setting(option.place, name, key.removeprefix("sysctl."), value)
         else:
             self.draft.put(option.place, name, key, value)
         return True
@@ -230,6 +234,7 @@ class Translation:
         self._gateways.finish()
         self._raise_what_carries()
         self._virtuals.finish()
+        leave_out_unsound(self.draft)
         for family in ("inet", "inet6") if self.draft.vrfs else ():
             for name in self.draft.vrfs:
                 last = {"to": "default", "vrf": name, "type": "unreachable", "metric": _LAST_RESORT, "family": family}
