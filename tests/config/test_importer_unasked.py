@@ -181,3 +181,11 @@ def test_second_list_of_vlans_is_told(place: Path) -> None:
     got = import_files([place], facts=Facts, trust=TRUST)
     assert [(problem.line, problem.message) for problem in got.problems] == [(7, "a: bridge-vids is 5 already")]
     assert yaml.safe_load(got.text)["links"]["a"]["vlans"] == [UNTAGGED, "[5]"]
+
+
+def test_policy_that_changes_the_defaults_is_told(place: Path) -> None:
+    place.write_text("auto a\niface a\n")
+    policy = place.with_name("bond.json")
+    policy.write_text("{}")
+    [problem] = import_files([place], facts=Facts, trust=TRUST, policies=[place.parent]).problems
+    assert (problem.file, problem.message) == (str(policy), "the defaults of this policy are not taken over")

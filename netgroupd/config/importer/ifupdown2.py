@@ -27,10 +27,18 @@ _TEMPLATE = re.compile(r"^[ \t]*%|<%", re.MULTILINE)
 _AUTOMATIC = ("auto", "allow-auto", "allow-hotplug")
 _LIBRARY = Path("/etc/network/ifupdown2/templates")
 _DEEPEST = 20
+POLICIES = (Path("/var/lib/ifupdown2/policy.d"), Path("/etc/network/ifupdown2/policy.d"))
 
 
-def import_files(paths: Sequence[Path], *, facts: Gather, trust: Trust, limits: Limits = Limits()) -> Imported:  # noqa: B008  # a frozen value
-    """Import interfaces files and what they source."""
+def import_files(
+    paths: Sequence[Path],
+    *,
+    facts: Gather,
+    trust: Trust,
+    limits: Limits = Limits(),  # noqa: B008  # a frozen value
+    policies: Sequence[Path] = (),
+) -> Imported:
+    """Import interfaces files and what they source; of policies, which change ifupdown2's defaults, tell."""
     reader = _Reader(facts, trust, limits)
     for path in paths:
         reader.read(path, 0)
@@ -46,6 +54,9 @@ def import_files(paths: Sequence[Path], *, facts: Gather, trust: Trust, limits: 
         if stanza.word == "iface":
             _translate(stanza, automatic, translation)
     translation.finish()
+    for path in (path for place in policies for path in sorted(place.glob("*.json"))):
+        hint = "write out those that your links need"
+        draft.remark(Place(str(path), 1, ""), "the defaults of this policy are not taken over", hint)
     return Imported(write(draft), draft.remarks())
 
 
