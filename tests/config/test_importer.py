@@ -305,6 +305,10 @@ REMARKS = [
     pytest.param("auto x\niface x\n bond-slaves y\n", "x: it has no bond-mode; the kernel's is", id="bond_of_no_mode"),
     pytest.param("auto y x\niface y\niface x\n bridge-ports regex y[0-9]*\n",
                  "x: of the links of these files, its ports are those like y[0-9]*; add", id="pattern"),
+    pytest.param("iface default inherits base\n",
+                 "'default' cannot name a link; all of its stanza is left out", id="no_name_of_a_link"),
+    pytest.param("auto x{v}\niface x{v}\n", "'x{v}' cannot name a link; all of its stanza is left out", id="braces"),
+    pytest.param("iface abcdefghijklmnopqrst\n", "the name 'abcdefghijklmnopqrst' has 20 characters; all", id="long"),
     pytest.param("what is this\n", "this line has no equivalent", id="stray"),
     pytest.param("auto swp1\niface swp1\n mtu 1\n mtu 2\n", "swp1: mtu is 1 already; 2 is left out", id="twice"),
 ]

@@ -17,6 +17,7 @@ from netgroupd.config.importer.stanzas import Stanza, stanzas
 from netgroupd.config.importer.text import write
 from netgroupd.config.importer.translate import Translation
 from netgroupd.config.linemap import LineMap, line_of
+from netgroupd.config.linkname import objection
 from netgroupd.config.notations import in_brackets
 from netgroupd.config.render import Limits, Rendered, render
 from netgroupd.config.sources import RefusedError, Source, Trust, read_text
@@ -147,5 +148,9 @@ def _translate(stanza: Stanza, automatic: set[str], translation: Translation) ->
     if not links:
         translation.draft.remark(stanza.place, "iface needs a name")
     for name in links:
+        if wrong := objection(name.partition(":")[0]):
+            told, hint = wrong
+            translation.draft.remark(stanza.place, f"{told}; all of its stanza is left out", hint)
+            continue
         up = not automatic.isdisjoint((name, name.partition(":")[0], "all"))
         translation.stanza(name, stanza, words[1:], up=up)
