@@ -16,7 +16,7 @@ from netgroupd.config import Desired, load
 from netgroupd.config.facts import Facts
 from netgroupd.config.importer import Imported
 from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES
-from netgroupd.config.importer.fold import fold_entries, fold_names
+from netgroupd.config.importer.fold import Body, fold_entries, fold_names
 from netgroupd.config.importer.ifupdown2 import import_files
 from netgroupd.config.known import Known
 from netgroupd.config.ranges import compile_text
@@ -336,6 +336,25 @@ def test_every_option_of_the_tables_is_taken_over_or_listed(importing: Import, n
     nothing = importing("auto x1\niface x1\n").text
     for value in ("1", "yes", "10.0.0.1", "02:00:00:00:00:01", "802.1q", "active"):
         assert importing(f"auto x1\niface x1\n  {name} {value}\n").text != nothing
+
+
+def test_remarks_that_differ_by_the_number_of_their_link_are_one(importing: Import) -> None:
+    got = importing("% for v in range(2, 6):\nauto x${v}\niface x${v}\n  up tc qdisc add dev x${v} root fq\n% endfor\n")
+    [problem] = got.problems
+    assert problem.message == "x[v=2-5]: up tc qdisc add dev x{v} root fq"
+
+
+def test_number_that_an_address_has_by_chance_is_no_reference() -> None:
+    entries: list[tuple[str, Body]] = [
+        (f"x0.{n}.{v}", {"id": v, "addresses": [f"10.{n}.{v}.1/24"]}) for n in (100, 101) for v in (9, 10, 11)
+    ]
+    assert fold_entries(entries) == [("x0.[m=100-101].[v=9-11]", {"id": "{v}", "addresses": ["10.{m}.{v}.1/24"]})]
+
+
+def test_list_that_is_longer_than_a_line_has_one_for_each_entry(importing: Import) -> None:
+    addresses = [f"192.0.2.{number}/32" for number in range(100, 200, 17)]
+    got = importing("auto x\niface x\n" + "".join(f"  address {address}\n" for address in addresses))
+    assert got.text == "links:\n  x:\n    up: true\n    addresses:\n" + "".join(f"      - {it}\n" for it in addresses)
 
 
 def test_numbers_in_steps_are_one_range() -> None:
