@@ -177,10 +177,12 @@ ATTRIBUTES: dict[str, Row] = {
     "arp-ignore": ("sysctl.ipv4.arp_ignore", _setting),
     "arp-notify": ("sysctl.ipv4.arp_notify", _setting),
     "autoconf": ("sysctl.ipv6.autoconf", _setting),
+    "dad-attempts": ("sysctl.ipv6.dad_transmits", int),
     "disable-ip6": ("sysctl.ipv6.disable_ipv6", _setting),
     "ip-forward": ("sysctl.ipv4.forwarding", _setting),
     "ip6-forward": ("sysctl.ipv6.forwarding", _setting),
     "mpls-enable": ("sysctl.mpls.input", _setting),
+    "privext": ("sysctl.ipv6.use_tempaddr", int),
     "proxy-arp": ("sysctl.ipv4.proxy_arp", _setting),
     "rp-filter": ("sysctl.ipv4.rp_filter", _setting),
 }
@@ -215,4 +217,5 @@ REASONS = {
     "es-sys-mac": "MLAG is another daemon's",
     "link-": "speed, duplex and offloads belong to ethtool or systemd.link(5)",
     "mstpctl": "spanning tree by mstpd is another daemon's",
+    "ovs-": "Open vSwitch's bridges and ports are ovs-vsctl(8)'s",
 }

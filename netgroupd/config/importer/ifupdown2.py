@@ -17,6 +17,7 @@ from netgroupd.config.importer.stanzas import Stanza, stanzas
 from netgroupd.config.importer.text import write
 from netgroupd.config.importer.translate import Translation
 from netgroupd.config.linemap import LineMap, line_of
+from netgroupd.config.linkname import objection
 from netgroupd.config.notations import in_brackets
 from netgroupd.config.render import Limits, Rendered, render
 from netgroupd.config.sources import RefusedError, Source, Trust, read_text
@@ -27,10 +28,18 @@ _TEMPLATE = re.compile(r"^[ \t]*%|<%", re.MULTILINE)
 _AUTOMATIC = ("auto", "allow-auto", "allow-hotplug")
 _LIBRARY = Path("/etc/network/ifupdown2/templates")
 _DEEPEST = 20
+POLICIES = (Path("/var/lib/ifupdown2/policy.d"), Path("/etc/network/ifupdown2/policy.d"))
 
 
-def import_files(paths: Sequence[Path], *, facts: Gather, trust: Trust, limits: Limits = Limits()) -> Imported:  # noqa: B008  # a frozen value
-    """Import interfaces files and what they source."""
+def import_files(
+    paths: Sequence[Path],
+    *,
+    facts: Gather,
+    trust: Trust,
+    limits: Limits = Limits(),  # noqa: B008  # a frozen value
+    policies: Sequence[Path] = (),
+) -> Imported:
+    """Import interfaces files and what they source; of policies, which change ifupdown2's defaults, tell."""
     reader = _Reader(facts, trust, limits)
     for path in paths:
         reader.read(path, 0)
@@ -46,6 +55,9 @@ def import_files(paths: Sequence[Path], *, facts: Gather, trust: Trust, limits: 
         if stanza.word == "iface":
             _translate(stanza, automatic, translation)
     translation.finish()
+    for path in (path for place in policies for path in sorted(place.glob("*.json"))):
+        hint = "write out those that your links need"
+        draft.remark(Place(str(path), 1, ""), "the defaults of this policy are not taken over", hint)
     return Imported(write(draft), draft.remarks())
 
 
@@ -96,7 +108,10 @@ class _Reader:
         return done[0] if done else None
 
     def _follow(self, stanza: Stanza, path: Path, depth: int) -> None:
-        pattern = stanza.rest if stanza.word == "source" else f"{stanza.rest}/*"
+        for word in stanza.rest.split():
+            self._follow_one(word if stanza.word == "source" else f"{word}/*", stanza, path, depth)
+
+    def _follow_one(self, pattern: str, stanza: Stanza, path: Path, depth: int) -> None:
         found = sorted(glob.glob(str(path.parent / pattern)))  # noqa: PTH207  # the pattern may be absolute
         if not found and not glob.has_magic(pattern):
             place = stanza.place
@@ -133,5 +148,9 @@ def _translate(stanza: Stanza, automatic: set[str], translation: Translation) ->
     if not links:
         translation.draft.remark(stanza.place, "iface needs a name")
     for name in links:
+        if wrong := objection(name.partition(":")[0]):
+            told, hint = wrong
+            translation.draft.remark(stanza.place, f"{told}; all of its stanza is left out", hint)
+            continue
         up = not automatic.isdisjoint((name, name.partition(":")[0], "all"))
         translation.stanza(name, stanza, words[1:], up=up)

@@ -58,7 +58,11 @@ def _mapping(name: str, body: Body) -> Iterator[str]:
         return
     yield f"  {name}:"
     for key, value in body.items():
-        yield f"    {key}: {_flow(value)}"
+        line = f"    {key}: {_flow(value)}"
+        if len(line) <= _WIDTH or not isinstance(value, list):
+            yield line
+        else:
+            yield from (f"    {key}:", *(f"      - {_flow(item)}" for item in value))
 
 
 def _flow(value: Any) -> str:
