@@ -189,3 +189,8 @@ def test_policy_that_changes_the_defaults_is_told(place: Path) -> None:
     policy.write_text("{}")
     [problem] = import_files([place], facts=Facts, trust=TRUST, policies=[place.parent]).problems
     assert (problem.file, problem.message) == (str(policy), "the defaults of this policy are not taken over")
+
+
+@pytest.mark.parametrize("name", ["#", "-", "a#", "!x", "*x", "&x", "@x", "'x", '"x', "?"])
+def test_any_name_of_a_link_is_a_name_in_the_new_file(place: Path, name: str) -> None:
+    assert [*imported(place, f"auto {name}\niface {name}\n mtu 1400\n")["links"]] == [name]
