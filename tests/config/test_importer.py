@@ -236,6 +236,34 @@ def test_missing_sourced_file_is_an_error(importing: Import) -> None:
     assert (problem.line, problem.message.rpartition("/")[2]) == (2, "nowhere")
 
 
+def test_directory_that_is_sourced_as_a_file_is_told(importing: Import) -> None:
+    got = importing("source interfaces.d\n", **{"interfaces.d/1": "auto swp1\niface swp1\n"})
+    [problem] = got.problems
+    assert problem.message.endswith("interfaces.d is a directory")
+    assert problem.hint.endswith("interfaces.d/*")
+
+
+def test_sourced_directory_gives_the_files_that_ifupdown_takes(importing: Import) -> None:
+    files = {f"interfaces.d/{name}": f"auto {name[:4]}\niface {name[:4]}\n" for name in ("swp1", "swp2~", "swp3.bak")}
+    assert importing("source-directory interfaces.d\n", **files).text == "links:\n  swp1: {up: true}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "hint"),
+    [("auto swp1 swp9 swp8\niface swp1\n", "swp[8-9]", "leave it out, or write one"),
+     ("auto eth1=home\niface home\n", "eth1=home", "write the names of links out"),
+     ("auto /eth*\niface home\n", "/eth*", "write the names of links out")],
+    ids=["none", "mapped", "pattern"],
+)  # fmt: skip
+def test_what_is_automatic_and_has_no_stanza_is_told(importing: Import, text: str, name: str, hint: str) -> None:
+    problem = importing(text).problems[-1]
+    assert (problem.line, problem.message, problem.hint) == (1, f"{name}: no iface stanza is about it", hint)
+
+
+def test_stanza_of_an_alias_is_one_of_its_link(importing: Import) -> None:
+    assert importing("auto a\niface a:1\n address 10.0.0.1/24\n").problems == ()
+
+
 def test_template_that_fails_is_an_error_at_its_line(importing: Import) -> None:
     got = importing("auto lo\n% for v in (1, 2)\niface x${v}\n% endfor\n")
     [problem] = got.problems
@@ -287,7 +315,7 @@ REMARKS = [
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
     pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),
     pytest.param("no-auto-down usb0\n", "no-auto-down has no equivalent", id="set_aside"),
-    pytest.param("allow-hotplug usb0\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
+    pytest.param("allow-hotplug all\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
     pytest.param("auto swp1\niface swp1\n  hwaddress random\n", "swp1: 'random' is no value of hwaddress", id="mac"),
     pytest.param("auto vx\niface vx\n  gateway 10.0.0\n", "vx: '10.0.0' is not an address", id="gateway"),
     pytest.param("auto vx\niface vx\n  metric x\n  gateway 10.0.0.1\n", "vx: its metric is not a number", id="metric"),
@@ -342,6 +370,11 @@ def test_remarks_that_differ_by_the_number_of_their_link_are_one(importing: Impo
     got = importing("% for v in range(2, 6):\nauto x${v}\niface x${v}\n  up tc qdisc add dev x${v} root fq\n% endfor\n")
     [problem] = got.problems
     assert problem.message == "x[v=2-5]: up tc qdisc add dev x{v} root fq"
+
+
+def test_braces_of_a_description_are_no_reference(importing: Import) -> None:
+    got = importing("auto x1 x2\niface x1\n alias {v}\niface x2\n mtu 1400\n")
+    assert yaml.safe_load(got.text)["links"]["x1"] == {"up": True, "alias": "{{v}}"}
 
 
 def test_number_that_an_address_has_by_chance_is_no_reference() -> None:
