@@ -87,6 +87,7 @@ LINKS = [
                                          "ipv6.dad_transmits": 0}}, id="advertisements"),
     pytest.param("auto a\niface a inet6 auto\n accept_ra 1\n", "a",
                  {"up": True, "sysctl": {"ipv6.accept_ra": 1, "ipv6.autoconf": 1}}, id="advertisements_of_a_host"),
+    pytest.param("auto a\niface a\n alias {v}{n}\n", "a", {"up": True, "alias": "{{v}}{{n}}"}, id="alias_with_braces"),
     pytest.param("auto a\niface a\n alias it is \"it\"\n", "a", {"up": True, "alias": 'it is "it"'}, id="alias"),
     pytest.param("auto a\niface a\n address 10.0.0.1\n netmask 24\n network 10.0.0.0\n", "a",
                  {"up": True, "addresses": ["10.0.0.1/24"]}, id="network"),

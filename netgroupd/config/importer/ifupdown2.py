@@ -129,6 +129,9 @@ class _Reader:
                     self._draft.remark(stanza.place, f"{name} is a directory", f"write {name}/*")
             elif stanza.word == "source" or _OF_DIRECTORY.fullmatch(name.name):
                 self.read(name, depth + 1)
+            else:
+                hint = "ifupdown reads names of letters, digits, - and _, ifupdown2 others too; source it if meant"
+                self._draft.remark(stanza.place, f"{name} is not read", hint)
 
 
 def _automatic(stanza: Stanza, draft: Draft) -> Iterator[str]:
