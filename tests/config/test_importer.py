@@ -264,6 +264,7 @@ REMARKS = [
     pytest.param("auto x\niface x\n  up ip link add y type dummy x 7\n", "x: up ip link add y", id="no_such_word"),
     pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
+    pytest.param("auto x\niface x\n  bridge-portprios swp1=999\n", "x: 'swp1=999' is no value of bridge-p", id="port"),
     pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),
     pytest.param("no-auto-down usb0\n", "no-auto-down has no equivalent", id="set_aside"),
     pytest.param("allow-hotplug all\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
@@ -326,6 +327,15 @@ def test_remarks_that_differ_by_the_number_of_their_link_are_one(importing: Impo
 def test_braces_of_a_description_are_no_reference(importing: Import) -> None:
     got = importing("auto x1 x2\niface x1\n alias {v}\niface x2\n mtu 1400\n")
     assert yaml.safe_load(got.text)["links"]["x1"] == {"up": True, "alias": "{{v}}"}
+
+
+def test_secret_is_not_repeated(importing: Import) -> None:
+    got = importing("auto wlan0\niface wlan0\n wpa-ssid home\n wpa-psk hunter2\n")
+    assert [problem.message for problem in got.problems] == [
+        "wlan0: wpa-ssid home has no equivalent",
+        "wlan0: wpa-psk has no equivalent",
+    ]
+    assert "hunter2" not in str((got.text, got.problems))
 
 
 def test_number_that_an_address_has_by_chance_is_no_reference() -> None:
