@@ -215,27 +215,6 @@ def test_shared_gateway_address_becomes_a_macvlan(importing: Import, tmp_path: P
     assert ("vlan10-v0", "2001:db8::1/64", None) in state.classes["address"]
 
 
-def test_sourced_files_are_followed_and_read_once(importing: Import) -> None:
-    got = importing(
-        "source interfaces.d/*\nsource interfaces.d/1\n",
-        **{f"interfaces.d/{number}": f"auto swp{number}\niface swp{number}\n mtu 1400\n" for number in (1, 2)},
-    )
-    assert got.text == "links:\n  swp[1-2]: {up: true, mtu: 1400}\n"
-
-
-def test_every_word_of_a_source_line_is_followed(importing: Import) -> None:
-    got = importing("source nothing.d/* more.d/*\n", **{"more.d/1": "auto x\niface x\n"})
-    assert got.text == "links:\n  x: {up: true}\n"
-
-
-def test_missing_sourced_file_is_an_error(importing: Import) -> None:
-    got = importing("auto lo\nsource nowhere\n")
-    assert got.text == ""
-    [problem] = got.problems
-    assert not problem.warning
-    assert (problem.line, problem.message.rpartition("/")[2]) == (2, "nowhere")
-
-
 def test_template_that_fails_is_an_error_at_its_line(importing: Import) -> None:
     got = importing("auto lo\n% for v in (1, 2)\niface x${v}\n% endfor\n")
     [problem] = got.problems
@@ -288,9 +267,10 @@ REMARKS = [
     pytest.param("auto x\niface x\n  up ip link add y type dummy x 7\n", "x: up ip link add y", id="no_such_word"),
     pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
+    pytest.param("auto x\niface x\n  bridge-portprios swp1=999\n", "x: 'swp1=999' is no value of bridge-p", id="port"),
     pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),
     pytest.param("no-auto-down usb0\n", "no-auto-down has no equivalent", id="set_aside"),
-    pytest.param("allow-hotplug usb0\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
+    pytest.param("allow-hotplug all\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
     pytest.param("auto swp1\niface swp1\n  hwaddress random\n", "swp1: 'random' is no value of hwaddress", id="mac"),
     pytest.param("auto vx\niface vx\n  gateway 10.0.0\n", "vx: '10.0.0' is not an address", id="gateway"),
     pytest.param("auto vx\niface vx\n  metric x\n  gateway 10.0.0.1\n", "vx: its metric is not a number", id="metric"),
@@ -360,6 +340,20 @@ def test_remarks_that_differ_by_the_number_of_their_link_are_one(importing: Impo
     got = importing("% for v in range(2, 6):\nauto x${v}\niface x${v}\n  up tc qdisc add dev x${v} root fq\n% endfor\n")
     [problem] = got.problems
     assert problem.message == "x[v=2-5]: up tc qdisc add dev x{v} root fq"
+
+
+def test_braces_of_a_description_are_no_reference(importing: Import) -> None:
+    got = importing("auto x1 x2\niface x1\n alias {v}\niface x2\n mtu 1400\n")
+    assert yaml.safe_load(got.text)["links"]["x1"] == {"up": True, "alias": "{{v}}"}
+
+
+def test_secret_is_not_repeated(importing: Import) -> None:
+    got = importing("auto wlan0\niface wlan0\n wpa-ssid home\n wpa-psk hunter2\n")
+    assert [problem.message for problem in got.problems] == [
+        "wlan0: wpa-ssid home has no equivalent",
+        "wlan0: wpa-psk has no equivalent",
+    ]
+    assert "hunter2" not in str((got.text, got.problems))
 
 
 def test_number_that_an_address_has_by_chance_is_no_reference() -> None:

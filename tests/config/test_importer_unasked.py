@@ -87,6 +87,17 @@ LINKS = [
                                          "ipv6.dad_transmits": 0}}, id="advertisements"),
     pytest.param("auto a\niface a inet6 auto\n accept_ra 1\n", "a",
                  {"up": True, "sysctl": {"ipv6.accept_ra": 1, "ipv6.autoconf": 1}}, id="advertisements_of_a_host"),
+    pytest.param("auto a\niface a\n alias {v}{n}\n", "a", {"up": True, "alias": "{{v}}{{n}}"}, id="alias_with_braces"),
+    pytest.param("auto br\niface br\n bridge_ports a\n bridge_pathcost a 7\n bridge_portprio a 9\n bridge_hairpin a 1\n",
+                 "a", {"up": True, "port": {"cost": 7, "priority": 9, "hairpin": True}}, id="bridge_utils"),
+    pytest.param("auto a b\niface a\n mtu 9000\niface b\n vlan-raw-device a\n vlan-id 5\n", "b",
+                 {"kind": "vlan", "up": True, "link": "a", "id": 5, "mtu": 9000}, id="mtu_of_a_vlan"),
+    pytest.param("auto a a.5.6\niface a\n mtu 9000\niface a.5\niface a.5.6\n", "a.5.6", {"up": True, "mtu": 9000},
+                 id="mtu_of_a_vlan_on_a_vlan"),
+    pytest.param("auto a a.5\niface a\n mtu 9000\niface a.5\n mtu 1400\n", "a.5", {"up": True, "mtu": 1400},
+                 id="mtu_of_its_own"),
+    pytest.param("auto vx\niface vx\n vxlan-id 5\n vxlan-physdev a\n", "vx",
+                 {"kind": "vxlan", "up": True, "id": 5, "dev": "a", "dstport": 4789, "mtu": 1500}, id="mtu_of_a_vxlan"),
     pytest.param("auto a\niface a\n alias it is \"it\"\n", "a", {"up": True, "alias": 'it is "it"'}, id="alias"),
     pytest.param("auto a\niface a\n address 10.0.0.1\n netmask 24\n network 10.0.0.0\n", "a",
                  {"up": True, "addresses": ["10.0.0.1/24"]}, id="network"),
@@ -189,3 +200,8 @@ def test_policy_that_changes_the_defaults_is_told(place: Path) -> None:
     policy.write_text("{}")
     [problem] = import_files([place], facts=Facts, trust=TRUST, policies=[place.parent]).problems
     assert (problem.file, problem.message) == (str(policy), "the defaults of this policy are not taken over")
+
+
+@pytest.mark.parametrize("name", ["#", "-", "a#", "!x", "*x", "&x", "@x", "'x", '"x', "?"])
+def test_any_name_of_a_link_is_a_name_in_the_new_file(place: Path, name: str) -> None:
+    assert [*imported(place, f"auto {name}\niface {name}\n mtu 1400\n")["links"]] == [name]

@@ -22,6 +22,7 @@ class _Form(NamedTuple):
 
     skeleton: str
     body: str
+    refers: bool  # the body, to the number
 
 
 def fold_names(names: Iterable[str]) -> list[str]:
@@ -48,9 +49,17 @@ def _fold(entries: Sequence[tuple[str, Body]], name: str, at: int) -> list[tuple
     ]
     popular = Counter(form for choice in forms for form in set(choice))
     groups: dict[_Form, list[int]] = {}
-    for (_, number), choice in zip(cuts, forms, strict=True):
-        groups.setdefault(max(choice, key=lambda form: popular[form]), []).append(number)
-    return [_entry(form, numbers, name) for form, numbers in groups.items()]
+    first: dict[_Form, tuple[str, Body]] = {}
+    for (_, number), choice, entry in zip(cuts, forms, entries, strict=True):
+        form = max(choice, key=lambda form: popular[form])
+        first.setdefault(form, entry)
+        groups.setdefault(form, []).append(number)
+    return [
+        (_joined(form.skeleton, numbers, f"{name}=" if form.refers else ""), json.loads(form.body))
+        if len(numbers) > 1
+        else first[form]
+        for form, numbers in groups.items()
+    ]
 
 
 def _cut(name: str, at: int) -> tuple[str, int]:
@@ -64,15 +73,15 @@ def _cut(name: str, at: int) -> tuple[str, int]:
 
 def _forms(skeleton: str, number: int, body: Body, name: str) -> Iterator[_Form]:
     """Write a body as it is, and with references in place of its number: everywhere, and of a few places in some."""
-    yield _Form(skeleton, json.dumps(body))
+    yield _Form(skeleton, json.dumps(body), False)
     if number < 0:
         return
     whole = _Reference(number, name, None)
-    yield _Form(skeleton, json.dumps(whole.put_into(body)))
+    yield _Form(skeleton, json.dumps(whole.put_into(body)), whole.found > 0)
     if 1 < whole.found <= _FEW:
         places = range(whole.found)
         for chosen in (choice for size in places[1:] for choice in combinations(places, size)):
-            yield _Form(skeleton, json.dumps(_Reference(number, name, chosen).put_into(body)))
+            yield _Form(skeleton, json.dumps(_Reference(number, name, chosen).put_into(body)), True)
 
 
 class _Reference:
@@ -100,16 +109,6 @@ class _Reference:
             return piece[0]
         self.found += 1
         return self._text if self._chosen is None or self.found - 1 in self._chosen else piece[0]
-
-
-def _entry(form: _Form, numbers: list[int], name: str) -> tuple[str, Body]:
-    reference = f"{{{name}}}"
-    body: Body = json.loads(form.body)
-    used = reference in form.body
-    if len(numbers) == 1 and used:
-        body = json.loads(form.body.replace(reference, str(numbers[0])))
-        used = False
-    return _joined(form.skeleton, numbers, f"{name}=" if used else ""), body
 
 
 def _joined(skeleton: str, numbers: list[int], label: str) -> str:

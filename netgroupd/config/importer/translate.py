@@ -4,8 +4,16 @@
 import re
 
 from netgroupd.config import notations
+from netgroupd.config.importer import mtus
 from netgroupd.config.importer.addresses import ABOUT, addresses, entry_of
-from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES, REASONS, TUNNEL_KINDS
+from netgroupd.config.importer.attributes import (
+    ATTRIBUTES,
+    OF_ONE_PORT,
+    PORT_ATTRIBUTES,
+    REASONS,
+    SECRETS,
+    TUNNEL_KINDS,
+)
 from netgroupd.config.importer.commands import Commands
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.gateways import NAMES, Gateways
@@ -14,6 +22,7 @@ from netgroupd.config.importer.stanzas import Option, Stanza
 from netgroupd.config.importer.virtual import Virtuals
 from netgroupd.config.importer.vlans import VlanAware
 from netgroupd.config.importer.vxlans import Vxlans
+from netgroupd.model.kinds import KINDS
 
 _FIRST_AUTO_TABLE = 1001
 _LAST_RESORT = 4278198272  # the metric that the kernel's VRF documentation gives the unreachable route
@@ -142,10 +151,14 @@ class Translation:
 
     def _port_attribute(self, name: str, option: Option) -> None:
         key, read = PORT_ATTRIBUTES[option.name]
-        for word in option.value.split():
+        words = option.value.split()
+        if option.name in OF_ONE_PORT:
+            words = ["=".join(words)]
+        for word in words:
             ports, equals, value = word.rpartition("=")
+            said = KINDS["bridge"].port[key].type.parse(read(value))
             for port in notations.names(ports) if equals else (name,):
-                self.draft.link(port).setdefault("port", {})[key] = read(value)
+                self.draft.link(port).setdefault("port", {})[key] = said
 
     def _special(self, name: str, option: Option) -> bool:
         """Translate what is more than one attribute; say whether it was."""
@@ -178,7 +191,10 @@ class Translation:
 
     def _unknown(self, name: str, option: Option) -> None:
         reason = next((why for start, why in REASONS.items() if option.name.startswith(start)), "")
-        self.draft.remark(option.place, f"{option.name} {option.value} has no equivalent", reason, name=name)
+        secret = option.name.startswith(SECRETS)
+        place = option.place._replace(text=option.name) if secret else option.place
+        said = option.name if secret else f"{option.name} {option.value}"
+        self.draft.remark(place, f"{said} has no equivalent", reason, name=name)
 
     def _ports(self, name: str, option: Option) -> None:
         if option.name != "bridge-ports":
@@ -234,6 +250,7 @@ class Translation:
         self._raise_what_carries()
         self._virtuals.finish()
         leave_out_unsound(self.draft)
+        mtus.write_out(self.draft)
         for family in ("inet", "inet6") if self.draft.vrfs else ():
             for name in self.draft.vrfs:
                 last = {"to": "default", "vrf": name, "type": "unreachable", "metric": _LAST_RESORT, "family": family}
