@@ -88,7 +88,7 @@ LINKS = [
     pytest.param("auto a\niface a inet6 auto\n accept_ra 1\n", "a",
                  {"up": True, "sysctl": {"ipv6.accept_ra": 1, "ipv6.autoconf": 1}}, id="advertisements_of_a_host"),
     pytest.param("auto a\niface a\n alias {v}{n}\n", "a", {"up": True, "alias": "{{v}}{{n}}"}, id="alias_with_braces"),
-    pytest.param("auto br\niface br\n bridge_ports a\n bridge_pathcost a 7\n bridge_portprio a 9\n bridge_hairpin a 1\n",
+    pytest.param("auto br\niface br\n bridge_ports a\n bridge_pathcost a 7\n bridge_portprio a 9\n bridge_hairpin a 1",
                  "a", {"up": True, "port": {"cost": 7, "priority": 9, "hairpin": True}}, id="bridge_utils"),
     pytest.param("auto a b\niface a\n mtu 9000\niface b\n vlan-raw-device a\n vlan-id 5\n", "b",
                  {"kind": "vlan", "up": True, "link": "a", "id": 5, "mtu": 9000}, id="mtu_of_a_vlan"),
