@@ -75,7 +75,9 @@ class Draft:
         of_line: dict[tuple[str, int], list[tuple[Problem, str]]] = {}
         for problem, name in self._remarks:
             of_line.setdefault((problem.file, problem.line), []).append((problem, name))
-        return tuple(problem for told in of_line.values() for problem in _folded(told))
+        files = list(dict.fromkeys(file for file, _ in of_line))
+        in_order = sorted(of_line, key=lambda place: (files.index(place[0]), place[1]))
+        return tuple(problem for place in in_order for problem in _folded(of_line[place]))
 
 
 def _folded(told: list[tuple[Problem, str]]) -> Iterator[Problem]:
