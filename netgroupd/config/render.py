@@ -49,8 +49,7 @@ class Rendered(NamedTuple):
     def problem(self, line: int, column: int, message: str, hint: str = "", *, warning: bool = False) -> Problem:
         """Report something in the rendered text at the line that the operator wrote."""
         source, at, position = self.lines.locate(line, column, linemap.line_of(self.text, line))
-        text = linemap.shown(linemap.line_of(source.text, at), position)
-        return Problem(source.path, at, position, message, hint, text, warning)
+        return _problem(source, at, position, message, hint, warning=warning)
 
 
 def shipped_templates() -> Path:
@@ -259,6 +258,6 @@ def _clean(sentence: object) -> str:
     return " ".join(text.split())
 
 
-def _problem(source: Source, line: int, column: int, message: str, hint: str = "") -> Problem:
+def _problem(source: Source, line: int, column: int, message: str, hint: str = "", *, warning: bool = False) -> Problem:
     text = linemap.shown(linemap.line_of(source.text, line), column)
-    return Problem(source.path, line, column, message, hint, text)
+    return Problem(source.path, line, column, message, hint, text, warning)

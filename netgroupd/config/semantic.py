@@ -29,7 +29,7 @@ from netgroupd.config.semantic_tc import (
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
-from netgroupd.model.value import NO_MAC, Value, split_prefix
+from netgroupd.model.value import NO_MAC, Value, is_multicast, split_prefix
 
 _WAYS = frozenset({"via", "dev", "nexthops", "nhid"})
 _MOST_PORTS = 1023  # of a bridge: Linux has ten bits for their numbers, and none is 0
@@ -216,7 +216,7 @@ def _addresses(checked: Checked) -> None:
 def _address(address: str, text: str, obj: Object, checked: Checked) -> None:
     payload, length = split_prefix(text)
     entry = checked.entry(obj)
-    multicast = payload[0] == 0xFF if len(payload) == 16 else payload[0] >> 4 == 0xE
+    multicast = is_multicast(payload)
     joined = obj.attrs.get("autojoin") or not entry.record.whole
     if (multicast and not joined) or not any(payload):
         what = "a multicast address" if multicast else "no address"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
-from netgroupd.model.mdb import MOST_SOURCES, family_of, is_multicast, is_of_host
+from netgroupd.model.mdb import MOST_SOURCES, family_of, is_of_host, senders
 from netgroupd.model.state import Attrs, Key, Object
-from netgroupd.model.value import Value, ip_bytes
+from netgroupd.model.value import Value, ip_bytes, is_multicast
 
 _DEFAULT_VID = 1
 _USUAL_MOST = 4096
@@ -79,7 +79,7 @@ def _senders(obj: Object, _bridge: Attrs) -> Iterator[_Wrong]:
     family = family_of(obj.key[2])
     if not family:
         return
-    for field, sender in (("src", obj.key[4]), *(("source_list", one) for one in _listed(obj))):
+    for field, sender in (("src", obj.key[4]), *(("source_list", one) for one in senders(obj.attrs))):
         if sender is None:
             continue
         if family_of(sender) != family:
@@ -90,7 +90,7 @@ def _senders(obj: Object, _bridge: Attrs) -> Iterator[_Wrong]:
 
 def _lists(obj: Object, _bridge: Attrs) -> Iterator[_Wrong]:
     """A list is for the entry of all senders, and has some."""
-    listed = _listed(obj)
+    listed = senders(obj.attrs)
     for field in _SENDERS:
         if obj.key[4] is not None and obj.attrs.get(field) is not None:
             yield _Wrong(field, f"an entry for the sender {obj.key[4]} has no {field!r}", "leave one of them out")
@@ -136,12 +136,6 @@ _RULES: tuple[Callable[[Object, Attrs], Iterator[_Wrong]], ...] = (
 )
 
 
-def _listed(obj: Object) -> tuple[Value, ...]:
-    listed = obj.attrs.get("source_list") or ()
-    assert isinstance(listed, tuple)
-    return listed
-
-
 def _in_a_snooped_vlan(obj: Object, bridge: Attrs, checked: Checked) -> None:
     """A bridge that learns for each VLAN must be in that itself."""
     vid, vlans = obj.key[3], checked.state.of("bridge_vlan")
@@ -154,7 +148,7 @@ def _in_a_snooped_vlan(obj: Object, bridge: Attrs, checked: Checked) -> None:
 def _apart_from_lists(obj: Object, checked: Checked) -> None:
     """The kernel has an entry for each sender of a list already."""
     entries = checked.state.of("mdb")
-    for sender in _listed(obj):
+    for sender in senders(obj.attrs):
         if other := entries.get((*obj.key[:4], sender)):
             told = f"{sender} has an entry of its own for {obj.key[2]} on {obj.key[1]!r}"
             hint = f"leave it out here, or there: {checked.report.where(checked.entry(other).at)}"
@@ -168,7 +162,7 @@ def _fit(checked: Checked) -> None:
     seen: set[Key] = set()
     for obj in checked.state.of("mdb").values():
         bridge, _, group, vid, source = obj.key
-        for sender in (source, *_listed(obj)):
+        for sender in (source, *senders(obj.attrs)):
             if (known := (bridge, group, vid, sender)) not in seen:
                 seen.add(known)
                 counts[bridge] += 1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from netgroupd.engine.detour import contains
 from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.state import Attrs, Object
-from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.model.value import Value, ip_bytes, is_multicast, split_prefix
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import Step
 
@@ -21,7 +21,6 @@ _KEYS = frozenset({"ikey", "okey", "if_id"})
 # A receiver drops what has no checksum where it wants one, and the other way round.
 _FORM = frozenset({"encap", "icsum", "ocsum"})
 _ENDS = ("remote", "local", "dev")
-_MULTICAST = {4: range(0xE0, 0xF0), 16: range(0xFF, 0x100)}  # the first byte
 
 
 class FarEnd(NamedTuple):
@@ -43,7 +42,7 @@ def far_end(link: Object, to: str) -> FarEnd | None:
         host = str(peer.get("endpoint") or "").rpartition(":")[0] if peer else ""
         return FarEnd(host.removeprefix("[").removesuffix("]"), mark=mark) if host else None
     remote = str(attrs.get("remote") or "")
-    if not remote or _is_multicast(remote):
+    if not remote or is_multicast(ip_bytes(remote)):
         return None
     return FarEnd(remote, str(attrs.get("local") or ""), str(attrs.get("dev") or ""), mark)
 
@@ -96,8 +95,3 @@ def _holder(peers: Value, to: str) -> Peer | None:
             if length > longest and contains(prefix, to):
                 best, longest = peer, length
     return best
-
-
-def _is_multicast(address: str) -> bool:
-    payload = ip_bytes(address)
-    return payload[0] in _MULTICAST[len(payload)]

@@ -18,7 +18,7 @@ from netgroupd.kernel.message import attr, attributes, nest, u8, walk
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, paths_of, single
-from netgroupd.model.mdb import CLASS, MODES, family_of, group_bytes, is_of_host
+from netgroupd.model.mdb import CLASS, MODES, family_of, group_bytes, is_of_host, senders
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, mac_text
 from netgroupd.plan.compare import UNOWNED
@@ -50,7 +50,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     _forgotten.waited = False
     what = "dump of multicast groups"
     found = dump_lists(context, selection._replace(everything=True), RTM_GETMDB, decode, what)
-    listed = {(*obj.key[:4], sender) for obj in found for sender in _senders(obj.attrs)}
+    listed = {(*obj.key[:4], sender) for obj in found for sender in senders(obj.attrs)}
     chosen = (obj for obj in found if obj.key not in listed and _is_selected(obj, selection))
     return sorted(chosen, key=_in_order)
 
@@ -59,12 +59,6 @@ def _in_order(obj: Object) -> tuple[str, ...]:
     """Groups by their number: the kernel tells the last that it was told first."""
     link, port, group, vid, source = obj.key
     return f"{link} {port} {vid:04}", group_bytes(group).hex(), str(source)
-
-
-def _senders(attrs: Attrs) -> tuple[Value, ...]:
-    senders = attrs.get("source_list") or ()
-    assert isinstance(senders, tuple)
-    return senders
 
 
 def _is_selected(obj: Object, selection: Selection) -> bool:
@@ -117,8 +111,8 @@ def _decode_entry(entry: memoryview, link: str, context: Context) -> Object | No
     return Object("mdb", key, attrs)
 
 
-def _decode_list(senders: memoryview) -> Value:
-    each = (attributes(senders, start, end) for kind, start, end in walk(senders) if kind == _TOLD_SENDER)
+def _decode_list(told: memoryview) -> Value:
+    each = (attributes(told, start, end) for kind, start, end in walk(told) if kind == _TOLD_SENDER)
     return tuple(sorted(ip_text(bytes(sender[_TOLD_ADDRESS])) for sender in each))
 
 
@@ -163,10 +157,9 @@ def _encode_attrs(attrs: Attrs, proto: int) -> bytes:
     owner = attrs.get(UNOWNED, proto)
     assert isinstance(owner, int)
     said = u8(_PROTOCOL, owner)
-    if senders := _senders(attrs):
-        listed = (nest(_SENDER, attr(_ADDRESS, ip_bytes(str(sender)))) for sender in senders)
-        said += nest(_LIST, *listed)
-    if senders or "filter_mode" in attrs:
+    if listed := senders(attrs):
+        said += nest(_LIST, *(nest(_SENDER, attr(_ADDRESS, ip_bytes(str(sender)))) for sender in listed))
+    if listed or "filter_mode" in attrs:
         said += u8(_MODE, MODES[str(attrs.get("filter_mode", "exclude"))])
     return said
 

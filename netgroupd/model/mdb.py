@@ -2,8 +2,8 @@
 """Multicast groups that ports of bridges are in for good, under ``bridge mdb``'s names."""
 
 from netgroupd.model.attr import Attr, Class, table
-from netgroupd.model.state import Key
-from netgroupd.model.value import IP, LINK, MAC, Type, Value, ip_bytes, ip_text, number, several, word
+from netgroupd.model.state import Attrs, Key
+from netgroupd.model.value import IP, LINK, MAC, Type, Value, ip_bytes, ip_text, is_multicast, number, several, word
 
 # The kernel numbers them the other way round than IGMP does.
 MODES = {"exclude": 0, "include": 1}
@@ -38,11 +38,6 @@ def _parse_mac(text: str) -> Value:
     return mac
 
 
-def is_multicast(address: bytes) -> bool:
-    """Whether an IP address is that of a group."""
-    return address[0] == 0xFF if len(address) == 16 else address[0] >> 4 == 0xE
-
-
 def family_of(group: Value) -> int:
     """4 or 6, or 0 for the MAC address of what is not IP."""
     try:
@@ -60,6 +55,13 @@ def group_bytes(group: Value) -> bytes:
 def is_of_host(key: Key) -> bool:
     """Whether it is the bridge itself that is in the group."""
     return key[0] == key[1]
+
+
+def senders(attrs: Attrs) -> tuple[Value, ...]:
+    """The senders that an entry lists."""
+    listed = attrs.get("source_list") or ()
+    assert isinstance(listed, tuple)
+    return listed
 
 
 GROUP = Type(_EXPECTED, _parse_group, {"type": "string"})

@@ -178,6 +178,11 @@ def ip_bytes(text: str) -> bytes:
         raise ValueError("expected an IPv4 or IPv6 address") from None
 
 
+def is_multicast(address: bytes) -> bool:
+    """Whether an IP address is that of a group."""
+    return address[0] == 0xFF if len(address) == 16 else address[0] >> 4 == 0xE
+
+
 def ip_text(payload: bytes) -> str:
     """Four or sixteen bytes as the address that ``ip`` prints."""
     return inet_ntop(AF_INET if len(payload) == 4 else AF_INET6, payload)

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ifupdown2's files -> a configuration that expands to the same, and a remark for all that is not in it."""
 
-import os
 import random
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 import yaml
 
 from netgroupd.config import Desired, load
 from netgroupd.config.facts import Facts
-from netgroupd.config.importer import Imported
 from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES
-from netgroupd.config.importer.ifupdown2 import import_files
 from netgroupd.config.known import Known
-from netgroupd.config.sources import Trust
+from tests.config.importing import TRUST, Import, importing_in
 
-TRUST = Trust.of_user(os.getuid(), os.getgid())
-Import: TypeAlias = Callable[..., Imported]
 HARDWARE = frozenset(f"swp{number}" for number in range(1, 33)) | {"eth0", "eth1"}
 
 SLIDES = """\
@@ -34,15 +28,7 @@ SLIDES = """\
 
 @pytest.fixture
 def importing(tmp_path: Path) -> Import:
-    tmp_path.chmod(0o755)
-
-    def of(text: str, **others: str) -> Imported:
-        for name, content in {"interfaces": text, **others}.items():
-            (tmp_path / name).parent.mkdir(exist_ok=True)
-            (tmp_path / name).write_text(content)
-        return import_files([tmp_path / "interfaces"], facts=Facts, trust=TRUST)
-
-    return of
+    return importing_in(tmp_path)
 
 
 def desired(text: str, tmp_path: Path) -> Desired:

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Commands in the files of ifupdown2 and its relatives: what they would do is in the configuration, or is listed."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from netgroupd.config.facts import Facts
 from netgroupd.config.importer import Imported
-from netgroupd.config.importer.ifupdown2 import import_files
-from netgroupd.config.sources import Trust
-
-TRUST = Trust.of_user(os.getuid(), os.getgid())
+from tests.config.importing import import_at
 
 
 @pytest.fixture
@@ -25,7 +20,7 @@ def place(tmp_path: Path) -> Path:
 def imported(place: Path, command: str, name: str = "x") -> Imported:
     """Import a stanza with one command."""
     place.write_text(f"auto {name}\niface {name}\n  up {command}\n")
-    return import_files([place], facts=Facts, trust=TRUST)
+    return import_at(place)
 
 
 TAKEN = [
@@ -148,5 +143,5 @@ def test_of_two_commands_the_one_that_has_no_equivalent_is_listed(place: Path) -
 @pytest.mark.parametrize(("command", "want"), [("ip route del default", "what the files"), ("iptables -F", "no equiv")])
 def test_command_that_undoes_is_listed_as_what_it_is(place: Path, command: str, want: str) -> None:
     place.write_text(f"auto x\niface x\n  down {command}\n")
-    [problem] = import_files([place], facts=Facts, trust=TRUST).problems
+    [problem] = import_at(place).problems
     assert problem.hint.startswith(want)

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What no link can have is not in the imported configuration, and is told with the line of the old file."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from netgroupd.config.facts import Facts
-from netgroupd.config.importer.ifupdown2 import import_files
-from netgroupd.config.sources import Trust
-
-TRUST = Trust.of_user(os.getuid(), os.getgid())
+from tests.config.importing import import_at
 
 
 @pytest.fixture
@@ -46,7 +41,7 @@ LEFT_OUT = [
 @pytest.mark.parametrize(("options", "message", "want"), LEFT_OUT)
 def test_what_cannot_be_is_left_out_and_listed(place: Path, options: str, message: str, want: dict[str, Any]) -> None:
     place.write_text(f"auto x\niface x\n  {options}\n")
-    got = import_files([place], facts=Facts, trust=TRUST)
+    got = import_at(place)
     [problem] = got.problems
     assert problem.message == f"x: {message}"
     assert problem.text.strip() in options
@@ -59,7 +54,7 @@ def test_what_cannot_be_is_left_out_and_listed(place: Path, options: str, messag
 )
 def test_link_that_lacks_what_its_kind_needs_is_left_out(place: Path, options: str, message: str) -> None:
     place.write_text(f"auto x\niface x\n  {options}\n")
-    got = import_files([place], facts=Facts, trust=TRUST)
+    got = import_at(place)
     [problem] = got.problems
     assert (problem.line, problem.hint) == (2, "it is left out")
     assert problem.message.startswith(message)
@@ -80,14 +75,14 @@ ADDRESSES = [
 @pytest.mark.parametrize(("text", "want"), ADDRESSES)
 def test_address_is_as_the_kernel_was_told(place: Path, text: str, want: object) -> None:
     place.write_text(f"auto x\niface x\n address {text}\n")
-    got = import_files([place], facts=Facts, trust=TRUST)
+    got = import_at(place)
     assert got.problems == ()
     assert yaml.safe_load(got.text)["links"]["x"]["addresses"] == [want]
 
 
 def test_address_on_two_links_is_kept_on_the_first(place: Path) -> None:
     place.write_text("auto x y\niface x\n address 10.0.0.1/26\niface y\n address 10.0.0.1/32\n")
-    got = import_files([place], facts=Facts, trust=TRUST)
+    got = import_at(place)
     [problem] = got.problems
     assert (problem.line, problem.message) == (5, "y: 10.0.0.1 is on x already")
     assert yaml.safe_load(got.text) == {"links": {"x": {"up": True, "addresses": ["10.0.0.1/26"]}, "y": {"up": True}}}
@@ -101,7 +96,7 @@ def test_address_on_two_links_is_kept_on_the_first(place: Path) -> None:
 )  # fmt: skip
 def test_address_may_be_on_two_links(place: Path, text: str) -> None:
     place.write_text(text)
-    got = import_files([place], facts=Facts, trust=TRUST)
+    got = import_at(place)
     assert got.problems == ()
     links = yaml.safe_load(got.text)["links"]
     assert links["x"]["addresses"] == links["y"]["addresses"]
@@ -109,5 +104,5 @@ def test_address_may_be_on_two_links(place: Path, text: str) -> None:
 
 def test_second_value_of_a_setting_is_told(place: Path) -> None:
     place.write_text("auto x\niface x\n rp-filter 1\n up sysctl -w net.ipv4.conf.x.rp_filter=2\n")
-    [problem] = import_files([place], facts=Facts, trust=TRUST).problems
+    [problem] = import_at(place).problems
     assert (problem.line, problem.message, problem.hint) == (4, "x: ipv4.rp_filter is 1 already", "2 is left out")

@@ -1,34 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The files that ifupdown2 reads for one: those that are sourced, and those that are told of."""
 
-import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 import yaml
 
-from netgroupd.config.facts import Facts
-from netgroupd.config.importer import Imported
-from netgroupd.config.importer.ifupdown2 import import_files
-from netgroupd.config.sources import Trust
-
-TRUST = Trust.of_user(os.getuid(), os.getgid())
-Import: TypeAlias = Callable[..., Imported]
+from tests.config.importing import Import, importing_in
 
 
 @pytest.fixture
 def importing(tmp_path: Path) -> Import:
-    tmp_path.chmod(0o755)
-
-    def of(text: str, **others: str) -> Imported:
-        for name, content in {"interfaces": text, **others}.items():
-            (tmp_path / name).parent.mkdir(exist_ok=True)
-            (tmp_path / name).write_text(content)
-        return import_files([tmp_path / "interfaces"], facts=Facts, trust=TRUST)
-
-    return of
+    return importing_in(tmp_path)
 
 
 def test_sourced_files_are_followed_and_read_once(importing: Import) -> None:

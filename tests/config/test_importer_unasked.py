@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What ifupdown2 does without a line that says so, and how the files of its relatives are written."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ import yaml
 
 from netgroupd.config.facts import Facts
 from netgroupd.config.importer.ifupdown2 import import_files
-from netgroupd.config.sources import Trust
+from tests.config.importing import TRUST, import_at
 
-TRUST = Trust.of_user(os.getuid(), os.getgid())
 UNTAGGED = {"vid": 1, "pvid": True, "untagged": True}
 
 
@@ -25,7 +23,7 @@ def place(tmp_path: Path) -> Path:
 def imported(place: Path, text: str) -> dict[str, Any]:
     """Import a file that leaves nothing to remark."""
     place.write_text(text)
-    got = import_files([place], facts=Facts, trust=TRUST)
+    got = import_at(place)
     assert got.problems == ()
     loaded: dict[str, Any] = yaml.safe_load(got.text)
     return loaded
@@ -156,7 +154,7 @@ def test_others_of_a_vxlan_by_network(place: Path) -> None:
 
 def test_vlan_whose_number_nothing_says_is_told(place: Path) -> None:
     place.write_text("auto uplink\niface uplink\n vlan-raw-device a\n")
-    [problem] = import_files([place], facts=Facts, trust=TRUST).problems
+    [problem] = import_at(place).problems
     assert (problem.line, problem.message) == (2, "uplink: it has no vlan-id, and none in its name")
 
 
@@ -190,7 +188,7 @@ def test_vrf_leaves_nothing_of_either_protocol_to_the_main_table(place: Path) ->
 def test_second_list_of_vlans_is_told(place: Path) -> None:
     place.write_text("auto br a\niface br\n bridge-ports a\n bridge-vlan-aware yes\niface a\n bridge-vids 5\n"
                      " bridge-vids 6\n")  # fmt: skip
-    got = import_files([place], facts=Facts, trust=TRUST)
+    got = import_at(place)
     assert [(problem.line, problem.message) for problem in got.problems] == [(7, "a: bridge-vids is 5 already")]
     assert yaml.safe_load(got.text)["links"]["a"]["vlans"] == [UNTAGGED, "[5]"]
 

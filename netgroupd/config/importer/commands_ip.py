@@ -9,7 +9,7 @@ from netgroupd.config.importer import addresses
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
-from netgroupd.config.importer.words import alone, number, read, refuse
+from netgroupd.config.importer.words import alone, number, read, refuse, take
 from netgroupd.model.route import TYPES
 from netgroupd.model.rule import ACTIONS
 
@@ -91,16 +91,12 @@ class Objects:
         if "permanent" not in rest:
             raise ValueError("no equivalent of a group that is gone after some minutes; permanent ones have one")
         rest.remove("permanent")
-        senders = None
-        if "source_list" in rest[:-1]:
-            at = rest.index("source_list")
-            senders = rest.pop(at + 1).split(",")
-            del rest[at]
+        senders = take(rest, "source_list")
         body, left = read(rest, mdb.FORM.rows, {"grp": "group"}, _BY_WHOM)
         refuse(left)
         if not body.keys() >= {"dev", "port", "group"}:
             raise ValueError(NONE)
-        self._draft.entry("mdb", {**body, "source_list": senders})
+        self._draft.entry("mdb", {**body, "source_list": senders if senders is None else senders.split(",")})
 
     def _vlan(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
         rest = [word for word in _added(words) if word not in ("self", "master")]
@@ -140,12 +136,8 @@ def _split(words: Sequence[str], separator: str) -> list[list[str]]:
 
 def _way(words: Sequence[str]) -> Body:
     """One of the ways of a route."""
-    words = list(words)
-    weight: Body = {}
-    if "weight" in words[:-1]:
-        at = words.index("weight")
-        weight = {"weight": number(words.pop(at + 1))}
-        del words[at]
-    body, left = read(words, _WAY)
+    rest = list(words)
+    weight = take(rest, "weight")
+    body, left = read(rest, _WAY)
     refuse(left)
-    return {**body, **weight}
+    return body if weight is None else {**body, "weight": number(weight)}

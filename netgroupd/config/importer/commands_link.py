@@ -7,7 +7,7 @@ from netgroupd.config.importer.attributes import TUNNEL_KINDS, switch
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
-from netgroupd.config.importer.words import alone, read, refuse
+from netgroupd.config.importer.words import alone, read, refuse, take
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
@@ -105,10 +105,10 @@ class LinkCommands:
 
     def _port(self, _name: str, words: Sequence[str], _place: Place, _family: str) -> None:
         verb, *rest = words
-        if verb != "set" or "dev" not in rest[:-1]:
+        link = take(rest, "dev")
+        if verb != "set" or link is None:
             raise ValueError(NONE)
-        at = rest.index("dev")
-        self._put_port(rest[at + 1], _options([*rest[:at], *rest[at + 2 :]], KINDS["bridge"].port))
+        self._put_port(link, _options(rest, KINDS["bridge"].port))
 
     def _put(self, link: str, body: Body, place: Place) -> None:
         for key, value in body.items():

@@ -43,6 +43,16 @@ def read(
     return body, left
 
 
+def take(words: list[str], name: str) -> str | None:
+    """Take one name and its value off the words; None if it is not among them."""
+    if name not in words[:-1]:
+        return None
+    at = words.index(name)
+    value = words.pop(at + 1)
+    del words[at]
+    return value
+
+
 def alone(left: Sequence[str], what: str) -> str:
     """Give the one word that stands alone.
 
