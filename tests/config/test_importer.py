@@ -9,17 +9,13 @@ from typing import Any, TypeAlias
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from netgroupd.config import Desired, load
 from netgroupd.config.facts import Facts
 from netgroupd.config.importer import Imported
 from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES
-from netgroupd.config.importer.fold import Body, fold_entries, fold_names
 from netgroupd.config.importer.ifupdown2 import import_files
 from netgroupd.config.known import Known
-from netgroupd.config.ranges import compile_text
 from netgroupd.config.sources import Trust
 
 TRUST = Trust.of_user(os.getuid(), os.getgid())
@@ -339,40 +335,10 @@ def test_secret_is_not_repeated(importing: Import) -> None:
     assert "hunter2" not in str((got.text, got.problems))
 
 
-def test_number_that_an_address_has_by_chance_is_no_reference() -> None:
-    entries: list[tuple[str, Body]] = [
-        (f"x0.{n}.{v}", {"id": v, "addresses": [f"10.{n}.{v}.1/24"]}) for n in (100, 101) for v in (9, 10, 11)
-    ]
-    assert fold_entries(entries) == [("x0.[m=100-101].[v=9-11]", {"id": "{v}", "addresses": ["10.{m}.{v}.1/24"]})]
-
-
 def test_list_that_is_longer_than_a_line_has_one_for_each_entry(importing: Import) -> None:
     addresses = [f"192.0.2.{number}/32" for number in range(100, 200, 17)]
     got = importing("auto x\niface x\n" + "".join(f"  address {address}\n" for address in addresses))
     assert got.text == "links:\n  x:\n    up: true\n    addresses:\n" + "".join(f"      - {it}\n" for it in addresses)
-
-
-def test_numbers_in_steps_are_one_range() -> None:
-    assert fold_names([f"x{number}" for number in (1, 2, 3, 10, 20, 30, 35, 37)]) == ["x[1-3,10-30/10,35,37]"]
-
-
-@given(st.lists(st.from_regex(r"(swp|br-)[1-9][0-9]{0,2}(\.[1-9][0-9]?)?", fullmatch=True), unique=True))
-def test_folded_names_stand_for_the_same_names(names: list[str]) -> None:
-    expanded = [str(name) for text in fold_names(names) for name, _ in compile_text(text).instances()]
-    assert sorted(expanded) == sorted(names)
-
-
-@given(st.dictionaries(st.from_regex(r"br-[0-9]{1,2}", fullmatch=True), st.integers(0, 99), max_size=20))
-def test_folded_entries_say_the_same_of_the_same_names(entries: dict[str, int]) -> None:
-    bodies = [(name, {"id": value, "ports": f"swp[1-6].{value}"}) for name, value in entries.items()]
-    expanded = {}
-    for key, body in fold_entries(bodies):
-        pattern = compile_text(key)
-        texts = {field: compile_text(str(value), pattern.ranges) for field, value in body.items()}
-        for name, env in pattern.instances():
-            ports = {str(port) for port, _ in texts["ports"].instances(env)}
-            expanded[str(name)] = (str(texts["id"].make(env)), ports)
-    assert expanded == {name: (str(v), {f"swp{port}.{v}" for port in range(1, 7)}) for name, v in entries.items()}
 
 
 def test_no_line_of_any_kind_is_a_traceback(importing: Import) -> None:

@@ -154,6 +154,16 @@ def test_command_is_listed_with_the_reason(place: Path, command: str, want: str)
     assert yaml.safe_load(got.text) == {"links": {"x": {"up": True}}}
 
 
+def test_second_route_to_one_place_is_listed(place: Path) -> None:
+    got = imported(place, "ip route add 10.0.0.0/8 via 10.9.0.1", more="  up ip route add 10.0.0.0/8 via 10.9.0.2\n")
+    [problem] = got.problems
+    assert (problem.line, problem.hint) == (
+        4,
+        "there is a route to 10.0.0.0/8 already; the kernel takes one for each metric",
+    )
+    assert yaml.safe_load(got.text)["routes"] == [{"to": "10.0.0.0/8", "via": "10.9.0.1"}]
+
+
 def test_of_two_commands_the_one_that_has_no_equivalent_is_listed(place: Path) -> None:
     got = imported(place, "ip link set x mtu 1400; /sbin/announce x")
     assert [problem.message for problem in got.problems] == ["x: up /sbin/announce x"]

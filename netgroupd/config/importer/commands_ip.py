@@ -33,6 +33,7 @@ class Objects:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
+        self._routes: dict[tuple[object, ...], Body] = {}
         self.handlers: dict[tuple[str, str], Handler] = {
             ("ip", "route"): self.route,
             ("ip", "address"): self._address,
@@ -58,6 +59,8 @@ class Objects:
             body["dev"] = name
         if destination == "default" and family == "inet6":
             body["family"] = family
+        if self._routes.setdefault(_place_of(body), body) != body:
+            raise ValueError(f"there is a route to {destination} already; the kernel takes one for each metric")
         self._draft.entry("routes", body)
 
     def _address(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
@@ -131,6 +134,11 @@ def _added(words: Sequence[str]) -> list[str]:
     if verb not in _ADDING:
         raise ValueError(NONE)
     return rest
+
+
+def _place_of(route: Body) -> tuple[object, ...]:
+    """What the kernel tells routes apart by."""
+    return tuple(route.get(key) for key in ("to", "family", "table", "vrf", "metric", "tos"))
 
 
 def _mac(word: str) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A configuration while it is put together from another tool's files."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ class Draft:
         self.sysctl: dict[str, str] = {}
         # By link, and by its attribute or address; that of the link itself is under "".
         self.places: dict[tuple[str, str], Place] = {}
+        self._entries: set[tuple[str, str]] = set()  # as it takes long to look through many
         self._remarks: dict[tuple[Problem, str], None] = {}
 
     def link(self, name: str) -> Body:
@@ -77,7 +79,8 @@ class Draft:
     def entry(self, section: str, body: Mapping[str, Any]) -> None:
         """Add to one of the sections that are lists."""
         entry = {key: value for key, value in body.items() if value is not None}
-        if entry not in self.lists[section]:
+        if (written := (section, json.dumps(entry, sort_keys=True))) not in self._entries:
+            self._entries.add(written)
             self.lists[section].append(entry)
 
     def remark(self, place: Place, message: str, hint: str = "", name: str = "") -> None:
