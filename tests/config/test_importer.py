@@ -254,6 +254,7 @@ REMARKS = [
     pytest.param("no-auto-down usb0\n", "no-auto-down has no equivalent", id="set_aside"),
     pytest.param("allow-hotplug all\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
     pytest.param("auto swp1\niface swp1\n  hwaddress random\n", "swp1: 'random' is no value of hwaddress", id="mac"),
+    pytest.param("auto vx\niface vx\n  vxlan-id 5\n  vxlan-remoteip 10.0.0\n", "vx: '10.0.0' is no value", id="end"),
     pytest.param("auto vx\niface vx\n  gateway 10.0.0\n", "vx: '10.0.0' is not an address", id="gateway"),
     pytest.param("auto vx\niface vx\n  metric x\n  gateway 10.0.0.1\n", "vx: its metric is not a number", id="metric"),
     pytest.param(

@@ -17,9 +17,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "interfaces"
 
 
-def imported(place: Path, command: str, name: str = "x") -> Imported:
+def imported(place: Path, command: str, name: str = "x", more: str = "") -> Imported:
     """Import a stanza with one command."""
-    place.write_text(f"auto {name}\niface {name}\n  up {command}\n")
+    place.write_text(f"auto {name}\niface {name}\n  up {command}\n{more}")
     return import_at(place)
 
 
@@ -31,6 +31,7 @@ TAKEN = [
     pytest.param("route -A inet6 add default gw fe80::1 dev x", "routes",
                  [{"to": "default", "via": "fe80::1", "dev": "x", "family": "inet6"}], id="old_route_of_ipv6"),
     pytest.param("route add -host 10.0.0.9 dev x", "routes", [{"to": "10.0.0.9/32", "dev": "x"}], id="old_host"),
+    pytest.param("ip route add 10.1.0.0/16 dev 7", "routes", [{"to": "10.1.0.0/16", "dev": 7}], id="number"),
     pytest.param("ip route add 10.1.0.0/16 nexthop via 10.0.0.1 weight 2 nexthop dev y onlink", "routes",
                  [{"to": "10.1.0.0/16", "nexthops": [{"via": "10.0.0.1", "weight": 2}, {"dev": "y", "onlink": True}]}],
                  id="route_of_several_ways"),
@@ -81,13 +82,6 @@ LINKS = [
     pytest.param("ip tunnel add g mode gre remote 10.0.0.2 local 10.0.0.1 ttl 255 key 7", "g",
                  {"kind": "gre", "remote": "10.0.0.2", "local": "10.0.0.1", "ttl": 255, "ikey": 7, "okey": 7},
                  id="tunnel"),
-    pytest.param("bridge link set dev x learning off isolated on", "x",
-                 {"up": True, "port": {"learning": False, "isolated": True}}, id="port"),
-    pytest.param("ip link set x type bridge_slave neigh_suppress on", "x",
-                 {"up": True, "port": {"neigh_suppress": True}}, id="port_by_ip"),
-    pytest.param("bridge vlan add vid 7 dev x pvid untagged", "x",
-                 {"up": True, "vlans": [{"vid": 7, "pvid": True, "untagged": True}]}, id="vlan_of_a_port"),
-    pytest.param("bridge vlan add dev x vid 10-20 master", "x", {"up": True, "vlans": ["[10-20]"]}, id="vlans"),
     pytest.param("brctl addif br x y", "br", {"kind": "bridge", "ports": ["x", "y"]}, id="ports_by_brctl"),
     pytest.param("brctl stp br off", "br", {"kind": "bridge", "stp": False}, id="stp_by_brctl"),
     pytest.param("ifconfig $IFACE 0.0.0.0 promisc up", "x", {"up": True, "promisc": True}, id="ifconfig"),
@@ -97,6 +91,24 @@ LINKS = [
 @pytest.mark.parametrize(("command", "name", "want"), LINKS)
 def test_command_is_about_a_link(place: Path, command: str, name: str, want: dict[str, Any]) -> None:
     got = imported(place, command, name if "." in name else "x")
+    assert got.problems == ()
+    assert yaml.safe_load(got.text)["links"][name] == want
+
+
+PORTS = [
+    pytest.param("bridge link set dev x learning off isolated on", "x",
+                 {"up": True, "port": {"learning": False, "isolated": True}}, id="port"),
+    pytest.param("ip link set x type bridge_slave neigh_suppress on", "x",
+                 {"up": True, "port": {"neigh_suppress": True}}, id="port_by_ip"),
+    pytest.param("bridge vlan add vid 7 dev x pvid untagged", "x",
+                 {"up": True, "vlans": [{"vid": 7, "pvid": True, "untagged": True}]}, id="vlan_of_a_port"),
+    pytest.param("bridge vlan add dev x vid 10-20 master", "x", {"up": True, "vlans": ["[10-20]"]}, id="vlans"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "name", "want"), PORTS)
+def test_command_is_about_a_port(place: Path, command: str, name: str, want: dict[str, Any]) -> None:
+    got = imported(place, command, more="auto br\niface br\n  bridge-ports x\n")
     assert got.problems == ()
     assert yaml.safe_load(got.text)["links"][name] == want
 
@@ -113,6 +125,9 @@ LISTED = [
     pytest.param("ip link add v type vrf table 7", "write it under `vrfs`", id="vrf"),
     pytest.param("ip addr add 10.0.0.1/24 preferred_lft 60", "preferred_lft 60 of 10.0.0.1/24: IPv4", id="end"),
     pytest.param("route add -net 10.0.0.0 gw 10.1.0.1", "it says no netmask", id="no_netmask"),
+    pytest.param("bridge fdb add default dev x", "expected a MAC address", id="no_mac"),
+    pytest.param("ip neigh add x dev y", "expected an IPv4 or IPv6 address", id="no_neighbour"),
+    pytest.param("bridge vlan add vid 5000 dev x", "expected a whole number from 1 to 4094", id="no_vlan"),
     pytest.param("route del default", "no equivalent of this command", id="deleting"),
     pytest.param("bridge vlan del vid 1 dev x", "no equivalent of this command", id="deleting_a_vlan"),
     pytest.param("iptables-restore < /etc/iptables", "only a shell knows what comes of <", id="input"),
@@ -132,6 +147,16 @@ def test_command_is_listed_with_the_reason(place: Path, command: str, want: str)
     assert (problem.line, problem.message) == (3, f"x: up {command}")
     assert problem.hint.startswith(want)
     assert yaml.safe_load(got.text) == {"links": {"x": {"up": True}}}
+
+
+def test_second_route_to_one_place_is_listed(place: Path) -> None:
+    got = imported(place, "ip route add 10.0.0.0/8 via 10.9.0.1", more="  up ip route add 10.0.0.0/8 via 10.9.0.2\n")
+    [problem] = got.problems
+    assert (problem.line, problem.hint) == (
+        4,
+        "there is a route to 10.0.0.0/8 already; the kernel takes one for each metric",
+    )
+    assert yaml.safe_load(got.text)["routes"] == [{"to": "10.0.0.0/8", "via": "10.9.0.1"}]
 
 
 def test_of_two_commands_the_one_that_has_no_equivalent_is_listed(place: Path) -> None:

@@ -1,11 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Names and entries that are alike -> one line with ranges, which stands for the same."""
 
+from collections.abc import Callable
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netgroupd.config.importer.fold import Body, fold_entries, fold_names
 from netgroupd.config.ranges import compile_text
+
+
+@pytest.mark.parametrize(
+    ("of", "want"),
+    [(lambda v: {"id": v + 10000}, {"id": "{v+10000}"}), (lambda v: {"table": v - 5}, {"table": "{v-5}"}),
+     (lambda v: {"id": v + 7, "link": f"y{v}"}, {"id": "{v+7}", "link": "y{v}"}),
+     (lambda v: {"mac": f"02:00:00:00:01:{v:02x}"}, {"mac": "{02:00:00:00:01:00 + v}"})],
+    ids=["vni", "table", "and_a_name", "mac"],
+)  # fmt: skip
+def test_number_that_is_another_one_and_a_constant_is_a_sum(of: Callable[[int], Body], want: Body) -> None:
+    assert fold_entries([(f"x{v}", of(v)) for v in (8, 9, 10)]) == [("x[v=8-10]", want)]
+
+
+def test_sum_of_one_number_stays_when_another_is_folded() -> None:
+    entries: list[tuple[str, Body]] = [
+        (f"x{n}.{v}", {"mac": f"02:00:00:00:01:{v:02x}"}) for n in (1, 2) for v in (8, 9)
+    ]
+    assert fold_entries(entries) == [("x[1-2].[v=8-9]", {"mac": "{02:00:00:00:01:00 + v}"})]
 
 
 def test_number_that_an_address_has_by_chance_is_no_reference() -> None:

@@ -28,6 +28,12 @@ LEFT_OUT = [
                  "bridge-ageing -3: expected a whole number from 0 to 214748364", {"kind": "bridge", "up": True},
                  id="below"),
     pytest.param("link-type fancy", "unknown kind 'fancy'", {"up": True}, id="kind"),
+    pytest.param("bridge-learning off", "bridge-learning off: it is a port of none of the bridges here", {"up": True},
+                 id="no_port"),
+    pytest.param("bridge-ports none\n  vlan-raw-device y", "vlan-raw-device y: a bridge stands on none",
+                 {"kind": "bridge", "up": True}, id="on_none"),
+    pytest.param("vrf a/b", "vrf a/b: 'a/b' cannot name a link; names have no blanks and none of / : % [ ] { }",
+                 {"up": True}, id="no_name"),
     pytest.param("address 10.0.0.1/24\n  scope somewhere",
                  "scope somewhere of 10.0.0.1/24: expected one of global, site, link, host, nowhere", {"up": True},
                  id="scope"),
@@ -50,8 +56,10 @@ def test_what_cannot_be_is_left_out_and_listed(place: Path, options: str, messag
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [("link-type veth", "x: it has no veth-peer-name"), ("vlan-raw-device y", "x: it has no vlan-id, and none in its")],
-)
+    [("vxlan-local-tunnelip 10.0.0.1", "x: it has no vxlan-id"),
+     ("vlan-id 5", "x: it has no vlan-raw-device, and none in its name"),
+     ("link-type veth", "x: it has no veth-peer-name"), ("vlan-raw-device y", "x: it has no vlan-id, and none in its")],
+)  # fmt: skip
 def test_link_that_lacks_what_its_kind_needs_is_left_out(place: Path, options: str, message: str) -> None:
     place.write_text(f"auto x\niface x\n  {options}\n")
     got = import_at(place)
@@ -100,6 +108,14 @@ def test_address_may_be_on_two_links(place: Path, text: str) -> None:
     assert got.problems == ()
     links = yaml.safe_load(got.text)["links"]
     assert links["x"]["addresses"] == links["y"]["addresses"]
+
+
+def test_port_that_cannot_be_a_link_is_told(place: Path) -> None:
+    place.write_text("auto br\niface br\n bridge-ports x fe80::1\n")
+    got = import_at(place)
+    [problem] = got.problems
+    assert (problem.line, problem.message) == (3, "br: 'fe80::1' cannot name a link")
+    assert yaml.safe_load(got.text)["links"]["br"]["ports"] == "x"
 
 
 def test_second_value_of_a_setting_is_told(place: Path) -> None:

@@ -137,17 +137,18 @@ def test_remotes_of_a_vxlan_are_the_others(place: Path) -> None:
     assert imported(place, text)["fdb"] == [{"dev": "vx", "mac": "00:00:00:00:00:00", "dst": "10.0.0.2"}]
 
 
+BRIDGED = "auto br vx\niface br\n bridge-ports vx\niface vx\n"
+
+
 def test_groups_of_a_vxlan_by_network(place: Path) -> None:
-    text = "auto vx\niface vx\n bridge-vlan-vni-map 10=100\n vxlan-mcastgrp-map 100=239.1.1.1\n"
+    text = f"{BRIDGED} bridge-vlan-vni-map 10=100\n vxlan-mcastgrp-map 100=239.1.1.1\n"
     want = {"dev": "vx", "mac": "00:00:00:00:00:00", "dst": "239.1.1.1", "src_vni": 100}
     assert imported(place, text)["fdb"] == [want]
 
 
 def test_others_of_a_vxlan_by_network(place: Path) -> None:
-    text = (
-        "auto vx\niface vx\n bridge-vlan-vni-map 10=100\n vxlan-remoteip-map 100=10.0.0.1,10.0.0.2\n"
-        " vxlan-local-tunnelip 10.0.0.1\n"
-    )
+    ends = " vxlan-remoteip-map 100=10.0.0.1,10.0.0.2\n vxlan-local-tunnelip 10.0.0.1\n"
+    text = f"{BRIDGED} bridge-vlan-vni-map 10=100\n{ends}"
     want = {"dev": "vx", "mac": "00:00:00:00:00:00", "dst": "10.0.0.2", "src_vni": 100}
     assert imported(place, text)["fdb"] == [want]
 

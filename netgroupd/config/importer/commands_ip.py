@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from netgroupd.config import fdb, mdb, neighbours, routes, rules
+from netgroupd.config import fdb, mdb, neighbours, notations, routes, rules, vlans
 from netgroupd.config.importer import addresses
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
@@ -12,6 +12,7 @@ from netgroupd.config.importer.shell import NONE
 from netgroupd.config.importer.words import alone, number, read, refuse, take
 from netgroupd.model.route import TYPES
 from netgroupd.model.rule import ACTIONS
+from netgroupd.model.value import several
 
 Handler = Callable[[str, Sequence[str], Place, str], None]
 _ADDING = ("add", "a", "replace", "append", "change")
@@ -23,6 +24,7 @@ _RULE_ALIASES = {
     "table": "lookup",
     "dev": "iif",
 }
+_VLANS = several(vlans.FORM.rows["vid"].type)
 _WAY = {name: routes.FORM.rows[name] for name in ("via", "dev", "onlink")}
 
 
@@ -31,6 +33,7 @@ class Objects:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
+        self._routes: dict[tuple[object, ...], Body] = {}
         self.handlers: dict[tuple[str, str], Handler] = {
             ("ip", "route"): self.route,
             ("ip", "address"): self._address,
@@ -56,6 +59,8 @@ class Objects:
             body["dev"] = name
         if destination == "default" and family == "inet6":
             body["family"] = family
+        if self._routes.setdefault(_place_of(body), body) != body:
+            raise ValueError(f"there is a route to {destination} already; the kernel takes one for each metric")
         self._draft.entry("routes", body)
 
     def _address(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
@@ -78,13 +83,13 @@ class Objects:
         body, left = read(_added(words), neighbours.FORM.rows, {"nud": "state"})
         if body.get("state") == "permanent":  # as it is without
             del body["state"]
-        self._draft.entry("neighbours", {"dev": name, "ip": alone(left, "address"), **body})
+        self._draft.entry("neighbours", {"dev": name, "ip": _ip(alone(left, "address")), **body})
 
     def _fdb(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
         rest = [_FDB_ALIASES.get(word, word) for word in _added(words) if word != "to"]
         flags = {_FDB[word]: word for word in rest if word in _FDB}
         body, left = read([word for word in rest if word not in _FDB], fdb.FORM.rows)
-        self._draft.entry("fdb", {"dev": name, "mac": alone(left, "address"), **body, **flags})
+        self._draft.entry("fdb", {"dev": name, "mac": _mac(alone(left, "address")), **body, **flags})
 
     def _mdb(self, _name: str, words: Sequence[str], _place: Place, _family: str) -> None:
         rest = _added(words)
@@ -98,15 +103,18 @@ class Objects:
             raise ValueError(NONE)
         self._draft.entry("mdb", {**body, "source_list": senders if senders is None else senders.split(",")})
 
-    def _vlan(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
+    def _vlan(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
         rest = [word for word in _added(words) if word not in ("self", "master")]
         flags: Body = {word: True for word in ("pvid", "untagged") if word in rest}
         rest = [word for word in rest if word not in flags]
         pairs = dict(zip(rest[::2], rest[1::2], strict=False))
         if len(rest) % 2 or "vid" not in pairs or pairs.keys() > {"vid", "dev"}:
             raise ValueError(NONE)
-        vid = number(pairs["vid"]) if pairs["vid"].isdecimal() else f"[{pairs['vid']}]"
-        self._draft.append(pairs.get("dev", name), "vlans", {"vid": vid, **flags} if flags else vid)
+        link, vids = pairs.get("dev", name), notations.numbers(pairs["vid"])
+        _VLANS.parse(list(vids))
+        vid = vids[0] if len(vids) == 1 else f"[{notations.fold(vids)}]"
+        self._draft.mention(place, link, "vlans")
+        self._draft.append(link, "vlans", {"vid": vid, **flags} if flags else vid)
 
 
 _BY_WHOM = ("proto", "protocol")  # the number of the program that adds it, which is netgroupd's now
@@ -122,6 +130,21 @@ def _added(words: Sequence[str]) -> list[str]:
     if verb not in _ADDING:
         raise ValueError(NONE)
     return rest
+
+
+def _place_of(route: Body) -> tuple[object, ...]:
+    """What the kernel tells routes apart by."""
+    return tuple(route.get(key) for key in ("to", "family", "table", "vrf", "metric", "tos"))
+
+
+def _mac(word: str) -> str:
+    fdb.FORM.rows["mac"].type.parse(word)
+    return word
+
+
+def _ip(word: str) -> str:
+    neighbours.FORM.rows["ip"].type.parse(word)
+    return word
 
 
 def _split(words: Sequence[str], separator: str) -> list[list[str]]:

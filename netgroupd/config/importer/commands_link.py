@@ -57,7 +57,7 @@ class LinkCommands:
             self._draft.put(place, bridge, "stp", switch(rest[0]))
         elif verb == "addif":
             for port in rest:
-                self._draft.append(bridge, "ports", port)
+                self._draft.port(place, bridge, port)
 
     def _link(self, _name: str, words: Sequence[str], place: Place, _family: str) -> None:
         verb, *rest = words
@@ -81,7 +81,7 @@ class LinkCommands:
         if kind and not of_port:
             body |= {"kind": kind, **self._of_kind(kind, options)}
         self._put(link, body, place)
-        self._put_port(link, of_port)
+        self._put_port(link, of_port, place)
 
     @staticmethod
     def _of_kind(kind: str, options: Sequence[str]) -> Body:
@@ -103,19 +103,20 @@ class LinkCommands:
             body["okey"] = body["ikey"]
         self._put(rest[0], {"kind": kind, **body}, place)
 
-    def _port(self, _name: str, words: Sequence[str], _place: Place, _family: str) -> None:
+    def _port(self, _name: str, words: Sequence[str], place: Place, _family: str) -> None:
         verb, *rest = words
         link = take(rest, "dev")
         if verb != "set" or link is None:
             raise ValueError(NONE)
-        self._put_port(link, _options(rest, KINDS["bridge"].port))
+        self._put_port(link, _options(rest, KINDS["bridge"].port), place)
 
     def _put(self, link: str, body: Body, place: Place) -> None:
         for key, value in body.items():
             self._draft.put(place, link, key, value)
 
-    def _put_port(self, link: str, body: Body) -> None:
+    def _put_port(self, link: str, body: Body, place: Place) -> None:
         if body:
+            self._draft.mention(place, link, "port")
             self._draft.link(link).setdefault("port", {}).update(body)
 
 

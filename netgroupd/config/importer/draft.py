@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A configuration while it is put together from another tool's files."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from netgroupd.config.importer.fold import Body, fold_entries
+from netgroupd.config.linkname import objection
 from netgroupd.errors import Problem
 
 
@@ -26,6 +28,7 @@ class Draft:
         self.sysctl: dict[str, str] = {}
         # By link, and by its attribute or address; that of the link itself is under "".
         self.places: dict[tuple[str, str], Place] = {}
+        self._entries: set[tuple[str, str]] = set()  # as it takes long to look through many
         self._remarks: dict[tuple[Problem, str], None] = {}
 
     def link(self, name: str) -> Body:
@@ -37,9 +40,14 @@ class Draft:
     def put(self, place: Place, name: str, key: str, value: object) -> None:
         """Set one attribute of a link; a second value is remarked on."""
         body = self.link(name)
-        self.places.setdefault((name, key), place)
+        self.mention(place, name, key)
         if body.setdefault(key, value) != value:
             self.remark(place, f"{key} is {body[key]} already", f"{value} is left out", name)
+
+    def mention(self, place: Place, name: str, key: str = "") -> None:
+        """Keep where a link, or something of it, is first spoken of."""
+        self.places.setdefault((name, ""), place)
+        self.places.setdefault((name, key), place)
 
     def append(self, name: str, key: str, value: object) -> None:
         """Add to one of the lists under a link."""
@@ -47,13 +55,23 @@ class Draft:
         if value not in values:
             values.append(value)
 
+    def port(self, place: Place, master: str, name: str) -> None:
+        """Make a link a port of another; what cannot name one is remarked on."""
+        if wrong := objection(name):
+            self.remark(place, *wrong, name=master)
+            return
+        self.mention(place, master)
+        self.mention(place, name)
+        self.append(master, "ports", name)
+
     def address(self, place: Place, name: str, entry: Body) -> None:
         """Add an address to a link."""
-        self.places.setdefault((name, str(entry["address"])), place)
+        self.mention(place, name, str(entry["address"]))
         self.append(name, "addresses", entry if len(entry) > 1 else entry["address"])
 
     def setting(self, place: Place, name: str, key: str, value: object) -> None:
         """Set one of the kernel's settings of a link; a second value is remarked on."""
+        self.mention(place, name)
         settings = self.link(name).setdefault("sysctl", {})
         if settings.setdefault(key, value) != value:
             self.remark(place, f"{key} is {settings[key]} already", f"{value} is left out", name)
@@ -61,7 +79,8 @@ class Draft:
     def entry(self, section: str, body: Mapping[str, Any]) -> None:
         """Add to one of the sections that are lists."""
         entry = {key: value for key, value in body.items() if value is not None}
-        if entry not in self.lists[section]:
+        if (written := (section, json.dumps(entry, sort_keys=True))) not in self._entries:
+            self._entries.add(written)
             self.lists[section].append(entry)
 
     def remark(self, place: Place, message: str, hint: str = "", name: str = "") -> None:

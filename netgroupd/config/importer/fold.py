@@ -13,6 +13,8 @@ Body: TypeAlias = dict[str, Any]
 # A number of a name, but not one inside a range; 007 stays what it is.
 _NUMBER = re.compile(r"\[[^\]]*\]|\{[^}]*\}|(?<!\d)(0|[1-9]\d*)(?!\d)")
 _MARK = "\0"
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+_SUMS = ("id", "table")
 _FEW = 4
 """Of so many places that have the number of the name, any may have it by chance: the second 10 of 10.1.10.1, say."""
 
@@ -76,12 +78,27 @@ def _forms(skeleton: str, number: int, body: Body, name: str) -> Iterator[_Form]
     yield _Form(skeleton, json.dumps(body), False)
     if number < 0:
         return
+    for shifted in _shifted(body, number, name):
+        yield _Form(skeleton, json.dumps(shifted), True)
+        yield _Form(skeleton, json.dumps(_Reference(number, name, None).put_into(shifted)), True)
     whole = _Reference(number, name, None)
     yield _Form(skeleton, json.dumps(whole.put_into(body)), whole.found > 0)
     if 1 < whole.found <= _FEW:
         places = range(whole.found)
         for chosen in (choice for size in places[1:] for choice in combinations(places, size)):
             yield _Form(skeleton, json.dumps(_Reference(number, name, chosen).put_into(body)), True)
+
+
+def _shifted(body: Body, number: int, name: str) -> Iterator[Body]:
+    """Write what may be the number of the name and a constant as a sum: a VNI, a table, an address of a link."""
+    numbers = {key: body[key] - number for key in _SUMS if isinstance(body.get(key), int) and body[key] != number}
+    sums: Body = {key: f"{{{name}{shift:+}}}" for key, shift in numbers.items()}
+    if sums:
+        yield body | sums
+    mac = str(body.get("mac", ""))
+    if _MAC.fullmatch(mac) and (least := int(mac.replace(":", ""), 16) - number) >= 0:
+        start = ":".join(re.findall("..", f"{least:012x}"))
+        yield body | sums | {"mac": f"{{{start} + {name}}}"}
 
 
 class _Reference:

@@ -58,8 +58,8 @@ class Translation:
         if "vrf-table" in options:
             self.draft.vrfs.setdefault(base, self.draft.links.pop(base, {}))
         body = self.draft.link(base)
+        self.draft.mention(stanza.place, base)
         self._order.setdefault(base)
-        self.draft.places.setdefault((base, ""), stanza.place)
         self._kind(base, stanza)
         if up and "link-down" not in options:
             body.setdefault("up", True)
@@ -158,12 +158,13 @@ class Translation:
             ports, equals, value = word.rpartition("=")
             said = KINDS["bridge"].port[key].type.parse(read(value))
             for port in notations.names(ports) if equals else (name,):
+                self.draft.mention(option.place, port, "port")
                 self.draft.link(port).setdefault("port", {})[key] = said
 
     def _special(self, name: str, option: Option) -> bool:
         """Translate what is more than one attribute; say whether it was."""
         translate = {
-            "bond-master": lambda name, option: self.draft.append(option.value, "ports", name),
+            "bond-master": lambda name, option: self.draft.port(option.place, option.value, name),
             "bond-ports": self._ports,
             "bond-slaves": self._ports,
             "bridge-ports": self._ports,
@@ -205,13 +206,13 @@ class Translation:
                 self._pattern(name, option, next(words, ""))
             elif word == "glob":
                 for port in notations.names(next(words, "")):
-                    self.draft.append(name, "ports", port)
+                    self.draft.port(option.place, name, port)
             elif word in ("none", "all"):
                 if word == "all":
                     self._pattern(name, option, "^(eth|en|swp).*")
             else:
                 for port in notations.names(word) if "[" in word else (word,):
-                    self.draft.append(name, "ports", port)
+                    self.draft.port(option.place, name, port)
 
     def _pattern(self, name: str, option: Option, pattern: str) -> None:
         """Keep a pattern until all links are known; ifupdown2 looks for it anywhere in front of a name's end."""

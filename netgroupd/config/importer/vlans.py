@@ -41,6 +41,8 @@ class VlanAware:
 
     def _map(self, name: str, option: Option) -> None:
         """Turn VLAN=VNI pairs into tunnel ids of a VXLAN in metadata mode."""
+        for key in ("port", "vlans"):
+            self._draft.mention(option.place, name, key)
         body = self._draft.link(name)
         body.pop("id", None)
         body["external"] = True

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """VXLANs: what a stanza leaves to ifupdown2, which is not what the kernel does by itself, and the other ends."""
 
+from ipaddress import ip_address
+
 from netgroupd.config.importer.draft import Draft
 from netgroupd.config.importer.stanzas import Option
 
@@ -22,7 +24,8 @@ class Vxlans:
         if option.name == "vxlan-local-tunnelip":
             self._local_of(name, option)
         elif option.name == "vxlan-remoteip":
-            self._remotes.setdefault(name, []).extend(option.value.split())
+            remotes = [str(ip_address(word)) for word in option.value.split()]
+            self._remotes.setdefault(name, []).extend(remotes)
         elif option.name in ("vxlan-mcastgrp-map", "vxlan-remoteip-map"):
             for pair in option.value.split():
                 network, _, others = pair.partition("=")

@@ -87,6 +87,8 @@ def _valid(word: str, row: Attr, value: int | str) -> int | str | bool:
         parsed = row.type.parse(written)
         if isinstance(parsed, bool):
             return parsed
+        if isinstance(parsed, str):
+            written = str(written)  # a link may be called 7
         if isinstance(written, str) and row.type.parse(written.lower()) == parsed:
             return written.lower()
     except ValueError as error:
