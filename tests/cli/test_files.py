@@ -196,6 +196,12 @@ def test_check_says_that_there_is_no_file(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, want)
 
 
+def test_a_fifo_is_no_network_namespace(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    ended = netgroupctl("--netns", str(tmp_path / "fifo"), "show", "links")
+    assert (ended.returncode, ended.stderr) == (1, f"error: {tmp_path}/fifo is no network namespace\n")
+
+
 def test_a_path_that_is_too_long_is_a_problem_of_its_own() -> None:
     path = "x" * 300
     ended = netgroupctl("render", "--config", path)
