@@ -67,10 +67,14 @@ def test_examples_can_be_parsed(command: Command) -> None:
         (["completion", "bsh"], "there is no 'bsh'; did you mean 'bash'?"),
         (["apply", "--confirm", "soon"], "--confirm: expected a whole number, not 'soon'"),
         (["apply", "--confrim", "60"], "there is no option '--confrim' here; did you mean '--confirm'?"),
+        (["check", "--offl"], "there is no option '--offl' here; did you mean '--offline'?"),
+        (["check", "--confirm", "60"], "there is no option '--confirm' here; it is one of apply, rollback"),
         (["check", "network"], "'network' is a word too many"),
+        (["help", "check"], "there is no 'help'; one of check, render, diff, "),
+        (["diff", "--json=yes"], "--json takes no value"),
         ([], "COMMAND"),
     ],
-    ids=["command", "word", "number", "option", "surplus", "nothing"],
+    ids=["command", "word", "number", "option", "abbreviation", "of_another", "surplus", "help", "value", "nothing"],
 )
 def test_wrong_command_line_ends_with_64_and_says_what_was_meant(
     argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
