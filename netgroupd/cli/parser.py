@@ -105,7 +105,7 @@ def epilog(command: Command) -> str:
         for example in command.examples:
             lines += [f"  {PROGRAM} {example.line}", f"      {example.doc}"]
     if command.exits:
-        lines += ["exit status:", *(f"  {status}  {doc}" for status, doc in sorted((*EXITS[:2], *command.exits)))]
+        lines += ["", "exit status:", *(f"  {status}  {doc}" for status, doc in sorted((*EXITS[:2], *command.exits)))]
     return "\n".join(lines)
 
 

@@ -107,6 +107,14 @@ def test_manual_page_has_every_command_and_option(command: Command) -> None:
         assert option.name in page or option.positional
 
 
+def test_manual_page_says_what_can_be_repeated_and_every_exit_status() -> None:
+    page = manual.page().replace("\\-", "-")
+    assert "\\fIFORMAT\\fR \\fIFILE\\fR ...\n" in page
+    statuses = page.partition(".SH EXIT STATUS")[2]
+    assert re.findall(r"\\fB([0-9]+)\\fR", statuses) == ["0", "1", "2", "3", "64", "130"]
+    assert "For apply and rollback: it is done, but" in statuses
+
+
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
