@@ -253,5 +253,5 @@ EXITS = (
     (0, "All is well; for diff, there is no difference."),
     (1, "An error, which was printed."),
     (64, "The command line is wrong."),
-    (130, "Interrupted by Ctrl-C."),
+    (130, "Interrupted by Ctrl-C; that is how watch ends, with 0."),
 )

@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile
 from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.drawing import draw
 from netgroupd.cli.target import engine_of
-from netgroupd.cli.terminal import Terminal
+from netgroupd.cli.terminal import Terminal, counted
 from netgroupd.cli.topology import WAITS, Topology, fold, signs_of
 from netgroupd.errors import NetgroupError
 from netgroupd.model.state import State
@@ -31,10 +31,14 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.answer(_plain(topology))
         return 0
-    links = sum(node.size for node in topology.nodes)
-    picture = draw(topology, f"{links:,} links, folded into {len(topology.nodes)} boxes")
-    _write(picture, arguments.output, terminal)
+    _write(draw(topology, title(topology)), arguments.output, terminal)
     return 0
+
+
+def title(topology: Topology) -> str:
+    """How much the picture has in how little."""
+    links, boxes = sum(node.size for node in topology.nodes), len(topology.nodes)
+    return f"{counted(links, 'link')}, folded into {boxes} {'box' if boxes == 1 else 'boxes'}"
 
 
 def _both(actual: State, desired: State) -> State:
