@@ -19,6 +19,8 @@ _PAINTER = "rsvg-convert"
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Draw what there is and what will change, or what is configured."""
+    if arguments.output is not None and Path(arguments.output).suffix not in (".svg", ".png"):
+        raise CommandLineError(f"--output: expected a name that ends in .svg or .png, not {arguments.output!r}")
     engine = engine_of(arguments)
     desired = engine.desired()
     plan = engine.diff()
@@ -55,8 +57,6 @@ def _write(picture: str, output: str | None, terminal: Terminal) -> None:
         terminal.write(picture)
         return
     path = Path(output)
-    if path.suffix not in (".svg", ".png"):
-        raise CommandLineError(f"{output}: expected a name that ends in .svg or .png")
     try:
         if path.suffix == ".svg":
             _keep(picture, path)

@@ -180,6 +180,12 @@ def test_show_groups_has_all_of_them(place: Path) -> None:
             "error: --wait-online asks the daemon; it cannot be offline",
         ),
         (["watch", "--offline"], 64, "error: watch shows what the daemon sees; it cannot be offline"),
+        (["rehearse", "--memory", "lots"], 64, "error: --memory: expected a size such as 512M or 4G, not 'lots'"),
+        (
+            ["graph", "--output", "net.gif"],
+            64,
+            "error: --output: expected a name that ends in .svg or .png, not 'net.gif'",
+        ),
         (["reload", "--offline"], 64, "error: reload is for the daemon; without it, use apply"),
     ],
 )
