@@ -83,6 +83,14 @@ def test_wrong_command_line_ends_with_64_and_says_what_was_meant(
     assert said in capsys.readouterr().err
 
 
+def test_interrupt_while_the_line_is_read_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_line: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("netgroupd.cli.main.parse", interrupted)
+    assert main(["diff"]) == 130
+
+
 def test_common_options_stand_before_and_behind_the_command() -> None:
     assert parse(["--json", "diff"]).json
     assert parse(["diff", "--json"]).json
