@@ -196,7 +196,7 @@ COMMANDS = (
         "estimate",
         "say what the configuration will cost",
         "How many objects, how much kernel memory and about how long, before anything is made, and what would cost "
-        "less. For root a few links of each kind are measured, in a network namespace of their own that is gone at once.",
+        "less. For root a few links of each kind are made and measured, in a network namespace of their own.",
         examples=(Example("estimate --config ./network", "Know whether a host can bear it."),),
     ),
     Command(
