@@ -22,6 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Load the half that belongs here: each imports what would cost the other seconds."""
     if not GUEST_KERNEL:
         config.pluginmanager.import_plugin("tests.vm_outer")
+        config.pluginmanager.import_plugin("tests.untimed")
 
 
 def _lab_marker(node: pytest.Item | pytest.Collector) -> pytest.Mark | None:

@@ -2,6 +2,7 @@
 """Another tool's files -> a configuration, as a text to be looked at and put in place."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from netgroupd.config.facts import gather
@@ -9,7 +10,9 @@ from netgroupd.config.importer import Imported, ifupdown2
 from netgroupd.config.sources import Trust
 from netgroupd.errors import ConfigError
 
-_FORMATS: Mapping[str, Callable[..., Imported]] = {"ifupdown2": ifupdown2.import_files}
+_FORMATS: Mapping[str, Callable[..., Imported]] = {
+    "ifupdown2": partial(ifupdown2.import_files, policies=ifupdown2.POLICIES),
+}
 
 
 def trust_of(uid: int, gid: int) -> Trust:

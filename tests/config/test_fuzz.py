@@ -104,13 +104,13 @@ def survives(text: str) -> None:
 
 
 @given(DOCUMENTS)
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_any_values_in_the_sections(text: str) -> None:
     survives(text)
 
 
 @given(st.sampled_from(SEEDS), st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 3), WORDS), max_size=4))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_any_damage_to_a_good_file(text: str, damages: list[tuple[int, int, str]]) -> None:
     small = text.replace("[0-255].[1-254]", "[0-1].[1-2]")
     for place, length, word in damages:
@@ -120,7 +120,7 @@ def test_any_damage_to_a_good_file(text: str, damages: list[tuple[int, int, str]
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_any_text_at_all(text: str) -> None:
     survives(text)
 

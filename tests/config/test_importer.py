@@ -3,24 +3,19 @@
 
 import os
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from netgroupd.config import Desired, load
 from netgroupd.config.facts import Facts
 from netgroupd.config.importer import Imported
 from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES
-from netgroupd.config.importer.fold import fold_entries, fold_names
 from netgroupd.config.importer.ifupdown2 import import_files
 from netgroupd.config.known import Known
-from netgroupd.config.ranges import compile_text
 from netgroupd.config.sources import Trust
 
 TRUST = Trust.of_user(os.getuid(), os.getgid())
@@ -76,13 +71,21 @@ def test_slides_template_gives_the_same_interfaces_as_ten_lines(importing: Impor
 
 
 LINKS = [
+    pytest.param("pre-up ip link add dev $IFACE address 02:0:0:0:0:1 type dummy || true",
+                 {"up": True, "kind": "dummy", "mac": "02:00:00:00:00:01"}, id="dummy_by_command"),
+    pytest.param("pre-up ip link add link eth0 name $IFACE type vlan protocol 802.1Q id 7",
+                 {"up": True, "kind": "vlan", "link": "eth0", "id": 7, "protocol": "802.1q"}, id="vlan_by_command"),
+    pytest.param("pre-up ip link add $IFACE type veth peer name y1", {"up": True, "kind": "veth", "peer": "y1"},
+                 id="veth_by_command"),
+    pytest.param("pre-up ip link add $IFACE type bridge stp_state 0 forward_delay 200",
+                 {"up": True, "kind": "bridge", "stp": False, "forward_delay": 200}, id="bridge_by_command"),
     pytest.param("mtu 9000; alias \"to [spine]\"; hwaddress ether 02:00:00:00:00:0A",
                  {"up": True, "mtu": 9000, "alias": "to [[spine]]", "mac": "02:00:00:00:00:0a"}, id="common"),
     pytest.param("link-down yes", {"up": False}, id="down"),
     pytest.param("address 10.0.0.1; netmask 255.255.255.0", {"up": True, "addresses": ["10.0.0.1/24"]}, id="netmask"),
-    pytest.param("address 10.0.0.1/24 10.0.1.1/24; address 2001:db8::1/64; scope link",
-                 {"up": True, "addresses": ["10.0.0.1/24", "10.0.1.1/24",
-                                            {"address": "2001:db8::1/64", "scope": "link"}]}, id="addresses"),
+    pytest.param("address 10.0.0.1/24 10.0.1.1/24; address 2001:db8::1/64; address 10.0.2.1/24; scope link",
+                 {"up": True, "addresses": ["10.0.0.1/24", "10.0.1.1/24", "2001:db8::1/64",
+                                            {"address": "10.0.2.1/24", "scope": "link"}]}, id="addresses"),
     pytest.param("bridge-ports swp2 glob swp3-4; bridge-ageing 100; bridge-mcsnoop no; bridge-pathcosts swp2=4",
                  {"kind": "bridge", "up": True, "ports": "swp[2-4]", "ageing_time": 10000, "mcast_snooping": False},
                  id="bridge"),
@@ -116,6 +119,10 @@ SECTIONS = [
                  [{"to": "10.9.0.0/16", "via": "10.0.0.9", "table": 7, "metric": 5}], id="route"),
     pytest.param("up /sbin/ip -6 r replace default via 2001:db8::1 dev $IFACE", "routes",
                  [{"to": "default", "via": "2001:db8::1", "dev": "swp1", "family": "inet6"}], id="route6"),
+    pytest.param("up ip route add table 7 to 10.1.0.0/16 via 10.0.0.9 # to the core", "routes",
+                 [{"to": "10.1.0.0/16", "via": "10.0.0.9", "table": 7}], id="route_in_another_order"),
+    pytest.param("up ip route add vrf red unreachable default metric 9", "routes",
+                 [{"type": "unreachable", "to": "default", "vrf": "red", "metric": 9}], id="route_of_a_vrf"),
     pytest.param("up ip ro add blackhole 10.0.0.0/8", "routes", [{"type": "blackhole", "to": "10.0.0.0/8"}], id="hole"),
     pytest.param("up ip rule add from 10.1.0.0/16 table 7 priority 500", "rules",
                  [{"from": "10.1.0.0/16", "lookup": 7, "pref": 500}], id="rule"),
@@ -129,8 +136,10 @@ SECTIONS = [
     pytest.param("up bridge mdb add dev br0 port swp1 grp ff05::5 filter_mode include source_list ::1,::2 permanent",
                  "mdb", [{"dev": "br0", "port": "swp1", "group": "ff05::5", "filter_mode": "include",
                           "source_list": ["::1", "::2"]}], id="mdb_with_senders"),
-    pytest.param("up sysctl -w net.ipv4.ip_forward=1; up echo 0 > /proc/sys/net/ipv4/conf/swp1.5/rp_filter", "sysctl",
-                 {"net.ipv4.ip_forward": 1, "net/ipv4/conf/swp1.5/rp_filter": 0}, id="sysctl"),
+    pytest.param("up sysctl -w net.ipv4.ip_forward=1; up echo 0 > /proc/sys/net/ipv4/conf/swp1.5/rp_filter; "
+                 "up sysctl -w net.ipv4.conf.swp1/6.rp_filter=2", "sysctl",
+                 {"net.ipv4.ip_forward": 1, "net/ipv4/conf/swp1.5/rp_filter": 0,
+                  "net/ipv4/conf/swp1.6/rp_filter": 2}, id="sysctl"),
 ]  # fmt: skip
 
 
@@ -181,6 +190,17 @@ def test_vrf_gets_its_table_its_links_and_its_last_resort(importing: Import, tmp
     assert len(state.classes["rule"]) == 2
 
 
+def test_route_by_command_stays_in_its_table_when_its_link_is_in_a_vrf(importing: Import) -> None:
+    got = importing(
+        "auto red s\niface red\n vrf-table 1005\niface s\n vrf red\n address 10.0.0.1/24\n"
+        " up ip route add default via 10.0.0.9 dev s table 100\n up ip route add default via 10.0.0.9 dev s\n"
+    )
+    assert [route for route in yaml.safe_load(got.text)["routes"] if "via" in route] == [
+        {"dev": "s", "to": "default", "via": "10.0.0.9", "table": 100},
+        {"dev": "s", "to": "default", "via": "10.0.0.9"},
+    ]
+
+
 def test_shared_gateway_address_becomes_a_macvlan(importing: Import, tmp_path: Path) -> None:
     got = importing(
         "auto vlan10\niface vlan10\n vlan-raw-device swp1\n vlan-id 10\n address 10.0.0.2/24\n"
@@ -189,22 +209,6 @@ def test_shared_gateway_address_becomes_a_macvlan(importing: Import, tmp_path: P
     state = desired(got.text, tmp_path).state
     assert state.classes["link"][("vlan10-v0",)].attrs["mac"] == "00:00:5e:00:01:0a"
     assert ("vlan10-v0", "2001:db8::1/64", None) in state.classes["address"]
-
-
-def test_sourced_files_are_followed_and_read_once(importing: Import) -> None:
-    got = importing(
-        "source interfaces.d/*\nsource interfaces.d/1\n",
-        **{f"interfaces.d/{number}": f"auto swp{number}\niface swp{number}\n mtu 1400\n" for number in (1, 2)},
-    )
-    assert got.text == "links:\n  swp[1-2]: {up: true, mtu: 1400}\n"
-
-
-def test_missing_sourced_file_is_an_error(importing: Import) -> None:
-    got = importing("auto lo\nsource nowhere\n")
-    assert got.text == ""
-    [problem] = got.problems
-    assert not problem.warning
-    assert (problem.line, problem.message.rpartition("/")[2]) == (2, "nowhere")
 
 
 def test_template_that_fails_is_an_error_at_its_line(importing: Import) -> None:
@@ -224,6 +228,12 @@ def test_alias_stanza_is_a_labelled_address(importing: Import) -> None:
 REMARKS = [
     pytest.param("iface swp1\n", "swp1: it is not brought up; nothing asks for it", id="not_auto"),
     pytest.param("auto swp1\niface swp1 inet dhcp\n", "swp1: method dhcp has no equivalent", id="dhcp"),
+    pytest.param("auto x\niface x inet static inherits base\n", "x: inherits base has no equivalent;", id="inherits"),
+    pytest.param("auto swp1\niface swp1 inherits base\n", "swp1: inherits base has no equivalent", id="only_inherits"),
+    pytest.param("auto x\niface x inet manual fast\n", "x: fast has no equivalent", id="more_than_a_method"),
+    pytest.param("auto x\niface x\n  tunnel-mode l2tp\n", "x: tunnel-mode l2tp has no equivalent", id="tunnel"),
+    pytest.param("auto x\niface x\n  bridge-fd 1e400\n", "x: '1e400' is no value of bridge-fd", id="beyond_numbers"),
+    pytest.param("auto x\niface x\n  ovs-type OVSPort\n", "x: ovs-type OVSPort has no equivalent; Open", id="ovs"),
     pytest.param("auto swp1\niface swp1\n  frobnicate 7\n", "swp1: frobnicate 7 has no equivalent", id="unknown"),
     pytest.param("auto swp1\niface swp1\n  mtu many\n", "swp1: 'many' is no value of mtu", id="value"),
     pytest.param("auto swp1\niface swp1\n  address 10.0.0\n", "swp1: '10.0.0' is not an address", id="address"),
@@ -238,11 +248,25 @@ REMARKS = [
         "swp1: up bridge mdb add dev br grp 239.1.1.1 permanent; no equivalent",
         id="group_of_no_port",
     ),
+    pytest.param("auto x\niface x\n  up ip route add 10.5/16 via 10.0.0.9\n", "x: up ip route add 10.5/16", id="to"),
+    pytest.param("auto x\niface x\n  up ip route add default via $GW\n", "x: up ip route add default", id="variable"),
+    pytest.param("auto x\niface x\n  up ip route add default dev x table isp\n", "x: up ip route add", id="table"),
+    pytest.param("auto x\niface x\n  up ip route add default via 10.0.0.9 weight 1\n", "x: up ip route", id="word"),
+    pytest.param(
+        "auto x\niface x\n  up ip rule add from 10.0.0.0/8 lookup 7\n",
+        "x: up ip rule add from 10.0.0.0/8 lookup 7; a rule needs a pref",
+        id="rule_of_no_preference",
+    ),
+    pytest.param("auto x\niface x\n  up ip link add y type vxlan id 7\n", "x: up ip link add y", id="kind"),
+    pytest.param("auto x\niface x\n  up ip link add type dummy\n", "x: up ip link add type dummy", id="no_name"),
+    pytest.param("auto x\niface x\n  up ip link add y index 7 type ifb\n", "x: up ip link add y", id="index"),
+    pytest.param("auto x\niface x\n  up ip link add y type dummy x 7\n", "x: up ip link add y", id="no_such_word"),
     pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
+    pytest.param("auto x\niface x\n  bridge-portprios swp1=999\n", "x: 'swp1=999' is no value of bridge-p", id="port"),
     pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),
     pytest.param("no-auto-down usb0\n", "no-auto-down has no equivalent", id="set_aside"),
-    pytest.param("allow-hotplug usb0\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
+    pytest.param("allow-hotplug all\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
     pytest.param("auto swp1\niface swp1\n  hwaddress random\n", "swp1: 'random' is no value of hwaddress", id="mac"),
     pytest.param("auto vx\niface vx\n  gateway 10.0.0\n", "vx: '10.0.0' is not an address", id="gateway"),
     pytest.param("auto vx\niface vx\n  metric x\n  gateway 10.0.0.1\n", "vx: its metric is not a number", id="metric"),
@@ -251,6 +275,34 @@ REMARKS = [
         "swp2: there is a default route via 10.0.0.1 on swp1 already; the kernel takes one",
         id="gateways",
     ),
+    pytest.param(
+        "auto x\niface x\n  bridge-access 7\n",
+        "x: bridge-access 7 is left out; it is neither a VLAN-aware bridge nor a port",
+        id="vlan_of_no_port",
+    ),
+    pytest.param(
+        "auto x\niface x\n  bridge-ports y\n  bridge-vids 7\n",
+        "x: bridge-vids 7 is left out; it is neither",
+        id="vlans_of_another_bridge",
+    ),
+    pytest.param(
+        "auto x\niface x\n bridge-ports y\n bridge-vlan-aware yes\niface y\n bridge-access 7\n bridge-vids 8\n",
+        "y: bridge-vids 8 is left out; its bridge-access counts alone",
+        id="access",
+    ),
+    pytest.param("auto x\niface x\n bond-slaves y\n", "x: it has no bond-mode; the kernel's is", id="bond_of_no_mode"),
+    pytest.param(
+        "auto y x\niface y\niface x\n bridge-ports regex y[0-9]*\n",
+        "x: of the links of these files, its ports are those like y[0-9]*; add",
+        id="pattern",
+    ),
+    pytest.param(
+        "iface default inherits base\n",
+        "'default' cannot name a link; all of its stanza is left out",
+        id="no_name_of_a_link",
+    ),
+    pytest.param("auto x{v}\niface x{v}\n", "'x{v}' cannot name a link; all of its stanza is left out", id="braces"),
+    pytest.param("iface abcdefghijklmnopqrst\n", "the name 'abcdefghijklmnopqrst' has 20 characters; all", id="long"),
     pytest.param("what is this\n", "this line has no equivalent", id="stray"),
     pytest.param("auto swp1\niface swp1\n mtu 1\n mtu 2\n", "swp1: mtu is 1 already; 2 is left out", id="twice"),
 ]
@@ -280,27 +332,30 @@ def test_every_option_of_the_tables_is_taken_over_or_listed(importing: Import, n
         assert importing(f"auto x1\niface x1\n  {name} {value}\n").text != nothing
 
 
-def test_numbers_in_steps_are_one_range() -> None:
-    assert fold_names([f"x{number}" for number in (1, 2, 3, 10, 20, 30, 35, 37)]) == ["x[1-3,10-30/10,35,37]"]
+def test_remarks_that_differ_by_the_number_of_their_link_are_one(importing: Import) -> None:
+    got = importing("% for v in range(2, 6):\nauto x${v}\niface x${v}\n  up tc qdisc add dev x${v} root fq\n% endfor\n")
+    [problem] = got.problems
+    assert problem.message == "x[v=2-5]: up tc qdisc add dev x{v} root fq"
 
 
-@given(st.lists(st.from_regex(r"(swp|br-)[1-9][0-9]{0,2}(\.[1-9][0-9]?)?", fullmatch=True), unique=True))
-def test_folded_names_stand_for_the_same_names(names: list[str]) -> None:
-    expanded = [str(name) for text in fold_names(names) for name, _ in compile_text(text).instances()]
-    assert sorted(expanded) == sorted(names)
+def test_braces_of_a_description_are_no_reference(importing: Import) -> None:
+    got = importing("auto x1 x2\niface x1\n alias {v}\niface x2\n mtu 1400\n")
+    assert yaml.safe_load(got.text)["links"]["x1"] == {"up": True, "alias": "{{v}}"}
 
 
-@given(st.dictionaries(st.from_regex(r"br-[0-9]{1,2}", fullmatch=True), st.integers(0, 99), max_size=20))
-def test_folded_entries_say_the_same_of_the_same_names(entries: dict[str, int]) -> None:
-    bodies = [(name, {"id": value, "ports": f"swp[1-6].{value}"}) for name, value in entries.items()]
-    expanded = {}
-    for key, body in fold_entries(bodies):
-        pattern = compile_text(key)
-        texts = {field: compile_text(str(value), pattern.ranges) for field, value in body.items()}
-        for name, env in pattern.instances():
-            ports = {str(port) for port, _ in texts["ports"].instances(env)}
-            expanded[str(name)] = (str(texts["id"].make(env)), ports)
-    assert expanded == {name: (str(v), {f"swp{port}.{v}" for port in range(1, 7)}) for name, v in entries.items()}
+def test_secret_is_not_repeated(importing: Import) -> None:
+    got = importing("auto wlan0\niface wlan0\n wpa-ssid home\n wpa-psk hunter2\n")
+    assert [problem.message for problem in got.problems] == [
+        "wlan0: wpa-ssid home has no equivalent",
+        "wlan0: wpa-psk has no equivalent",
+    ]
+    assert "hunter2" not in str((got.text, got.problems))
+
+
+def test_list_that_is_longer_than_a_line_has_one_for_each_entry(importing: Import) -> None:
+    addresses = [f"192.0.2.{number}/32" for number in range(100, 200, 17)]
+    got = importing("auto x\niface x\n" + "".join(f"  address {address}\n" for address in addresses))
+    assert got.text == "links:\n  x:\n    up: true\n    addresses:\n" + "".join(f"      - {it}\n" for it in addresses)
 
 
 def test_no_line_of_any_kind_is_a_traceback(importing: Import) -> None:
@@ -319,13 +374,3 @@ def test_no_line_of_any_kind_is_a_traceback(importing: Import) -> None:
             for _ in range(chance.randint(1, 12))
         )
         importing("auto x\niface x\nbridge-vlan-aware yes\nbridge-ports swp1\n" + "\n".join(lines) + "\n")
-
-
-def test_four_times_the_interfaces_take_about_four_times_as_long(importing: Import) -> None:
-    spent = []
-    for count in (4_000, 16_000):
-        text = "".join(f"auto b{number}\niface b{number}\n  bridge-ports none\n" for number in range(count))
-        begun = time.process_time()
-        importing(text)
-        spent.append(time.process_time() - begun)
-    assert spent[1] < 9 * spent[0]

@@ -35,8 +35,8 @@ UP = [
     pytest.param("iface nic inet manual\nauto br\niface br\n bridge-ports nic\n", {"nic", "br"}, id="port"),
     pytest.param("auto br\niface br\n bridge-ports nic nic.5\n", {"nic", "br"}, id="port_that_has_no_stanza"),
     pytest.param("iface nic\nauto nic.5\niface nic.5\n address 10.0.0.1/24\n", {"nic", "nic.5"}, id="below_a_vlan"),
-    pytest.param("iface bo\n bond-slaves a\nauto v\niface v\n vlan-raw-device bo\n vlan-id 5\n", {"a", "bo", "v"},
-                 id="below_what_is_below"),
+    pytest.param("iface bo\n bond-mode 1\n slaves a\nauto v\niface v\n vlan-raw-device bo\n vlan-id 5\n",
+                 {"a", "bo", "v"}, id="below_what_is_below"),
     pytest.param("iface a\n link-down yes\nauto br\niface br\n bridge-ports a\n", {"br"}, id="not_what_is_kept_down"),
     pytest.param("auto all\niface a\niface b\n", {"a", "b"}, id="all"),
     pytest.param("allow-hotplug a\niface a\n", {"a"}, id="hardware_that_comes_later"),
@@ -76,8 +76,29 @@ LINKS = [
     pytest.param("auto bo1-2\niface bo1-2\n slaves a\n bond_mode 1\n bond_arp_ip_target 10.0.0.1,10.0.0.2\n", "bo1-2",
                  {"kind": "bond", "up": True, "ports": "a", "mode": "active-backup",
                   "arp_ip_target": ["10.0.0.1", "10.0.0.2"]}, id="name_with_a_dash"),
+    pytest.param("auto a bo\niface a\n bond-master bo\niface bo\n bond-mode 1\n bond-slaves none\n", "bo",
+                 {"kind": "bond", "up": True, "ports": "a", "mode": "active-backup"}, id="bond_of_its_ports"),
     pytest.param("auto g\niface g inet tunnel\n mode gre\n local 10.0.0.1\n endpoint 10.0.0.2\n ttl 64\n", "g",
                  {"kind": "gre", "up": True, "local": "10.0.0.1", "remote": "10.0.0.2", "ttl": 64}, id="tunnel"),
+    pytest.param("auto t\niface t inet6 v4tunnel\n local 10.0.0.1\n endpoint 10.0.0.2\n", "t",
+                 {"kind": "sit", "up": True, "local": "10.0.0.1", "remote": "10.0.0.2"}, id="tunnel_of_ipv6"),
+    pytest.param("auto a\niface a inet6 auto\n privext 2\n dad-attempts 0\n", "a",
+                 {"up": True, "sysctl": {"ipv6.accept_ra": 2, "ipv6.autoconf": 1, "ipv6.use_tempaddr": 2,
+                                         "ipv6.dad_transmits": 0}}, id="advertisements"),
+    pytest.param("auto a\niface a inet6 auto\n accept_ra 1\n", "a",
+                 {"up": True, "sysctl": {"ipv6.accept_ra": 1, "ipv6.autoconf": 1}}, id="advertisements_of_a_host"),
+    pytest.param("auto a\niface a\n alias {v}{n}\n", "a", {"up": True, "alias": "{{v}}{{n}}"}, id="alias_with_braces"),
+    pytest.param("auto br\niface br\n bridge_ports a\n"
+                 " bridge_pathcost a 7\n bridge_portprio a 9\n bridge_hairpin a 1\n",
+                 "a", {"up": True, "port": {"cost": 7, "priority": 9, "hairpin": True}}, id="bridge_utils"),
+    pytest.param("auto a b\niface a\n mtu 9000\niface b\n vlan-raw-device a\n vlan-id 5\n", "b",
+                 {"kind": "vlan", "up": True, "link": "a", "id": 5, "mtu": 9000}, id="mtu_of_a_vlan"),
+    pytest.param("auto a a.5.6\niface a\n mtu 9000\niface a.5\niface a.5.6\n", "a.5.6", {"up": True, "mtu": 9000},
+                 id="mtu_of_a_vlan_on_a_vlan"),
+    pytest.param("auto a a.5\niface a\n mtu 9000\niface a.5\n mtu 1400\n", "a.5", {"up": True, "mtu": 1400},
+                 id="mtu_of_its_own"),
+    pytest.param("auto vx\niface vx\n vxlan-id 5\n vxlan-physdev a\n", "vx",
+                 {"kind": "vxlan", "up": True, "id": 5, "dev": "a", "dstport": 4789, "mtu": 1500}, id="mtu_of_a_vxlan"),
     pytest.param("auto a\niface a\n alias it is \"it\"\n", "a", {"up": True, "alias": 'it is "it"'}, id="alias"),
     pytest.param("auto a\niface a\n address 10.0.0.1\n netmask 24\n network 10.0.0.0\n", "a",
                  {"up": True, "addresses": ["10.0.0.1/24"]}, id="network"),
@@ -124,6 +145,15 @@ def test_groups_of_a_vxlan_by_network(place: Path) -> None:
     assert imported(place, text)["fdb"] == [want]
 
 
+def test_others_of_a_vxlan_by_network(place: Path) -> None:
+    text = (
+        "auto vx\niface vx\n bridge-vlan-vni-map 10=100\n vxlan-remoteip-map 100=10.0.0.1,10.0.0.2\n"
+        " vxlan-local-tunnelip 10.0.0.1\n"
+    )
+    want = {"dev": "vx", "mac": "00:00:00:00:00:00", "dst": "10.0.0.2", "src_vni": 100}
+    assert imported(place, text)["fdb"] == [want]
+
+
 def test_vlan_whose_number_nothing_says_is_told(place: Path) -> None:
     place.write_text("auto uplink\niface uplink\n vlan-raw-device a\n")
     [problem] = import_files([place], facts=Facts, trust=TRUST).problems
@@ -163,3 +193,16 @@ def test_second_list_of_vlans_is_told(place: Path) -> None:
     got = import_files([place], facts=Facts, trust=TRUST)
     assert [(problem.line, problem.message) for problem in got.problems] == [(7, "a: bridge-vids is 5 already")]
     assert yaml.safe_load(got.text)["links"]["a"]["vlans"] == [UNTAGGED, "[5]"]
+
+
+def test_policy_that_changes_the_defaults_is_told(place: Path) -> None:
+    place.write_text("auto a\niface a\n")
+    policy = place.with_name("bond.json")
+    policy.write_text("{}")
+    [problem] = import_files([place], facts=Facts, trust=TRUST, policies=[place.parent]).problems
+    assert (problem.file, problem.message) == (str(policy), "the defaults of this policy are not taken over")
+
+
+@pytest.mark.parametrize("name", ["#", "-", "a#", "!x", "*x", "&x", "@x", "'x", '"x', "?"])
+def test_any_name_of_a_link_is_a_name_in_the_new_file(place: Path, name: str) -> None:
+    assert [*imported(place, f"auto {name}\niface {name}\n mtu 1400\n")["links"]] == [name]

@@ -102,7 +102,7 @@ def _origins_are_real(one: Rendered) -> bool:
     return all(file == one.source.path and 1 <= line <= last for file, line in origins)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(st.lists(_TEMPLATE, min_size=_BATCH, max_size=_BATCH))
 def test_any_template_gives_text_or_problems_with_a_place(templates: list[str]) -> None:
     sources = {
@@ -115,7 +115,7 @@ def test_any_template_gives_text_or_problems_with_a_place(templates: list[str]) 
     assert [one for one in rendered if not _origins_are_real(one)] == []
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.lists(st.sampled_from(["a", " b", "\n", "c\n", "\n\n", "  "]), max_size=12), min_size=1, max_size=_BATCH

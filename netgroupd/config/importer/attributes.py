@@ -177,10 +177,12 @@ ATTRIBUTES: dict[str, Row] = {
     "arp-ignore": ("sysctl.ipv4.arp_ignore", _setting),
     "arp-notify": ("sysctl.ipv4.arp_notify", _setting),
     "autoconf": ("sysctl.ipv6.autoconf", _setting),
+    "dad-attempts": ("sysctl.ipv6.dad_transmits", int),
     "disable-ip6": ("sysctl.ipv6.disable_ipv6", _setting),
     "ip-forward": ("sysctl.ipv4.forwarding", _setting),
     "ip6-forward": ("sysctl.ipv6.forwarding", _setting),
     "mpls-enable": ("sysctl.mpls.input", _setting),
+    "privext": ("sysctl.ipv6.use_tempaddr", int),
     "proxy-arp": ("sysctl.ipv4.proxy_arp", _setting),
     "rp-filter": ("sysctl.ipv4.rp_filter", _setting),
 }
@@ -189,20 +191,29 @@ ATTRIBUTES: dict[str, Row] = {
 PORT_ATTRIBUTES: dict[str, Row] = {
     "bridge-arp-nd-suppress": ("neigh_suppress", switch),
     "bridge-broadcast-flood": ("bcast_flood", switch),
+    "bridge-hairpin": ("hairpin", switch),
     "bridge-learning": ("learning", switch),
     "bridge-multicast-flood": ("mcast_flood", switch),
+    "bridge-pathcost": ("cost", int),
     "bridge-pathcosts": ("cost", int),
     "bridge-portmcfl": ("fastleave", switch),
     "bridge-portmcrouter": ("mcast_router", _router),
+    "bridge-portprio": ("priority", int),
     "bridge-portprios": ("priority", int),
     "bridge-port-isolation": ("isolated", switch),
     "bridge-unicast-flood": ("flood", switch),
 }
 
+# As bridge-utils-interfaces(5) has them: a port and its value, swp1 4.
+OF_ONE_PORT = frozenset({"bridge-hairpin", "bridge-pathcost", "bridge-portprio"})
+
 TUNNEL_KINDS = {
     "gre": "gre", "gretap": "gretap", "ip6gre": "ip6gre", "ip6gretap": "ip6gretap", "ipip": "ipip", "sit": "sit",
     "vti": "vti", "vti6": "vti6", "ip6ip6": "ip6tnl", "ipip6": "ip6tnl", "any": "ip6tnl", "ip6tnl": "ip6tnl",
 }  # fmt: skip
+
+# What is not to be read in another file, or on a terminal.
+SECRETS = ("wpa-psk", "wpa-pass", "wpa-private-key-pass", "wpa-wep-key", "wireless-key")
 
 # Why an option is listed instead of taken over, by the beginning of its name.
 REASONS = {
@@ -215,4 +226,7 @@ REASONS = {
     "es-sys-mac": "MLAG is another daemon's",
     "link-": "speed, duplex and offloads belong to ethtool or systemd.link(5)",
     "mstpctl": "spanning tree by mstpd is another daemon's",
+    "wireless-": "radio is iwconfig(8)'s",
+    "wpa-": "radio is wpa_supplicant(8)'s",
+    "ovs-": "Open vSwitch's bridges and ports are ovs-vsctl(8)'s",
 }

@@ -1,236 +1,108 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command lines of ``up`` and its relatives -> what they would do, where that can be said."""
 
-import re
-import shlex
 from collections.abc import Callable, Sequence
 
-from netgroupd.config.importer.draft import Draft
-from netgroupd.config.importer.fold import Body
+from netgroupd.config.importer import old_route
+from netgroupd.config.importer.commands_ip import Objects
+from netgroupd.config.importer.commands_link import LinkCommands
+from netgroupd.config.importer.draft import Draft, Place
+from netgroupd.config.importer.shell import NONE, commands, echoed
 from netgroupd.config.importer.stanzas import Option
+from netgroupd.config.importer.words import number
+from netgroupd.model.sysctl import PATH
 
-_ADD = ("add", "a", "replace", "append", "change")
-_TYPES = ("blackhole", "unreachable", "prohibit", "throw", "local", "unicast")
-_ECHO = re.compile(r"echo\s+['\"]?([^'\">]+?)['\"]?\s*>\s*/proc/sys/(\S+)")
-_TRUE = re.compile(r"\s*\|\|\s*(?:true|:|exit 0)\s*$|\s*2?>\s*/dev/null(?:\s+2>&1)?\s*$|\s*;\s*$")
+_SILENT = frozenset({"-w", "-q", "-e", "-wq", "-qw"})
+_FAMILIES = {"-4": "inet", "-6": "inet6"}
+_OWN = ("ipv4", "ipv6", "mpls")  # the protocols that a link has settings of
 
 
 class Commands:
-    """Reads ip, bridge, sysctl and echo; everything else is listed."""
+    """Reads ip, bridge, sysctl, echo and what came before them; everything else is listed."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
+        self._objects = Objects(draft)
+        links = self._links = LinkCommands(draft)
+        self._programs: dict[str, Callable[[str, Sequence[str], Place], None]] = {
+            "brctl": links.brctl,
+            "bridge": self._ip,
+            "echo": self._echo,
+            "ifconfig": links.ifconfig,
+            "ip": self._ip,
+            "route": self._route,
+            "sysctl": self._sysctl,
+        }
 
     def run(self, name: str, option: Option) -> None:
-        """Translate one command, or list it."""
-        line = option.value
-        while (shorter := _TRUE.sub("", line)) != line:
-            line = shorter
-        for variable in ("${IFACE}", "$IFACE"):
-            line = line.replace(variable, name)
+        """Translate the commands of a line, or list those that have no equivalent."""
         try:
-            done = self._setting(line) or self._known(name, shlex.split(line), option)
-        except (ValueError, IndexError):
-            done = False
-        if not done:
-            self._draft.remark(option.place, f"{option.name} {option.value}", "no equivalent of this command", name)
+            found = commands(option.value, name)
+        except ValueError as error:
+            self._draft.remark(option.place, f"{option.name} {option.value}", str(error), name)
+            return
+        if not found:
+            self._draft.remark(option.place, f"{option.name} {option.value}", NONE, name)
+        for words in found:
+            try:
+                self._known(name, words, option.place)
+            except ValueError as error:
+                line = option.value if len(found) == 1 else " ".join(words)
+                self._draft.remark(option.place, f"{option.name} {line}", str(error), name)
 
     def unneeded(self, name: str, option: Option) -> None:
         """List a command that undoes something."""
-        hint = "what the files no longer mention is removed without a command"
+        program = option.value.partition(" ")[0].rpartition("/")[2]
+        hint = "what the files no longer mention is removed without a command" if program in self._programs else NONE
         self._draft.remark(option.place, f"{option.name} {option.value}", hint, name)
 
-    def _setting(self, line: str) -> bool:
-        found = _ECHO.fullmatch(line.strip())
-        if not found or not found[2].startswith("net/"):
-            return False
-        self._draft.sysctl[found[2]] = found[1].strip()
-        return True
+    def _known(self, name: str, words: Sequence[str], place: Place) -> None:
+        program = words[0].rpartition("/")[2]
+        if program not in self._programs or (program != "echo" and not {">", ">>"}.isdisjoint(words)):
+            raise ValueError(NONE)
+        self._programs[program](name, [program, *words[1:]], place)
 
-    def _known(self, name: str, words: Sequence[str], option: Option) -> bool:
-        words = [word.rpartition("/")[2] if place == 0 else word for place, word in enumerate(words)]
-        if words[0] == "sysctl":
-            return self._sysctl(words[1:])
-        if words[0] == "ifconfig" and words[1:] == [name, "up"]:
-            self._draft.put(option.place, name, "up", True)
-            return True
-        family = {"-4": "inet", "-6": "inet6"}.get(words[1], "") if words[0] in ("ip", "bridge") else ""
-        rest = words[2:] if words[1].startswith("-") else words[1:]
-        handlers: dict[tuple[str, str], Callable[[str, Sequence[str], Option], bool]] = {
-            ("ip", "route"): lambda name, words, _: self._route(name, words, family),
-            ("ip", "address"): self._address,
-            ("ip", "link"): self._link,
-            ("ip", "rule"): lambda _name, words, _: self._rule(words, family),
-            ("ip", "neighbour"): self._neighbour,
-            ("bridge", "fdb"): self._fdb,
-            ("bridge", "mdb"): self._mdb,
-            ("bridge", "vlan"): self._vlan,
-        }
-        for (program, noun), handle in handlers.items():
-            if words[0] == program and noun.startswith(rest[0].replace("neighbor", "neighbour")):
-                return handle(name, rest[1:], option)
-        return False
+    def _ip(self, name: str, words: Sequence[str], place: Place) -> None:
+        program, *rest = words
+        family = _FAMILIES.get(rest[0], "") if rest else ""
+        noun, *rest = [*rest[1 if family else 0 :], ""]
+        if len(rest) < 2:
+            raise ValueError(NONE)
+        for handlers in (self._objects.handlers, self._links.handlers):
+            for (of, whole), handle in handlers.items():
+                if of == program and whole.startswith(noun.replace("neighbor", "neighbour")):
+                    handle(name, rest[:-1], place, family)
+                    return
+        raise ValueError(NONE)
 
-    def _sysctl(self, words: Sequence[str]) -> bool:
-        settings = [word for word in words if not word.startswith("-")]
+    def _route(self, name: str, words: Sequence[str], place: Place) -> None:
+        family, rest = old_route.as_ip(words[1:])
+        self._objects.route(name, rest, place, family)
+
+    def _echo(self, name: str, words: Sequence[str], place: Place) -> None:
+        path, value = echoed(words[1:])
+        if not path.startswith("/proc/sys/net/"):
+            raise ValueError(NONE)
+        self._set(name, path.removeprefix("/proc/sys/"), value, place)
+
+    def _sysctl(self, name: str, words: Sequence[str], place: Place) -> None:
+        settings = [word for word in words[1:] if word not in _SILENT]
         if not settings or not all(word.startswith("net") and "=" in word for word in settings):
-            return False
+            raise ValueError(NONE)
         for setting in settings:
             path, _, value = setting.partition("=")
-            self._draft.sysctl[path.strip()] = value.strip()
-        return True
+            # The first separator says which of the two is the other: net.ipv4.conf.eth0/7.rp_filter.
+            dotted = "/" not in path or "." in path.partition("/")[0]
+            self._set(name, path.translate(_SWAPPED) if dotted else path, value, place)
 
-    def _route(self, name: str, words: Sequence[str], family: str) -> bool:
-        if words[0] not in _ADD:
-            return False
-        rest = list(words[1:])
-        body: Body = {}
-        if rest[0] in _TYPES:
-            body["type"] = rest.pop(0)
-        body["to"] = rest.pop(0)
-        keys = ("via", "dev", "table", "vrf", "metric", "src", "mtu", "scope", "tos", "advmss", "initcwnd")
-        flags = _fields(rest, keys, {"onlink"}, body, ignored=("proto", "protocol"))
-        if not flags:
-            return False
-        if "dev" not in body and "via" not in body and "type" not in body:
-            body["dev"] = name
-        if body["to"] == "default" and family == "inet6":
-            body["family"] = "inet6"
-        self._draft.entry("routes", body)
-        return True
-
-    def _address(self, name: str, words: Sequence[str], _option: Option) -> bool:
-        if words[0] not in _ADD:
-            return False
-        body: Body = {"address": words[1]}
-        if not _fields(
-            list(words[2:]), ("dev", "label", "scope", "peer", "broadcast", "metric"), {"nodad", "noprefixroute"}, body
-        ):
-            return False
-        link = str(body.pop("dev", name))
-        self._draft.append(link, "addresses", body if len(body) > 1 else body["address"])
-        return True
-
-    def _link(self, name: str, words: Sequence[str], option: Option) -> bool:
-        rest = list(words[1:])
-        if words[0] != "set" or not rest:
-            return False
-        if rest[0] == "dev":
-            rest.pop(0)
-        link = rest.pop(0)
-        body: Body = {}
-        aliases = {"address": "mac", "txqlen": "txqueuelen"}
-        while rest:
-            word = rest.pop(0)
-            if word in ("up", "down"):
-                body["up"] = word == "up"
-            elif word in ("mtu", "txqueuelen", "txqlen", "address", "master", "alias"):
-                body[aliases.get(word, word)] = _number(rest.pop(0))
-            elif word in ("promisc", "multicast", "allmulticast", "arp") and rest and rest[0] in ("on", "off"):
-                body[word] = rest.pop(0) == "on"
-            else:
-                return False
-        for key, value in body.items():
-            self._draft.put(option.place, link, key, value)
-        return True
-
-    def _rule(self, words: Sequence[str], family: str) -> bool:
-        if words[0] not in _ADD:
-            return False
-        body: Body = {}
-        aliases = {
-            **dict.fromkeys(("priority", "prio", "preference", "order"), "pref"),
-            "table": "lookup",
-            "dev": "iif",
-        }
-        rest = [aliases.get(word, word) for word in words[1:]]
-        keys = ("pref", "from", "to", "iif", "oif", "fwmark", "lookup", "tos", "goto", "sport", "dport", "ipproto")
-        if not _fields(rest, keys, {"l3mdev"}, body) or "pref" not in body:
-            return False
-        if body.get("from") == "all":
-            del body["from"]
-        self._draft.entry("rules", {**body, "family": family or None})
-        return True
-
-    def _neighbour(self, name: str, words: Sequence[str], _option: Option) -> bool:
-        if words[0] not in _ADD:
-            return False
-        body: Body = {}
-        rest = list(words[1:])
-        if rest[0] == "proxy":
-            body["proxy"] = True
-            rest.pop(0)
-        body["ip"] = rest.pop(0)
-        if not _fields(rest, ("lladdr", "dev"), set(), body, ignored=("nud",)):
-            return False
-        self._draft.entry("neighbours", {"dev": name, **body})
-        return True
-
-    def _fdb(self, name: str, words: Sequence[str], _option: Option) -> bool:
-        if words[0] not in _ADD:
-            return False
-        body: Body = {"dev": name, "mac": words[1]}
-        found = _fields(
-            list(words[2:]),
-            ("dev", "dst", "vni", "src_vni", "port", "via", "vlan"),
-            {"self", "master", "static", "permanent"},
-            body,
-        )
-        for where in ("self", "master"):
-            if body.pop(where, False):
-                body["where"] = where
-        for state in ("static", "permanent"):
-            if body.pop(state, False):
-                body["state"] = state
-        if found:
-            self._draft.entry("fdb", body)
-        return found
-
-    def _mdb(self, _name: str, words: Sequence[str], _option: Option) -> bool:
-        if words[0] not in _ADD:
-            return False
-        body: Body = {}
-        keys = ("dev", "port", "grp", "src", "vid", "filter_mode", "source_list")
-        rest = [word for word in words[1:] if word != "permanent"]
-        # An entry that is not permanent is gone after some minutes.
-        if len(rest) == len(words) - 1 or not _fields(rest, keys, set(), body, ignored=("proto",)):
-            return False
-        if not body.keys() >= {"dev", "port", "grp"}:
-            return False
-        body["group"] = body.pop("grp")
-        if "source_list" in body:
-            body["source_list"] = str(body["source_list"]).split(",")
-        self._draft.entry("mdb", body)
-        return True
-
-    def _vlan(self, name: str, words: Sequence[str], _option: Option) -> bool:
-        body: Body = {}
-        if words[0] not in _ADD or not _fields(
-            list(words[1:]), ("vid", "dev"), {"pvid", "untagged", "self", "master"}, body
-        ):
-            return False
-        link = str(body.pop("dev", name))
-        body.pop("self", None)
-        body.pop("master", None)
-        vid = body["vid"] if isinstance(body["vid"], int) else f"[{body['vid']}]"
-        self._draft.append(link, "vlans", {**body, "vid": vid})
-        return True
-
-
-def _fields(words: list[str], keys: Sequence[str], flags: set[str], body: Body, ignored: Sequence[str] = ()) -> bool:
-    """Take ``key value`` pairs and flags off the words into ``body``; say whether all were known."""
-    while words:
-        word = words.pop(0)
-        if word in keys and words:
-            body[word] = _number(words.pop(0))
-        elif word in ignored and words:
-            words.pop(0)
-        elif word in flags:
-            body[word] = True
+    def _set(self, name: str, path: str, value: str, place: Place) -> None:
+        """Keep a setting with the link that it is of, if that is the stanza's, and else with the host's."""
+        PATH.parse(path)
+        tree, protocol, *rest = path.split("/")
+        if protocol in _OWN and rest[:2] == ["conf", name] and len(rest) == 3:
+            self._draft.setting(place, name, f"{protocol}.{rest[2]}", number(value))
         else:
-            return False
-    return True
+            self._draft.sysctl[path if "." in path else ".".join((tree, protocol, *rest))] = value
 
 
-def _number(word: str) -> int | str:
-    return int(word) if word.isdecimal() else word
+_SWAPPED = str.maketrans("./", "/.")

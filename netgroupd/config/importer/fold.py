@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
 Body: TypeAlias = dict[str, Any]
@@ -12,6 +13,8 @@ Body: TypeAlias = dict[str, Any]
 # A number of a name, but not one inside a range; 007 stays what it is.
 _NUMBER = re.compile(r"\[[^\]]*\]|\{[^}]*\}|(?<!\d)(0|[1-9]\d*)(?!\d)")
 _MARK = "\0"
+_FEW = 4
+"""Of so many places that have the number of the name, any may have it by chance: the second 10 of 10.1.10.1, say."""
 
 
 class _Form(NamedTuple):
@@ -19,71 +22,93 @@ class _Form(NamedTuple):
 
     skeleton: str
     body: str
+    refers: bool  # the body, to the number
 
 
 def fold_names(names: Iterable[str]) -> list[str]:
     """Write a list of names with ranges: swp1.5, swp2.5 become swp[1-2].5."""
     found: dict[str, list[int]] = {}
     for name in names:
-        skeleton, number = _cut(name, last=False)
+        skeleton, number = _cut(name, 0)
         found.setdefault(skeleton, []).append(number)
     return [_joined(skeleton, numbers, "") for skeleton, numbers in found.items()]
 
 
 def fold_entries(entries: Sequence[tuple[str, Body]]) -> list[tuple[str, Body]]:
     """Join entries that are the same but for a number in their names, which their bodies may repeat."""
-    by_last = _fold(entries, "v", last=True)
-    return _fold(by_last, "n", last=False)
+    folded = list(entries)
+    for name, at in (("v", -1), ("n", 0), ("m", 1)):  # lan0.100.7 has a third in the middle
+        folded = _fold(folded, name, at)
+    return folded
 
 
-def _fold(entries: Sequence[tuple[str, Body]], name: str, *, last: bool) -> list[tuple[str, Body]]:
-    cuts = [_cut(key, last=last) for key, _ in entries]
+def _fold(entries: Sequence[tuple[str, Body]], name: str, at: int) -> list[tuple[str, Body]]:
+    cuts = [_cut(key, at) for key, _ in entries]
     forms = [
         list(_forms(skeleton, number, body, name)) for (skeleton, number), (_, body) in zip(cuts, entries, strict=True)
     ]
     popular = Counter(form for choice in forms for form in set(choice))
     groups: dict[_Form, list[int]] = {}
-    for (_, number), choice in zip(cuts, forms, strict=True):
-        groups.setdefault(max(choice, key=lambda form: popular[form]), []).append(number)
-    return [_entry(form, numbers, name) for form, numbers in groups.items()]
+    first: dict[_Form, tuple[str, Body]] = {}
+    for (_, number), choice, entry in zip(cuts, forms, entries, strict=True):
+        form = max(choice, key=lambda form: popular[form])
+        first.setdefault(form, entry)
+        groups.setdefault(form, []).append(number)
+    return [
+        (_joined(form.skeleton, numbers, f"{name}=" if form.refers else ""), json.loads(form.body))
+        if len(numbers) > 1
+        else first[form]
+        for form, numbers in groups.items()
+    ]
 
 
-def _cut(name: str, *, last: bool) -> tuple[str, int]:
-    """Take the first or last number out of a name; -1 stands for a name without one."""
+def _cut(name: str, at: int) -> tuple[str, int]:
+    """Take one of its numbers out of a name; -1 stands for a name without it."""
     found = [piece for piece in _NUMBER.finditer(name) if piece[1] is not None and len(piece[1]) < 10]
-    if not found:
+    if len(found) <= at or not found:
         return name, -1
-    piece = found[-1 if last else 0]
+    piece = found[at]
     return name[: piece.start()] + _MARK + name[piece.end() :], int(piece[1])
 
 
 def _forms(skeleton: str, number: int, body: Body, name: str) -> Iterator[_Form]:
-    """Write a body as it is, and with references in place of its number."""
-    yield _Form(skeleton, json.dumps(body))
-    if number >= 0:
-        yield _Form(skeleton, json.dumps(_refer(body, number, name)))
+    """Write a body as it is, and with references in place of its number: everywhere, and of a few places in some."""
+    yield _Form(skeleton, json.dumps(body), False)
+    if number < 0:
+        return
+    whole = _Reference(number, name, None)
+    yield _Form(skeleton, json.dumps(whole.put_into(body)), whole.found > 0)
+    if 1 < whole.found <= _FEW:
+        places = range(whole.found)
+        for chosen in (choice for size in places[1:] for choice in combinations(places, size)):
+            yield _Form(skeleton, json.dumps(_Reference(number, name, chosen).put_into(body)), True)
 
 
-def _refer(value: Any, number: int, name: str) -> Any:
-    if isinstance(value, dict):
-        return {key: _refer(inner, number, name) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_refer(inner, number, name) for inner in value]
-    if isinstance(value, bool) or value is None:
-        return value
-    wanted = str(number)
-    text = _NUMBER.sub(lambda piece: f"{{{name}}}" if piece[1] == wanted else piece[0], str(value))
-    return value if text == str(value) else text
+class _Reference:
+    """Puts a reference in place of a number, where it stands for the first, second and so on time or everywhere."""
 
+    def __init__(self, number: int, name: str, chosen: Sequence[int] | None) -> None:
+        self._number = str(number)
+        self._text = f"{{{name}}}"
+        self._chosen = chosen
+        self.found = 0
 
-def _entry(form: _Form, numbers: list[int], name: str) -> tuple[str, Body]:
-    reference = f"{{{name}}}"
-    body: Body = json.loads(form.body)
-    used = reference in form.body
-    if len(numbers) == 1 and used:
-        body = json.loads(form.body.replace(reference, str(numbers[0])))
-        used = False
-    return _joined(form.skeleton, numbers, f"{name}=" if used else ""), body
+    def put_into(self, value: Any) -> Any:
+        """Write a value with references."""
+        if isinstance(value, dict):
+            return {key: self.put_into(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.put_into(inner) for inner in value]
+        if isinstance(value, bool) or value is None:
+            return value
+        text = _NUMBER.sub(self._at, str(value))
+        return value if text == str(value) else text
+
+    def _at(self, piece: re.Match[str]) -> str:
+        if piece[1] != self._number:
+            return piece[0]
+        self.found += 1
+        return self._text if self._chosen is None or self.found - 1 in self._chosen else piece[0]
 
 
 def _joined(skeleton: str, numbers: list[int], label: str) -> str:

@@ -11,6 +11,7 @@ from netgroupd.config.importer.fold import Body, fold_entries, fold_names
 
 _WIDTH = 100
 _PLAIN = re.compile(r"[A-Za-z_/][\w./+-]*|\d+(?:\.\d+){3}(?:/\d+)?|\d+")
+_PLAIN_NAME = re.compile(r"\w[\w./+=,\[\]{}-]*")  # anything else may be a comment to YAML, or not text
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null", "none"})
 
 
@@ -25,7 +26,7 @@ def write(draft: Draft) -> str:
         if items:
             lines += [f"{section}:", *(f"  - {_flow(item)}" for item in _folded(items))]
     if draft.sysctl:
-        lines += ["sysctl:", *(f"  {path}: {_flow(value)}" for path, value in draft.sysctl.items())]
+        lines += ["sysctl:", *(f"  {_name(path)}: {_flow(value)}" for path, value in draft.sysctl.items())]
     if remarks := draft.remarks():
         lines += ["# Not taken over:", *(f"# {remark}" for remark in remarks)]
     return "\n".join(lines) + "\n" if lines else ""
@@ -52,13 +53,21 @@ def _folded(items: list[Body]) -> Iterator[Body]:
 
 
 def _mapping(name: str, body: Body) -> Iterator[str]:
-    line = f"  {name}: {_flow(body)}"
+    line = f"  {_name(name)}: {_flow(body)}"
     if len(line) <= _WIDTH and len(body) <= 4:
         yield line
         return
-    yield f"  {name}:"
+    yield f"  {_name(name)}:"
     for key, value in body.items():
-        yield f"    {key}: {_flow(value)}"
+        line = f"    {key}: {_flow(value)}"
+        if len(line) <= _WIDTH or not isinstance(value, list):
+            yield line
+        else:
+            yield from (f"    {key}:", *(f"      - {_flow(item)}" for item in value))
+
+
+def _name(text: str) -> str:
+    return text if _PLAIN_NAME.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
 def _flow(value: Any) -> str:

@@ -4,15 +4,25 @@
 import re
 
 from netgroupd.config import notations
-from netgroupd.config.importer.addresses import ABOUT, addresses
-from netgroupd.config.importer.attributes import ATTRIBUTES, PORT_ATTRIBUTES, REASONS, TUNNEL_KINDS
+from netgroupd.config.importer import mtus
+from netgroupd.config.importer.addresses import ABOUT, addresses, entry_of
+from netgroupd.config.importer.attributes import (
+    ATTRIBUTES,
+    OF_ONE_PORT,
+    PORT_ATTRIBUTES,
+    REASONS,
+    SECRETS,
+    TUNNEL_KINDS,
+)
 from netgroupd.config.importer.commands import Commands
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.gateways import NAMES, Gateways
+from netgroupd.config.importer.sound import leave_out_unsound
 from netgroupd.config.importer.stanzas import Option, Stanza
 from netgroupd.config.importer.virtual import Virtuals
 from netgroupd.config.importer.vlans import VlanAware
 from netgroupd.config.importer.vxlans import Vxlans
+from netgroupd.model.kinds import KINDS
 
 _FIRST_AUTO_TABLE = 1001
 _LAST_RESORT = 4278198272  # the metric that the kernel's VRF documentation gives the unreachable route
@@ -39,6 +49,7 @@ class Translation:
         self._order: dict[str, None] = {}  # the names, as they came
         self._waiting: list[tuple[str, Place]] = []  # stanzas that nothing brings up by name
         self._patterns: list[tuple[str, re.Pattern[str]]] = []
+        self._bonds: dict[str, Place] = {}
 
     def stanza(self, name: str, stanza: Stanza, words: list[str], *, up: bool) -> None:
         """Translate one stanza for one of the names it stands for."""
@@ -48,6 +59,7 @@ class Translation:
             self.draft.vrfs.setdefault(base, self.draft.links.pop(base, {}))
         body = self.draft.link(base)
         self._order.setdefault(base)
+        self.draft.places.setdefault((base, ""), stanza.place)
         self._kind(base, stanza)
         if up and "link-down" not in options:
             body.setdefault("up", True)
@@ -59,6 +71,10 @@ class Translation:
         for option in stanza.options:
             if option.name not in taken:
                 self._option(base, option)
+        if words[:2] == ["inet6", "auto"]:
+            # What ifupdown sets; a router takes advertisements only with the 2.
+            settings = body.setdefault("sysctl", {})
+            body["sysctl"] = {"ipv6.accept_ra": 2, "ipv6.autoconf": 1} | settings
         self._gateways.take(base, stanza.options)
         self._vlan_device(base, stanza)
 
@@ -73,8 +89,6 @@ class Translation:
             body.setdefault("link", lower)
         if number.isdecimal():
             body.setdefault("id", int(number))
-        if "id" not in body:
-            self.draft.remark(stanza.place, "it has no vlan-id, and none in its name", name=name)
 
     def _kind(self, name: str, stanza: Stanza) -> None:
         options = {option.name: option.value for option in stanza.options}
@@ -82,29 +96,40 @@ class Translation:
         tunnel = options.get("tunnel-mode") or options.get("mode", "")
         kind = options.get("link-type") or TUNNEL_KINDS.get(tunnel, "") or (found[:1] or [""])[0]
         if kind and kind != "vrf":
-            self.draft.put(stanza.place, name, "kind", kind)
+            place = next((option.place for option in stanza.options if option.name == "link-type"), stanza.place)
+            self.draft.put(place, name, "kind", kind)
 
     def _method(self, name: str, stanza: Stanza, words: list[str]) -> None:
-        method = words[1] if len(words) > 1 else ""
-        if method in ("", "static", "manual", "loopback", "tunnel"):
+        at = words.index("inherits") if "inherits" in words else 2
+        if more := " ".join(words[at:]):
+            hint = "copy what it needs of that stanza into this one" if words[at] == "inherits" else ""
+            self.draft.remark(stanza.place, f"{more} has no equivalent", hint, name=name)
+        method = words[1] if at > 1 and len(words) > 1 else ""
+        if method in ("", "static", "manual", "loopback", "tunnel") or words[:2] == ["inet6", "auto"]:
             return
-        hint = "run a DHCP client beside netgroupd" if method == "dhcp" else ""
-        self.draft.remark(stanza.place, f"method {method} has no equivalent", hint, name=name)
+        if method == "v4tunnel":
+            self.draft.put(stanza.place, name, "kind", "sit")
+        else:
+            hint = "run a DHCP client beside netgroupd" if method in ("dhcp", "dhcp6") else ""
+            self.draft.remark(stanza.place, f"method {method} has no equivalent", hint, name=name)
 
     def _addresses(self, name: str, stanza: Stanza, label: str) -> None:
-        for option, text, entry in addresses(stanza.options, label):
-            if entry is None:
-                self.draft.remark(option.place, f"{text!r} is not an address", name=name)
-            elif name == "lo" and entry["address"] in ("127.0.0.1/8", "::1/128"):
+        for option, text, about in addresses(stanza.options):
+            try:
+                entry = entry_of(text, about, label)
+            except ValueError as error:
+                self.draft.remark(option.place, str(error), name=name)
+                continue
+            if name == "lo" and entry["address"] in ("127.0.0.1/8", "::1/128"):
                 self.draft.remark(option.place, f"{text} is left out", "the kernel gives it", name=name)
             else:
-                self.draft.append(name, "addresses", entry if len(entry) > 1 else entry["address"])
+                self.draft.address(option.place, name, entry)
 
     def _option(self, name: str, option: Option) -> None:
         try:
             if not self._special(name, option) and not self._listed(name, option):
                 self._unknown(name, option)
-        except ValueError:
+        except (ValueError, OverflowError):
             self.draft.remark(option.place, f"{option.value!r} is no value of {option.name}", name=name)
 
     def _listed(self, name: str, option: Option) -> bool:
@@ -119,28 +144,33 @@ class Translation:
         if isinstance(value, str):
             value = re.sub(r"[\[\]{}]", r"\g<0>\g<0>", value)  # alone they would be ranges and references
         if key.startswith("sysctl."):
-            self.draft.link(name).setdefault("sysctl", {})[key.removeprefix("sysctl.")] = value
+            self.draft.setting(option.place, name, key.removeprefix("sysctl."), value)
         else:
             self.draft.put(option.place, name, key, value)
         return True
 
     def _port_attribute(self, name: str, option: Option) -> None:
         key, read = PORT_ATTRIBUTES[option.name]
-        for word in option.value.split():
+        words = option.value.split()
+        if option.name in OF_ONE_PORT:
+            words = ["=".join(words)]
+        for word in words:
             ports, equals, value = word.rpartition("=")
+            said = KINDS["bridge"].port[key].type.parse(read(value))
             for port in notations.names(ports) if equals else (name,):
-                self.draft.link(port).setdefault("port", {})[key] = read(value)
+                self.draft.link(port).setdefault("port", {})[key] = said
 
     def _special(self, name: str, option: Option) -> bool:
         """Translate what is more than one attribute; say whether it was."""
         translate = {
+            "bond-master": lambda name, option: self.draft.append(option.value, "ports", name),
             "bond-ports": self._ports,
             "bond-slaves": self._ports,
             "bridge-ports": self._ports,
             "slaves": self._ports,
             "link-type": lambda *_: None,
-            "mode": lambda *_: None,
-            "tunnel-mode": lambda *_: None,
+            "mode": self._mode,
+            "tunnel-mode": self._mode,
             "up": self._commands.run,
             "down": self._commands.unneeded,
             "post-up": self._commands.run,
@@ -154,24 +184,43 @@ class Translation:
         takers = (self._vlans, self._vxlans, self._virtuals)
         return bool(translate) or any(taker.take(name, option) for taker in takers)
 
+    def _mode(self, name: str, option: Option) -> None:
+        """List a kind of tunnel that there is not; one that there is has been taken with the stanza."""
+        if option.value not in TUNNEL_KINDS:
+            self._unknown(name, option)
+
     def _unknown(self, name: str, option: Option) -> None:
         reason = next((why for start, why in REASONS.items() if option.name.startswith(start)), "")
-        self.draft.remark(option.place, f"{option.name} {option.value} has no equivalent", reason, name=name)
+        secret = option.name.startswith(SECRETS)
+        place = option.place._replace(text=option.name) if secret else option.place
+        said = option.name if secret else f"{option.name} {option.value}"
+        self.draft.remark(place, f"{said} has no equivalent", reason, name=name)
 
     def _ports(self, name: str, option: Option) -> None:
+        if option.name != "bridge-ports":
+            self._bonds.setdefault(name, option.place)
         words = iter(option.value.split())
         for word in words:
             if word == "regex":
-                self._patterns.append((name, _compiled(next(words, ""))))
+                self._pattern(name, option, next(words, ""))
             elif word == "glob":
                 for port in notations.names(next(words, "")):
                     self.draft.append(name, "ports", port)
             elif word in ("none", "all"):
                 if word == "all":
-                    self._patterns.append((name, _compiled("(eth|en|swp).*")))
+                    self._pattern(name, option, "^(eth|en|swp).*")
             else:
                 for port in notations.names(word) if "[" in word else (word,):
                     self.draft.append(name, "ports", port)
+
+    def _pattern(self, name: str, option: Option, pattern: str) -> None:
+        """Keep a pattern until all links are known; ifupdown2 looks for it anywhere in front of a name's end."""
+        try:
+            self._patterns.append((name, re.compile(f"{pattern}$")))
+        except re.error as error:
+            raise ValueError(pattern) from error
+        hint = "add those of this machine that have no stanza"
+        self.draft.remark(option.place, f"of the links of these files, its ports are those like {pattern}", hint, name)
 
     def _table(self, name: str, option: Option) -> None:
         self.draft.put(option.place, name, "table", option.value if option.value == "auto" else int(option.value))
@@ -187,19 +236,21 @@ class Translation:
     def finish(self) -> None:
         """Add what follows from all stanzas together."""
         self._number_tables()
+        for name, place in self._bonds.items():
+            if "mode" not in self.draft.link(name):
+                hint = "the kernel's is balance-rr, that of Cumulus' policy 802.3ad; add `mode`"
+                self.draft.remark(place, "it has no bond-mode", hint, name)
         for bridge, pattern in self._patterns:
             for name in self._order:
-                if name != bridge and pattern.fullmatch(name):
+                if name != bridge and pattern.search(name):
                     self.draft.append(bridge, "ports", name)
         self._vlans.finish()
         self._vxlans.finish()
         self._gateways.finish()
         self._raise_what_carries()
         self._virtuals.finish()
-        for route in self.draft.lists["routes"]:
-            master = self.draft.links.get(route.get("dev", ""), {}).get("master")
-            if master in self.draft.vrfs and route["to"] == "default":
-                route["vrf"] = master
+        leave_out_unsound(self.draft)
+        mtus.write_out(self.draft)
         for family in ("inet", "inet6") if self.draft.vrfs else ():
             for name in self.draft.vrfs:
                 last = {"to": "default", "vrf": name, "type": "unreachable", "metric": _LAST_RESORT, "family": family}
@@ -225,10 +276,3 @@ class Translation:
         for name, place in self._waiting:
             if "up" not in self.draft.link(name):
                 self.draft.remark(place, "it is not brought up", "nothing asks for it; add `up: true` if meant", name)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ValueError(pattern) from error

@@ -18,6 +18,7 @@ class VlanAware:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._said: dict[str, dict[str, str]] = {}
+        self._options: list[tuple[str, Option]] = []
 
     def take(self, name: str, option: Option) -> bool:
         """Keep an option of ours; say whether it is."""
@@ -27,6 +28,7 @@ class VlanAware:
                 "bridge-vids": notations.numbers,
             }
             check.get(option.name, int)(option.value)
+            self._options.append((name, option))
             first = self._said.setdefault(name, {}).setdefault(option.name, option.value)
             if first != option.value:
                 hint = f"{option.value} is left out, as ifupdown2 does"
@@ -61,9 +63,11 @@ class VlanAware:
 
     def finish(self) -> None:
         """Give every port of a VLAN-aware bridge its VLANs, and the bridge those of its own VLAN devices."""
+        heard: set[str] = set()
         for bridge, body in list(self._draft.links.items()):
             if body.get("vlan_filtering"):
                 ports = [str(port) for port in body.get("ports", ())]
+                heard |= {bridge, *ports}
                 for port in ports:
                     self._port(port, self._said.get(bridge, {}))
                 if not all(_UNTAGGED in self._draft.link(port).get("vlans", ()) for port in ports):
@@ -73,6 +77,19 @@ class VlanAware:
                 own = {*self._devices_of(bridge)} - {_DEFAULT_PVID}
                 if own:
                     self._draft.append(bridge, "vlans", _text(own))
+
+        self._list_unheard(heard)
+
+    def _list_unheard(self, heard: set[str]) -> None:
+        """List what is said of VLANs where nothing comes of it."""
+        for name, option in self._options:
+            hint = ""
+            if name not in heard:
+                hint = "it is neither a VLAN-aware bridge nor a port of one"
+            elif option.name != "bridge-access" and "bridge-access" in self._said[name]:
+                hint = "its bridge-access counts alone, as for ifupdown2"
+            if hint:
+                self._draft.remark(option.place, f"{option.name} {option.value} is left out", hint, name)
 
     def _port(self, port: str, of_bridge: dict[str, str]) -> None:
         own = self._said.get(port, {})

@@ -15,6 +15,7 @@ class Vxlans:
         self._draft = draft
         self._local = ""  # of those that do not say theirs
         self._remotes: dict[str, list[str]] = {}
+        self._maps: list[tuple[str, int, str]] = []  # by network
 
     def take(self, name: str, option: Option) -> bool:
         """Keep an option of ours; say whether it is."""
@@ -22,10 +23,10 @@ class Vxlans:
             self._local_of(name, option)
         elif option.name == "vxlan-remoteip":
             self._remotes.setdefault(name, []).extend(option.value.split())
-        elif option.name == "vxlan-mcastgrp-map":
+        elif option.name in ("vxlan-mcastgrp-map", "vxlan-remoteip-map"):
             for pair in option.value.split():
-                network, _, group = pair.partition("=")
-                self._draft.entry("fdb", {"dev": name, "mac": _FLOOD, "dst": group, "src_vni": int(network)})
+                network, _, others = pair.partition("=")
+                self._maps += [(name, int(network), other) for other in others.split(",")]
         else:
             return False
         return True
@@ -52,3 +53,6 @@ class Vxlans:
             for remote in self._remotes.get(name, ()):
                 if remote != body.get("local"):  # one list is for all hosts
                     self._draft.entry("fdb", {"dev": name, "mac": _FLOOD, "dst": remote})
+        for name, network, other in self._maps:
+            if other != self._draft.link(name).get("local"):
+                self._draft.entry("fdb", {"dev": name, "mac": _FLOOD, "dst": other, "src_vni": network})

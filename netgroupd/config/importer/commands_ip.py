@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``ip route``, ``ip rule``, ``ip address``, ``bridge fdb`` and so on -> entries of the sections of those names."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from netgroupd.config import fdb, mdb, neighbours, routes, rules
+from netgroupd.config.importer import addresses
+from netgroupd.config.importer.draft import Draft, Place
+from netgroupd.config.importer.fold import Body
+from netgroupd.config.importer.shell import NONE
+from netgroupd.config.importer.words import alone, number, read, refuse
+from netgroupd.model.route import TYPES
+from netgroupd.model.rule import ACTIONS
+
+Handler = Callable[[str, Sequence[str], Place, str], None]
+_ADDING = ("add", "a", "replace", "append", "change")
+_FAMILIES = ("inet", "inet6")
+_FDB = {"self": "where", "master": "where", "static": "state", "permanent": "state"}
+_FDB_ALIASES = {"local": "permanent", "temp": "static"}
+_RULE_ALIASES = {
+    **dict.fromkeys(("priority", "prio", "preference", "order"), "pref"),
+    "table": "lookup",
+    "dev": "iif",
+}
+_WAY = {name: routes.FORM.rows[name] for name in ("via", "dev", "onlink")}
+
+
+class Objects:
+    """Adds what a command would add; what it would change or delete is not."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self.handlers: dict[tuple[str, str], Handler] = {
+            ("ip", "route"): self.route,
+            ("ip", "address"): self._address,
+            ("ip", "rule"): self._rule,
+            ("ip", "neighbour"): self._neighbour,
+            ("bridge", "fdb"): self._fdb,
+            ("bridge", "mdb"): self._mdb,
+            ("bridge", "vlan"): self._vlan,
+        }
+
+    def route(self, name: str, words: Sequence[str], _place: Place, family: str) -> None:
+        """Add a route."""
+        first, *ways = _split(_added(words), "nexthop")
+        first = [word for before, word in pairwise(["", *first]) if before != "via" or word not in _FAMILIES]
+        said, left = read(first, routes.FORM.rows, {"priority": "metric", "preference": "metric"}, _BY_WHOM)
+        kind = {"type": left.pop(0)} if left and left[0] in TYPES else {}
+        destination = said.pop("to", None) or alone(left, "destination")
+        routes.FORM.rows["to"].type.parse(destination)
+        body: Body = {**kind, "to": destination, **said}
+        if ways:
+            body["nexthops"] = [_way(way) for way in ways]
+        if body.keys().isdisjoint(("dev", "via", "type", "nexthops", "nhid")):
+            body["dev"] = name
+        if destination == "default" and family == "inet6":
+            body["family"] = family
+        self._draft.entry("routes", body)
+
+    def _address(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
+        said, left = read(_added(words), addresses.WORDS, {"brd": "broadcast"})
+        link = str(said.pop("dev", name))
+        self._draft.address(place, link, addresses.described(alone(left, "address"), said))
+
+    def _rule(self, _name: str, words: Sequence[str], _place: Place, family: str) -> None:
+        body, left = read(_added(words), rules.FORM.rows, _RULE_ALIASES)
+        if left and left[0] in ACTIONS:
+            body["action"] = left.pop(0)
+        refuse(left)
+        if "pref" not in body:
+            raise ValueError("a rule needs a pref here; `ip rule` shows which the kernel has chosen")
+        if body.get("from") == "all":
+            del body["from"]
+        self._draft.entry("rules", {**body, "family": family or None})
+
+    def _neighbour(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
+        body, left = read(_added(words), neighbours.FORM.rows, {"nud": "state"})
+        if body.get("state") == "permanent":  # as it is without
+            del body["state"]
+        self._draft.entry("neighbours", {"dev": name, "ip": alone(left, "address"), **body})
+
+    def _fdb(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
+        rest = [_FDB_ALIASES.get(word, word) for word in _added(words) if word != "to"]
+        flags = {_FDB[word]: word for word in rest if word in _FDB}
+        body, left = read([word for word in rest if word not in _FDB], fdb.FORM.rows)
+        self._draft.entry("fdb", {"dev": name, "mac": alone(left, "address"), **body, **flags})
+
+    def _mdb(self, _name: str, words: Sequence[str], _place: Place, _family: str) -> None:
+        rest = _added(words)
+        if "permanent" not in rest:
+            raise ValueError("no equivalent of a group that is gone after some minutes; permanent ones have one")
+        rest.remove("permanent")
+        senders = None
+        if "source_list" in rest[:-1]:
+            at = rest.index("source_list")
+            senders = rest.pop(at + 1).split(",")
+            del rest[at]
+        body, left = read(rest, mdb.FORM.rows, {"grp": "group"}, _BY_WHOM)
+        refuse(left)
+        if not body.keys() >= {"dev", "port", "group"}:
+            raise ValueError(NONE)
+        self._draft.entry("mdb", {**body, "source_list": senders})
+
+    def _vlan(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
+        rest = [word for word in _added(words) if word not in ("self", "master")]
+        flags: Body = {word: True for word in ("pvid", "untagged") if word in rest}
+        rest = [word for word in rest if word not in flags]
+        pairs = dict(zip(rest[::2], rest[1::2], strict=False))
+        if len(rest) % 2 or "vid" not in pairs or pairs.keys() > {"vid", "dev"}:
+            raise ValueError(NONE)
+        vid = number(pairs["vid"]) if pairs["vid"].isdecimal() else f"[{pairs['vid']}]"
+        self._draft.append(pairs.get("dev", name), "vlans", {"vid": vid, **flags} if flags else vid)
+
+
+_BY_WHOM = ("proto", "protocol")  # the number of the program that adds it, which is netgroupd's now
+
+
+def _added(words: Sequence[str]) -> list[str]:
+    """What is to be added.
+
+    Raises:
+        ValueError: It is another command.
+    """
+    verb, *rest = words
+    if verb not in _ADDING:
+        raise ValueError(NONE)
+    return rest
+
+
+def _split(words: Sequence[str], separator: str) -> list[list[str]]:
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word == separator:
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found
+
+
+def _way(words: Sequence[str]) -> Body:
+    """One of the ways of a route."""
+    words = list(words)
+    weight: Body = {}
+    if "weight" in words[:-1]:
+        at = words.index("weight")
+        weight = {"weight": number(words.pop(at + 1))}
+        del words[at]
+    body, left = read(words, _WAY)
+    refuse(left)
+    return {**body, **weight}

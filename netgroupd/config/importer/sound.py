@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What no link can have is left out of a draft, and listed with the line that asks for it.
+
+``check`` would refuse the new file for it, but tells the new file's line.
+"""
+
+from netgroupd.config.importer.draft import Draft, Place
+from netgroupd.config.importer.fold import Body
+from netgroupd.config.links import NESTED
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.bond import MODES_OF
+from netgroupd.model.link import COMMON
+
+_NOWHERE = Place("", 0, "")
+_LONG = {"stp": "stp_state"}
+_MISSING = {"vlan": "it has no vlan-id, and none in its name", "veth": "it has no veth-peer-name"}
+
+
+def leave_out_unsound(draft: Draft) -> None:
+    """Leave out links that lack what their kind needs, and attributes and addresses that cannot be."""
+    for links in (draft.links, draft.vrfs):
+        for name in list(links):
+            kind = "vrf" if links is draft.vrfs else _kind(draft, name)
+            _attributes(draft, name, kind)
+            if kind and not KINDS[kind].required <= links[name].keys():
+                why = _MISSING.get(kind, f"a {kind} needs " + " and ".join(sorted(KINDS[kind].required)))
+                draft.remark(_place(draft, name, ""), why, "it is left out", name=name)
+                del links[name]
+    _repeated_addresses(draft)
+
+
+def _place(draft: Draft, name: str, key: str) -> Place:
+    return draft.places.get((name, key)) or draft.places.get((name, "")) or _NOWHERE
+
+
+def _kind(draft: Draft, name: str) -> str:
+    kind = str(draft.links[name].get("kind", ""))
+    if kind and kind not in KINDS:
+        draft.remark(_place(draft, name, "kind"), f"unknown kind {kind!r}", name=name)
+        del draft.links[name]["kind"]
+        return ""
+    return kind
+
+
+def _attributes(draft: Draft, name: str, kind: str) -> None:
+    body = draft.link(name)
+    for key in [key for key in body if key not in NESTED]:
+        if wrong := _objection(body, key, kind):
+            place = _place(draft, name, key)
+            draft.remark(place, f"{place.text.strip()}: {wrong}", name=name)
+            del body[key]
+
+
+def _objection(body: Body, key: str, kind: str) -> str:
+    row = COMMON.get(key) or (KINDS[kind].attrs.get(_LONG.get(key, key)) if kind else None)
+    if row is None:
+        return f"a {kind} has no {key}" if kind else f"a link that says no kind has no {key}"
+    try:
+        row.type.parse(body[key])
+    except ValueError as error:
+        return str(error)
+    mode = body.get("mode", "balance-rr")
+    if kind == "bond" and mode not in MODES_OF.get(key, (mode,)):
+        return f"a bond has {key} in mode {' or '.join(MODES_OF[key])}, and this one is {mode}"
+    return ""
+
+
+def _repeated_addresses(draft: Draft) -> None:
+    """Keep one of the links that have the same address; who looks it up gets one of them only."""
+    first: dict[tuple[str, str], str] = {}
+    for name, body in [*draft.links.items(), *draft.vrfs.items()]:
+        domain = name if name in draft.vrfs else str(body.get("master"))
+        domain = domain if domain in draft.vrfs else ""
+        for entry in list(body.get("addresses", ())):
+            whole = str(entry["address"] if isinstance(entry, dict) else entry)
+            address = whole.partition("/")[0]
+            other = first.setdefault((domain, address), name)
+            if (other != name) and not address.startswith("fe80:"):
+                hint = "one routing domain has an address once; a route can name it for what it sends, with src"
+                draft.remark(_place(draft, name, whole), f"{address} is on {other} already", hint, name)
+                body["addresses"].remove(entry)
+        if body.get("addresses") == []:
+            del body["addresses"]

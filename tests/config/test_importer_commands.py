@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Commands in the files of ifupdown2 and its relatives: what they would do is in the configuration, or is listed."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from netgroupd.config.facts import Facts
+from netgroupd.config.importer import Imported
+from netgroupd.config.importer.ifupdown2 import import_files
+from netgroupd.config.sources import Trust
+
+TRUST = Trust.of_user(os.getuid(), os.getgid())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o755)
+    return tmp_path / "interfaces"
+
+
+def imported(place: Path, command: str, name: str = "x") -> Imported:
+    """Import a stanza with one command."""
+    place.write_text(f"auto {name}\niface {name}\n  up {command}\n")
+    return import_files([place], facts=Facts, trust=TRUST)
+
+
+TAKEN = [
+    pytest.param("route add -net 10.3.0.0 netmask 255.255.0.0 gw 10.0.0.1", "routes",
+                 [{"to": "10.3.0.0/16", "via": "10.0.0.1"}], id="old_route"),
+    pytest.param("/sbin/route add default gw 10.0.0.1 metric 5 eth0", "routes",
+                 [{"to": "default", "via": "10.0.0.1", "metric": 5, "dev": "eth0"}], id="old_route_with_its_link_bare"),
+    pytest.param("route -A inet6 add default gw fe80::1 dev x", "routes",
+                 [{"to": "default", "via": "fe80::1", "dev": "x", "family": "inet6"}], id="old_route_of_ipv6"),
+    pytest.param("route add -host 10.0.0.9 dev x", "routes", [{"to": "10.0.0.9/32", "dev": "x"}], id="old_host"),
+    pytest.param("ip route add 10.1.0.0/16 nexthop via 10.0.0.1 weight 2 nexthop dev y onlink", "routes",
+                 [{"to": "10.1.0.0/16", "nexthops": [{"via": "10.0.0.1", "weight": 2}, {"dev": "y", "onlink": True}]}],
+                 id="route_of_several_ways"),
+    pytest.param("ip route add 10.9.0.0/16 via inet6 fe80::1 dev x mtu 1400 realm 3 priority 7", "routes",
+                 [{"to": "10.9.0.0/16", "via": "fe80::1", "dev": "x", "mtu": 1400, "realm": 3, "metric": 7}],
+                 id="route_of_much_else"),
+    pytest.param("ip route add 10.1.0.0/16 via 10.0.0.1; ip route add 10.2.0.0/16 via 10.0.0.1", "routes",
+                 [{"to": "10.1.0.0/16", "via": "10.0.0.1"}, {"to": "10.2.0.0/16", "via": "10.0.0.1"}], id="two"),
+    pytest.param("ip rule add not from 10.0.0.0/8 suppress_prefixlength 0 table main pref 9", "rules",
+                 [{"not": True, "from": "10.0.0.0/8", "suppress_prefixlength": 0, "lookup": "main", "pref": 9}],
+                 id="rule"),
+    pytest.param("ip rule add iif x blackhole prio 13", "rules", [{"iif": "x", "action": "blackhole", "pref": 13}],
+                 id="rule_that_drops"),
+    pytest.param("bridge fdb append to 00:00:00:00:00:00 dst 10.0.0.9 dev vx1", "fdb",
+                 [{"dev": "vx1", "mac": "00:00:00:00:00:00", "dst": "10.0.0.9"}], id="fdb_in_another_order"),
+    pytest.param("sysctl -q -w net.core.rmem_max=1 net.ipv4.conf.all.forwarding=1", "sysctl",
+                 {"net.core.rmem_max": 1, "net.ipv4.conf.all.forwarding": 1}, id="settings_of_the_host"),
+    pytest.param("echo 1 >> /proc/sys/net/ipv4/ip_forward", "sysctl", {"net.ipv4.ip_forward": 1}, id="appending"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "section", "want"), TAKEN)
+def test_command_adds_to_its_section(place: Path, command: str, section: str, want: object) -> None:
+    got = imported(place, command)
+    assert got.problems == ()
+    assert yaml.safe_load(got.text)[section] == want
+
+
+LINKS = [
+    pytest.param("ip addr add 10.0.0.5/24 brd + dev $IFACE scope global", "x",
+                 {"up": True, "addresses": [{"address": "10.0.0.5/24", "broadcast": "10.0.0.255"}]}, id="address"),
+    pytest.param("ip address add dev y 10.0.0.1 peer 10.0.0.2/30", "y",
+                 {"addresses": [{"address": "10.0.0.1/30", "peer": "10.0.0.2"}]}, id="address_with_a_peer"),
+    pytest.param("ip -6 addr add 2001:db8::5/64 dev x nodad preferred_lft 0", "x",
+                 {"up": True, "addresses": [{"address": "2001:db8::5/64", "nodad": True, "preferred_lft": 0}]},
+                 id="address_of_ipv6"),
+    pytest.param("echo 2 >/proc/sys/net/ipv4/conf/$IFACE/rp_filter", "x", {"up": True, "sysctl": {"ipv4.rp_filter": 2}},
+                 id="setting_of_the_link"),
+    pytest.param("sysctl -w net.ipv6.conf.x/7.accept_ra=0", "x.7", {"up": True, "sysctl": {"ipv6.accept_ra": 0}},
+                 id="setting_of_a_link_with_a_dot"),
+    pytest.param("ip link set up dev x qlen 9 multicast off", "x", {"up": True, "txqueuelen": 9, "multicast": False},
+                 id="link_in_another_order"),
+    pytest.param("ip link set dev br type bridge stp_state 1 vlan_filtering 1", "br",
+                 {"kind": "bridge", "stp": True, "vlan_filtering": True}, id="bridge"),
+    pytest.param("ip link add bo type bond mode 802.3ad miimon 100", "bo",
+                 {"kind": "bond", "mode": "802.3ad", "miimon": 100}, id="bond"),
+    pytest.param("ip link add wg0 type wireguard", "wg0", {"kind": "wireguard"}, id="wireguard"),
+    pytest.param("ip tunnel add g mode gre remote 10.0.0.2 local 10.0.0.1 ttl 255 key 7", "g",
+                 {"kind": "gre", "remote": "10.0.0.2", "local": "10.0.0.1", "ttl": 255, "ikey": 7, "okey": 7},
+                 id="tunnel"),
+    pytest.param("bridge link set dev x learning off isolated on", "x",
+                 {"up": True, "port": {"learning": False, "isolated": True}}, id="port"),
+    pytest.param("ip link set x type bridge_slave neigh_suppress on", "x",
+                 {"up": True, "port": {"neigh_suppress": True}}, id="port_by_ip"),
+    pytest.param("bridge vlan add vid 7 dev x pvid untagged", "x",
+                 {"up": True, "vlans": [{"vid": 7, "pvid": True, "untagged": True}]}, id="vlan_of_a_port"),
+    pytest.param("bridge vlan add dev x vid 10-20 master", "x", {"up": True, "vlans": ["[10-20]"]}, id="vlans"),
+    pytest.param("brctl addif br x y", "br", {"kind": "bridge", "ports": ["x", "y"]}, id="ports_by_brctl"),
+    pytest.param("brctl stp br off", "br", {"kind": "bridge", "stp": False}, id="stp_by_brctl"),
+    pytest.param("ifconfig $IFACE 0.0.0.0 promisc up", "x", {"up": True, "promisc": True}, id="ifconfig"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "name", "want"), LINKS)
+def test_command_is_about_a_link(place: Path, command: str, name: str, want: dict[str, Any]) -> None:
+    got = imported(place, command, name if "." in name else "x")
+    assert got.problems == ()
+    assert yaml.safe_load(got.text)["links"][name] == want
+
+
+LISTED = [
+    pytest.param("[ -e /x ] && ip route add 10.7.0.0/16 via 10.0.0.1", "only a shell knows what comes of &&", id="and"),
+    pytest.param("ip route add 10.7.0.0/16 via `gw`", "only a shell knows what ` is", id="backquote"),
+    pytest.param("ip route add 10.0.0.0/8 via 10.0.0.1 table isp", "table isp: expected the number of", id="name"),
+    pytest.param("ip route add 10.0.0.0/8 via 10.0.0.1 weight 3", "no equivalent of weight 3", id="word"),
+    pytest.param("ip route add 10.0.0.0/8 via", "via needs a value", id="no_value"),
+    pytest.param("ip route add via 10.0.0.1", "it names no destination", id="no_destination"),
+    pytest.param("ip link set x name y", "no equivalent of a new name", id="new_name"),
+    pytest.param("ip link set x vf 0 vlan 10", "no equivalent of vf 0 vlan 10", id="function"),
+    pytest.param("ip link add v type vrf table 7", "write it under `vrfs`", id="vrf"),
+    pytest.param("ip addr add 10.0.0.1/24 preferred_lft 60", "preferred_lft 60 of 10.0.0.1/24: IPv4", id="end"),
+    pytest.param("route add -net 10.0.0.0 gw 10.1.0.1", "it says no netmask", id="no_netmask"),
+    pytest.param("route del default", "no equivalent of this command", id="deleting"),
+    pytest.param("bridge vlan del vid 1 dev x", "no equivalent of this command", id="deleting_a_vlan"),
+    pytest.param("iptables-restore < /etc/iptables", "only a shell knows what comes of <", id="input"),
+    pytest.param("ip -n blue route add 10.0.0.0/8 via 10.0.0.1", "no equivalent of this command", id="namespace"),
+    pytest.param("brctl setageing br 9", "no equivalent of this command", id="brctl"),
+    pytest.param("ifconfig x 10.0.0.1", "no equivalent of this command", id="ifconfig"),
+    pytest.param("ip", "no equivalent of this command", id="nothing_more"),
+    pytest.param("echo", "no equivalent of this command", id="echo"),
+    pytest.param("# later", "no equivalent of this command", id="comment"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "want"), LISTED)
+def test_command_is_listed_with_the_reason(place: Path, command: str, want: str) -> None:
+    got = imported(place, command)
+    [problem] = got.problems
+    assert (problem.line, problem.message) == (3, f"x: up {command}")
+    assert problem.hint.startswith(want)
+    assert yaml.safe_load(got.text) == {"links": {"x": {"up": True}}}
+
+
+def test_of_two_commands_the_one_that_has_no_equivalent_is_listed(place: Path) -> None:
+    got = imported(place, "ip link set x mtu 1400; /sbin/announce x")
+    assert [problem.message for problem in got.problems] == ["x: up /sbin/announce x"]
+    assert yaml.safe_load(got.text) == {"links": {"x": {"up": True, "mtu": 1400}}}
+
+
+@pytest.mark.parametrize(("command", "want"), [("ip route del default", "what the files"), ("iptables -F", "no equiv")])
+def test_command_that_undoes_is_listed_as_what_it_is(place: Path, command: str, want: str) -> None:
+    place.write_text(f"auto x\niface x\n  down {command}\n")
+    [problem] = import_files([place], facts=Facts, trust=TRUST).problems
+    assert problem.hint.startswith(want)
