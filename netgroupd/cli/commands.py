@@ -196,7 +196,7 @@ COMMANDS = (
         "estimate",
         "say what the configuration will cost",
         "How many objects, how much kernel memory and about how long, before anything is made, and what would cost "
-        "less.",
+        "less. For root a few links of each kind are made and measured, in a network namespace of their own.",
         examples=(Example("estimate --config ./network", "Know whether a host can bear it."),),
     ),
     Command(
@@ -253,5 +253,5 @@ EXITS = (
     (0, "All is well; for diff, there is no difference."),
     (1, "An error, which was printed."),
     (64, "The command line is wrong."),
-    (130, "Interrupted by Ctrl-C."),
+    (130, "Interrupted by Ctrl-C; that is how watch ends, with 0."),
 )

@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile
 from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.drawing import draw
 from netgroupd.cli.target import engine_of
-from netgroupd.cli.terminal import Terminal
+from netgroupd.cli.terminal import Terminal, counted
 from netgroupd.cli.topology import WAITS, Topology, fold, signs_of
 from netgroupd.errors import NetgroupError
 from netgroupd.model.state import State
@@ -19,6 +19,8 @@ _PAINTER = "rsvg-convert"
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Draw what there is and what will change, or what is configured."""
+    if arguments.output is not None and Path(arguments.output).suffix not in (".svg", ".png"):
+        raise CommandLineError(f"--output: expected a name that ends in .svg or .png, not {arguments.output!r}")
     engine = engine_of(arguments)
     desired = engine.desired()
     plan = engine.diff()
@@ -31,10 +33,14 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.answer(_plain(topology))
         return 0
-    links = sum(node.size for node in topology.nodes)
-    picture = draw(topology, f"{links:,} links, folded into {len(topology.nodes)} boxes")
-    _write(picture, arguments.output, terminal)
+    _write(draw(topology, title(topology)), arguments.output, terminal)
     return 0
+
+
+def title(topology: Topology) -> str:
+    """How much the picture has in how little."""
+    links, boxes = sum(node.size for node in topology.nodes), len(topology.nodes)
+    return f"{counted(links, 'link')}, folded into {boxes} {'box' if boxes == 1 else 'boxes'}"
 
 
 def _both(actual: State, desired: State) -> State:
@@ -51,8 +57,6 @@ def _write(picture: str, output: str | None, terminal: Terminal) -> None:
         terminal.write(picture)
         return
     path = Path(output)
-    if path.suffix not in (".svg", ".png"):
-        raise CommandLineError(f"{output}: expected a name that ends in .svg or .png")
     try:
         if path.suffix == ".svg":
             _keep(picture, path)

@@ -32,6 +32,8 @@ def main(argv: list[str] | None = None) -> int:
             finally:
                 sys.stdout.flush()  # --help ends there
         return _told(arguments, Terminal(sys.stdout, sys.stderr, as_json=arguments.json))
+    except KeyboardInterrupt:  # before anything was asked
+        return _INTERRUPTED
     except BrokenPipeError:  # the reader of the result has seen enough
         _silence()
         return 1

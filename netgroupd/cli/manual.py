@@ -45,7 +45,7 @@ def _synopsis(command: Command) -> str:
     parts = [f"\\fB{command.name}\\fR"]
     for option in command.options:
         head = _head(option)
-        parts.append(head if option.required else f"[{head}]{' ...' if option.repeat else ''}")
+        parts.append((head if option.required else f"[{head}]") + (" ..." if option.repeat else ""))
     return " ".join(parts)
 
 
@@ -58,6 +58,13 @@ def _command(command: Command) -> Iterator[str]:
         yield from (".PP", f"{_escape(example.doc)}", ".RS 4", f"\\fB{_escape(f'{PROGRAM} {example.line}')}\\fR", ".RE")
     if command.exits:
         yield from (".PP", "Exit status " + " ".join(f"{status}: {_escape(doc)}" for status, doc in command.exits))
+
+
+def _own_exits() -> Iterator[tuple[int, str]]:
+    """What some commands end with, and which these are."""
+    for status, doc in dict.fromkeys(exits for command in COMMANDS for exits in command.exits):
+        names = [command.name for command in COMMANDS if (status, doc) in command.exits]
+        yield status, f"For {' and '.join(names)}: {doc[0].lower()}{doc[1:]}"
 
 
 def page() -> str:
@@ -77,6 +84,8 @@ def page() -> str:
     ]
     for option in COMMON:
         lines += _item(_head(option), option.meaning)
+    lines += _item("\\fB\\-\\-help\\fR", "Print what there is, or behind a command what that takes, and end.")
+    lines += _item("\\fB\\-\\-version\\fR", "Print the version and end.")
     lines.append(".SH COMMANDS")
     for command in COMMANDS:
         lines += _command(command)
@@ -85,7 +94,7 @@ def page() -> str:
         for name, text in items:
             lines += _item(f"\\fI{_escape(name)}\\fR", text)
     lines.append(".SH EXIT STATUS")
-    for status, doc in sorted((*EXITS, (2, "For diff: there are differences."))):
+    for status, doc in sorted((*EXITS, *_own_exits())):
         lines += _item(f"\\fB{status}\\fR", doc)
     lines += [".SH SEE ALSO", "\\fBnetgroupd\\fR(8), \\fBip\\fR(8), \\fBbusctl\\fR(1)"]
     return "\n".join(lines) + "\n"

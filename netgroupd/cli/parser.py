@@ -7,7 +7,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from netgroupd import __version__
 from netgroupd.cli.command import Command, Option
@@ -22,24 +22,34 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line, and what may have been meant."""
-        unknown = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
-        if unknown:
-            choices = re.findall(r"'([^']+)'", unknown[2])
-            near = difflib.get_close_matches(unknown[1], choices, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(choices)} is expected"
-            message = f"there is no {unknown[1]!r}; {hint}"
-        elif surplus := re.match(r"unrecognized arguments: (\S+)", message):
+        if surplus := re.match(r"unrecognized arguments: (\S+)", message):
             message = _surplus(surplus[1])
         message = re.sub(r"^argument (\S+): invalid int value: (.*)", r"\1: expected a whole number, not \2", message)
+        message = re.sub(r"^argument (\S+): ignored explicit argument .*", r"\1 takes no value", message)
         self.exit(os.EX_USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        # argparse knows only the commands that were made for it, and writes its list otherwise with each Python.
+        choices = [command.name for command in COMMANDS] if action.dest == "command" else list(action.choices or ())
+        if choices and value not in choices:
+            near = difflib.get_close_matches(value, choices, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(choices)} is expected"
+            raise argparse.ArgumentError(None, f"there is no {value!r}; {hint}")
 
 
 def _surplus(word: str) -> str:
     if not word.startswith("-"):
         return f"{word!r} is a word too many"
-    options = [option.name for command in COMMANDS for option in (*command.options, *COMMON) if not option.positional]
+    told = f"there is no option {word!r} here"
+    if having := [command.name for command in COMMANDS if word in _options(command)]:
+        return f"{told}; it is one of {', '.join(having)}"
+    options = [name for command in COMMANDS for name in _options(command)]
     near = difflib.get_close_matches(word, options, 1)
-    return f"there is no option {word!r} here" + (f"; did you mean {near[0]!r}?" if near else "")
+    return told + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _options(command: Command) -> list[str]:
+    return [option.name for option in (*command.options, *COMMON) if not option.positional]
 
 
 def dest(option: Option) -> str:
@@ -95,7 +105,7 @@ def epilog(command: Command) -> str:
         for example in command.examples:
             lines += [f"  {PROGRAM} {example.line}", f"      {example.doc}"]
     if command.exits:
-        lines += ["exit status:", *(f"  {status}  {doc}" for status, doc in sorted((*EXITS[:2], *command.exits)))]
+        lines += ["", "exit status:", *(f"  {status}  {doc}" for status, doc in sorted((*EXITS[:2], *command.exits)))]
     return "\n".join(lines)
 
 
@@ -107,6 +117,7 @@ def build(known: Iterable[Command] = COMMANDS) -> argparse.ArgumentParser:
         description=f"{SUMMARY}.\n\ncommands:\n{summary}\n\n'{PROGRAM} COMMAND --help' has examples.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{PROGRAM} [OPTIONS] COMMAND ...",
+        allow_abbrev=False,  # or a script breaks with the next option that begins as its abbreviation
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     for option in COMMON:
@@ -119,6 +130,7 @@ def build(known: Iterable[Command] = COMMANDS) -> argparse.ArgumentParser:
             description=textwrap.fill(command.doc, _WIDTH),
             epilog=epilog(command),
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
         for option in command.options:
             _add(sub, option)

@@ -38,6 +38,7 @@ _UNITS = {"M": 1, "G": 1024}
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Rehearse, and say how it went."""
+    memory_mib = _memory(arguments.memory or "2G")
     engine = engine_of(arguments)
     plan, actual, copy = engine.diff(), engine.actual(), engine.capture()
     if not plan.steps:
@@ -46,7 +47,6 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         else:
             terminal.say("nothing to rehearse: there is no difference")
         return 0
-    memory_mib = _memory(arguments.memory or "2G")
     with redirect_stdout(sys.stderr):  # the first time the kernel is built, which tells how far it is
         kernel = find_image(arguments.kernel or "stock", shipped())
         guest = Guest(kernel=kernel, python_path=_PACKAGE, memory_mib=memory_mib)

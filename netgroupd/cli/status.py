@@ -25,7 +25,8 @@ def _lines(answer: Answer) -> list[tuple[str, str]]:
         ("namespace", answer["netns"] or "the host's"),
         ("generation", applied),
         ("owned", owned or "nothing"),
-        ("differences", answer["differences"] or "none"),
+        # Before it is confirmed what differs is the change itself.
+        ("going back" if pending else "differences", answer["differences"] or "none"),
         ("kernel offers", ", ".join(answer["features"]) or "nothing beyond a stock kernel"),
     ]
     if pending:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``netgroupctl watch``: each change and each drift as it happens."""
 
+import itertools
 import json
+import re
 import time
 from argparse import Namespace
 from typing import Any
 
 from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.target import is_local
-from netgroupd.cli.terminal import Terminal
+from netgroupd.cli.terminal import Terminal, counted
 from netgroupd.service.client import Remote
 
 
@@ -23,7 +25,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             terminal.write(json.dumps({"time": now, "object": path, "changed": changed}))
         else:
             what = path.removeprefix("/org/netgroup1").lstrip("/") or "netgroupd"
-            values = "  ".join(f"{name.lower()} {_text(value)}" for name, value in changed.items())
+            values = "  ".join(itertools.starmap(told, changed.items()))
             terminal.say(f"{terminal.paint(now, 'grey')}  {terminal.paint(what, 'bold')}  {values}")
         terminal.flush()
 
@@ -31,9 +33,19 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _text(value: object) -> str:
+def told(name: str, value: Any) -> str:
+    """A property of the bus as people say it."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    return f"{words} {_text(name, value)}"
+
+
+def _text(name: str, value: Any) -> str:
+    if name in ("Started", "ConfirmBy"):
+        return time.strftime("%H:%M:%S", time.localtime(value / 1e6)) if value else "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{count} {name}" for name, count in value.items() if count) or "none"
+        return ", ".join(counted(count, cls) for cls, count in value.items() if count) or "none"
     if isinstance(value, list):
         return f"{len(value)}" if len(value) > 4 else ", ".join(map(str, value)) or "none"
     return str(value) or "none"

@@ -205,7 +205,9 @@ class Links:
 
 
 def _of_all_kinds(entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    return {key: entry for key, entry in entries.items() if key in COMMON or key in NESTED}
+    """What can be judged without the kind: what every link can have, and what none can."""
+    kinds = {key for kind in KINDS for key in rows_of(kind)} - COMMON.keys()
+    return {key: entry for key, entry in entries.items() if key not in kinds}
 
 
 def rows_of(kind: str) -> Mapping[str, Attr]:

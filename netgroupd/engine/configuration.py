@@ -67,7 +67,7 @@ def refuse_nothing(places: Iterable[Path]) -> NoReturn:
     """
     where = ", ".join(map(str, places))
     hint = "an empty mapping, {}, in a file says that nothing is wanted"
-    raise ConfigError([Problem(where, 0, 0, "there is no configuration", hint)])
+    raise ConfigError([Problem(where, 1, 1, "there is no configuration", hint)])
 
 
 def nothing_in(places: Iterable[Path]) -> Problem:

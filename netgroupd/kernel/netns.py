@@ -40,7 +40,7 @@ def open_netns(netns: str) -> int:
     if netns in ("", ".", ".."):
         raise UsageError(f"{netns!r} is no name of a network namespace")
     try:
-        return os.open(path_of(netns), os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(path_of(netns), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a FIFO would be waited for
     except OSError as error:
         raise UsageError(f"no network namespace {netns!r}: {error.strerror}") from error
 

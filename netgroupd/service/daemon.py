@@ -20,7 +20,7 @@ from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import SYSTEM
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import NetgroupError
+from netgroupd.errors import NetgroupError, UsageError
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
 from netgroupd.service.drift import Damping, Drift
@@ -99,7 +99,8 @@ class Daemon:
         first, _, more = job.Result.partition("\n")
         told = first + (" …" if more else "")
         failure = "; ".join((f"{job.Kind} failed{'' if job.notes else ', nothing was changed'}: {told}", *job.notes))
-        self._tell("" if job.State == "done" else failure)
+        mistyped = job.Kind == "rollback" and job.Error == UsageError.dbus_name  # a number that is not kept
+        self._tell(self._trouble if mistyped else "" if job.State == "done" else failure)
         self._drift.renew()
 
     def job_forgotten(self, job: Job) -> None:

@@ -67,16 +67,28 @@ def test_examples_can_be_parsed(command: Command) -> None:
         (["completion", "bsh"], "there is no 'bsh'; did you mean 'bash'?"),
         (["apply", "--confirm", "soon"], "--confirm: expected a whole number, not 'soon'"),
         (["apply", "--confrim", "60"], "there is no option '--confrim' here; did you mean '--confirm'?"),
+        (["check", "--offl"], "there is no option '--offl' here; did you mean '--offline'?"),
+        (["check", "--confirm", "60"], "there is no option '--confirm' here; it is one of apply, rollback"),
         (["check", "network"], "'network' is a word too many"),
+        (["help", "check"], "there is no 'help'; one of check, render, diff, "),
+        (["diff", "--json=yes"], "--json takes no value"),
         ([], "COMMAND"),
     ],
-    ids=["command", "word", "number", "option", "surplus", "nothing"],
+    ids=["command", "word", "number", "option", "abbreviation", "of_another", "surplus", "help", "value", "nothing"],
 )
 def test_wrong_command_line_ends_with_64_and_says_what_was_meant(
     argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ends_with(argv) == os.EX_USAGE
     assert said in capsys.readouterr().err
+
+
+def test_interrupt_while_the_line_is_read_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_line: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("netgroupd.cli.main.parse", interrupted)
+    assert main(["diff"]) == 130
 
 
 def test_common_options_stand_before_and_behind_the_command() -> None:
@@ -101,6 +113,14 @@ def test_manual_page_has_every_command_and_option(command: Command) -> None:
     for option in command.options:
         assert option.metavar in page
         assert option.name in page or option.positional
+
+
+def test_manual_page_says_what_can_be_repeated_and_every_exit_status() -> None:
+    page = manual.page().replace("\\-", "-")
+    assert "\\fIFORMAT\\fR \\fIFILE\\fR ...\n" in page
+    statuses = page.partition(".SH EXIT STATUS")[2]
+    assert re.findall(r"\\fB([0-9]+)\\fR", statuses) == ["0", "1", "2", "3", "64", "130"]
+    assert "For apply and rollback: it is done, but" in statuses
 
 
 @pytest.mark.parametrize(

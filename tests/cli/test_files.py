@@ -180,6 +180,12 @@ def test_show_groups_has_all_of_them(place: Path) -> None:
             "error: --wait-online asks the daemon; it cannot be offline",
         ),
         (["watch", "--offline"], 64, "error: watch shows what the daemon sees; it cannot be offline"),
+        (["rehearse", "--memory", "lots"], 64, "error: --memory: expected a size such as 512M or 4G, not 'lots'"),
+        (
+            ["graph", "--output", "net.gif"],
+            64,
+            "error: --output: expected a name that ends in .svg or .png, not 'net.gif'",
+        ),
         (["reload", "--offline"], 64, "error: reload is for the daemon; without it, use apply"),
     ],
 )
@@ -194,6 +200,12 @@ def test_check_says_that_there_is_no_file(tmp_path: Path) -> None:
     ended = on_a_fake("check", "--config", tmp_path)
     want = f"{tmp_path}:1:1: warning: there is no file here; only names in .mako and .yaml are read\n"
     assert (ended.returncode, ended.stderr) == (0, want)
+
+
+def test_a_fifo_is_no_network_namespace(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    ended = netgroupctl("--netns", str(tmp_path / "fifo"), "show", "links")
+    assert (ended.returncode, ended.stderr) == (1, f"error: {tmp_path}/fifo is no network namespace\n")
 
 
 def test_a_path_that_is_too_long_is_a_problem_of_its_own() -> None:

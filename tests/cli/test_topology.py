@@ -3,7 +3,10 @@
 
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from netgroupd.cli.drawing import draw
+from netgroupd.cli.graph import title
 from netgroupd.cli.topology import Edge, fold
 from netgroupd.model.state import Object, State
 
@@ -25,6 +28,15 @@ def test_seven_hundred_links_are_three_boxes() -> None:
         ("swp[1-6].[1000-1099]", 600, "tenants", 1),
         ("br-[1000-1099]", 100, "tenants", 2),
     ]
+
+
+@pytest.mark.parametrize(
+    ("links", "said"),
+    [(_STACK, "706 links, folded into 3 boxes"), (State(_PORTS[:1]), "1 link, folded into 1 box")],
+    ids=["many", "one"],
+)
+def test_title_counts_links_and_boxes(links: State, said: str) -> None:
+    assert title(fold(links, {}, {})) == said
 
 
 def test_edges_count_the_links_they_stand_for() -> None:

@@ -43,6 +43,16 @@ ALL = [
         ["2:13: unknown kind 'dumy'", "2:24: mtu", "2:39: address"],
         id="unknown_kind",
     ),
+    pytest.param(
+        "links:\n  b: {kind: brige, stp: on, mttu: 1}\n",
+        ["2:13: unknown kind 'brige'", "2:29: unknown key 'mttu'; did you mean 'mtu'?"],
+        id="key_that_no_kind_has",
+    ),
+    pytest.param(
+        "links:\n  b: {stp: on, mttu: 1}\nroute: []\n",
+        ["2:16: unknown key 'mttu'; did you mean 'mtu'?", "3:1: unknown section 'route'"],
+        id="key_that_no_kind_has_where_something_is_left_out",
+    ),
 ]
 
 

@@ -269,7 +269,7 @@ def test_no_file_at_all_is_no_wish_to_delete_everything(desk: Desk) -> None:
     desk.wants("vlans")
     desk.engine.apply()
     (desk.config / "all.yaml").unlink()
-    with pytest.raises(ConfigError, match="there is no configuration"):
+    with pytest.raises(ConfigError, match=":1:1: there is no configuration"):
         desk.engine.diff()
 
 
@@ -280,7 +280,7 @@ def test_no_file_is_no_wish_to_delete_what_is_owned_when_the_generations_are_los
     before = desk.there()
     shutil.rmtree(desk.paths.state)
     (desk.config / "all.yaml").unlink()
-    with pytest.raises(ConfigError, match="there is no configuration"):
+    with pytest.raises(ConfigError, match=":1:1: there is no configuration"):
         desk.engine.apply()
     assert desk.there() == before
     desk.wants("{}")

@@ -69,6 +69,18 @@ def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_
         assert remote.reload()["generation"] == 3
 
 
+def test_generation_mistyped_is_no_trouble_and_hides_none(bus: PrivateBus, tmp_path: Path) -> None:
+    engine = Applied()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        assert "no generation 77" in str(refused(lambda: remote.rollback({"generation": 77})))
+        eventually(lambda: remote.properties()["State"] == "idle")
+        engine.error = REFUSED_FILES
+        refused(remote.reload)
+        refused(lambda: remote.rollback({"generation": 77}))
+        eventually(lambda: remote.properties()["State"] == "failed")
+        assert "unknown key 'mttu'" in remote.properties()["Trouble"]
+
+
 def test_files_that_were_rejected_are_not_applied_at_boot_and_it_is_told(
     bus: PrivateBus, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
