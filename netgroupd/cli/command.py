@@ -2,15 +2,26 @@
 """What a command is: the parser, the help, the manual and the completions are made from these values."""
 
 import os
+from argparse import ArgumentTypeError
+from collections.abc import Callable
 from typing import NamedTuple
 
 from netgroupd.errors import UsageError
+from netgroupd.service.details import LONGEST_S
 
 
 class CommandLineError(UsageError):
     """What was typed makes no sense, whatever the files and the kernel say."""
 
     exit_code = os.EX_USAGE
+
+
+def seconds(word: str) -> int:
+    """How long a change may wait to be confirmed."""
+    value = int(word)
+    if not 1 <= value <= LONGEST_S:
+        raise ArgumentTypeError(f"expected 1 to {LONGEST_S} seconds, not {word}")
+    return value
 
 
 class Option(NamedTuple):
@@ -24,7 +35,7 @@ class Option(NamedTuple):
     name: str
     doc: str
     metavar: str = ""
-    kind: type = str
+    kind: Callable[[str], object] = str
     repeat: bool = False
     required: bool = False
     words: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every verb of ``netgroupctl``, in the order that somebody new would use them."""
 
-from netgroupd.cli.command import Command, Example, Option
+from netgroupd.cli.command import Command, Example, Option, seconds
 
 PROGRAM = "netgroupctl"
 SUMMARY = "configure very many network interfaces from a few lines"
@@ -25,7 +25,7 @@ _CONFIRM = Option(
     "--confirm",
     "Put everything back after this many seconds, at most a day, unless `netgroupctl confirm` is run before.",
     "SECONDS",
-    int,
+    seconds,
 )
 _ALLOW = Option("--allow", "Go on although this link carries the way to you.", "LINK", repeat=True)
 

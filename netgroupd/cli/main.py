@@ -34,6 +34,9 @@ def main(argv: list[str] | None = None) -> int:
         return _told(arguments, Terminal(sys.stdout, sys.stderr, as_json=arguments.json))
     except KeyboardInterrupt:  # before anything was asked
         return _INTERRUPTED
+    except MemoryError:
+        print("error: there is not enough memory", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # the reader of the result has seen enough
         _silence()
         return 1

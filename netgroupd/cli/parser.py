@@ -24,7 +24,8 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong with the command line, and what may have been meant."""
         if surplus := re.match(r"unrecognized arguments: (\S+)", message):
             message = _surplus(surplus[1])
-        message = re.sub(r"^argument (\S+): invalid int value: (.*)", r"\1: expected a whole number, not \2", message)
+        message = re.sub(r"^argument (\S+): invalid \w+ value: (.*)", r"\1: expected a whole number, not \2", message)
+        message = re.sub(r"^argument (\S+): (expected .*)", r"\1: \2", message)
         message = re.sub(r"^argument (\S+): ignored explicit argument .*", r"\1 takes no value", message)
         self.exit(os.EX_USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
 

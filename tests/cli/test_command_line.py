@@ -66,6 +66,7 @@ def test_examples_can_be_parsed(command: Command) -> None:
         (["dif"], "there is no 'dif'; did you mean 'diff'?"),
         (["completion", "bsh"], "there is no 'bsh'; did you mean 'bash'?"),
         (["apply", "--confirm", "soon"], "--confirm: expected a whole number, not 'soon'"),
+        (["rollback", "--confirm", "0"], "rollback: --confirm: expected 1 to 86400 seconds, not 0"),
         (["apply", "--confrim", "60"], "there is no option '--confrim' here; did you mean '--confirm'?"),
         (["check", "--offl"], "there is no option '--offl' here; did you mean '--offline'?"),
         (["check", "--confirm", "60"], "there is no option '--confirm' here; it is one of apply, rollback"),
@@ -74,7 +75,7 @@ def test_examples_can_be_parsed(command: Command) -> None:
         (["diff", "--json=yes"], "--json takes no value"),
         ([], "COMMAND"),
     ],
-    ids=["command", "word", "number", "option", "abbreviation", "of_another", "surplus", "help", "value", "nothing"],
+    ids="command word number seconds option abbreviation of_another surplus help value nothing".split(),
 )
 def test_wrong_command_line_ends_with_64_and_says_what_was_meant(
     argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
@@ -89,6 +90,15 @@ def test_interrupt_while_the_line_is_read_ends_with_130(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("netgroupd.cli.main.parse", interrupted)
     assert main(["diff"]) == 130
+
+
+def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def starved(_line: list[str]) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("netgroupd.cli.main.parse", starved)
+    assert main(["diff"]) == 1
+    assert capsys.readouterr().err == "error: there is not enough memory\n"
 
 
 def test_common_options_stand_before_and_behind_the_command() -> None:

@@ -27,12 +27,12 @@ def test_every_word_of_a_source_line_is_followed(importing: Import) -> None:
     assert got.text == "links:\n  x: {up: true}\n"
 
 
-def test_missing_sourced_file_is_an_error(importing: Import) -> None:
-    got = importing("auto lo\nsource nowhere\n")
-    assert got.text == ""
+def test_missing_sourced_file_is_told_and_the_others_are_taken(importing: Import) -> None:
+    got = importing("source nowhere more\nauto x\niface x\n", more="auto y\niface y\n")
+    assert yaml.safe_load(got.text)["links"].keys() == {"x", "y"}
     [problem] = got.problems
-    assert not problem.warning
-    assert (problem.line, problem.message.rpartition("/")[2]) == (2, "nowhere")
+    assert problem.line == 1
+    assert problem.message.endswith("/nowhere")
 
 
 def test_directory_that_is_sourced_as_a_file_is_told(importing: Import) -> None:

@@ -16,7 +16,7 @@ from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.stanzas import Stanza, stanzas
 from netgroupd.config.importer.text import write
 from netgroupd.config.importer.translate import Translation
-from netgroupd.config.linemap import LineMap, line_of
+from netgroupd.config.linemap import LineMap
 from netgroupd.config.linkname import objection
 from netgroupd.config.notations import in_brackets
 from netgroupd.config.render import Limits, Rendered, render
@@ -120,9 +120,7 @@ class _Reader:
     def _follow_one(self, pattern: str, stanza: Stanza, path: Path, depth: int) -> None:
         found = sorted(glob.glob(str(path.parent / pattern)))  # noqa: PTH207  # the pattern may be absolute
         if not found and not glob.has_magic(pattern):
-            place = stanza.place
-            sentence = f"there is no {path.parent / pattern}"
-            self.errors.append(Problem(place.file, place.line, 1, sentence, "", line_of(place.text, 1)))
+            self._draft.remark(stanza.place, f"there is no {path.parent / pattern}", "it is left out")
         for name in map(Path, found):
             if name.is_dir():
                 if stanza.word == "source":
