@@ -75,7 +75,19 @@ def test_examples_can_be_parsed(command: Command) -> None:
         (["diff", "--json=yes"], "--json takes no value"),
         ([], "COMMAND"),
     ],
-    ids=["command", "word", "number", "seconds", "option", "abbreviation", "of_another", "surplus", "help", "value", "nothing"],
+    ids=[
+        "command",
+        "word",
+        "number",
+        "seconds",
+        "option",
+        "abbreviation",
+        "of_another",
+        "surplus",
+        "help",
+        "value",
+        "nothing",
+    ],
 )
 def test_wrong_command_line_ends_with_64_and_says_what_was_meant(
     argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
