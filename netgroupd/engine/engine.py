@@ -9,14 +9,15 @@ namespace; of what it keeps in memory between two calls nothing depends but how 
 import os
 import shutil
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.config import Desired
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
+from netgroupd.engine.aside import Aside
 from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.disk import told
@@ -175,13 +176,13 @@ class Engine(Unfinished):
         self._journal.write(entry, before)
         mine = mine.joined(content)
         try:
-            with prompt_turns(), ThreadPoolExecutor(1, "plan-text") as aside:  # the kernel is what takes long
-                telling = aside.submit(self._tell, begun.number, content, plan)
+            telling = partial(self._tell, begun.number, content, plan)
+            with prompt_turns(), Aside(telling, request.progress) as aside:
                 if request.in_part:
-                    left_out, trouble = converge_in_part(kernel, plan, goal, mine, request.progress)
+                    left_out, trouble = converge_in_part(kernel, plan, goal, mine, aside.progress)
                 else:
-                    left_out, trouble = converge(kernel, plan, goal, mine, request.progress), None
-                content = telling.result()
+                    left_out, trouble = converge(kernel, plan, goal, mine, aside.progress), None
+                content = aside.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(begun.number, content._replace(refused=refused))
             took_s = clock.since_boot() - started

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is done aside begins when the kernel has enough to do, at the latest at the end, and once."""
+
+from itertools import count
+from threading import Event
+
+import pytest
+
+from netgroupd.engine.aside import Aside
+
+
+def test_it_begins_when_many_steps_are_on_their_way() -> None:
+    begun, heard = Event(), list[int]()
+    with Aside(begun.set, lambda done, _total: heard.append(done)) as aside:
+        aside.progress(255, 1000)
+        assert not begun.wait(0.05)
+        aside.progress(511, 1000)
+        assert begun.wait(5)
+        aside.progress(767, 1000)
+    assert heard == [255, 511, 767]
+
+
+def test_it_is_done_once_for_who_asks_for_the_result() -> None:
+    times = count(1)
+    with Aside(lambda: next(times), None) as aside:
+        assert aside.result() == aside.result() == 1
+
+
+def test_it_is_done_though_the_change_fails() -> None:
+    done = Event()
+    with pytest.raises(ZeroDivisionError), Aside(done.set, None):
+        raise ZeroDivisionError
+    assert done.is_set()
