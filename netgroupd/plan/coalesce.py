@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """stages -> the steps of a plan: as few messages as give the same result.
 
-One message changes a whole group where every kernel member of it wants the value
-or already has it.  One message deletes a whole group, and what is doomed without
+One message changes a whole group where most members of it want the value and the
+others have it already.  One message deletes a whole group, and what is doomed without
 making up a group is moved to a scratch group first, for the kernel's waits are
 then shared.  A group message does its members in the order of their creation,
 lower links first.  Where the kernel can, the groups inside a group are one message
@@ -149,7 +149,9 @@ def _counted(group: int, positions: list[int], stage: Stage, members: Members) -
 
 
 def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Members) -> bool:
-    return len(positions) > 1 and members.agree(bucket, {stage.steps[position].object.name for position in positions})
+    if len(positions) < 2 or not members.are_most(len(positions), (bucket.group,)):
+        return False
+    return members.agree(bucket, {stage.steps[position].object.name for position in positions})
 
 
 def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep]]) -> list[tuple[int, AnyStep]]:

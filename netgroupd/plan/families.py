@@ -63,7 +63,7 @@ def widened(chosen: Chosen, stage: Stage, members: Members, families: Sequence[F
             if len(parts) < 2 or not all(bucket in left or members.agree(bucket, set()) for bucket in buckets):
                 continue
             positions = sorted(position for bucket in parts for position in left[bucket])
-            if _lower_first(stage, positions, members.groups):
+            if members.are_most(len(positions), inside) and _lower_first(stage, positions, members.groups):
                 left = {bucket: found for bucket, found in left.items() if bucket not in parts}
                 left[Bucket(family.base, attr, value, family.mask)] = positions
     return left

@@ -93,6 +93,10 @@ class Members:
                 self._by_group[number].append(name)
         return self._by_group.get(group, ())
 
+    def are_most(self, count: int, groups: Iterable[int]) -> bool:
+        """Whether ``count`` links are at least half of the groups: the kernel sees to each member, whatever it has."""
+        return 2 * count >= sum(self.sizes[group] for group in groups)
+
     def agree(self, bucket: Bucket, names: set[str]) -> bool:
         """Whether all members but ``names`` have the value already."""
         if self.sizes[bucket.group] == len(names):

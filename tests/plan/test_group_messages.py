@@ -90,6 +90,14 @@ def test_macs_that_count_up_are_one_message(stride: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(("late", "told"), [(2, 0), (4, 1), (5, 1)])
+def test_group_is_told_as_one_when_most_members_have_yet_to_hear_it(late: int, told: int) -> None:
+    links = [link._replace(attrs={**link.attrs, "mtu": 1400}) for link in dummies(8)]
+    links[:late] = dummies(late)
+    messages = group_steps("groups: {g: {id: 7, mtu: 1400}}\nlinks: {'d[1-8]': {kind: dummy, group: g}}", *links)
+    assert [len(message.steps) for message in messages] == [late] * told
+
+
 FAMILY = """
 groups:
   edge: {members: [tenants, guests], mtu: %d}
@@ -110,6 +118,18 @@ def test_groups_of_a_group_are_told_by_one_message_under_a_mask() -> None:
     assert {ids[name] & message.mask for name in ("edge", "tenants", "guests")} == {message.group}
     assert ids["netgroupd"] & message.mask != message.group
     assert len(message.steps) == 6
+
+
+def test_family_is_not_told_as_one_what_most_of_it_has() -> None:
+    many = FAMILY.replace("links:\n", "  others: {}\nlinks:\n  o[1-30]: {kind: dummy, group: others}\n")
+    after = many.replace("guests]", "guests, others]") % 1300
+    have = state_of(after)
+    before = State(
+        link if link.name[0] == "o" else link._replace(attrs={**link.attrs, "mtu": 1400})
+        for link in have.of("link").values()
+    )
+    plan = assemble(have, before, Owned(), EVERYTHING)
+    assert [len(step.steps) for step in plan.steps if isinstance(step, GroupStep)] == [3, 3]
 
 
 @pytest.mark.parametrize(
