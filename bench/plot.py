@@ -134,17 +134,18 @@ def svg(table: Mapping[str, Any]) -> str:
         return _document(title, _curves(table, lines, across, up), width, _HEIGHT)
     if len(bars := bars_of(table)) > 1:
         names = _room(bar.row for bar in bars)
-        width = names + _PLOT + _room(_told(table, bar) for bar in bars)
+        width = names + _PLOT + _room(bar.told for bar in bars)
         return _document(title, _bars(table, bars, names, width), width, _TOP + _BAR * len(bars) + _BOTTOM)
     return ""
 
 
 class Bar(NamedTuple):
-    """One bar: its row, its column by number, and its figure."""
+    """One bar: its row, its column by number, its figure, and what is written beside it."""
 
     row: str
     column: int
     value: float
+    told: str
 
 
 def bars_of(table: Mapping[str, Any]) -> list[Bar]:
@@ -152,13 +153,9 @@ def bars_of(table: Mapping[str, Any]) -> list[Bar]:
     cells = [(name, number, cell) for name, row in table["rows"].items() for number, cell in enumerate(row)]
     units = [cell["unit"] for _, _, cell in cells if _median(cell)]
     common = max(units, key=lambda unit: (unit != "", units.count(unit), unit == "s"), default="")
-    return [
-        Bar(name, number, cell["median"]) for name, number, cell in cells if _median(cell) and cell["unit"] == common
-    ]
-
-
-def _told(table: Mapping[str, Any], bar: Bar) -> str:
-    return f"{significant(bar.value)} {table['columns'][bar.column]}"
+    shown = [(name, number, cell["median"]) for name, number, cell in cells if _median(cell) and cell["unit"] == common]
+    what = table["columns"] if len({number for _, number, _ in shown}) > 1 else [common] * len(table["columns"])
+    return [Bar(name, number, value, f"{significant(value)} {what[number]}") for name, number, value in shown]
 
 
 def _bars(table: Mapping[str, Any], bars: Sequence[Bar], names: int, width: int) -> list[str]:
@@ -182,7 +179,7 @@ def _bars(table: Mapping[str, Any], bars: Sequence[Bar], names: int, width: int)
         shown = bar.row
         length = round(max(across.place(bar.value) - names, 1), 1)
         parts.append(f'<rect x="{names}" y="{y + 1}" width="{length}" height="{_BAR - 3}" fill="{colour}"/>')
-        parts.append(_text(names + length + 6, y + 12, _told(table, bar)))
+        parts.append(_text(names + length + 6, y + 12, bar.told))
     return parts
 
 

@@ -60,6 +60,13 @@ def test_a_table_is_drawn_with_a_mark_for_each_figure(table: Table, shape: str, 
     assert len(drawn.findall(SVG + shape)) == marks
 
 
+def test_a_bar_says_its_unit_or_which_of_several_columns_it_is() -> None:
+    both = KINDS._replace(columns=("made", "removed"), rows={"dummy": (Cell((3.0,)), Cell((4.0,)))})
+    for table, told in ((KINDS, ["3 s", "4 s"]), (both, ["3 made", "4 removed"])):
+        texts = [text.text for text in ElementTree.fromstring(svg(as_json(table))).iter(f"{SVG}text")]
+        assert set(told) <= set(texts)
+
+
 def test_long_names_have_room_beside_their_bars() -> None:
     name = "what a row is called when it must say much " * 2
     drawn = ElementTree.fromstring(svg(as_json(KINDS._replace(rows={name: KINDS.rows["vlan"], **KINDS.rows}))))
