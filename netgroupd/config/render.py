@@ -7,7 +7,6 @@ is ever taken from it is text, checked.
 """
 
 import difflib
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -57,8 +56,8 @@ def shipped_templates() -> Path:
     checkout = Path(__file__).parents[2]
     if (checkout / "pyproject.toml").is_file():
         return checkout / "templates"
-    with_pip = Path(sys.prefix) / "share/netgroup/templates"
-    return with_pip if with_pip.is_dir() else Path("/usr/share/netgroup/templates")
+    # PREFIX/lib/python3/dist-packages; sys.prefix is the interpreter's, which may be another.
+    return checkout.parents[2] / "share/netgroup/templates"
 
 
 def render(

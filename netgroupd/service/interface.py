@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The introspection XML of the bus objects, as shipped in ``schemas/``."""
 
-import sys
-from pathlib import Path
+from netgroupd.engine.paths import shipped
 
 MANAGER = "org.netgroup1.Manager"
 JOB = "org.netgroup1.Job"
@@ -10,9 +9,8 @@ GROUP = "org.netgroup1.Group"
 ROOT = "/org/netgroup1"
 
 _PLACES = (
-    Path(__file__).parents[2] / "schemas",  # a checkout
-    Path(sys.prefix) / "share/dbus-1/interfaces",
-    Path("/usr/share/dbus-1/interfaces"),
+    shipped() / "schemas",  # a checkout
+    shipped().parent / "dbus-1/interfaces",
 )
 
 
