@@ -6,7 +6,6 @@ import os
 import sys
 from argparse import Namespace
 from io import TextIOWrapper
-from pathlib import Path
 
 from netgroupd.cli.parser import by_name, parse
 from netgroupd.cli.terminal import OutputError, Terminal, writing
@@ -72,7 +71,8 @@ def _mend_streams() -> None:
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - as long as the process
+            # Not to be closed by whoever forgets the object, which Python warns of: it lasts as long as the process.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, closefd=False))
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 

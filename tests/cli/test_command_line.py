@@ -242,5 +242,7 @@ def run(*_):
 completion.run = run
 main.main(["completion", "bash"])
 """
-    subprocess.run(["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, script], check=True)
+    command = ["sh", "-c", f'exec "$0" -W error -c "$1" {closed}', sys.executable, script]
+    said = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True).stderr
     assert int((tmp_path / "lowest").read_text()) > 2
+    assert said == ""
