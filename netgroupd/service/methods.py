@@ -14,7 +14,7 @@ from netgroupd.errors import UsageError
 from netgroupd.service.answers import Answers, encode
 from netgroupd.service.bus import sayable, signal
 from netgroupd.service.changes import Changes
-from netgroupd.service.details import Answer, Options
+from netgroupd.service.details import Answer, Options, checked
 from netgroupd.service.interface import MANAGER, interface
 from netgroupd.service.later import Later
 from netgroupd.service.polkit import Right
@@ -161,9 +161,15 @@ def _known(method: str, options: Options) -> Options:
         raise UsageError(f"{method}: there is no option {unknown[0]!r}; known: {known}")
     for name, value in options.items():
         kind = _OPTIONS[method][name]
-        if type(value) is not kind:  # to Python a boolean is a number too
+        if not _fits(value, kind):
             raise UsageError(f"{method}: {name} is {_CALLED[kind]}, not {value!r}")
-    return options
+    return checked(options)
+
+
+def _fits(value: object, kind: type) -> bool:
+    if isinstance(value, list):
+        return kind is list and all(isinstance(each, str) for each in value)
+    return type(value) is kind  # to Python a boolean is a number too
 
 
 def _bounded(result: str) -> str:

@@ -188,15 +188,19 @@ def test_unknown_option_is_refused_with_those_there_are(remote: Remote) -> None:
         ("confirm", GLib.Variant("s", "60"), "Rollback: confirm is a number, not '60'"),
         ("confirm", GLib.Variant("b", True), "Rollback: confirm is a number, not True"),
         ("allow", GLib.Variant("s", "swp1"), "Rollback: allow is an array of strings, not 'swp1'"),
+        ("allow", GLib.Variant("ai", [1]), "Rollback: allow is an array of strings, not [1]"),
         ("generation", GLib.Variant("d", 3.0), "Rollback: generation is a number, not 3.0"),
+        ("generation", GLib.Variant("i", -1), "there is no generation -1"),
+        ("confirm", GLib.Variant("u", 0), "confirm: expected 1 to 86400 seconds, not 0"),
     ],
 )
-def test_option_of_another_type_is_refused(
+def test_option_that_cannot_be_is_refused_and_starts_nothing(
     daemon: Daemon, bus: PrivateBus, option: str, value: GLib.Variant, said: str
 ) -> None:
     arguments = GLib.Variant("(a{sv})", ({option: value},))
     with pytest.raises(GLib.Error, match=re.escape(said)):
         bus.connect().call_sync(_NAME, ROOT, MANAGER, "Rollback", arguments, None, Gio.DBusCallFlags.NONE, -1, None)
+    assert _properties(bus.connect(), ROOT, MANAGER)["LastResult"] == "ok"
 
 
 @pytest.mark.parametrize(
