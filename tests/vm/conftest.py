@@ -15,16 +15,21 @@ from tests.vm.stumbling import Stumbling
 
 
 @pytest.fixture(scope="session")
-def package() -> Iterator[None]:
-    """The Debian package, installed; its dependencies come from where this test has them."""
+def libraries() -> Iterator[None]:
+    """What netgroupd imports, for Debian's Python, from where this test has it."""
     version = sysconfig.get_python_version()
     local = Path(f"/usr/local/lib/python{version}/dist-packages")
     local.mkdir(parents=True, exist_ok=True)
     subprocess.run(["mount", "--bind", sysconfig.get_path("purelib"), str(local)], check=True)
-    shutil.rmtree("/var/lib/netgroup", ignore_errors=True)
-    install(package_file())
     yield
     subprocess.run(["umount", str(local)], check=True)
+
+
+@pytest.fixture(scope="session")
+def package(libraries: None) -> None:
+    """The Debian package, installed."""
+    shutil.rmtree("/var/lib/netgroup", ignore_errors=True)
+    install(package_file())
 
 
 @pytest.fixture
