@@ -35,6 +35,8 @@ from netgroupd.service.picture import Picture
 from netgroupd.service.work import later, repeat
 
 _RUNTIME = Path("/run/netgroup")
+# What is left until a deadline and the time are read one after the other: no two sums of them are alike.
+_SAME_US = 1_000_000
 
 
 class Daemon:
@@ -151,6 +153,8 @@ class Daemon:
             pending, trouble = None, trouble or str(error)
         state = "unconfirmed" if pending else "failed" if trouble else "idle"
         by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
+        if abs(by - self._manager.ConfirmBy) < _SAME_US:
+            by = self._manager.ConfirmBy
         self._manager.change(State=state, ConfirmBy=by, Trouble=sayable(trouble))
         self._metrics.set("netgroup_failed", state == "failed")
         self._metrics.write()

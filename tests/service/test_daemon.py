@@ -265,6 +265,13 @@ def test_unconfirmed_change_is_undone_at_its_deadline(remote: Remote, engine: Fa
     eventually(lambda: remote.properties()["State"] == "idle")
 
 
+def test_deadline_that_stays_is_told_once(remote: Remote, daemon: Daemon) -> None:
+    remote.apply({"confirm": 30})
+    shown = remote.properties()["ConfirmBy"]
+    in_main_loop(lambda: daemon.wait_ended(""))  # where things stand is looked up once more
+    assert remote.properties()["ConfirmBy"] == shown
+
+
 def test_confirmed_change_stays(remote: Remote, engine: FakeEngine) -> None:
     remote.apply({"confirm": 30})
     engine.broken = True  # nobody can look at the kernel: the answer does not wait for that
