@@ -2,13 +2,17 @@
 """What is no program is found beside the package, wherever that was installed."""
 
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-STAGE = Path(__file__).parents[1] / ".ci/stage"
+TOP = Path(__file__).parents[1]
+STAGE = TOP / ".ci/stage"
 _ASK = """
 import json
 from netgroupd.config.render import shipped_templates
@@ -33,3 +37,31 @@ def test_files_are_found_below_any_prefix(tmp_path: Path, packages: str) -> None
     templates, share = map(Path, json.loads(said.stdout))
     assert templates == share / "templates" == prefix / "share/netgroup/templates"
     assert (share / "kernel-patches/series").is_file()
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is in the package that was made of a checkout that its owner alone may read."""
+    checkout = tmp_path_factory.mktemp("private") / "checkout"
+    shutil.copytree(
+        TOP, checkout, ignore=shutil.ignore_patterns("__pycache__", "build", "bench", "tests", ".git", ".*_cache")
+    )
+    subprocess.run(["chmod", "-R", "go=", checkout], check=True)
+    environment = {**os.environ, "PYTHON": sys.executable}
+    subprocess.run([checkout / ".ci/deb"], check=True, umask=0o077, env=environment, stdout=subprocess.DEVNULL)
+    return checkout / "build/deb"
+
+
+def test_everybody_may_read_what_was_made_of_a_private_checkout(package: Path) -> None:
+    assert [path for path in package.rglob("*") if path.stat().st_mode & 0o044 != 0o044] == []
+
+
+def test_links_of_the_pages_lead_to_what_is_installed_with_them(package: Path) -> None:
+    pages = package / "usr/share/doc/netgroupd"
+    links = [
+        page.parent / link
+        for page in pages.rglob("*.md")
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+    ]
+    assert len(links) > 10
+    assert [link for link in links if not link.exists()] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Log records as journal entries with fields of their own, or as lines on stderr.
+"""Log records as journal entries with fields of their own, and as lines on stderr.
 
 ``LOG.info("applied", extra=fields(generation=7))`` becomes an entry that
 ``journalctl NETGROUP_GENERATION=7`` finds.
@@ -57,9 +57,12 @@ class JournalHandler(logging.Handler):
 
 
 def start_logging() -> None:
-    """Log to the journal where there is one, else to stderr."""
-    handler: logging.Handler = JournalHandler() if Path(_SOCKET).exists() else logging.StreamHandler(sys.stderr)
-    LOG.addHandler(handler)
+    """Log to the journal where there is one, and to stderr where there is none or somebody looks at it."""
+    journal = Path(_SOCKET).exists()
+    if journal:
+        LOG.addHandler(JournalHandler())
+    if not journal or (sys.stderr is not None and sys.stderr.isatty()):
+        LOG.addHandler(logging.StreamHandler(sys.stderr))
     LOG.setLevel(logging.INFO)
     LOG.propagate = False
 
