@@ -221,7 +221,7 @@ def test_routes_take_the_state_of_their_link() -> None:
 def test_routes_of_any_table_expire_when_links_go_down_meanwhile() -> None:
     Path("/proc/sys/net/ipv6/route/gc_interval").write_text("1", encoding="ascii")
     ip("link add d0 up type dummy\nlink add d1 up type dummy\n")
-    ip("".join(f"route add 2001:db8::/48 dev d0 table {table} expires 1\n" for table in (254, 177, 178)))
+    ip("".join(f"route add 2001:db8::/48 dev d0 table {table} expires 5\n" for table in (254, 177, 178)))
     ip("link set d1 down\n")
     assert sum("2001:db8::" in route for route in routes()) == 3
     deadline = time.monotonic() + _PATIENCE_S
