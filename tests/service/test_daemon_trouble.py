@@ -70,7 +70,7 @@ def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_
 
 
 def test_generation_mistyped_is_no_trouble_and_hides_none(bus: PrivateBus, tmp_path: Path) -> None:
-    engine = Applied()
+    engine = FakeEngine()
     with serving(bus, engine, tmp_path / "run") as remote:
         assert "no generation 77" in str(refused(lambda: remote.rollback({"generation": 77})))
         eventually(lambda: remote.properties()["State"] == "idle")
