@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from netgroupd.errors import UsageError
-from netgroupd.service.details import LONGEST_S
+from netgroupd.service.details import objection_to_wait
 
 
 class CommandLineError(UsageError):
@@ -19,8 +19,8 @@ class CommandLineError(UsageError):
 def seconds(word: str) -> int:
     """How long a change may wait to be confirmed."""
     value = int(word)
-    if not 1 <= value <= LONGEST_S:
-        raise ArgumentTypeError(f"expected 1 to {LONGEST_S} seconds, not {word}")
+    if wrong := objection_to_wait(value):
+        raise ArgumentTypeError(wrong)
     return value
 
 

@@ -13,7 +13,7 @@ Answer: TypeAlias = dict[str, Any]
 Options: TypeAlias = Mapping[str, Any]
 Progress: TypeAlias = Callable[[int, int], None]
 
-LONGEST_S = 86_400
+_LONGEST_S = 86_400
 _GENERATIONS = 1 << 32
 
 
@@ -24,11 +24,16 @@ def checked(options: Options) -> Options:
         UsageError: A number is none that there can be, and perhaps none that the bus can carry.
     """
     seconds, generation = options.get("confirm"), options.get("generation")
-    if seconds is not None and not 1 <= seconds <= LONGEST_S:
-        raise UsageError(f"confirm: expected 1 to {LONGEST_S} seconds, not {seconds}")
+    if seconds is not None and (wrong := objection_to_wait(seconds)):
+        raise UsageError(f"confirm: {wrong}")
     if generation is not None and not 0 <= generation < _GENERATIONS:
         raise UsageError(f"there is no generation {generation}")
     return options
+
+
+def objection_to_wait(seconds: int) -> str:
+    """Why a change cannot wait so long to be confirmed; "" if it can."""
+    return "" if 1 <= seconds <= _LONGEST_S else f"expected 1 to {_LONGEST_S} seconds, not {seconds}"
 
 
 def error_answer(error: NetgroupError) -> Answer:

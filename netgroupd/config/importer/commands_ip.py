@@ -10,6 +10,7 @@ from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
 from netgroupd.config.importer.words import alone, number, read, refuse, take
+from netgroupd.model.attr import Attr
 from netgroupd.model.route import TYPES
 from netgroupd.model.rule import ACTIONS
 from netgroupd.model.value import several
@@ -83,13 +84,13 @@ class Objects:
         body, left = read(_added(words), neighbours.FORM.rows, {"nud": "state"})
         if body.get("state") == "permanent":  # as it is without
             del body["state"]
-        self._draft.entry("neighbours", {"dev": name, "ip": _ip(alone(left, "address")), **body})
+        self._draft.entry("neighbours", {"dev": name, "ip": _address_in(left, neighbours.FORM.rows["ip"]), **body})
 
     def _fdb(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
         rest = [_FDB_ALIASES.get(word, word) for word in _added(words) if word != "to"]
         flags = {_FDB[word]: word for word in rest if word in _FDB}
         body, left = read([word for word in rest if word not in _FDB], fdb.FORM.rows)
-        self._draft.entry("fdb", {"dev": name, "mac": _mac(alone(left, "address")), **body, **flags})
+        self._draft.entry("fdb", {"dev": name, "mac": _address_in(left, fdb.FORM.rows["mac"]), **body, **flags})
 
     def _mdb(self, _name: str, words: Sequence[str], _place: Place, _family: str) -> None:
         rest = _added(words)
@@ -137,13 +138,10 @@ def _place_of(route: Body) -> tuple[object, ...]:
     return tuple(route.get(key) for key in ("to", "family", "table", "vrf", "metric", "tos"))
 
 
-def _mac(word: str) -> str:
-    fdb.FORM.rows["mac"].type.parse(word)
-    return word
-
-
-def _ip(word: str) -> str:
-    neighbours.FORM.rows["ip"].type.parse(word)
+def _address_in(left: Sequence[str], row: Attr) -> str:
+    """The one word that is left, if it can be of the row."""
+    word = alone(left, "address")
+    row.type.parse(word)
     return word
 
 
