@@ -25,6 +25,7 @@ from netgroupd.model.value import Value
 
 # What is written under a link and is an object of another class, or several links' matter.
 NESTED = frozenset({"addresses", "vlans", "vnis", "fdb", "mdb", "neighbours", "sysctl", "ports", "port", "links"})
+_BESIDE = ("kind", *sorted(NESTED))
 
 _NAMELESS = Pattern("", (Range("", (), 0),), lambda env: "", True)  # of a key that cannot be read: no instances
 
@@ -218,6 +219,15 @@ def rows_of(kind: str) -> Mapping[str, Attr]:
     return _ROWS[kind]
 
 
+def _owners(key: str) -> str:
+    """Which kinds of links have a key, as a sentence; nothing where there is none."""
+    kinds = [kind for kind in KINDS if key in rows_of(kind)]
+    if not kinds:
+        return ""
+    *told, last = kinds if len(kinds) <= _FEW else [*kinds[: _FEW - 1], "others"]
+    return f"links of the kind {' or '.join(filter(None, (', '.join(told), last)))} have it"
+
+
 def references_of(kind: str) -> tuple[str, ...]:
     """The attributes of a kind that name other links."""
     if kind not in _REFERENCES:
@@ -226,6 +236,7 @@ def references_of(kind: str) -> tuple[str, ...]:
     return _REFERENCES[kind]
 
 
+_FEW = 4
 _ROWS: dict[str, Mapping[str, Attr]] = {}
 _REFERENCES: dict[str, tuple[str, ...]] = {}
 _SHORT = {"bridge": {"stp": "stp_state"}}  # everybody says stp, and only ip says stp_state
@@ -269,11 +280,20 @@ class _Expansion:
         # Without a kind, what could not be read may be what says it.
         entries = _of_all_kinds(block.entries) if not kind and self.links.report.partial else block.entries
         plain = {key: entry for key, entry in entries.items() if key not in NESTED and key != "kind"}
-        record = self.links.values.record(plain, rows_of(kind), block.pattern.ranges)
+        plain = self._without_foreign(plain, kind)
+        record = self.links.values.record(plain, rows_of(kind), block.pattern.ranges, _BESIDE)
         if kind:
             record.shared["kind"] = kind
         self.records[kind] = record
         return record
+
+    def _without_foreign(self, entries: dict[str, Entry], kind: str) -> dict[str, Entry]:
+        """Tell of what only links of other kinds have, and leave it out."""
+        foreign = {key: owners for key in entries.keys() - rows_of(kind).keys() if (owners := _owners(key))}
+        what = kind or "link without a kind"
+        for key, owners in foreign.items():
+            self.links.report.error(entries[key].at, f"unknown key {key!r} of a {what}", owners)
+        return {key: entry for key, entry in entries.items() if key not in foreign}
 
     def _shaped(self, name: str, lower: str, attrs: dict[str, Value]) -> dict[str, Value]:
         """Say of a VLAN what its name says, and the file does not."""

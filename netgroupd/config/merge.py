@@ -8,6 +8,7 @@ another meet only when both are expanded, and are compared there.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from netgroupd.config.called import called_here
 from netgroupd.config.node import Mapping, Node, Scalar, Sequence, kind_of
 from netgroupd.config.report import Report
 
@@ -32,8 +33,8 @@ def merge(roots: Iterable[Mapping], report: Report) -> dict[str, list[Item]]:
             if name in sections:
                 sections[name] += _items(name, entry.value, report)
             else:
-                hint = report.nearest(name, SECTIONS) or "known are " + ", ".join(SECTIONS)
-                report.unread(entry.at, f"unknown section {name!r}", hint)
+                hint = called_here(name, SECTIONS) or report.nearest(name, SECTIONS)
+                report.unread(entry.at, f"unknown section {name!r}", hint or "known are " + ", ".join(SECTIONS))
     return sections
 
 

@@ -7,10 +7,11 @@ parsed by its row, for each.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, TypeAlias
 
+from netgroupd.config.called import called_here
 from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
@@ -184,14 +185,16 @@ class Values:
             return None
         return self._constant(row, raw.constant, node)
 
-    def record(self, entries: Mapping[str, Entry], rows: Mapping[str, Attr], scope: Scope) -> Record:
-        """Compile the entries that ``rows`` describe; others are errors."""
+    def record(
+        self, entries: Mapping[str, Entry], rows: Mapping[str, Attr], scope: Scope, beside: Iterable[str] = ()
+    ) -> Record:
+        """Compile the entries that ``rows`` describe; others are errors, perhaps meant for keys ``beside`` these."""
         shared: dict[str, Value] = {}
         varying: list[Varying] = []
         for key, entry in entries.items():
             row = rows.get(key)
             if row is None:
-                self.unknown(key, entry.at, rows)
+                self.unknown(key, entry.at, (*rows, *beside))
                 continue
             if row.name != key and row.name in entries:
                 self.report.error(entry.at, f"{key!r} and {row.name!r} are the same thing", "write one of them")
@@ -240,7 +243,8 @@ class Values:
     def unknown(self, key: str, at: int, known: Mapping[str, object] | Sequence[str]) -> None:
         """Report a key that nothing describes."""
         names = list(known)
-        self.report.error(at, f"unknown key {key!r}", self.report.nearest(key, names) or _listed(names))
+        hint = called_here(key, names) or self.report.nearest(key, names) or _listed(names)
+        self.report.error(at, f"unknown key {key!r}", hint)
 
     def _constant(self, row: Attr, raw: object, node: Node, key: str = "") -> Value:
         if raw is None and row.nullable:

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What other tools call things: who comes from them writes that, and nothing here is spelt like it."""
+
+from collections.abc import Container
+
+_CALLED = {
+    "addresses": "address inet ip ip_address ip_addresses ipaddr ipv4 ipv6",
+    "alias": "description",
+    "altnames": "alt_names altname",
+    "dev": "device iface interface next_hop_interface oif physdev vxlan_physdev",
+    "dst": "remote",
+    "dstport": "destination_port dst_port remote_port udp_port vxlan_port",
+    "fwmark": "firewall_mark mark",
+    "id": "tag tunnel_id vid vlan vlan_id vlanid vni vxlan_id",
+    "ip": "address",
+    "kind": "link_type type",
+    "link": "base_iface dev device lower lower_device parent physdev raw_device real_dev vlan_device vlan_raw_device",
+    "lladdr": "link_layer_address mac mac_address",
+    "local": "local_address local_ip vxlan_local_tunnelip",
+    "lookup": "route_table table table_id",
+    "mac": "address cloned_mac_address ether hwaddr hwaddress lladdr mac_address macaddress",
+    "master": "bond bond_master bridge controller vrf",
+    "metric": "preference priority",
+    "ports": "bond_slaves bridge_ports ifaces interfaces members slaves vrf_members",
+    "pref": "priority",
+    "pvid": "bridge_pvid default_vid",
+    "remote": "destination remote_address remote_ip vxlan_remoteip",
+    "src": "preferred_source prefsrc source",
+    "table": "route_table route_table_id table_id vrf_table",
+    "to": "destination dest dst network prefix",
+    "up": "admin_state admin_up auto autostart enabled onboot state",
+    "via": "gateway gw next_hop next_hop_address nexthop nexthop_via",
+    "vlan_filtering": "bridge_vlan_aware vlan_aware",
+    "vlans": "allowed_vlans bridge_vids trunk vids",
+    # The last, for a link has ``links`` too.
+    "links": "bonds bridges devices ethernets ifaces interface interfaces network tunnels vlans vrfs",
+}
+_ELSEWHERE = {
+    "routes": "gateway gateway4 gateway6 gw route routes",
+    "rules": "routing_policy rules",
+}
+_DHCP = frozenset({"bootproto", "dhcp", "dhcp4", "dhcp6"})
+
+
+def called_here(word: str, known: Container[str]) -> str:
+    """What to write in place of another tool's word, as a sentence; nothing where that is no such word."""
+    same = word.lower().replace("-", "_")
+    for name, others in _CALLED.items():
+        if name in known and same in others.split():
+            return f"it is {name!r} here"
+    if "mtu" in known and "kind" in known:  # of a link
+        for section, others in _ELSEWHERE.items():
+            if same in others.split():
+                return f"that stands under {section!r}, beside 'links'"
+        if same in _DHCP:
+            return "a client of DHCP does that, and the addresses that it gives are left alone"
+    return ""

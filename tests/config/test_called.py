@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A key that is none is told with the one that was meant, in whatever tool's words."""
+
+import pytest
+
+from netgroupd.config import called
+from netgroupd.config.links import NESTED, rows_of
+from netgroupd.config.merge import SECTIONS
+from netgroupd.config.sections import LISTS, UNDER_LINK
+from netgroupd.model.kinds import KINDS
+from tests.config.reading import told
+
+_PLACES = (
+    set(SECTIONS),
+    *({"kind", *NESTED, *rows_of(kind)} for kind in ("", *KINDS)),
+    *(set(part.form.rows) for part in (*LISTS, *UNDER_LINK)),
+)
+_LINK = "links:\n  x: {{kind: {kind}, {key}: 1}}\n"
+
+
+@pytest.mark.parametrize("name", called._CALLED)
+def test_every_word_leads_to_a_key_where_it_is_none_itself(name: str) -> None:
+    places = [place for place in _PLACES if name in place]
+    for word in called._CALLED[name].split():
+        assert any(called.called_here(word, place) == f"it is {name!r} here" for place in places if word not in place)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "hint"),
+    [
+        pytest.param("vxlan", "vni", "it is 'id' here", id="networkd"),
+        pytest.param("vlan", "base-iface", "it is 'link' here", id="nmstate"),
+        pytest.param("bridge", "bridge-ports", "it is 'ports' here", id="ifupdown2"),
+        pytest.param("dummy", "ADDRESS", "it is 'addresses' here", id="in_capitals"),
+        pytest.param("dummy", "enabled", "it is 'up' here", id="where_something_is_spelt_like_it"),
+        pytest.param("dummy", "gateway4", "that stands under 'routes', beside 'links'", id="netplan"),
+        pytest.param(
+            "dummy",
+            "dhcp4",
+            "a client of DHCP does that, and the addresses that it gives are left alone",
+            id="nothing_that_is_done_here",
+        ),
+        pytest.param("dummy", "adresses", "did you mean 'addresses'?", id="misspelt_part"),
+        pytest.param("dummy", "knid", "did you mean 'kind'?", id="misspelt_kind"),
+    ],
+)
+def test_word_of_another_tool_is_told_with_ours(kind: str, key: str, hint: str) -> None:
+    assert any(line.endswith(f"unknown key {key!r}; {hint}") for line in told(_LINK.format(kind=kind, key=key)))
+
+
+def test_word_of_another_tool_for_a_section() -> None:
+    assert told("interfaces: {}\n")[0] == "a.yaml:1:1: unknown section 'interfaces'; it is 'links' here"
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(
+            "links:\n  x: {kind: dummy, stp: true}\n",
+            "2:20: unknown key 'stp' of a dummy; links of the kind bridge have it",
+            id="one",
+        ),
+        pytest.param(
+            "links:\n  x: {kind: dummy, local: 10.0.0.1}\n",
+            "2:20: unknown key 'local' of a dummy; links of the kind vxlan, gre, gretap or others have it",
+            id="many",
+        ),
+        pytest.param(
+            "links:\n  swp1: {table: 3}\n",
+            "2:10: unknown key 'table' of a link without a kind; links of the kind vrf have it",
+            id="of_a_link_that_is_there",
+        ),
+    ],
+)
+def test_key_of_another_kind_is_told_with_that_kind(text: str, want: str) -> None:
+    assert f"a.yaml:{want}" in told(text)
