@@ -42,12 +42,17 @@ _ELSEWHERE = {
 _DHCP = frozenset({"bootproto", "dhcp", "dhcp4", "dhcp6"})
 
 
+def name_here(word: str, known: Container[str]) -> str:
+    """The key that another tool has this word for; nothing where that is no such word."""
+    same = _plain(word)
+    return next((name for name, others in _CALLED.items() if name in known and same in others.split()), "")
+
+
 def called_here(word: str, known: Container[str]) -> str:
     """What to write in place of another tool's word, as a sentence; nothing where that is no such word."""
-    same = word.lower().replace("-", "_")
-    for name, others in _CALLED.items():
-        if name in known and same in others.split():
-            return f"it is {name!r} here"
+    if name := name_here(word, known):
+        return f"it is {name!r} here"
+    same = _plain(word)
     if "mtu" in known and "kind" in known:  # of a link
         for section, others in _ELSEWHERE.items():
             if same in others.split():
@@ -55,3 +60,17 @@ def called_here(word: str, known: Container[str]) -> str:
         if same in _DHCP:
             return "a client of DHCP does that, and the addresses that it gives are left alone"
     return ""
+
+
+def as_mapping(text: str, known: Container[str]) -> str:
+    """An entry that is written as ``ip`` takes it, as it is written here; nothing where it is not read like that."""
+    words = text.split()
+    if len(words) % 2:
+        words.insert(0, "to")
+    keys = [word if word in known else name_here(word, known) for word in words[::2]]
+    pairs = zip(keys, words[1::2], strict=True)
+    return f"{{{', '.join(f'{key}: {value}' for key, value in pairs)}}}" if all(keys) else ""
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "_")

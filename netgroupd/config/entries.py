@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import chain, product
 from typing import Any, NamedTuple
 
+from netgroupd.config.called import as_mapping
 from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.merge import Item
 from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
@@ -139,7 +140,9 @@ def compile_entry(node: Node, form: Form, scope: Scope, values: Values) -> Compi
     elif isinstance(node, MappingNode):
         entries = node.entries
     else:
-        values.report.error(node.at, f"expected a mapping of {', '.join(form.rows)}, not {kind_of(node)}")
+        meant = as_mapping(node.text, form.rows) if isinstance(node, Scalar) else ""
+        expected = f"a mapping like {meant}" if meant else f"a mapping of {', '.join(form.rows)}"
+        values.report.error(node.at, f"expected {expected}, not {kind_of(node)}")
         return None
     missing = sorted(form.required - entries.keys())
     if missing:

@@ -83,6 +83,9 @@ def compile_field(text: str, names: Sequence[str], widths: Sequence[int]) -> Fie
     return _formatted(term.value, style) if style else _bounded(term.value)
 
 
+_HINTS = {"/": "; use // to divide", ",": "; a range has brackets: [{}]"}
+
+
 def _tokens(text: str) -> list[_Token]:
     found = []
     offset = 0
@@ -91,8 +94,9 @@ def _tokens(text: str) -> list[_Token]:
         match = _TOKEN.match(text, offset)
         if not match or not match.lastgroup:
             start = offset + len(text[offset:]) - len(text[offset:].lstrip())
-            hint = "; use // to divide" if text[start : start + 1] == "/" else ""
-            raise BadTextError(start, f"{text[start : start + 1]!r} is not part of the language of {{…}}{hint}")
+            wrong = text[start : start + 1]
+            hint = _HINTS.get(wrong, "").format(text)
+            raise BadTextError(start, f"{wrong!r} is not part of the language of {{…}}{hint}")
         found.append(_Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
         offset = match.end()
     return found

@@ -127,7 +127,7 @@ def _within(drafts: Mapping[str, _Draft], report: Report) -> dict[str, tuple[str
         for member in map(str, members):
             if member not in drafts and member != DEFAULT and not report.partial:
                 others = (one for one in drafts if one != draft.name)
-                hint = report.nearest(member, others) or "it is made, and has no attributes"
+                hint = report.nearest(member, others) or f"it is made, for links that say 'group: {member}'"
                 report.warn(draft.places["members"], f"group {member!r} is not described", hint)
             parents[member] = (*parents.get(member, ()), draft.name)
     for name in drafts:

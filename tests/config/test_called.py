@@ -74,3 +74,33 @@ def test_word_of_another_tool_for_a_section() -> None:
 )
 def test_key_of_another_kind_is_told_with_that_kind(text: str, want: str) -> None:
     assert f"a.yaml:{want}" in told(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(
+            "routes: [default via 10.0.0.1 dev lo]\n",
+            "1:10: expected a mapping like {to: default, via: 10.0.0.1, dev: lo}, not the text "
+            "'default via 10.0.0.1 dev lo'",
+            id="route",
+        ),
+        pytest.param(
+            "rules: [from 10.0.0.0/8 table 10 priority 3]\n",
+            "1:9: expected a mapping like {from: 10.0.0.0/8, lookup: 10, pref: 3}, not the text "
+            "'from 10.0.0.0/8 table 10 priority 3'",
+            id="rule_in_words_that_are_others_here",
+        ),
+    ],
+)
+def test_entry_as_ip_takes_it_is_told_as_it_is_written_here(text: str, want: str) -> None:
+    assert f"a.yaml:{want}" in told(text)
+
+
+def test_entry_that_cannot_be_read_is_told_with_the_keys_that_there_are() -> None:
+    assert told("rules: [something else entirely]\n")[0].startswith("a.yaml:1:9: expected a mapping of family, pref, ")
+
+
+def test_range_in_braces_is_told_with_its_brackets() -> None:
+    want = "a.yaml:1:14: ',' is not part of the language of {…}; a range has brackets: [5,6]"
+    assert told("links: {'swp{5,6}': {up: true}}\n") == [want]

@@ -15,7 +15,7 @@ DOUBTFUL = [
     ),
     pytest.param(
         "groups:\n  a: {members: b}\n",
-        "2:7: warning: group 'b' is not described; it is made, and has no attributes",
+        "2:7: warning: group 'b' is not described; it is made, for links that say 'group: b'",
         id="member_that_nobody_describes",
     ),
     pytest.param(
