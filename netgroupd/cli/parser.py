@@ -14,6 +14,16 @@ from netgroupd.cli.command import Command, Option
 from netgroupd.cli.commands import COMMANDS, COMMON, EXITS, PROGRAM, SUMMARY
 
 _WIDTH = 80
+_CALLED = {  # by those who come from other tools, and like nothing here
+    "apply": "commit deploy ifreload ifup set up update",
+    "capture": "dump export generate save",
+    "check": "lint test validate verify",
+    "diff": "plan preview try",
+    "history": "generations log",
+    "rollback": "restore revert undo",
+    "show": "get info list ls",
+}
+_DRY = ("--check", "--dry-run", "--no-act", "--noop", "--syntax-check", "-n")
 _BEHIND = " behind the verb"  # apart from what is before it, which argparse would forget
 
 
@@ -33,7 +43,8 @@ class Parser(argparse.ArgumentParser):
         # argparse knows only the commands that were made for it, and writes its list otherwise with each Python.
         choices = [command.name for command in COMMANDS] if action.dest == "command" else list(action.choices or ())
         if choices and value not in choices:
-            near = difflib.get_close_matches(value, choices, 1)
+            meant = [name for name, words in _CALLED.items() if name in choices and value in words.split()]
+            near = meant or difflib.get_close_matches(value, choices, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(choices)} is expected"
             raise argparse.ArgumentError(None, f"there is no {value!r}; {hint}")
 
@@ -44,6 +55,8 @@ def _surplus(word: str) -> str:
     told = f"there is no option {word!r} here"
     if having := [command.name for command in COMMANDS if word in _options(command)]:
         return f"{told}; it is one of {', '.join(having)}"
+    if word in _DRY:
+        return f"{told}; '{PROGRAM} diff' says what apply would do, and '{PROGRAM} check' whether the files are right"
     options = [name for command in COMMANDS for name in _options(command)]
     near = difflib.get_close_matches(word, options, 1)
     return told + (f"; did you mean {near[0]!r}?" if near else "")

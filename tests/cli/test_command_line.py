@@ -67,6 +67,12 @@ def test_examples_can_be_parsed(command: Command) -> None:
         (["completion", "bsh"], "there is no 'bsh'; did you mean 'bash'?"),
         (["apply", "--confirm", "soon"], "--confirm: expected a whole number, not 'soon'"),
         (["rollback", "--confirm", "0"], "rollback: --confirm: expected 1 to 86400 seconds, not 0"),
+        (["revert"], "there is no 'revert'; did you mean 'rollback'?"),
+        (
+            ["apply", "--dry-run"],
+            "there is no option '--dry-run' here; 'netgroupctl diff' says what apply would do, "
+            "and 'netgroupctl check' whether the files are right",
+        ),
         (["apply", "--confrim", "60"], "there is no option '--confrim' here; did you mean '--confirm'?"),
         (["check", "--offl"], "there is no option '--offl' here; did you mean '--offline'?"),
         (["check", "--confirm", "60"], "there is no option '--confirm' here; it is one of apply, rollback"),
@@ -80,6 +86,8 @@ def test_examples_can_be_parsed(command: Command) -> None:
         "word",
         "number",
         "seconds",
+        "another_word_for_it",
+        "dry_run",
         "option",
         "abbreviation",
         "of_another",
