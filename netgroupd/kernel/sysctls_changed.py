@@ -7,18 +7,20 @@ an empty one.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from stat import S_IWUSR
 
 from netgroupd.kernel.netns import entered, fresh
 from netgroupd.kernel.request import Context
+from netgroupd.kernel.sysctls_told import TOLD, told
 from netgroupd.kernel.usual import SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.compare import kind_of
 
 _ROOT = "/proc/sys/net"
-_OF_LINKS = tuple(f"{_ROOT}/{place}" for place in ("ipv4/conf", "ipv4/neigh", "ipv6/conf", "ipv6/neigh", "mpls/conf"))
+_TOLD = {f"{_ROOT}/{place}": names for place, names in TOLD.items()}
+_OF_LINKS = (*_TOLD, f"{_ROOT}/mpls/conf")
 _SHARED = frozenset({"all", "default"})
 # Secrets that the kernel draws, deeds in the shape of a setting, and what follows from the link.
 _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_seed", "flush", "mtu"})
@@ -28,22 +30,21 @@ _OfLink = Mapping[tuple[str, str], str]
 
 def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[], SampleKernel]) -> list[Object]:
     """The settings of a namespace and its links that were changed, where that can be told."""
-    with entered(context.netns):
-        here = dict(_shared())
-        default = _of_link("default")
-        own = {link.name: _of_link(link.name) for link in links.values()}
     try:
         with fresh():
             usual, unset, samples = dict(_shared()), _of_link("default"), _samples(links, connect)
     except PermissionError:  # a confined daemon: nothing can be told
         return []
-    found = [_setting(path, value) for path, value in here.items() if usual.get(path, value) != value]
-    for link in links.values():
-        sample = samples.get("lo" if link.name == "lo" else kind_of(link), {})
-        by_kind = {place: value for place, value in sample.items() if unset.get(place) != value}
-        for place, value in own[link.name].items():
-            if value != by_kind.get(place, default.get(place, value)):
-                found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
+    with entered(context.netns):
+        found = [_setting(path, value) for path, value in _shared() if usual.get(path, value) != value]
+        default = _of_link("default")
+        for link, own in _of_links(context, links.values()):
+            sample = samples.get("lo" if link.name == "lo" else kind_of(link), {})
+            for place, value in own.items():
+                by_kind = sample.get(place)
+                expected = default.get(place, value) if by_kind in {None, unset.get(place)} else by_kind
+                if value not in {"", expected}:
+                    found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
     return found
 
 
@@ -75,6 +76,23 @@ def _shared(directory: str = _ROOT) -> Iterator[tuple[str, str]]:
                     yield from _shared(entry.path)
             elif entry.name not in _NOT_SAID and entry.stat().st_mode & S_IWUSR and (value := _read(entry.path)):
                 yield entry.path, value
+
+
+def _of_links(context: Context, links: Iterable[Object]) -> Iterator[tuple[Object, _OfLink]]:
+    """The settings of links; of those of which netlink tells the same, all files are read of one alone."""
+    alike = told(context)
+    there = [frozenset(os.listdir(place)) for place in _OF_LINKS if os.path.isdir(place)]  # noqa: PTH112, PTH208  # as below
+    firsts: dict[object, tuple[_OfLink, list[tuple[str, str]]]] = {}
+    for link in links:
+        name = link.name
+        like = (alike.get(name, name), *(name in some for some in there))
+        if like in firsts:
+            first, untold = firsts[like]
+            yield link, {**first, **{place: _read(f"{place[0]}/{name}/{place[1]}") for place in untold}}
+        else:
+            first = _of_link(name)
+            firsts[like] = first, [place for place in first if place[1] not in _TOLD.get(place[0], ())]
+            yield link, first
 
 
 def _of_link(name: str) -> _OfLink:
