@@ -44,6 +44,7 @@ _SO_SNDBUFFORCE = 32
 _SO_RCVBUFFORCE = 33
 _RECEIVE = 64 << 10
 _TRIES = 8
+_PATIENCE_S = 10.0  # thousands of links that came up get their link-local addresses for some seconds
 _PAUSE_S = 0.001
 _ENDS = frozenset({NLMSG_DONE, NLMSG_ERROR})
 _LONGEST_PAUSE_S = 0.1
@@ -276,18 +277,21 @@ class Socket:
             KernelError: The kernel refused it, or it never came whole.
         """
         before: list[T] | None = None
-        for turn in range(_TRIES):
+        until = time.monotonic() + _PATIENCE_S
+        turn = 0
+        while turn < _TRIES or time.monotonic() < until:
+            turn += 1
             try:
                 found, whole = self._dump_once(message, decode, what, mark, skim)
             except OSError as error:
                 if error.errno != errno.ENOBUFS:
                     raise
-                continue
-            if whole or found == before or (enough and turn + 1 == _TRIES):
-                return found
-            before = found
-            time.sleep(min(_PAUSE_S * 2**turn, _LONGEST_PAUSE_S))
-        raise KernelError([Refusal(what, errno.EINTR, f"it changed during each of {_TRIES} readings")])
+            else:
+                if whole or found == before or (enough and turn >= _TRIES):
+                    return found
+                before = found
+            time.sleep(min(_PAUSE_S * 2 ** min(turn, _TRIES), _LONGEST_PAUSE_S))
+        raise KernelError([Refusal(what, errno.EINTR, f"it changed during each of {turn} readings")])
 
     def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim) -> tuple[list[T], bool]:
         """What came, and whether it did not change meanwhile."""

@@ -55,7 +55,13 @@ def test_second_reading_that_brings_the_same_is_believed() -> None:
         assert socket.turns == 3
 
 
-def test_reading_that_never_is_the_same_twice_is_given_up() -> None:
+def test_reading_that_is_restless_for_a_while_is_waited_for() -> None:
+    with closing(Restless(iter([*([each] for each in range(20)), [19]]))) as socket:
+        assert socket.dump(b"", number) == [19]
+
+
+def test_reading_that_never_is_the_same_twice_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netgroupd.kernel.socket._PATIENCE_S", 0.2)
     with (
         closing(Restless([each] for each in count())) as socket,
         pytest.raises(KernelError, match="it changed during each of"),
@@ -69,6 +75,7 @@ def test_dump_that_was_overrun_is_asked_for_again() -> None:
         assert socket.left == -1
 
 
-def test_dump_that_always_is_overrun_is_given_up() -> None:
+def test_dump_that_always_is_overrun_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netgroupd.kernel.socket._PATIENCE_S", 0.2)
     with closing(Overrun(100)) as socket, pytest.raises(KernelError, match="it changed during each of"):
         socket.dump(request(18, NLM_F_DUMP, bytes(16)), number)
