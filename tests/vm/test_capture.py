@@ -141,6 +141,12 @@ BY_OTHERS = (
     "ip route add 10.8.0.0/16 nexthop via 10.0.0.9 dev v0 nexthop via 10.0.0.8 dev v0 weight 2",
     "ip route add 2001:db8:9::/48 via 2001:db8::9 dev v0 proto static",
     "ip rule add pref 100 from 10.9.0.0/16 lookup 100 suppress_prefixlength 0",
+    "ip nexthop add id 7 via 10.0.0.9 dev v0",
+    "ip nexthop add id 8 group 7",
+    "ip nexthop add id 17 via 192.0.2.1 fdb",
+    "ip nexthop add id 18 group 17 fdb",
+    "ip route add 10.3.0.0/16 nhid 8",
+    "bridge fdb add 02:00:00:00:00:08 dev vx9 self nhid 18",
     "ip neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev v0",
     "ip neighbour add proxy 10.0.0.8 dev v0",
     "tc qdisc add dev v0 root handle 1: prio",
@@ -156,6 +162,7 @@ BEYOND_WORDS = (
     "ip route add 10.5.0.0/16 dev v0 scope 100",
     "ip rule add pref 101 from 10.9.0.0/16 nat 10.4.0.0",
 )
+BEYOND_SHOWN = ("route list root 10.4.0.0/14", "rule list pref 101", "nexthop get id 5")
 
 
 def here(command: str) -> str:
@@ -168,12 +175,12 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
     engine_in("here", "{}")
     for command in (*BY_OTHERS, *BEYOND_WORDS):
         here(command)
-    left_out = here("ip route list root 10.4.0.0/14"), here("ip rule list pref 101"), here("ip nexthop list")
+    left_out = [here(f"ip {words}") for words in BEYOND_SHOWN]
     time.sleep(2)  # the address is deprecated for longer than for nothing
     text = engine_in("here", "{}").capture()
     engine_in("here", text).apply()
     assert engine_in("here", text).capture() == text
-    assert (here("ip route list root 10.4.0.0/14"), here("ip rule list pref 101"), here("ip nexthop list")) == left_out
+    assert [here(f"ip {words}") for words in BEYOND_SHOWN] == left_out
     assert "expires" in here("ip -6 route list 2001:db8:a::/48")
     told = [line for line in text.splitlines() if not line.startswith("#")]
     assert [line for line in text.splitlines() if line.startswith("#")] == [
