@@ -3,6 +3,7 @@
 
 The kernel lets a link be called g[1], tells IPv6 routes apart by where packets come from,
 and has several of one metric, that expire by themselves, and much that no row describes.
+It keeps IPv4 routes behind others for the time when those are gone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from functools import lru_cache
 from netgroupd.config.linkname import objection
 from netgroupd.model import CLASSES
 from netgroupd.model.mdb import GROUP
-from netgroupd.model.route import EXPIRES
+from netgroupd.model.route import BEHIND, EXPIRES
 from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
@@ -27,10 +28,11 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
     sourced = [obj for obj in actual.of("route").values() if _FROM in str(obj.key[2])]
     beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
+    behind = [obj for obj in actual.of("route").values() if BEHIND in obj.attrs]
     expiring = [obj for obj in actual.of("route").values() if EXPIRES in obj.attrs]
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
     unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
-    if not any((unnamed, sourced, beside, expiring, unsayable)):
+    if not any((unnamed, sourced, beside, behind, expiring, unsayable)):
         return actual, []
     comments = []
     if unnamed:
@@ -38,6 +40,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     for found, why in (
         (sourced, "no configuration has routes by where packets come from"),
         (beside, "no configuration has several IPv6 routes of one metric, unless each has a gateway"),
+        (behind, "others of the same network, tos and metric come before them"),
         (expiring, "no configuration has routes that expire"),
     ):
         if found:
@@ -46,7 +49,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     if unsayable:
         told = _listed({f"{obj.cls} {' '.join(title(obj))}" for obj in unsayable})
         comments.append(f"# left out (they have what no configuration can say): {told}\n")
-    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *expiring, *unsayable)}
+    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *behind, *expiring, *unsayable)}
     return _without(actual, unnamed, left_out), comments
 
 

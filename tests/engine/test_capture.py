@@ -5,6 +5,7 @@ import pytest
 
 from netgroupd.engine.capture import captured
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY
+from netgroupd.model.route import BEHIND
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.assemble import assemble
@@ -95,6 +96,14 @@ def test_route_by_where_packets_come_from_is_left_out() -> None:
     text = captured(State([CARD, route]), {}, {})
     assert text.splitlines()[0].endswith(": 2001:db8::/32 from fd00::/8 table 254")
     assert not desired(text, known=("v0",)).state.of("route")
+
+
+def test_route_behind_another_is_told() -> None:
+    first = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "via": "10.0.0.2", "dev": "v0"})
+    behind = Object("route", ("inet", 254, "10.0.0.0/8 via 10.0.0.3 dev v0", 0, 0), {BEHIND: True})
+    text = captured(State((CARD, first, behind)), {}, {})
+    assert text.splitlines()[0].endswith(" come before them): 10.0.0.0/8 via 10.0.0.3 dev v0 table 254")
+    assert list(desired(text, known=("v0",)).state.of("route")) == [first.key]
 
 
 def test_routes_beside_each_other_that_are_not_one_with_several_ways_are_left_out() -> None:

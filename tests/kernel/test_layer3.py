@@ -4,7 +4,7 @@
 import struct
 from collections.abc import Callable
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -19,7 +19,7 @@ from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import differing
+from netgroupd.plan.compare import UNOWNED, differing
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.l3_cases import CASES, Case
 
@@ -31,6 +31,7 @@ _DECODERS: dict[str, Callable[[memoryview, Names], Object | None]] = {
     "nexthop": lambda payload, names: nexthops._decode(payload, names, foreign=False),
 }
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})  # compared on a kernel, which knows the time
+_Take: TypeAlias = Callable[[int, bytes], bytes]
 
 
 @pytest.fixture
@@ -204,17 +205,38 @@ def test_attribute_the_kernel_points_at_has_its_name(path: tuple[int, ...], want
     assert codec("route").blame(Step(Op.CREATE, None, route), path) == want
 
 
-def test_a_route_is_there_once_where_the_kernel_lacks_a_family(
-    context: Context, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attrs: dict[str, Value] = {"type": "unicast", "scope": "global", "via": "192.0.2.9", "dev": "d0", "onlink": False}
-    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), attrs)
-    told = _message(context, Step(Op.CREATE, None, route))[HEADER_LEN:]
+def _route(gateway: str, **more: Value) -> Object:
+    attrs: dict[str, Value] = {"type": "unicast", "scope": "global", "via": gateway, "dev": "d0", "onlink": False}
+    return Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), attrs | more)
 
-    def whatever_is_asked_for(
-        _socket: Socket, _asked: bytes, take: Callable[[int, bytes], bytes], *_: Any, **__: Any
-    ) -> list[bytes]:
-        return [take(24, told)]
 
-    monkeypatch.setattr(Socket, "dump", whatever_is_asked_for)
-    assert [(found.key, found.attrs) for found in routes.dump(context, Selection())] == [(route.key, attrs)]
+@pytest.fixture
+def told(context: Context, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has the kernel tell of some routes, whatever it is asked for."""
+
+    def tell(*there: Object) -> None:
+        payloads = [_message(context, Step(Op.CREATE, None, route))[HEADER_LEN:] for route in there]
+
+        def dump(_socket: Socket, _asked: bytes, take: _Take, *_: Any, **__: Any) -> list[bytes]:
+            return [take(24, payload) for payload in payloads]
+
+        monkeypatch.setattr(Socket, "dump", dump)
+
+    return tell
+
+
+def test_a_route_is_there_once_where_the_kernel_lacks_a_family(context: Context, told: Callable[..., None]) -> None:
+    route = _route("192.0.2.9")
+    told(route)
+    assert routes.dump(context, Selection()) == [route]
+
+
+@pytest.mark.parametrize("first", [PROTO, 4, 11], ids=["ours", "somebody's", "another_programs"])
+def test_route_behind_another_is_no_way_of_that(context: Context, told: Callable[..., None], first: int) -> None:
+    told(_route("192.0.2.9", **{UNOWNED: first}), _route("192.0.2.8", **{UNOWNED: 4}))
+    found = routes.dump(context, Selection(everything=True))
+    behind = "10.0.0.0/8 via 192.0.2.8 dev d0"
+    assert [(route.key[2], route.attrs.get("via")) for route in found] == [
+        *([("10.0.0.0/8", "192.0.2.9")] if first != 11 else []),
+        (behind, None),
+    ]

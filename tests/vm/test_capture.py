@@ -155,6 +155,10 @@ BY_OTHERS = (
     "tc filter add dev v0 ingress pref 5 matchall action drop",
 )
 BEYOND_WORDS = (
+    "ip route add 10.2.0.0/16 via 10.0.0.9",
+    "ip route append 10.2.0.0/16 via 10.0.0.8",
+    "ip route add 10.1.0.0/16 via 10.0.0.9 proto zebra",
+    "ip route append 10.1.0.0/16 via 10.0.0.8",
     "ip route add 2001:db8:a::/48 via 2001:db8::9 dev v0 expires 500",
     "ip route add 10.7.0.0/16 encap ip id 5 dst 192.0.2.9 geneve_opts 0:0:12121212 dev v0",
     "ip nexthop add id 5 encap ip id 5 dst 192.0.2.9 geneve_opts 0:0:12121212 dev d0",
@@ -162,7 +166,7 @@ BEYOND_WORDS = (
     "ip route add 10.5.0.0/16 dev v0 scope 100",
     "ip rule add pref 101 from 10.9.0.0/16 nat 10.4.0.0",
 )
-BEYOND_SHOWN = ("route list root 10.4.0.0/14", "rule list pref 101", "nexthop get id 5")
+BEYOND_SHOWN = ("route list root 10.1.0.0/16", "route list root 10.4.0.0/14", "rule list pref 101", "nexthop get id 5")
 
 
 def here(command: str) -> str:
@@ -181,9 +185,12 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
     engine_in("here", text).apply()
     assert engine_in("here", text).capture() == text
     assert [here(f"ip {words}") for words in BEYOND_SHOWN] == left_out
+    assert "via 10.0.0.8 dev v0" in here("ip route list 10.2.0.0/16")
     assert "expires" in here("ip -6 route list 2001:db8:a::/48")
     told = [line for line in text.splitlines() if not line.startswith("#")]
     assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (others of the same network, tos and metric come before them): "
+        "10.1.0.0/16 via 10.0.0.8 dev v0 table 254, 10.2.0.0/16 via 10.0.0.8 dev v0 table 254",
         "# left out (no configuration has routes that expire): 2001:db8:a::/48 table 254",
         "# left out (they have what no configuration can say): "
         "nexthop 5, route 10.5.0.0/16, route 10.6.0.0/16, route 10.7.0.0/16, rule 101 inet from 10.9.0.0/16",
