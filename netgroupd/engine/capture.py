@@ -21,6 +21,7 @@ from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.beside import unplaced
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
+from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
 from netgroupd.plan.present import USUAL
 
@@ -97,6 +98,7 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
     nested = {name: _texts(actual, cls) for name, cls in _NESTED.items()}
     settings = {name: quoted(found) for name, found in _settings(actual).items()}
     counted = _kinds_with_counted_macs(actual)
+    led_to_lo = _is_led_to_lo(actual)
     for link in actual.of("link").values():
         attrs = dict(_link(link, actual, usual, names))
         if kind_of(link) in counted:
@@ -104,11 +106,17 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
         for name, texts in (*nested.items(), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]
-        if link.name == "lo" and link.attrs.get("up") and (attrs or group_of(link)):
+        if link.name == "lo" and link.attrs.get("up") and (attrs or group_of(link) or led_to_lo):
             attrs = {"up": True, **attrs}  # it is up on any host, but not in a namespace that is new
         if attrs or kind_of(link):
             fields = (f"{name}: {value if name in _READY else quoted(value)}" for name, value in attrs.items())
             yield (link.name, *fields)
+
+
+def _is_led_to_lo(actual: State) -> bool:
+    """Whether something needs lo to be up: what leads there, and a nexthop that leads nowhere."""
+    led = (obj for cls in ("route", "nexthop") for obj in actual.of(cls).values())
+    return any("lo" in hangs_on(obj) or obj.attrs.get("blackhole") for obj in led)
 
 
 def _kinds_with_counted_macs(actual: State) -> set[str]:

@@ -98,6 +98,22 @@ def test_route_by_where_packets_come_from_is_left_out() -> None:
     assert not desired(text, known=("v0",)).state.of("route")
 
 
+@pytest.mark.parametrize(
+    "led",
+    [
+        Object("route", ("inet", 255, "192.0.2.0/24", 0, 0), {"type": "local", "dev": "lo"}),
+        Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "nexthops": ({"dev": "lo"},)}),
+        Object("nexthop", (5,), {"dev": "lo"}),
+        Object("nexthop", (5,), {"blackhole": True}),
+    ],
+    ids=lambda led: f"{led.cls} {[*led.attrs.values()]}",
+)
+def test_lo_is_up_where_something_leads_there(led: Object) -> None:
+    loopback = Object("link", ("lo",), {"kind": "", "up": True})
+    assert captured(State((loopback, led)), {}, {}).startswith("links:\n  lo:\n    up: true\n\n")
+    assert captured(State((loopback,)), {}, {}) == "{}\n"
+
+
 def test_route_behind_another_is_told() -> None:
     first = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "via": "10.0.0.2", "dev": "v0"})
     behind = Object("route", ("inet", 254, "10.0.0.0/8 via 10.0.0.3 dev v0", 0, 0), {BEHIND: True})

@@ -3,7 +3,7 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -154,6 +154,16 @@ BY_OTHERS = (
     "tc qdisc add dev v0 ingress",
     "tc filter add dev v0 ingress pref 5 matchall action drop",
 )
+ON_LOOPBACK = (
+    "ip link set lo up",
+    "ip nexthop add id 5 blackhole",
+    "ip -6 nexthop add id 6 dev lo",
+    "ip route add 10.9.0.0/16 nhid 5",
+    "ip route add local 192.0.2.0/24 dev lo",
+    "ip route add 10.8.0.0/16 dev lo",
+    "ip route add blackhole 10.7.0.0/16",
+    "ip -6 route add unreachable 2001:db8:7::/48",
+)
 BEYOND_WORDS = (
     "ip route add 10.2.0.0/16 via 10.0.0.9",
     "ip route append 10.2.0.0/16 via 10.0.0.8",
@@ -205,6 +215,24 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
     assert not [said for said in ("numtxqueues", " id: 0\n", "external: false") if said in text]
     for wanted in ("suppress_prefixlength: 0", "proxy: true", "lladdr:", "where: master", "weight: 2"):
         assert wanted in text
+
+
+def test_loopback_is_brought_up_where_routes_lead_there(engine_in: EngineIn) -> None:
+    by_hand(engine_in, ON_LOOPBACK)
+
+
+def by_hand(engine_in: EngineIn, commands: Iterable[str]) -> str:
+    """What is captured after ``commands``; to apply it changes nothing there, and elsewhere gives the same."""
+    engine_in("here", "{}")
+    for command in commands:
+        here(command)
+    text = engine_in("here", "{}").capture()
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+    engine_in("there", text).apply()
+    again = engine_in("there", text).capture()
+    assert again.splitlines() == [line for line in text.splitlines() if not line.startswith("#")]
+    return text
 
 
 ROOT_RULE = """
