@@ -35,8 +35,8 @@ _ONLINK = 4
 _CLONED = 0x200
 _SCOPE_ANY = 255
 _MADE_BY_OPERATORS = frozenset({PROTO, 3, 4})  # RTPROT_BOOT, RTPROT_STATIC
-_OTHERS: Attrs = {}  # of a route of another program, which only matters for those behind it
-_INET, _INET6, _MPLS = FAMILIES["inet"], FAMILIES["inet6"], FAMILIES["mpls"]
+_OTHERS: Attrs = {}  # of a route of another program, which only matters for those behind and beside it
+_INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
 _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "realm", "pref", "ttl_propagate"))
 _OF_A_HOP = (CLASS.attrs["realm"],)
@@ -63,6 +63,8 @@ def dump(context: Context, selection: Selection) -> list[Object]:
                 continue  # a kernel without routes of a family answers for it with those of all others
             first = found.setdefault(route.key, route)
             if first is route or held:  # of several that are in the way the first is the one that is replaced
+                continue
+            if first.attrs is route.attrs is _OTHERS:
                 continue
             if name == "inet6" or not selection.everything:
                 found[route.key] = _joined(first, route)
@@ -104,7 +106,7 @@ def _decode(
     if flags & _CLONED or family not in _FAMILY_NAMES:
         return None
     counts = protocol != PROTO if held else protocol in _MADE_BY_OPERATORS
-    if not counts and not (everything and family == _INET):
+    if not counts and not everything:
         return None
     found = attributes(payload, _HEADER.size)
     number = int.from_bytes(found[_TABLE], "little") if _TABLE in found else table

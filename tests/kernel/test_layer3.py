@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from netgroupd.engine.capture_names import nameable
 from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
@@ -17,7 +18,7 @@ from netgroupd.kernel.registry import codec
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
-from netgroupd.model.state import Object
+from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, differing
 from netgroupd.plan.step import GroupStep, Op, Step
@@ -239,4 +240,19 @@ def test_route_behind_another_is_no_way_of_that(context: Context, told: Callable
     assert [(route.key[2], route.attrs.get("via")) for route in found] == [
         *([("10.0.0.0/8", "192.0.2.9")] if first != 11 else []),
         (behind, None),
+    ]
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_ipv6_route_beside_another_programs_is_not_there_alone(
+    context: Context, told: Callable[..., None], *, ours_first: bool
+) -> None:
+    key = ("inet6", 254, "2001:db8::/64", 0, 256)
+    mine = Object("route", key, {"via": "2001:db8::9", "dev": "d0", UNOWNED: 4})
+    by_kernel = Object("route", key, {"dev": "d0", UNOWNED: 2})
+    told(*((mine, by_kernel, by_kernel) if ours_first else (by_kernel, by_kernel, mine)))
+    (found,) = routes.dump(context, Selection(everything=True))
+    assert nameable(State((found,)))[1] == [
+        "# left out (no configuration has several IPv6 routes of one metric, unless each has a gateway): "
+        "2001:db8::/64 table 254\n"
     ]

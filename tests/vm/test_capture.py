@@ -167,6 +167,7 @@ ON_LOOPBACK = (
 BEYOND_WORDS = (
     "ip route add 10.2.0.0/16 via 10.0.0.9",
     "ip route append 10.2.0.0/16 via 10.0.0.8",
+    "ip route append 2001:db8::/64 via 2001:db8::9 metric 256",
     "ip route add 10.1.0.0/16 via 10.0.0.9 proto zebra",
     "ip route append 10.1.0.0/16 via 10.0.0.8",
     "ip route add 2001:db8:a::/48 via 2001:db8::9 dev v0 expires 500",
@@ -199,6 +200,8 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
     assert "expires" in here("ip -6 route list 2001:db8:a::/48")
     told = [line for line in text.splitlines() if not line.startswith("#")]
     assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (no configuration has several IPv6 routes of one metric, unless each has a gateway): "
+        "2001:db8::/64 table 254",
         "# left out (others of the same network, tos and metric come before them): "
         "10.1.0.0/16 via 10.0.0.8 dev v0 table 254, 10.2.0.0/16 via 10.0.0.8 dev v0 table 254",
         "# left out (no configuration has routes that expire): 2001:db8:a::/48 table 254",
