@@ -198,11 +198,13 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     behind: dict[str, list[str]] = defaultdict(list)
     first: dict[Key, int] = {}
     by_itself = _given_to_sits(actual) if cls == "address" else ()
-    for obj in actual.of(cls).values():
+    objects = [obj for obj in _as_added(actual.of(cls).values()) if obj.key != _LOOPBACK and obj.key not in by_itself]
+    last = frozenset(_to_be_last(objects)) if cls == "address" else ()
+    for obj in objects:
         main, attrs = _under(obj)
-        if not main or obj.key == _LOOPBACK or obj.key in by_itself:
+        if not main:
             continue
-        if _is_behind(obj, first, detailed=bool(attrs)):
+        if obj.key in last or _is_behind(obj, first, detailed=bool(attrs)):
             behind[obj.name].append(main)
         elif attrs:
             detailed[obj.name].append(quoted({_MAIN[cls]: main, **attrs}))
@@ -230,6 +232,30 @@ def _given_to_sits(actual: State) -> frozenset[Key]:
 
 def _ranges(texts: list[str]) -> Iterator[str]:
     return (f'"{text}"' for text in fold_names(texts))
+
+
+def _as_added(objects: Iterable[Object]) -> list[Object]:
+    """Objects on links in the order in which they came: the kernel tells the last one of IPv6 first."""
+    found = list(objects)
+    ipv6 = [obj for obj in found if obj.cls == "address" and ":" in str(obj.key[1])]
+    return [*(obj for obj in found if obj.cls != "address" or ":" not in str(obj.key[1])), *reversed(ipv6)]
+
+
+def _to_be_last(objects: Iterable[Object]) -> Iterator[Key]:
+    """The IPv6 addresses that must be written behind the rest, lest others of their subnet come after them.
+
+    Of several that are as good IPv6 sends from the last one that came; ranges are sorted, as with IPv4.
+    """
+    subnets: dict[Key, list[tuple[bool, int, Key]]] = defaultdict(list)
+    for obj in objects:
+        if ":" in str(obj.key[1]):
+            address, length = split_prefix(str(obj.key[1]))
+            number = int.from_bytes(address, "big")
+            place = bool(_under(obj)[1]), number, obj.key
+            subnets[obj.name, length, number >> (128 - length)].append(place)
+    for found in subnets.values():
+        if not found[-1][0] and found[-1] != max(found):
+            yield found[-1][2]
 
 
 def _is_behind(obj: Object, first: dict[Key, int], *, detailed: bool) -> bool:

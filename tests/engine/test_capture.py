@@ -66,6 +66,23 @@ def test_address_that_ipv4_sends_from_stays_the_first_of_its_subnet() -> None:
     assert min(addresses.index(f"10.0.0.{number}/24") for number in (3, 4, 6)) > addresses.index("10.0.0.5/24")
 
 
+DETAILED = '{address: "2001:db8::2/64", nodad: true}'
+
+
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        pytest.param((3, 2, 1), '"2001:db8::[1-3]/64"', id="by_number"),
+        pytest.param((2, 3, 1), '"2001:db8::[1,3]/64", "2001:db8::2/64"', id="not_by_number"),
+        pytest.param((3, -2, 1), f'"2001:db8::1/64", {DETAILED}, "2001:db8::3/64"', id="bare"),
+        pytest.param((-2, 3, 1), f'"2001:db8::[1,3]/64", {DETAILED}', id="detailed"),
+    ],
+)
+def test_ipv6_address_that_is_sent_from_is_the_last_that_is_given(told: tuple[int, ...], want: str) -> None:
+    given = [_given(f"2001:db8::{abs(number)}/64", nodad=number < 0) for number in told]
+    assert f"addresses: [{want}]" in captured(State([CARD, *given]), {}, {})
+
+
 def test_links_whose_names_only_quotes_can_hold() -> None:
     names = ["#c1", "#c2", 'a"b', "back\\s", "1e5", "yes", "*a", "é", "&a1", "&a2", "it's", "-a", "-", "007"]
     links = [Object("link", (name,), {"kind": "dummy"}) for name in names]

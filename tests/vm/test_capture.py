@@ -141,7 +141,7 @@ BY_OTHERS = (
     "ip route add 10.8.0.0/16 nexthop via 10.0.0.9 dev v0 nexthop via 10.0.0.8 dev v0 weight 2",
     "ip route add 2001:db8:9::/48 via 2001:db8::9 dev v0 proto static",
     "ip rule add pref 100 from 10.9.0.0/16 lookup 100 suppress_prefixlength 0",
-    "ip nexthop add id 7 via 10.0.0.9 dev v0",
+    "ip nexthop add id 7 dev d0",
     "ip nexthop add id 8 group 7",
     "ip nexthop add id 17 via 192.0.2.1 fdb",
     "ip nexthop add id 18 group 17 fdb",
@@ -180,10 +180,10 @@ BEYOND_WORDS = (
 BEYOND_SHOWN = ("route list root 10.1.0.0/16", "route list root 10.4.0.0/14", "rule list pref 101", "nexthop get id 5")
 
 
-def here(command: str) -> str:
+def here(command: str, netns: str = "here") -> str:
     """What a command says in the namespace of the host that is captured."""
     program, *words = command.split()
-    return subprocess.run([program, "-n", "here", *words], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([program, "-n", netns, *words], check=True, capture_output=True, text=True).stdout
 
 
 def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) -> None:
@@ -222,6 +222,14 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
 
 def test_loopback_is_brought_up_where_routes_lead_there(engine_in: EngineIn) -> None:
     by_hand(engine_in, ON_LOOPBACK)
+
+
+def test_ipv6_addresses_come_in_the_order_in_which_they_came(engine_in: EngineIn) -> None:
+    given = (f"ip address add 2001:db8::{number}/64 dev d0 {more}" for number, more in ((3, ""), (9, "home"), (2, "")))
+    by_hand(engine_in, ("ip link add d0 up type dummy", *given))
+    assert here("ip -6 -o -br address show dev d0 scope global") == here(
+        "ip -6 -o -br address show dev d0 scope global", "there"
+    )
 
 
 def by_hand(engine_in: EngineIn, commands: Iterable[str]) -> str:
