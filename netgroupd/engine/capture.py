@@ -20,7 +20,7 @@ from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.beside import unplaced
-from netgroupd.plan.compare import UNOWNED, group_of, kind_of
+from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
 from netgroupd.plan.present import USUAL
@@ -290,8 +290,16 @@ def _chosen(obj: Object) -> dict[str, Value]:
     return {
         name: value
         for name, value in obj.attrs.items()
-        if value is not None and value is not False and name != UNOWNED and (name not in usual or usual[name] != value)
+        if not _says_nothing(obj, name, value) and (name not in usual or usual[name] != value)
     }
+
+
+def _says_nothing(obj: Object, name: str, value: Value) -> bool:
+    """Whether a file need not have this: what is off is as if it were not there, but where it need not be at all."""
+    if value is None or name == UNOWNED:
+        return True
+    row = row_of(obj, name) if value is False else None
+    return value is False and not (row and row.nullable)
 
 
 def _rows(actual: State, cls: str, make: Callable[[Object], dict[str, Value]]) -> Iterator[Row]:

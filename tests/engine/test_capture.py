@@ -131,6 +131,16 @@ def test_lo_is_up_where_something_leads_there(led: Object) -> None:
     assert captured(State((loopback,)), {}, {}) == "{}\n"
 
 
+def test_what_is_off_is_said_where_it_need_not_be_at_all() -> None:
+    key = ("mpls", 254, "100", 0, 0)
+    routes = [
+        Object("route", (*key[:2], f"10{number}", 0, 0), {"dev": "v0", "onlink": False, **more})
+        for number, more in enumerate(({"ttl_propagate": False}, {"ttl_propagate": True}, {}))
+    ]
+    found = desired(captured(State((CARD, *routes)), {}, {}), known=("v0",)).state.of("route").values()
+    assert [route.attrs.get("ttl_propagate") for route in found] == [False, True, None]
+
+
 def test_route_behind_another_is_told() -> None:
     first = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "via": "10.0.0.2", "dev": "v0"})
     behind = Object("route", ("inet", 254, "10.0.0.0/8 via 10.0.0.3 dev v0", 0, 0), {BEHIND: True})
