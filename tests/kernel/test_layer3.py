@@ -12,7 +12,7 @@ from netgroupd.engine.capture_names import nameable
 from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import HEADER_LEN, attributes
+from netgroupd.kernel.message import HEADER_LEN, attr, attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import codec
 from netgroupd.kernel.request import Context, Selection
@@ -83,6 +83,19 @@ def test_inline_segment_header_keeps_a_place_for_the_destination() -> None:
     assert header[1] == 4  # in units of 8 bytes: two segments
     assert header[8:24] == bytes(16)
     assert encap._segments(header, inline=True) == ("2001:db8::5",)
+
+
+@pytest.mark.parametrize(
+    ("header", "want"),
+    [
+        pytest.param(bytes((0, 2, 4, 0, 0, 0, 0, 0)) + bytes(16), True, id="segments"),
+        pytest.param(bytes((0, 7, 4, 0, 0, 8, 0, 0)) + bytes(16 + 40), False, id="hmac"),
+        pytest.param(bytes((0, 2, 4, 0, 0, 0, 0, 5)) + bytes(16), False, id="tag"),
+    ],
+)
+def test_segment_header_that_has_more_than_segments_is_not_all_said(header: bytes, *, want: bool) -> None:
+    for kind, found in ((5, attr(1, bytes(4) + header)), (7, attr(1, struct.pack("=I", 10)) + attr(2, header))):
+        assert encap.says_all(memoryview(struct.pack("=H", kind)), memoryview(found)) is want
 
 
 def test_table_past_255_leaves_the_header_empty(context: Context) -> None:

@@ -164,6 +164,37 @@ ON_LOOPBACK = (
     "ip route add blackhole 10.7.0.0/16",
     "ip -6 route add unreachable 2001:db8:7::/48",
 )
+THROUGH_TUNNELS = (
+    "ip link add d0 up type dummy",
+    "ip link add d1 up type dummy",
+    "ip link add red up type vrf table 10",
+    "ip link set d1 master red",
+    "ip address add 10.0.0.1/24 dev d0",
+    "ip address add 2001:db8::1/64 dev d0 nodad",
+    "ip route add 10.1.0.0/16 encap mpls 100/200 ttl 9 via 10.0.0.2",
+    "ip route add 10.3.0.0/16 encap ip id 7 dst 192.0.2.1 src 192.0.2.2 tos 8 ttl 9 key csum seq via 10.0.0.2",
+    "ip route add 10.5.0.0/16 encap ip6 id 7 dst 2001:db8::9 src 2001:db8::8 tc 8 hoplimit 9 via 10.0.0.2",
+    "ip route add 10.8.0.0/16 nexthop encap mpls 100 via 10.0.0.2 nexthop encap ip id 5 dst 192.0.2.1 via 10.0.0.3",
+    "ip -6 route add 2001:db8:2::/48 encap seg6 mode inline segs 2001:db8::5,2001:db8::6 dev d0",
+    "ip -6 route add 2001:db8:3::/48 encap seg6 mode encap.red segs 2001:db8::5 dev d0",
+    "ip -6 route add 2001:db8:5::/48 encap seg6 mode encap segs 2001:db8::5 hmac 5 dev d0",
+    "ip -6 route add 2001:db8:6::3/128 encap seg6local action End.X nh6 2001:db8::7 dev d0",
+    "ip -6 route add 2001:db8:6::b/128 encap seg6local action End.B6 srh segs 2001:db8::5,2001:db8::6 dev d0",
+    "ip -6 route add 2001:db8:6::d/128 encap seg6local action End.DX6 nh6 :: count dev d0",
+    "ip -6 route add 2001:db8:c::/48 encap mpls 100 via 2001:db8::9",
+    "ip -6 route append 2001:db8:c::/48 encap mpls 200 via 2001:db8::9",
+    "ip route add 10.13.1.0/24 vrf red dev d0",
+    "ip route add unreachable default vrf red metric 4278198272",
+    "ip route add 10.14.0.0/16 dev red",
+    "ip -f mpls route add 101 as 200/300 via inet 10.0.0.2",
+    "ip -f mpls route add 102 nexthop as 200 via inet 10.0.0.2 nexthop via inet6 2001:db8::9",
+    "ip -f mpls route add 103 dev red",
+    "ip -f mpls route add 104 via inet 10.0.0.2 ttl-propagate disabled",
+    "ip nexthop add id 3 encap seg6 mode encap segs 2001:db8::5 via 2001:db8::9 dev d0",
+    "ip nexthop add id 5 encap mpls 100 ttl 5 via 2001:db8::9 dev d0",
+    "ip nexthop add id 6 group 3/5",
+    "ip -6 route add 2001:db8:d::/48 nhid 6",
+)
 BEYOND_WORDS = (
     "ip route add 10.2.0.0/16 via 10.0.0.9",
     "ip route append 10.2.0.0/16 via 10.0.0.8",
@@ -230,6 +261,17 @@ def test_ipv6_addresses_come_in_the_order_in_which_they_came(engine_in: EngineIn
     assert here("ip -6 -o -br address show dev d0 scope global") == here(
         "ip -6 -o -br address show dev d0 scope global", "there"
     )
+
+
+def test_routes_through_tunnels_are_adopted_as_they_are(engine_in: EngineIn) -> None:
+    engine_in("here", "sysctl: {net.mpls.platform_labels: 1000}").apply()
+    text = by_hand(engine_in, THROUGH_TUNNELS)
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (they have what no configuration can say): route 2001:db8:5::/48, route 2001:db8:6::d/128"
+    ]
+    assert "hmac" in here("ip -6 route list 2001:db8:5::/48")
+    for netns in ("here", "there"):
+        assert "disabled" in here("ip -f mpls route list 104", netns)
 
 
 def by_hand(engine_in: EngineIn, commands: Iterable[str]) -> str:
