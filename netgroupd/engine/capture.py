@@ -8,6 +8,7 @@ program adds to what is there.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from netgroupd.engine.capture_keys import keyed
 from netgroupd.engine.capture_names import nameable
@@ -32,6 +33,8 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "uni
 _LOOPBACK = ("lo", "127.0.0.1/8", None)  # the kernel gives it, and does not say so
 _MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
 _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
+_HASHED = frozenset({"neighbour", "fdb", "mdb"})
+_Sizes: TypeAlias = tuple[tuple[str, int], ...]
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 
@@ -54,17 +57,28 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
 
 
 def _in_order(actual: State) -> State:
-    """The links, and what is on them, by the links' names: the kernel's order is that in which they were made."""
+    """The links, and what is on them, by the links' names: the kernel's order is that in which they were made.
+
+    What it keeps in a hash table it tells in another order on each host.
+    """
     ordered = State(groups=actual.groups)
     for cls, found in actual.classes.items():
-        by_link = cls == "link" or cls in _ON_LINKS
-        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=_by_size)} if by_link else found
+        by = _by_key if cls in _HASHED else _by_name if cls == "link" or cls in _ON_LINKS else None
+        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=by)} if by else found
     return ordered
 
 
-def _by_size(obj: Object) -> tuple[tuple[str, int], ...]:
-    """A name with the numbers in it by size."""
-    return tuple((text, int(number or 0)) for text, number in _NUMBERED.findall(obj.name))
+def _by_name(obj: Object) -> _Sizes:
+    return _sizes(obj.name)
+
+
+def _by_key(obj: Object) -> tuple[_Sizes, ...]:
+    return tuple(_sizes(str(part)) for part in obj.key)
+
+
+def _sizes(text: str) -> _Sizes:
+    """A text with the numbers in it by size."""
+    return tuple((letters, int(number or 0)) for letters, number in _NUMBERED.findall(text))
 
 
 def _groups(actual: State, names: Mapping[int, str]) -> dict[int, str]:
@@ -340,9 +354,14 @@ def _rule(obj: Object) -> dict[str, Value]:
     return {"pref": obj.key[1], "family": obj.key[0], **_chosen(obj)}
 
 
+_FOUND_OUT = frozenset({"lladdr", "state"})  # by the kernel, of a neighbour that it manages
+
+
 def _neighbour(obj: Object) -> dict[str, Value]:
     link, ip, proxy = obj.key
-    return {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
+    said: dict[str, Value] = {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
+    found_out = _FOUND_OUT if said.get("managed") else ()
+    return {name: value for name, value in said.items() if name not in found_out}
 
 
 def _fdb(obj: Object) -> dict[str, Value]:

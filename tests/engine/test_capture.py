@@ -131,6 +131,24 @@ def test_lo_is_up_where_something_leads_there(led: Object) -> None:
     assert captured(State((loopback,)), {}, {}) == "{}\n"
 
 
+@pytest.mark.parametrize("cls", ["neighbour", "fdb"])
+def test_what_the_kernel_keeps_in_a_hash_table_is_in_order(cls: str) -> None:
+    link, keys = Object("link", ("v0",), {"kind": "bridge"}), []
+    for number in (9, 10, 1, 30):
+        mac = f"02:00:00:00:00:{number:02}"
+        keys.append(("v0", f"10.0.0.{number}", False) if cls == "neighbour" else ("v0", mac, 0, "self", None, None))
+    odd: Attrs = {"lladdr": "02:00:00:00:00:07"} if cls == "neighbour" else {"state": "static"}
+    told = [Object(cls, key, odd if place % 2 else {**odd, "router": True}) for place, key in enumerate(keys)]
+    text = captured(State((link, *told)), {}, {})
+    assert captured(State((link, *reversed(told))), {}, {}) == text
+
+
+def test_managed_neighbour_is_captured_without_what_the_kernel_finds_out() -> None:
+    attrs: Attrs = {"managed": True, "state": "reachable", "lladdr": "02:00:00:00:00:07"}
+    neighbour = Object("neighbour", ("v0", "10.0.0.9", False), attrs)
+    assert '- {dev: v0, ip: "10.0.0.9", managed: true}\n' in captured(State((CARD, neighbour)), {}, {})
+
+
 def test_what_is_off_is_said_where_it_need_not_be_at_all() -> None:
     key = ("mpls", 254, "100", 0, 0)
     routes = [

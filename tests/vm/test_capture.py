@@ -149,6 +149,8 @@ BY_OTHERS = (
     "bridge fdb add 02:00:00:00:00:08 dev vx9 self nhid 18",
     "ip neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev v0",
     "ip neighbour add proxy 10.0.0.8 dev v0",
+    "ip neighbour add 10.0.0.10 dev v0 managed",
+    "ip neighbour add 10.0.0.11 lladdr 02:00:00:00:00:0b dev v0 managed",
     "tc qdisc add dev v0 root handle 1: prio",
     "tc filter add dev v0 parent 1: pref 7 protocol ip u32 match ip dport 53 0xffff classid 1:1",
     "tc qdisc add dev v0 ingress",
@@ -196,6 +198,7 @@ THROUGH_TUNNELS = (
     "ip -6 route add 2001:db8:d::/48 nhid 6",
 )
 BEYOND_WORDS = (
+    "ip neighbour add proxy 10.0.0.12",
     "ip route add 10.2.0.0/16 via 10.0.0.9",
     "ip route append 10.2.0.0/16 via 10.0.0.8",
     "ip route append 2001:db8::/64 via 2001:db8::9 metric 256",
@@ -237,8 +240,10 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
         "10.1.0.0/16 via 10.0.0.8 dev v0 table 254, 10.2.0.0/16 via 10.0.0.8 dev v0 table 254",
         "# left out (no configuration has routes that expire): 2001:db8:a::/48 table 254",
         "# left out (they have what no configuration can say): "
+        "neighbour * 10.0.0.12 proxy, "
         "nexthop 5, route 10.5.0.0/16, route 10.6.0.0/16, route 10.7.0.0/16, rule 101 inet from 10.9.0.0/16",
     ]
+    here("ip neighbour del proxy 10.0.0.12")  # which outlives the namespace, and may come up in another one
     engine_in("there", text).apply()
     assert engine_in("there", text).capture().splitlines() == told
     assert "preferred_lft: 0" in text
