@@ -30,9 +30,10 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
     behind = [obj for obj in actual.of("route").values() if BEHIND in obj.attrs]
     expiring = [obj for obj in actual.of("route").values() if EXPIRES in obj.attrs]
+    passing = [obj for obj in actual.of("address").values() if _passes(obj)]
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
     unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
-    if not any((unnamed, sourced, beside, behind, expiring, unsayable)):
+    if not any((unnamed, sourced, beside, behind, expiring, passing, unsayable)):
         return actual, []
     comments = []
     if unnamed:
@@ -46,11 +47,20 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         if found:
             told = _listed({f"{obj.key[2]} table {obj.key[1]}" for obj in found})
             comments.append(f"# left out ({why}): {told}\n")
-    if unsayable:
-        told = _listed({f"{obj.cls} {' '.join(title(obj))}" for obj in unsayable})
-        comments.append(f"# left out (they have what no configuration can say): {told}\n")
-    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *behind, *expiring, *unsayable)}
+    for found, why in (
+        (passing, "somebody has given them for a time, as DHCP does"),
+        (unsayable, "they have what no configuration can say"),
+    ):
+        if found:
+            told = _listed({f"{obj.cls} {' '.join(title(obj))}" for obj in found})
+            comments.append(f"# left out ({why}): {told}\n")
+    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *behind, *expiring, *passing, *unsayable)}
     return _without(actual, unnamed, left_out), comments
+
+
+def _passes(address: Object) -> bool:
+    """Whether an address of others is there for a time."""
+    return UNOWNED in address.attrs and address.attrs.get("valid_lft", "forever") != "forever"
 
 
 def _has_more(obj: Object) -> bool:

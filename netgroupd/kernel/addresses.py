@@ -34,7 +34,7 @@ _FAMILIES = {4: 2, 16: 10}
 
 _ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
 _GROUP, _GROUP_MASK, _INCR = 32, 33, 34
-_SECONDARY, _PERMANENT = 0x01, 0x80
+_SECONDARY = 0x01  # of IPv6: temporary, made by the kernel out of another one
 _MADE_BY_KERNEL = frozenset({1, 2, 3})  # IFAPROT_KERNEL_LO, _RA, _LL
 _BITS = {"nodad": 0x02, "home": 0x10, "mngtmpaddr": 0x100, "noprefixroute": 0x200, "autojoin": 0x400}
 _PLAIN = tuple(CLASS.attrs[name] for name in ("label", "broadcast", "metric"))
@@ -59,11 +59,12 @@ class _Decoder:
         self._uptime = time.monotonic_ns() // (1_000_000_000 // _CENTI)
 
     def __call__(self, payload: memoryview, names: Names) -> Object | None:
-        _, length, old_flags, scope, index = _HEADER.unpack_from(payload)
+        family, length, old_flags, scope, index = _HEADER.unpack_from(payload)
         found = message.attributes(payload, _HEADER.size)
         flags = int.from_bytes(found[_FLAGS], "little") if _FLAGS in found else old_flags
         proto = found[_PROTO][0] if _PROTO in found else 0
-        if not self._is_asked_for(proto, flags):
+        temporary = family == _FAMILIES[16] and flags & _SECONDARY
+        if not self._is_asked_for(proto, temporary=bool(temporary)):
             return None
         other = bytes(found[_ADDRESS]) if _ADDRESS in found else bytes(found[_LOCAL])
         local = bytes(found.get(_LOCAL, other))
@@ -84,11 +85,11 @@ class _Decoder:
             attrs[UNOWNED] = proto
         return Object("address", key, attrs)
 
-    def _is_asked_for(self, proto: int, flags: int) -> bool:
+    def _is_asked_for(self, proto: int, *, temporary: bool) -> bool:
         if self._held is not None:
             return proto != self._proto
-        foreign = self._everything and flags & _PERMANENT and proto not in _MADE_BY_KERNEL
-        return proto == self._proto or bool(foreign)
+        foreign = self._everything and not temporary and proto not in _MADE_BY_KERNEL
+        return proto == self._proto or foreign
 
 
 def _told_apart(key: Key) -> Key:
@@ -98,7 +99,7 @@ def _told_apart(key: Key) -> Key:
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
-    """All addresses that are netgroupd's; of ``everything``, also those that somebody has set for good."""
+    """All addresses that are netgroupd's; of ``everything``, also those that somebody else has set."""
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, bytes(_HEADER.size))
     held = selection.held.get("address")
     mark = b"" if selection.everything or held else u8(_PROTO, context.proto)[:5]

@@ -131,6 +131,14 @@ def test_lo_is_up_where_something_leads_there(led: Object) -> None:
     assert captured(State((loopback,)), {}, {}) == "{}\n"
 
 
+def test_address_that_others_have_given_for_a_time_is_left_out_and_told() -> None:
+    passing = {"valid_lft": 5000, "preferred_lft": 4000}
+    theirs, ours = _given("10.0.0.1/24", **passing, foreign_protocol=0), _given("10.0.1.1/24", **passing)
+    text = captured(State((CARD, theirs, ours)), {}, {})
+    assert text.splitlines()[0].endswith(" as DHCP does): address v0 10.0.0.1/24")
+    assert [key[1] for key in desired(text, known=("v0",)).state.of("address")] == ["10.0.1.1/24"]
+
+
 @pytest.mark.parametrize("cls", ["neighbour", "fdb"])
 def test_what_the_kernel_keeps_in_a_hash_table_is_in_order(cls: str) -> None:
     link, keys = Object("link", ("v0",), {"kind": "bridge"}), []
