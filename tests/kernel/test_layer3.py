@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from netgroupd.engine.capture_names import nameable
-from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules
+from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules, unsaid
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.message import HEADER_LEN, attr, attributes
@@ -286,3 +286,18 @@ def test_neighbour_of_others_counts_where_it_lasts(
     payload = memoryview(_message(context, step)[HEADER_LEN:])
     found = neighbours._decode(payload, context.names, PROTO, foreign=True)
     assert (found and [name for name, value in found.attrs.items() if value is True]) == want
+
+
+@pytest.mark.parametrize(
+    ("more", "want"),
+    [
+        pytest.param(b"", False, id="nothing"),
+        pytest.param(attr(29, b"\xff\xff"), False, id="mask_of_a_whole_port"),
+        pytest.param(attr(29, b"\xff\xfe"), True, id="mask_of_a_part_of_a_port"),
+        pytest.param(attr(26, b"\xff\xff"), True, id="flow_label"),
+    ],
+)
+def test_rule_that_newer_kernels_tell_more_of(context: Context, more: bytes, *, want: bool) -> None:
+    rule = Object("rule", ("inet", 9, (("dport", "443"),)), {"lookup": 100, "dport": "443"})
+    payload = _message(context, Step(Op.CREATE, None, rule))[HEADER_LEN:] + more
+    assert unsaid.of_rule(attributes(memoryview(payload), rules._HEADER.size)) is want
