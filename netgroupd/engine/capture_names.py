@@ -13,6 +13,7 @@ from netgroupd.config.linkname import objection
 from netgroupd.model import CLASSES
 from netgroupd.model.mdb import GROUP
 from netgroupd.model.route import BEHIND, EXPIRES
+from netgroupd.model.rule import MISSING
 from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
@@ -30,10 +31,11 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
     behind = [obj for obj in actual.of("route").values() if BEHIND in obj.attrs]
     expiring = [obj for obj in actual.of("route").values() if EXPIRES in obj.attrs]
+    missing = [obj for obj in actual.of("rule").values() if MISSING in obj.attrs]
     passing = [obj for obj in actual.of("address").values() if _passes(obj)]
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
     unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
-    if not any((unnamed, sourced, beside, behind, expiring, passing, unsayable)):
+    if not any((unnamed, sourced, beside, behind, expiring, missing, passing, unsayable)):
         return actual, []
     comments = []
     if unnamed:
@@ -48,13 +50,14 @@ def nameable(actual: State) -> tuple[State, list[str]]:
             told = _listed({f"{obj.key[2]} table {obj.key[1]}" for obj in found})
             comments.append(f"# left out ({why}): {told}\n")
     for found, why in (
+        (missing, "somebody has taken these away from the kernel's own, which no configuration does"),
         (passing, "somebody has given them for a time, as DHCP does"),
         (unsayable, "they have what no configuration can say"),
     ):
         if found:
             told = _listed({f"{obj.cls} {' '.join(title(obj))}" for obj in found})
             comments.append(f"# left out ({why}): {told}\n")
-    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *behind, *expiring, *passing, *unsayable)}
+    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *behind, *expiring, *missing, *passing, *unsayable)}
     return _without(actual, unnamed, left_out), comments
 
 

@@ -226,10 +226,10 @@ def _route(gateway: str, **more: Value) -> Object:
 
 @pytest.fixture
 def told(context: Context, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Has the kernel tell of some routes, whatever it is asked for."""
+    """Has the kernel tell of some objects, whatever it is asked for."""
 
     def tell(*there: Object) -> None:
-        payloads = [_message(context, Step(Op.CREATE, None, route))[HEADER_LEN:] for route in there]
+        payloads = [_message(context, Step(Op.CREATE, None, obj))[HEADER_LEN:] for obj in there]
 
         def dump(_socket: Socket, _asked: bytes, take: _Take, *_: Any, **__: Any) -> list[bytes]:
             return [take(24, payload) for payload in payloads]
@@ -301,3 +301,16 @@ def test_rule_that_newer_kernels_tell_more_of(context: Context, more: bytes, *, 
     rule = Object("rule", ("inet", 9, (("dport", "443"),)), {"lookup": 100, "dport": "443"})
     payload = _message(context, Step(Op.CREATE, None, rule))[HEADER_LEN:] + more
     assert unsaid.of_rule(attributes(memoryview(payload), rules._HEADER.size)) is want
+
+
+def test_rules_of_the_kernel_that_somebody_took_away_are_told(context: Context, told: Callable[..., None]) -> None:
+    by_kernel = [
+        Object("rule", ("inet", pref, ()), {"lookup": table, UNOWNED: 2}) for pref, table in ((0, 255), (32767, 253))
+    ]
+    told(*by_kernel)
+    found = State(rule for rule in rules.dump(context, Selection(everything=True)) if rule.key[0] == "inet")
+    assert nameable(found)[1] == [
+        "# left out (somebody has taken these away from the kernel's own, which no configuration does): "
+        "rule 32766 inet lookup 254\n"
+    ]
+    assert not rules.dump(context, Selection())

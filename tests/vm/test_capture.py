@@ -198,6 +198,7 @@ THROUGH_TUNNELS = (
     "ip -6 route add 2001:db8:d::/48 nhid 6",
 )
 BEYOND_WORDS = (
+    "ip rule del pref 32767",
     "ip address add 10.20.0.1/24 dev d0 valid_lft 5000 preferred_lft 4000",
     "ip neighbour add proxy 10.0.0.12",
     "ip route add 10.2.0.0/16 via 10.0.0.9",
@@ -240,6 +241,8 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
         "# left out (others of the same network, tos and metric come before them): "
         "10.1.0.0/16 via 10.0.0.8 dev v0 table 254, 10.2.0.0/16 via 10.0.0.8 dev v0 table 254",
         "# left out (no configuration has routes that expire): 2001:db8:a::/48 table 254",
+        "# left out (somebody has taken these away from the kernel's own, which no configuration does): "
+        "rule 32767 inet lookup 253",
         "# left out (somebody has given them for a time, as DHCP does): address d0 10.20.0.1/24",
         "# left out (they have what no configuration can say): "
         "neighbour * 10.0.0.12 proxy, "
