@@ -26,6 +26,8 @@ _FROM = " from "  # in the destination of a route that is for packets from there
 
 def nameable(actual: State) -> tuple[State, list[str]]:
     """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
+    if by_kernel := {(obj.cls, obj.key) for obj in actual.of("neighbour").values() if _is_by_kernel(obj, actual)}:
+        actual = _without(actual, set(), by_kernel)
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
     sourced = [obj for obj in actual.of("route").values() if _FROM in str(obj.key[2])]
     beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
@@ -59,6 +61,15 @@ def nameable(actual: State) -> tuple[State, list[str]]:
             comments.append(f"# left out ({why}): {told}\n")
     left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *behind, *expiring, *missing, *passing, *unsayable)}
     return _without(actual, unnamed, left_out), comments
+
+
+def _is_by_kernel(neighbour: Object, actual: State) -> bool:
+    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link."""
+    attrs = neighbour.attrs
+    if attrs.get("state") != "noarp" or UNOWNED not in attrs:
+        return False
+    link = actual.link(neighbour.name)
+    return link is not None and attrs.get("lladdr") == link.attrs.get("mac")
 
 
 def _passes(address: Object) -> bool:

@@ -2,7 +2,7 @@
 """Neighbours and proxies: RTM_NEWNEIGH, RTM_DELNEIGH and their two dumps, told apart by their protocol."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, attributes, u8, u32
@@ -25,6 +25,7 @@ _BITS = {"router": 0x80, "extern_learn": 0x10}
 _MANAGED = 1
 _STATIC = 4  # RTPROT_STATIC
 _ALL_LINKS = "*"  # as ``ip`` says it; no file can
+_MAC_SIZE = 6
 _LLADDR_ROW = CLASS.attrs["lladdr"]
 
 
@@ -52,7 +53,7 @@ def _decode(
     protocol = found[_PROTOCOL][0] if _PROTOCOL in found else 0
     proxy = bool(flags & _PROXY)
     managed = bool(_FLAGS_EXT in found and found[_FLAGS_EXT][0] & _MANAGED)
-    lasting = proxy or managed or state & STATES["permanent"]
+    lasting = proxy or managed or state & STATES["permanent"] or (state & STATES["noarp"] and _is_of_one(found))
     if protocol != proto and not (foreign and lasting) and not (held and (lasting or protocol)):
         return None
     of_all_links = foreign and proxy and not index
@@ -73,6 +74,12 @@ def _decode(
     if of_all_links:
         attrs[UNSAID] = True
     return Object("neighbour", key, attrs)
+
+
+def _is_of_one(found: Mapping[int, memoryview]) -> bool:
+    """Whether a neighbour is one host by its MAC; of groups and broadcasts the kernel says by itself what they have."""
+    mac = bytes(found.get(_LLADDR, b""))
+    return len(mac) == _MAC_SIZE and any(mac) and not mac[0] & 1
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:

@@ -151,6 +151,16 @@ def test_what_the_kernel_keeps_in_a_hash_table_is_in_order(cls: str) -> None:
     assert captured(State((link, *reversed(told))), {}, {}) == text
 
 
+def test_neighbour_without_arp_is_captured_unless_its_link_has_none() -> None:
+    link = CARD._replace(attrs={**CARD.attrs, "mac": "02:00:00:00:00:01"})
+    found = [
+        Object("neighbour", ("v0", f"10.0.0.{number}", False), {"state": "noarp", "lladdr": mac, "foreign_protocol": 4})
+        for number, mac in ((1, "02:00:00:00:00:01"), (2, "02:00:00:00:00:02"))
+    ]
+    text = captured(State((link, *found)), {}, {})
+    assert text.endswith('neighbours:\n  - {dev: v0, ip: "10.0.0.2", state: noarp, lladdr: "02:00:00:00:00:02"}\n')
+
+
 def test_managed_neighbour_is_captured_without_what_the_kernel_finds_out() -> None:
     attrs: Attrs = {"managed": True, "state": "reachable", "lladdr": "02:00:00:00:00:07"}
     neighbour = Object("neighbour", ("v0", "10.0.0.9", False), attrs)

@@ -277,6 +277,8 @@ def test_ipv6_route_beside_another_programs_is_not_there_alone(
         pytest.param({"managed": True}, ["managed"], id="managed"),
         pytest.param({"lladdr": "02:00:00:00:00:01", "state": "reachable"}, None, id="learnt"),
         pytest.param({"lladdr": "02:00:00:00:00:01"}, [], id="for_good"),
+        pytest.param({"lladdr": "02:00:00:00:00:01", "state": "noarp"}, [], id="without_arp"),
+        pytest.param({"lladdr": "ff:ff:ff:ff:ff:ff", "state": "noarp"}, None, id="broadcast"),
     ],
 )
 def test_neighbour_of_others_counts_where_it_lasts(

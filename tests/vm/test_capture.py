@@ -150,6 +150,7 @@ BY_OTHERS = (
     "ip neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev v0",
     "ip neighbour add proxy 10.0.0.8 dev v0",
     "ip neighbour add 10.0.0.10 dev v0 managed",
+    "ip neighbour add 10.0.0.13 lladdr 02:00:00:00:00:0d dev v0 nud noarp",
     "ip neighbour add 10.0.0.11 lladdr 02:00:00:00:00:0b dev v0 managed",
     "tc qdisc add dev v0 root handle 1: prio",
     "tc filter add dev v0 parent 1: pref 7 protocol ip u32 match ip dport 53 0xffff classid 1:1",
