@@ -8,6 +8,7 @@ program adds to what is there.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from netgroupd.engine.capture_keys import keyed
 from netgroupd.engine.capture_names import nameable
@@ -20,7 +21,8 @@ from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.beside import unplaced
-from netgroupd.plan.compare import UNOWNED, group_of, kind_of
+from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
+from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
 from netgroupd.plan.present import USUAL
 
@@ -31,6 +33,8 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "uni
 _LOOPBACK = ("lo", "127.0.0.1/8", None)  # the kernel gives it, and does not say so
 _MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
 _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
+_HASHED = frozenset({"neighbour", "fdb", "mdb"})
+_Sizes: TypeAlias = tuple[tuple[str, int], ...]
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 
@@ -53,17 +57,28 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
 
 
 def _in_order(actual: State) -> State:
-    """The links, and what is on them, by the links' names: the kernel's order is that in which they were made."""
+    """The links, and what is on them, by the links' names: the kernel's order is that in which they were made.
+
+    What it keeps in a hash table it tells in another order on each host.
+    """
     ordered = State(groups=actual.groups)
     for cls, found in actual.classes.items():
-        by_link = cls == "link" or cls in _ON_LINKS
-        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=_by_size)} if by_link else found
+        by = _by_key if cls in _HASHED else _by_name if cls == "link" or cls in _ON_LINKS else None
+        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=by)} if by else found
     return ordered
 
 
-def _by_size(obj: Object) -> tuple[tuple[str, int], ...]:
-    """A name with the numbers in it by size."""
-    return tuple((text, int(number or 0)) for text, number in _NUMBERED.findall(obj.name))
+def _by_name(obj: Object) -> _Sizes:
+    return _sizes(obj.name)
+
+
+def _by_key(obj: Object) -> tuple[_Sizes, ...]:
+    return tuple(_sizes(str(part)) for part in obj.key)
+
+
+def _sizes(text: str) -> _Sizes:
+    """A text with the numbers in it by size."""
+    return tuple((letters, int(number or 0)) for letters, number in _NUMBERED.findall(text))
 
 
 def _groups(actual: State, names: Mapping[int, str]) -> dict[int, str]:
@@ -97,6 +112,7 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
     nested = {name: _texts(actual, cls) for name, cls in _NESTED.items()}
     settings = {name: quoted(found) for name, found in _settings(actual).items()}
     counted = _kinds_with_counted_macs(actual)
+    led_to_lo = _is_led_to_lo(actual)
     for link in actual.of("link").values():
         attrs = dict(_link(link, actual, usual, names))
         if kind_of(link) in counted:
@@ -104,11 +120,17 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
         for name, texts in (*nested.items(), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]
-        if link.name == "lo" and link.attrs.get("up") and (attrs or group_of(link)):
+        if link.name == "lo" and link.attrs.get("up") and (attrs or group_of(link) or led_to_lo):
             attrs = {"up": True, **attrs}  # it is up on any host, but not in a namespace that is new
         if attrs or kind_of(link):
             fields = (f"{name}: {value if name in _READY else quoted(value)}" for name, value in attrs.items())
             yield (link.name, *fields)
+
+
+def _is_led_to_lo(actual: State) -> bool:
+    """Whether something needs lo to be up: what leads there, and a nexthop that leads nowhere."""
+    led = (obj for cls in ("route", "nexthop") for obj in actual.of(cls).values())
+    return any("lo" in hangs_on(obj) or obj.attrs.get("blackhole") for obj in led)
 
 
 def _kinds_with_counted_macs(actual: State) -> set[str]:
@@ -190,11 +212,13 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     behind: dict[str, list[str]] = defaultdict(list)
     first: dict[Key, int] = {}
     by_itself = _given_to_sits(actual) if cls == "address" else ()
-    for obj in actual.of(cls).values():
+    objects = [obj for obj in _as_added(actual.of(cls).values()) if obj.key != _LOOPBACK and obj.key not in by_itself]
+    last = frozenset(_to_be_last(objects)) if cls == "address" else ()
+    for obj in objects:
         main, attrs = _under(obj)
-        if not main or obj.key == _LOOPBACK or obj.key in by_itself:
+        if not main:
             continue
-        if _is_behind(obj, first, detailed=bool(attrs)):
+        if obj.key in last or _is_behind(obj, first, detailed=bool(attrs)):
             behind[obj.name].append(main)
         elif attrs:
             detailed[obj.name].append(quoted({_MAIN[cls]: main, **attrs}))
@@ -222,6 +246,30 @@ def _given_to_sits(actual: State) -> frozenset[Key]:
 
 def _ranges(texts: list[str]) -> Iterator[str]:
     return (f'"{text}"' for text in fold_names(texts))
+
+
+def _as_added(objects: Iterable[Object]) -> list[Object]:
+    """Objects on links in the order in which they came: the kernel tells the last one of IPv6 first."""
+    found = list(objects)
+    ipv6 = [obj for obj in found if obj.cls == "address" and ":" in str(obj.key[1])]
+    return [*(obj for obj in found if obj.cls != "address" or ":" not in str(obj.key[1])), *reversed(ipv6)]
+
+
+def _to_be_last(objects: Iterable[Object]) -> Iterator[Key]:
+    """The IPv6 addresses that must be written behind the rest, lest others of their subnet come after them.
+
+    Of several that are as good IPv6 sends from the last one that came; ranges are sorted, as with IPv4.
+    """
+    subnets: dict[Key, list[tuple[bool, int, Key]]] = defaultdict(list)
+    for obj in objects:
+        if ":" in str(obj.key[1]):
+            address, length = split_prefix(str(obj.key[1]))
+            number = int.from_bytes(address, "big")
+            place = bool(_under(obj)[1]), number, obj.key
+            subnets[obj.name, length, number >> (128 - length)].append(place)
+    for found in subnets.values():
+        if not found[-1][0] and found[-1] != max(found):
+            yield found[-1][2]
 
 
 def _is_behind(obj: Object, first: dict[Key, int], *, detailed: bool) -> bool:
@@ -256,8 +304,16 @@ def _chosen(obj: Object) -> dict[str, Value]:
     return {
         name: value
         for name, value in obj.attrs.items()
-        if value is not None and value is not False and name != UNOWNED and (name not in usual or usual[name] != value)
+        if not _says_nothing(obj, name, value) and (name not in usual or usual[name] != value)
     }
+
+
+def _says_nothing(obj: Object, name: str, value: Value) -> bool:
+    """Whether a file need not have this: what is off is as if it were not there, but where it need not be at all."""
+    if value is None or name == UNOWNED:
+        return True
+    row = row_of(obj, name) if value is False else None
+    return value is False and not (row and row.nullable)
 
 
 def _rows(actual: State, cls: str, make: Callable[[Object], dict[str, Value]]) -> Iterator[Row]:
@@ -298,9 +354,14 @@ def _rule(obj: Object) -> dict[str, Value]:
     return {"pref": obj.key[1], "family": obj.key[0], **_chosen(obj)}
 
 
+_FOUND_OUT = frozenset({"lladdr", "state"})  # by the kernel, of a neighbour that it manages
+
+
 def _neighbour(obj: Object) -> dict[str, Value]:
     link, ip, proxy = obj.key
-    return {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
+    said: dict[str, Value] = {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
+    found_out = _FOUND_OUT if said.get("managed") else ()
+    return {name: value for name, value in said.items() if name not in found_out}
 
 
 def _fdb(obj: Object) -> dict[str, Value]:

@@ -3,6 +3,7 @@
 
 The kernel lets a link be called g[1], tells IPv6 routes apart by where packets come from,
 and has several of one metric, that expire by themselves, and much that no row describes.
+It keeps IPv4 routes behind others for the time when those are gone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,8 @@ from functools import lru_cache
 from netgroupd.config.linkname import objection
 from netgroupd.model import CLASSES
 from netgroupd.model.mdb import GROUP
-from netgroupd.model.route import EXPIRES
+from netgroupd.model.route import BEHIND, EXPIRES
+from netgroupd.model.rule import MISSING
 from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
@@ -24,13 +26,18 @@ _FROM = " from "  # in the destination of a route that is for packets from there
 
 def nameable(actual: State) -> tuple[State, list[str]]:
     """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
+    if by_kernel := {(obj.cls, obj.key) for obj in actual.of("neighbour").values() if _is_by_kernel(obj, actual)}:
+        actual = _without(actual, set(), by_kernel)
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
     sourced = [obj for obj in actual.of("route").values() if _FROM in str(obj.key[2])]
     beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
+    behind = [obj for obj in actual.of("route").values() if BEHIND in obj.attrs]
     expiring = [obj for obj in actual.of("route").values() if EXPIRES in obj.attrs]
+    missing = [obj for obj in actual.of("rule").values() if MISSING in obj.attrs]
+    passing = [obj for obj in actual.of("address").values() if _passes(obj)]
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
     unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
-    if not any((unnamed, sourced, beside, expiring, unsayable)):
+    if not any((unnamed, sourced, beside, behind, expiring, missing, passing, unsayable)):
         return actual, []
     comments = []
     if unnamed:
@@ -38,16 +45,36 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     for found, why in (
         (sourced, "no configuration has routes by where packets come from"),
         (beside, "no configuration has several IPv6 routes of one metric, unless each has a gateway"),
+        (behind, "others of the same network, tos and metric come before them"),
         (expiring, "no configuration has routes that expire"),
     ):
         if found:
             told = _listed({f"{obj.key[2]} table {obj.key[1]}" for obj in found})
             comments.append(f"# left out ({why}): {told}\n")
-    if unsayable:
-        told = _listed({f"{obj.cls} {' '.join(title(obj))}" for obj in unsayable})
-        comments.append(f"# left out (they have what no configuration can say): {told}\n")
-    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *expiring, *unsayable)}
+    for found, why in (
+        (missing, "somebody has taken these away from the kernel's own, which no configuration does"),
+        (passing, "somebody has given them for a time, as DHCP does"),
+        (unsayable, "they have what no configuration can say"),
+    ):
+        if found:
+            told = _listed({f"{obj.cls} {' '.join(title(obj))}" for obj in found})
+            comments.append(f"# left out ({why}): {told}\n")
+    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *behind, *expiring, *missing, *passing, *unsayable)}
     return _without(actual, unnamed, left_out), comments
+
+
+def _is_by_kernel(neighbour: Object, actual: State) -> bool:
+    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link."""
+    attrs = neighbour.attrs
+    if attrs.get("state") != "noarp" or UNOWNED not in attrs:
+        return False
+    link = actual.link(neighbour.name)
+    return link is not None and attrs.get("lladdr") == link.attrs.get("mac")
+
+
+def _passes(address: Object) -> bool:
+    """Whether an address of others is there for a time."""
+    return UNOWNED in address.attrs and address.attrs.get("valid_lft", "forever") != "forever"
 
 
 def _has_more(obj: Object) -> bool:

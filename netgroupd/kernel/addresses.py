@@ -12,15 +12,16 @@ import time
 from contextlib import suppress
 
 from netgroupd.kernel import message
+from netgroupd.kernel.features import RTM_GETLINK
 from netgroupd.kernel.message import attr, u8, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single
+from netgroupd.kernel.rows import blamer, dump_objects, dump_of_family, goal, pack_rows, paths_of, single
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.address import CLASS, FOREVER, SCOPES
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
-from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
@@ -34,7 +35,8 @@ _FAMILIES = {4: 2, 16: 10}
 
 _ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
 _GROUP, _GROUP_MASK, _INCR = 32, 33, 34
-_SECONDARY, _PERMANENT = 0x01, 0x80
+_LINK_HEADER, _PROTINFO, _TOKEN = 16, 12, 7  # of links: ifinfomsg, IFLA_PROTINFO, IFLA_INET6_TOKEN
+_SECONDARY = 0x01  # of IPv6: temporary, made by the kernel out of another one
 _MADE_BY_KERNEL = frozenset({1, 2, 3})  # IFAPROT_KERNEL_LO, _RA, _LL
 _BITS = {"nodad": 0x02, "home": 0x10, "mngtmpaddr": 0x100, "noprefixroute": 0x200, "autojoin": 0x400}
 _PLAIN = tuple(CLASS.attrs[name] for name in ("label", "broadcast", "metric"))
@@ -59,11 +61,12 @@ class _Decoder:
         self._uptime = time.monotonic_ns() // (1_000_000_000 // _CENTI)
 
     def __call__(self, payload: memoryview, names: Names) -> Object | None:
-        _, length, old_flags, scope, index = _HEADER.unpack_from(payload)
+        family, length, old_flags, scope, index = _HEADER.unpack_from(payload)
         found = message.attributes(payload, _HEADER.size)
         flags = int.from_bytes(found[_FLAGS], "little") if _FLAGS in found else old_flags
         proto = found[_PROTO][0] if _PROTO in found else 0
-        if not self._is_asked_for(proto, flags):
+        temporary = family == _FAMILIES[16] and flags & _SECONDARY
+        if not self._is_asked_for(proto, temporary=bool(temporary)):
             return None
         other = bytes(found[_ADDRESS]) if _ADDRESS in found else bytes(found[_LOCAL])
         local = bytes(found.get(_LOCAL, other))
@@ -84,11 +87,11 @@ class _Decoder:
             attrs[UNOWNED] = proto
         return Object("address", key, attrs)
 
-    def _is_asked_for(self, proto: int, flags: int) -> bool:
+    def _is_asked_for(self, proto: int, *, temporary: bool) -> bool:
         if self._held is not None:
             return proto != self._proto
-        foreign = self._everything and flags & _PERMANENT and proto not in _MADE_BY_KERNEL
-        return proto == self._proto or bool(foreign)
+        foreign = self._everything and not temporary and proto not in _MADE_BY_KERNEL
+        return proto == self._proto or foreign
 
 
 def _told_apart(key: Key) -> Key:
@@ -98,12 +101,29 @@ def _told_apart(key: Key) -> Key:
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
-    """All addresses that are netgroupd's; of ``everything``, also those that somebody has set for good."""
+    """All addresses that are netgroupd's; of ``everything``, also those that somebody else has set."""
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, bytes(_HEADER.size))
     held = selection.held.get("address")
     mark = b"" if selection.everything or held else u8(_PROTO, context.proto)[:5]
     decode = _Decoder(context.proto, everything=selection.everything, held=held)
-    return dump_objects(context, asked, decode, "dump of addresses", mark)
+    tokens = _tokens(context) if selection.everything else []
+    return dump_objects(context, asked, decode, "dump of addresses", mark) + tokens
+
+
+def _tokens(context: Context) -> list[Object]:
+    """How somebody wants the IPv6 addresses of links to end (``ip token``), under keys that no file has."""
+
+    def decode(payload: memoryview, names: Names) -> Object | None:
+        found = message.attributes(payload, _LINK_HEADER)
+        token = bytes(message.attributes(found.get(_PROTINFO, memoryview(b""))).get(_TOKEN, b""))
+        if not any(token):
+            return None
+        name = names.name(int.from_bytes(payload[4:8], "little"))
+        return Object("address", (name, f"token {ip_text(token)}", None), {UNSAID: True})
+
+    header = bytes((_FAMILIES[16],)).ljust(_LINK_HEADER, b"\0")
+    asked = message.request(RTM_GETLINK, message.NLM_F_DUMP, header)
+    return dump_of_family(context, asked, decode, "dump of IPv6 on links")
 
 
 def links_with(context: Context, address: str) -> frozenset[str]:

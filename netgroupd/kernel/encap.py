@@ -18,6 +18,7 @@ _TUNNEL_FLAGS = {"csum": 0x01, "key": 0x04, "seq": 0x08}
 _FLAGS = 6
 _SRH = struct.Struct("=BBBBBBH")  # next header, length, type, segments left, last, flags, tag
 _SRH_TYPE = 4
+_MODE = 4  # so many bytes, and then the header
 
 
 def pack_labels(labels: Value) -> bytes:
@@ -90,7 +91,7 @@ def _pack_seg6(record: _Record, _names: Names) -> bytes:
 def _unpack_seg6(_kind: str, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
     (mode,) = struct.unpack_from("=i", found[1])
     words = {number: word for word, number in SEG6_MODES.items()}
-    return {"mode": words.get(mode, mode), "segs": _segments(bytes(found[1][4:]), inline=mode == 0)}
+    return {"mode": words.get(mode, mode), "segs": _segments(bytes(found[1][_MODE:]), inline=mode == 0)}
 
 
 class _Local(NamedTuple):
@@ -178,8 +179,17 @@ def pack_encap(record: Value, type_number: int, number: int, names: Names) -> by
 
 def says_all(kind_payload: memoryview, payload: memoryview) -> bool:
     """Whether the record of a tunnel has all that there is of it."""
-    kind = _KINDS.get(int.from_bytes(kind_payload[:2], "little"))
-    return kind is not None and attributes(payload).keys() <= _ATTRS[kind]
+    kind, found = _KINDS.get(int.from_bytes(kind_payload[:2], "little")), attributes(payload)
+    if kind is None or not found.keys() <= _ATTRS[kind]:
+        return False
+    header = {"seg6": found.get(1, b"")[_MODE:], "seg6local": found.get(2, b"")}.get(kind)
+    return not header or _is_bare(header)
+
+
+def _is_bare(header: bytes | memoryview) -> bool:
+    """Whether a segment routing header is its segments: no HMAC behind them, no flags, no tag."""
+    _, length, _, _, last, flags, tag = _SRH.unpack_from(header)
+    return length == 2 * (last + 1) and not flags and not tag
 
 
 def unpack_encap(kind_payload: memoryview, payload: memoryview, names: Names) -> Value:

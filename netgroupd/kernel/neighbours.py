@@ -2,7 +2,7 @@
 """Neighbours and proxies: RTM_NEWNEIGH, RTM_DELNEIGH and their two dumps, told apart by their protocol."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, attributes, u8, u32
@@ -12,7 +12,7 @@ from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, single
 from netgroupd.model.neighbour import CLASS, STATES
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
-from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWNEIGH, RTM_DELNEIGH, RTM_GETNEIGH = 28, 29, 30
@@ -24,11 +24,13 @@ _PROXY = 0x08
 _BITS = {"router": 0x80, "extern_learn": 0x10}
 _MANAGED = 1
 _STATIC = 4  # RTPROT_STATIC
+_ALL_LINKS = "*"  # as ``ip`` says it; no file can
+_MAC_SIZE = 6
 _LLADDR_ROW = CLASS.attrs["lladdr"]
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
-    """All neighbours that are netgroupd's; of ``everything``, also permanent ones and proxies of others."""
+    """All neighbours that are netgroupd's; of ``everything``, also lasting ones and proxies of others."""
     held = selection.held.get("neighbour")
     mark = b"" if selection.everything or held else u8(_PROTOCOL, context.proto)[:5]
 
@@ -50,14 +52,16 @@ def _decode(
     found = attributes(payload, HEADER.size)
     protocol = found[_PROTOCOL][0] if _PROTOCOL in found else 0
     proxy = bool(flags & _PROXY)
-    lasting = proxy or state & STATES["permanent"]
+    managed = bool(_FLAGS_EXT in found and found[_FLAGS_EXT][0] & _MANAGED)
+    lasting = proxy or managed or state & STATES["permanent"] or (state & STATES["noarp"] and _is_of_one(found))
     if protocol != proto and not (foreign and lasting) and not (held and (lasting or protocol)):
         return None
-    key: Key = (names.name(index), ip_text(bytes(found[_DST])), proxy)
+    of_all_links = foreign and proxy and not index
+    key: Key = (_ALL_LINKS if of_all_links else names.name(index), ip_text(bytes(found[_DST])), proxy)
     if held and (protocol == proto or key not in held):
         return None
     attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
-    attrs["managed"] = bool(_FLAGS_EXT in found and found[_FLAGS_EXT][0] & _MANAGED)
+    attrs["managed"] = managed
     if not proxy:
         # Once learnt, a neighbour goes from state to state by itself.
         kept = (name for name in ("permanent", "noarp") if state & STATES[name])
@@ -67,7 +71,15 @@ def _decode(
     if protocol != proto:
         # The kernel does not take zero in the place of a protocol, so this is what it can be given back.
         attrs[UNOWNED] = protocol or _STATIC
+    if of_all_links:
+        attrs[UNSAID] = True
     return Object("neighbour", key, attrs)
+
+
+def _is_of_one(found: Mapping[int, memoryview]) -> bool:
+    """Whether a neighbour is one host by its MAC; of groups and broadcasts the kernel says by itself what they have."""
+    mac = bytes(found.get(_LLADDR, b""))
+    return len(mac) == _MAC_SIZE and any(mac) and not mac[0] & 1
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:

@@ -2,7 +2,7 @@
 """Routes of IPv4, IPv6 and MPLS: RTM_NEWROUTE, RTM_DELROUTE and dumps filtered by protocol.
 
 Several IPv6 routes of one destination and metric are one object here, as they
-are one route to who wrote them.
+are one route to who wrote them.  Of several IPv4 ones only the first is used.
 """
 
 import struct
@@ -16,7 +16,7 @@ from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_row, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.address import SCOPES
 from netgroupd.model.owner import PROTO
-from netgroupd.model.route import CLASS, DEAD_ENDS, EXPIRES, FAMILIES, METRICS, TYPES, WAY
+from netgroupd.model.route import BEHIND, CLASS, DEAD_ENDS, EXPIRES, FAMILIES, METRICS, TYPES, WAY
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
 from netgroupd.plan.compare import UNOWNED, UNSAID, same
@@ -35,6 +35,7 @@ _ONLINK = 4
 _CLONED = 0x200
 _SCOPE_ANY = 255
 _MADE_BY_OPERATORS = frozenset({PROTO, 3, 4})  # RTPROT_BOOT, RTPROT_STATIC
+_OTHERS: Attrs = {}  # of a route of another program, which only matters for those behind and beside it
 _INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
 _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "realm", "pref", "ttl_propagate"))
@@ -60,12 +61,27 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         for route in dump_of_family(context, asked, decode, "dump of routes"):
             if route.key[0] != name:
                 continue  # a kernel without routes of a family answers for it with those of all others
-            same = found.get(route.key)
-            if not same:
-                found[route.key] = route
-            elif not held:  # of several that are in the way the first is the one that is replaced
-                found[route.key] = _joined(same, route)
-    return list(found.values())
+            first = found.setdefault(route.key, route)
+            if first is route or held:  # of several that are in the way the first is the one that is replaced
+                continue
+            if first.attrs is route.attrs is _OTHERS:
+                continue
+            if name == "inet6" or not selection.everything:
+                found[route.key] = _joined(first, route)
+            elif route.attrs is not _OTHERS:
+                apart = _apart(route)
+                found[apart.key] = apart
+    return [route for route in found.values() if route.attrs is not _OTHERS]
+
+
+def _apart(route: Object) -> Object:
+    """A route behind another one of its key, under a key that no file has, with where it leads for telling it."""
+    family, table, destination, *rest = route.key
+    attrs = route.attrs
+    ways = (way for way in _hops_of(attrs) if isinstance(way, Mapping))
+    words = (f" {name} {way[name]}" for way in ways for name in ("via", "dev") if name in way)
+    kind = "" if attrs["type"] == "unicast" else f"{attrs['type']} "
+    return Object("route", (family, table, f"{kind}{destination}{''.join(words)}", *rest), {BEHIND: True})
 
 
 def _joined(first: Object, second: Object) -> Object:
@@ -89,7 +105,8 @@ def _decode(
     family, length, origin, tos, table, protocol, scope, kind, flags = _HEADER.unpack_from(payload)
     if flags & _CLONED or family not in _FAMILY_NAMES:
         return None
-    if protocol == PROTO if held else protocol not in _MADE_BY_OPERATORS:
+    counts = protocol != PROTO if held else protocol in _MADE_BY_OPERATORS
+    if not counts and not everything:
         return None
     found = attributes(payload, _HEADER.size)
     number = int.from_bytes(found[_TABLE], "little") if _TABLE in found else table
@@ -100,6 +117,8 @@ def _decode(
     key = (_FAMILY_NAMES[family], number, destination, tos, metric)
     if held and key not in held:
         return None
+    if not counts:
+        return Object("route", key, _OTHERS)
     attrs: dict[str, Value] = {"scope": _SCOPE_NAMES.get(scope, scope), **_read_attrs(found, kind, flags, names)}
     if protocol != PROTO:
         attrs[UNOWNED] = protocol

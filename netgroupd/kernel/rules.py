@@ -7,7 +7,7 @@ them all the time.
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from netgroupd.kernel import message, unsaid
 from netgroupd.kernel.message import attr, attributes, u8, u32
@@ -15,7 +15,19 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.owner import PROTO
-from netgroupd.model.rule import ACTIONS, CLASS, FAMILIES, WAY, key, mark_text, span_text, split_mark, split_span
+from netgroupd.model.rule import (
+    ACTIONS,
+    BY_KERNEL,
+    CLASS,
+    FAMILIES,
+    MISSING,
+    WAY,
+    key,
+    mark_text,
+    span_text,
+    split_mark,
+    split_span,
+)
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_text, split_prefix
 from netgroupd.plan.compare import UNOWNED, UNSAID
@@ -40,19 +52,37 @@ _ACTION_NAMES = {number: name for name, number in ACTIONS.items()}
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
-    """All rules that are netgroupd's; of ``everything``, also those of others but the kernel."""
+    """All rules that are netgroupd's; of ``everything``, also those of others, and what lacks of the kernel's own."""
     foreign, held = selection.everything, selection.held.get("rule")
+    places = set[tuple[int, int]]()
 
     def decode(payload: memoryview, names: Names) -> Object | None:
+        if foreign:
+            places.add(_place(payload))
         return _decode(payload, names, foreign=foreign, held=held)
 
     found = []
-    for family in FAMILIES.values():
+    for name, family in FAMILIES.items():
+        places.clear()
         header = _HEADER.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
         found += dump_of_family(
             context, message.request(RTM_GETRULE, message.NLM_F_DUMP, header), decode, "dump of rules"
         )
+        if places:
+            found += _missing(name, places)
     return found
+
+
+def _place(payload: memoryview) -> tuple[int, int]:
+    """The preference of a rule, and the table that it looks in."""
+    found = attributes(payload, _HEADER.size)
+    return _number(found, _PRIORITY), _number(found, _TABLE)
+
+
+def _missing(family: str, places: Set[tuple[int, int]]) -> Iterator[Object]:
+    """Which of the kernel's own rules are not there, each under a key that no file has."""
+    for place in BY_KERNEL[family].items() - places:
+        yield Object("rule", (family, place[0], (("lookup", place[1]),)), {MISSING: True})
 
 
 def _decode(

@@ -34,6 +34,11 @@ CLASS = Class(
 )
 
 
+def keeps_its_protocol(have: Attrs) -> bool:
+    """Whether the kernel leaves to a nexthop the protocol that it was made with, whatever replaces it."""
+    return bool(have.get("group"))
+
+
 def is_another(have: Attrs, attrs: Attrs) -> bool:
     """Whether ``attrs`` make a group of what is none, or the other way round, which the kernel does not."""
     if not have.get("group"):

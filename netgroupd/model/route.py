@@ -51,6 +51,9 @@ WAY = frozenset({"nexthops", "nhid", "via", "dev", "encap", "onlink"})
 EXPIRES = "expires"
 """The seconds that are left of a route that others made for a time; no file can say so."""
 
+BEHIND = "behind"
+"""The mark of an IPv4 route that is not used, for another one comes first that only where it leads tells apart."""
+
 DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 """Types of routes that lead nowhere."""
 

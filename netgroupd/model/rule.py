@@ -109,6 +109,15 @@ def split_span(text: str) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
+BY_KERNEL: Mapping[str, Mapping[int, int]] = {
+    "inet": {0: 255, 32766: 254, 32767: 253},
+    "inet6": {0: 255, 32766: 254},
+}
+"""The tables that the kernel's own rules look in, by preference."""
+
+MISSING = "missing"
+"""The mark of one of these that somebody has taken away; no file can ask for that."""
+
 _GROUP = number(32, 0, _ALL - 1)  # the number above says that there is none
 _SELECTORS = (
     Attr("not", FLAG, "Apply to what the rest does not match.", change=Change.RECREATE),

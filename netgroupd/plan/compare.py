@@ -186,6 +186,8 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
     cls, kind = obj.cls, kind_of(obj)
     if cls == "nexthop" and nexthop.is_another(have, attrs):
         return Change.RECREATE, "group"
+    if cls == "nexthop" and UNOWNED in attrs and nexthop.keeps_its_protocol(have):
+        return Change.RECREATE, "protocol"
     if cls == "rule" and rule.stands_beside(attrs):
         return Change.IN_PLACE, ""
     if cls == "fdb" and (hindrance := fdb.hinders(obj.key, have, attrs)):

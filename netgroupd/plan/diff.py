@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from netgroupd.errors import Problem
-from netgroupd.model import CLASSES
+from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
@@ -171,6 +171,9 @@ class _Run:
         change, name = hardest(want, differing(want, have), have.attrs)
         if change is Change.RECREATE:
             return _again(want, have, f"it is there, and {want.cls} {name} cannot change in place")
+        if want.cls == "nexthop" and nexthop.keeps_its_protocol(have.attrs):
+            attrs = differing(want, have)  # it stays marked as theirs, and is netgroupd's as long as it is asked for
+            return (Step(Op.CHANGE, have, want, attrs, "it is there"),) if attrs else ()
         return (Step(Op.CHANGE, have, want, _for_good(want, have), "it is there, and becomes netgroupd's"),)
 
     def _is_to_go(self, obj: Object) -> bool:

@@ -316,7 +316,11 @@ class Losses:
             return self._route(obj)
         if obj.name in self._blocks:
             return self._blocks[obj.name]
-        return self._by_queues(obj) or self._by_addresses(obj) or self._by_links(obj)
+        return self._by_nexthop(obj) or self._by_queues(obj) or self._by_addresses(obj) or self._by_links(obj)
+
+    def _by_nexthop(self, obj: Object) -> str:
+        """Why the nexthop that a route or forwarding entry goes by is lost; "" if it stays."""
+        return self._nexthops.get(obj.attrs.get("nhid"), "")
 
     def _by_addresses(self, obj: Object) -> str:
         """Why a link that has no IPv4 address for a moment loses ``obj``; "" if it does not."""
@@ -324,9 +328,9 @@ class Losses:
         return next((self._emptied[name] for name in hangs_on(obj) if name in self._emptied), "") if ipv4 else ""
 
     def _route(self, obj: Object) -> str:
-        if reason := self._nexthops.get(obj.attrs.get("nhid")):
+        if reason := self._by_nexthop(obj):
             return reason
-        if reason := self._sources.get(str(obj.attrs.get("src"))):
+        if reason := self.source(obj.attrs.get("src")):
             return reason
         return self._by_addresses(obj) or self._by_links(obj)
 

@@ -5,6 +5,7 @@ import pytest
 
 from netgroupd.engine.capture import captured
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY
+from netgroupd.model.route import BEHIND
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.assemble import assemble
@@ -65,6 +66,23 @@ def test_address_that_ipv4_sends_from_stays_the_first_of_its_subnet() -> None:
     assert min(addresses.index(f"10.0.0.{number}/24") for number in (3, 4, 6)) > addresses.index("10.0.0.5/24")
 
 
+DETAILED = '{address: "2001:db8::2/64", nodad: true}'
+
+
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        pytest.param((3, 2, 1), '"2001:db8::[1-3]/64"', id="by_number"),
+        pytest.param((2, 3, 1), '"2001:db8::[1,3]/64", "2001:db8::2/64"', id="not_by_number"),
+        pytest.param((3, -2, 1), f'"2001:db8::1/64", {DETAILED}, "2001:db8::3/64"', id="bare"),
+        pytest.param((-2, 3, 1), f'"2001:db8::[1,3]/64", {DETAILED}', id="detailed"),
+    ],
+)
+def test_ipv6_address_that_is_sent_from_is_the_last_that_is_given(told: tuple[int, ...], want: str) -> None:
+    given = [_given(f"2001:db8::{abs(number)}/64", nodad=number < 0) for number in told]
+    assert f"addresses: [{want}]" in captured(State([CARD, *given]), {}, {})
+
+
 def test_links_whose_names_only_quotes_can_hold() -> None:
     names = ["#c1", "#c2", 'a"b', "back\\s", "1e5", "yes", "*a", "é", "&a1", "&a2", "it's", "-a", "-", "007"]
     links = [Object("link", (name,), {"kind": "dummy"}) for name in names]
@@ -95,6 +113,76 @@ def test_route_by_where_packets_come_from_is_left_out() -> None:
     text = captured(State([CARD, route]), {}, {})
     assert text.splitlines()[0].endswith(": 2001:db8::/32 from fd00::/8 table 254")
     assert not desired(text, known=("v0",)).state.of("route")
+
+
+@pytest.mark.parametrize(
+    "led",
+    [
+        Object("route", ("inet", 255, "192.0.2.0/24", 0, 0), {"type": "local", "dev": "lo"}),
+        Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "nexthops": ({"dev": "lo"},)}),
+        Object("nexthop", (5,), {"dev": "lo"}),
+        Object("nexthop", (5,), {"blackhole": True}),
+    ],
+    ids=lambda led: f"{led.cls} {[*led.attrs.values()]}",
+)
+def test_lo_is_up_where_something_leads_there(led: Object) -> None:
+    loopback = Object("link", ("lo",), {"kind": "", "up": True})
+    assert captured(State((loopback, led)), {}, {}).startswith("links:\n  lo:\n    up: true\n\n")
+    assert captured(State((loopback,)), {}, {}) == "{}\n"
+
+
+def test_address_that_others_have_given_for_a_time_is_left_out_and_told() -> None:
+    passing = {"valid_lft": 5000, "preferred_lft": 4000}
+    theirs, ours = _given("10.0.0.1/24", **passing, foreign_protocol=0), _given("10.0.1.1/24", **passing)
+    text = captured(State((CARD, theirs, ours)), {}, {})
+    assert text.splitlines()[0].endswith(" as DHCP does): address v0 10.0.0.1/24")
+    assert [key[1] for key in desired(text, known=("v0",)).state.of("address")] == ["10.0.1.1/24"]
+
+
+@pytest.mark.parametrize("cls", ["neighbour", "fdb"])
+def test_what_the_kernel_keeps_in_a_hash_table_is_in_order(cls: str) -> None:
+    link, keys = Object("link", ("v0",), {"kind": "bridge"}), []
+    for number in (9, 10, 1, 30):
+        mac = f"02:00:00:00:00:{number:02}"
+        keys.append(("v0", f"10.0.0.{number}", False) if cls == "neighbour" else ("v0", mac, 0, "self", None, None))
+    odd: Attrs = {"lladdr": "02:00:00:00:00:07"} if cls == "neighbour" else {"state": "static"}
+    told = [Object(cls, key, odd if place % 2 else {**odd, "router": True}) for place, key in enumerate(keys)]
+    text = captured(State((link, *told)), {}, {})
+    assert captured(State((link, *reversed(told))), {}, {}) == text
+
+
+def test_neighbour_without_arp_is_captured_unless_its_link_has_none() -> None:
+    link = CARD._replace(attrs={**CARD.attrs, "mac": "02:00:00:00:00:01"})
+    found = [
+        Object("neighbour", ("v0", f"10.0.0.{number}", False), {"state": "noarp", "lladdr": mac, "foreign_protocol": 4})
+        for number, mac in ((1, "02:00:00:00:00:01"), (2, "02:00:00:00:00:02"))
+    ]
+    text = captured(State((link, *found)), {}, {})
+    assert text.endswith('neighbours:\n  - {dev: v0, ip: "10.0.0.2", state: noarp, lladdr: "02:00:00:00:00:02"}\n')
+
+
+def test_managed_neighbour_is_captured_without_what_the_kernel_finds_out() -> None:
+    attrs: Attrs = {"managed": True, "state": "reachable", "lladdr": "02:00:00:00:00:07"}
+    neighbour = Object("neighbour", ("v0", "10.0.0.9", False), attrs)
+    assert '- {dev: v0, ip: "10.0.0.9", managed: true}\n' in captured(State((CARD, neighbour)), {}, {})
+
+
+def test_what_is_off_is_said_where_it_need_not_be_at_all() -> None:
+    key = ("mpls", 254, "100", 0, 0)
+    routes = [
+        Object("route", (*key[:2], f"10{number}", 0, 0), {"dev": "v0", "onlink": False, **more})
+        for number, more in enumerate(({"ttl_propagate": False}, {"ttl_propagate": True}, {}))
+    ]
+    found = desired(captured(State((CARD, *routes)), {}, {}), known=("v0",)).state.of("route").values()
+    assert [route.attrs.get("ttl_propagate") for route in found] == [False, True, None]
+
+
+def test_route_behind_another_is_told() -> None:
+    first = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "via": "10.0.0.2", "dev": "v0"})
+    behind = Object("route", ("inet", 254, "10.0.0.0/8 via 10.0.0.3 dev v0", 0, 0), {BEHIND: True})
+    text = captured(State((CARD, first, behind)), {}, {})
+    assert text.splitlines()[0].endswith(" come before them): 10.0.0.0/8 via 10.0.0.3 dev v0 table 254")
+    assert list(desired(text, known=("v0",)).state.of("route")) == [first.key]
 
 
 def test_routes_beside_each_other_that_are_not_one_with_several_ways_are_left_out() -> None:

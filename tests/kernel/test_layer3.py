@@ -4,22 +4,23 @@
 import struct
 from collections.abc import Callable
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
-from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules
+from netgroupd.engine.capture_names import nameable
+from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules, unsaid
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import HEADER_LEN, attributes
+from netgroupd.kernel.message import HEADER_LEN, attr, attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import codec
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
-from netgroupd.model.state import Object
+from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import differing
+from netgroupd.plan.compare import UNOWNED, differing
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.l3_cases import CASES, Case
 
@@ -31,6 +32,7 @@ _DECODERS: dict[str, Callable[[memoryview, Names], Object | None]] = {
     "nexthop": lambda payload, names: nexthops._decode(payload, names, foreign=False),
 }
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})  # compared on a kernel, which knows the time
+_Take: TypeAlias = Callable[[int, bytes], bytes]
 
 
 @pytest.fixture
@@ -81,6 +83,19 @@ def test_inline_segment_header_keeps_a_place_for_the_destination() -> None:
     assert header[1] == 4  # in units of 8 bytes: two segments
     assert header[8:24] == bytes(16)
     assert encap._segments(header, inline=True) == ("2001:db8::5",)
+
+
+@pytest.mark.parametrize(
+    ("header", "want"),
+    [
+        pytest.param(bytes((0, 2, 4, 0, 0, 0, 0, 0)) + bytes(16), True, id="segments"),
+        pytest.param(bytes((0, 7, 4, 0, 0, 8, 0, 0)) + bytes(16 + 40), False, id="hmac"),
+        pytest.param(bytes((0, 2, 4, 0, 0, 0, 0, 5)) + bytes(16), False, id="tag"),
+    ],
+)
+def test_segment_header_that_has_more_than_segments_is_not_all_said(header: bytes, *, want: bool) -> None:
+    for kind, found in ((5, attr(1, bytes(4) + header)), (7, attr(1, struct.pack("=I", 10)) + attr(2, header))):
+        assert encap.says_all(memoryview(struct.pack("=H", kind)), memoryview(found)) is want
 
 
 def test_table_past_255_leaves_the_header_empty(context: Context) -> None:
@@ -204,17 +219,100 @@ def test_attribute_the_kernel_points_at_has_its_name(path: tuple[int, ...], want
     assert codec("route").blame(Step(Op.CREATE, None, route), path) == want
 
 
-def test_a_route_is_there_once_where_the_kernel_lacks_a_family(
-    context: Context, monkeypatch: pytest.MonkeyPatch
+def _route(gateway: str, **more: Value) -> Object:
+    attrs: dict[str, Value] = {"type": "unicast", "scope": "global", "via": gateway, "dev": "d0", "onlink": False}
+    return Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), attrs | more)
+
+
+@pytest.fixture
+def told(context: Context, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has the kernel tell of some objects, whatever it is asked for."""
+
+    def tell(*there: Object) -> None:
+        payloads = [_message(context, Step(Op.CREATE, None, obj))[HEADER_LEN:] for obj in there]
+
+        def dump(_socket: Socket, _asked: bytes, take: _Take, *_: Any, **__: Any) -> list[bytes]:
+            return [take(24, payload) for payload in payloads]
+
+        monkeypatch.setattr(Socket, "dump", dump)
+
+    return tell
+
+
+def test_a_route_is_there_once_where_the_kernel_lacks_a_family(context: Context, told: Callable[..., None]) -> None:
+    route = _route("192.0.2.9")
+    told(route)
+    assert routes.dump(context, Selection()) == [route]
+
+
+@pytest.mark.parametrize("first", [PROTO, 4, 11], ids=["ours", "somebody's", "another_programs"])
+def test_route_behind_another_is_no_way_of_that(context: Context, told: Callable[..., None], first: int) -> None:
+    told(_route("192.0.2.9", **{UNOWNED: first}), _route("192.0.2.8", **{UNOWNED: 4}))
+    found = routes.dump(context, Selection(everything=True))
+    behind = "10.0.0.0/8 via 192.0.2.8 dev d0"
+    assert [(route.key[2], route.attrs.get("via")) for route in found] == [
+        *([("10.0.0.0/8", "192.0.2.9")] if first != 11 else []),
+        (behind, None),
+    ]
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_ipv6_route_beside_another_programs_is_not_there_alone(
+    context: Context, told: Callable[..., None], *, ours_first: bool
 ) -> None:
-    attrs: dict[str, Value] = {"type": "unicast", "scope": "global", "via": "192.0.2.9", "dev": "d0", "onlink": False}
-    route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), attrs)
-    told = _message(context, Step(Op.CREATE, None, route))[HEADER_LEN:]
+    key = ("inet6", 254, "2001:db8::/64", 0, 256)
+    mine = Object("route", key, {"via": "2001:db8::9", "dev": "d0", UNOWNED: 4})
+    by_kernel = Object("route", key, {"dev": "d0", UNOWNED: 2})
+    told(*((mine, by_kernel, by_kernel) if ours_first else (by_kernel, by_kernel, mine)))
+    (found,) = routes.dump(context, Selection(everything=True))
+    assert nameable(State((found,)))[1] == [
+        "# left out (no configuration has several IPv6 routes of one metric, unless each has a gateway): "
+        "2001:db8::/64 table 254\n"
+    ]
 
-    def whatever_is_asked_for(
-        _socket: Socket, _asked: bytes, take: Callable[[int, bytes], bytes], *_: Any, **__: Any
-    ) -> list[bytes]:
-        return [take(24, told)]
 
-    monkeypatch.setattr(Socket, "dump", whatever_is_asked_for)
-    assert [(found.key, found.attrs) for found in routes.dump(context, Selection())] == [(route.key, attrs)]
+@pytest.mark.parametrize(
+    ("attrs", "want"),
+    [
+        pytest.param({"managed": True}, ["managed"], id="managed"),
+        pytest.param({"lladdr": "02:00:00:00:00:01", "state": "reachable"}, None, id="learnt"),
+        pytest.param({"lladdr": "02:00:00:00:00:01"}, [], id="for_good"),
+        pytest.param({"lladdr": "02:00:00:00:00:01", "state": "noarp"}, [], id="without_arp"),
+        pytest.param({"lladdr": "ff:ff:ff:ff:ff:ff", "state": "noarp"}, None, id="broadcast"),
+    ],
+)
+def test_neighbour_of_others_counts_where_it_lasts(
+    context: Context, attrs: dict[str, Value], want: list[str] | None
+) -> None:
+    step = Step(Op.CREATE, None, Object("neighbour", ("d0", "192.0.2.9", False), {**attrs, UNOWNED: 4}))
+    payload = memoryview(_message(context, step)[HEADER_LEN:])
+    found = neighbours._decode(payload, context.names, PROTO, foreign=True)
+    assert (found and [name for name, value in found.attrs.items() if value is True]) == want
+
+
+@pytest.mark.parametrize(
+    ("more", "want"),
+    [
+        pytest.param(b"", False, id="nothing"),
+        pytest.param(attr(29, b"\xff\xff"), False, id="mask_of_a_whole_port"),
+        pytest.param(attr(29, b"\xff\xfe"), True, id="mask_of_a_part_of_a_port"),
+        pytest.param(attr(26, b"\xff\xff"), True, id="flow_label"),
+    ],
+)
+def test_rule_that_newer_kernels_tell_more_of(context: Context, more: bytes, *, want: bool) -> None:
+    rule = Object("rule", ("inet", 9, (("dport", "443"),)), {"lookup": 100, "dport": "443"})
+    payload = _message(context, Step(Op.CREATE, None, rule))[HEADER_LEN:] + more
+    assert unsaid.of_rule(attributes(memoryview(payload), rules._HEADER.size)) is want
+
+
+def test_rules_of_the_kernel_that_somebody_took_away_are_told(context: Context, told: Callable[..., None]) -> None:
+    by_kernel = [
+        Object("rule", ("inet", pref, ()), {"lookup": table, UNOWNED: 2}) for pref, table in ((0, 255), (32767, 253))
+    ]
+    told(*by_kernel)
+    found = State(rule for rule in rules.dump(context, Selection(everything=True)) if rule.key[0] == "inet")
+    assert nameable(found)[1] == [
+        "# left out (somebody has taken these away from the kernel's own, which no configuration does): "
+        "rule 32766 inet lookup 254\n"
+    ]
+    assert not rules.dump(context, Selection())

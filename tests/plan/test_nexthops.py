@@ -5,6 +5,7 @@ import pytest
 
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNOWNED
 from tests.plan.test_plan import link, messages, planned
 
 SINGLE: dict[str, Value] = {
@@ -46,6 +47,47 @@ def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
     have = [Object("nexthop", (number,), GROUP if number == 3 else SINGLE) for number in (1, 2, 3)]
     plan = planned("nexthops: {4: {blackhole: true}}", *have)
     assert messages(plan)[1:] == ["delete nexthop 3", "delete nexthop 2", "delete nexthop 1"]
+
+
+ON_VXLAN = "links: {vx0: {kind: vxlan, id: 7}}\nfdb: [{dev: vx0, mac: '02:00:00:00:00:07', where: self%s}]\n"
+ENTRY = Object("fdb", ("vx0", "02:00:00:00:00:07", 0, "self", None, None), {"state": "permanent", "nhid": 3})
+FOR_ENTRIES = Object("nexthop", (1,), {**SINGLE, "dev": None, "fdb": True}), Object("nexthop", (3,), GROUP)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(
+            "nexthops: {1: {group: [{id: 2}]}, 2: {via: 192.0.2.1, fdb: true}, 3: {group: [{id: 2}]}}\n"
+            + ON_VXLAN % ", nhid: 3",
+            ["delete nexthop 1", "create nexthop 2", "create nexthop 1", "change nexthop 3", "change fdb vx0"],
+            id="is_given_back_with_its_group",
+        ),
+        pytest.param(
+            "nexthops: {1: {via: 192.0.2.1, fdb: true}, 3: {via: 192.0.2.2, fdb: true}}\n"
+            + ON_VXLAN.replace(":07", ":08") % ", dst: 192.0.2.2",
+            ["delete fdb vx0", "delete nexthop 3", "create nexthop 3", "create fdb vx0"],
+            id="goes_before_its_group_takes_it_along",
+        ),
+    ],
+)
+def test_forwarding_entry_by_a_nexthop(text: str, want: list[str]) -> None:
+    there = (link("vx0", "vxlan", id=7), *FOR_ENTRIES, ENTRY)
+    assert [" ".join(message.split()[:3]) for message in messages(planned(text, *there))] == want
+
+
+@pytest.mark.parametrize(
+    ("members", "want"),
+    [
+        pytest.param("[{id: 1}]", [], id="as_it_is"),
+        pytest.param("[{id: 1, weight: 2}]", ["change nexthop 3"], id="with_other_members"),
+    ],
+)
+def test_group_of_nexthops_that_others_made_is_used_where_it_is(members: str, want: list[str]) -> None:
+    there = Object("nexthop", (1,), SINGLE), Object("nexthop", (3,), {**GROUP, UNOWNED: 4})
+    text = f"nexthops: {{1: {{via: 192.0.2.1, dev: lo}}, 3: {{group: {members}}}}}"
+    told = messages(planned(text, link("lo", group=0), *there))
+    assert [" ".join(message.split()[:3]) for message in told] == want
 
 
 ELSEWHERE = {

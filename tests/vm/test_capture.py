@@ -3,7 +3,7 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -141,14 +141,73 @@ BY_OTHERS = (
     "ip route add 10.8.0.0/16 nexthop via 10.0.0.9 dev v0 nexthop via 10.0.0.8 dev v0 weight 2",
     "ip route add 2001:db8:9::/48 via 2001:db8::9 dev v0 proto static",
     "ip rule add pref 100 from 10.9.0.0/16 lookup 100 suppress_prefixlength 0",
+    "ip nexthop add id 7 dev d0",
+    "ip nexthop add id 8 group 7",
+    "ip nexthop add id 17 via 192.0.2.1 fdb",
+    "ip nexthop add id 18 group 17 fdb",
+    "ip route add 10.3.0.0/16 nhid 8",
+    "bridge fdb add 02:00:00:00:00:08 dev vx9 self nhid 18",
     "ip neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev v0",
     "ip neighbour add proxy 10.0.0.8 dev v0",
+    "ip neighbour add 10.0.0.10 dev v0 managed",
+    "ip neighbour add 10.0.0.13 lladdr 02:00:00:00:00:0d dev v0 nud noarp",
+    "ip neighbour add 10.0.0.11 lladdr 02:00:00:00:00:0b dev v0 managed",
     "tc qdisc add dev v0 root handle 1: prio",
     "tc filter add dev v0 parent 1: pref 7 protocol ip u32 match ip dport 53 0xffff classid 1:1",
     "tc qdisc add dev v0 ingress",
     "tc filter add dev v0 ingress pref 5 matchall action drop",
 )
+ON_LOOPBACK = (
+    "ip link set lo up",
+    "ip nexthop add id 5 blackhole",
+    "ip -6 nexthop add id 6 dev lo",
+    "ip route add 10.9.0.0/16 nhid 5",
+    "ip route add local 192.0.2.0/24 dev lo",
+    "ip route add 10.8.0.0/16 dev lo",
+    "ip route add blackhole 10.7.0.0/16",
+    "ip -6 route add unreachable 2001:db8:7::/48",
+)
+THROUGH_TUNNELS = (
+    "ip link add d0 up type dummy",
+    "ip link add d1 up type dummy",
+    "ip link add red up type vrf table 10",
+    "ip link set d1 master red",
+    "ip address add 10.0.0.1/24 dev d0",
+    "ip address add 2001:db8::1/64 dev d0 nodad",
+    "ip route add 10.1.0.0/16 encap mpls 100/200 ttl 9 via 10.0.0.2",
+    "ip route add 10.3.0.0/16 encap ip id 7 dst 192.0.2.1 src 192.0.2.2 tos 8 ttl 9 key csum seq via 10.0.0.2",
+    "ip route add 10.5.0.0/16 encap ip6 id 7 dst 2001:db8::9 src 2001:db8::8 tc 8 hoplimit 9 via 10.0.0.2",
+    "ip route add 10.8.0.0/16 nexthop encap mpls 100 via 10.0.0.2 nexthop encap ip id 5 dst 192.0.2.1 via 10.0.0.3",
+    "ip -6 route add 2001:db8:2::/48 encap seg6 mode inline segs 2001:db8::5,2001:db8::6 dev d0",
+    "ip -6 route add 2001:db8:3::/48 encap seg6 mode encap.red segs 2001:db8::5 dev d0",
+    "ip -6 route add 2001:db8:5::/48 encap seg6 mode encap segs 2001:db8::5 hmac 5 dev d0",
+    "ip -6 route add 2001:db8:6::3/128 encap seg6local action End.X nh6 2001:db8::7 dev d0",
+    "ip -6 route add 2001:db8:6::b/128 encap seg6local action End.B6 srh segs 2001:db8::5,2001:db8::6 dev d0",
+    "ip -6 route add 2001:db8:6::d/128 encap seg6local action End.DX6 nh6 :: count dev d0",
+    "ip -6 route add 2001:db8:c::/48 encap mpls 100 via 2001:db8::9",
+    "ip -6 route append 2001:db8:c::/48 encap mpls 200 via 2001:db8::9",
+    "ip route add 10.13.1.0/24 vrf red dev d0",
+    "ip route add unreachable default vrf red metric 4278198272",
+    "ip route add 10.14.0.0/16 dev red",
+    "ip -f mpls route add 101 as 200/300 via inet 10.0.0.2",
+    "ip -f mpls route add 102 nexthop as 200 via inet 10.0.0.2 nexthop via inet6 2001:db8::9",
+    "ip -f mpls route add 103 dev red",
+    "ip -f mpls route add 104 via inet 10.0.0.2 ttl-propagate disabled",
+    "ip nexthop add id 3 encap seg6 mode encap segs 2001:db8::5 via 2001:db8::9 dev d0",
+    "ip nexthop add id 5 encap mpls 100 ttl 5 via 2001:db8::9 dev d0",
+    "ip nexthop add id 6 group 3/5",
+    "ip -6 route add 2001:db8:d::/48 nhid 6",
+)
 BEYOND_WORDS = (
+    "ip token set ::5 dev v1",
+    "ip rule del pref 32767",
+    "ip address add 10.20.0.1/24 dev d0 valid_lft 5000 preferred_lft 4000",
+    "ip neighbour add proxy 10.0.0.12",
+    "ip route add 10.2.0.0/16 via 10.0.0.9",
+    "ip route append 10.2.0.0/16 via 10.0.0.8",
+    "ip route append 2001:db8::/64 via 2001:db8::9 metric 256",
+    "ip route add 10.1.0.0/16 via 10.0.0.9 proto zebra",
+    "ip route append 10.1.0.0/16 via 10.0.0.8",
     "ip route add 2001:db8:a::/48 via 2001:db8::9 dev v0 expires 500",
     "ip route add 10.7.0.0/16 encap ip id 5 dst 192.0.2.9 geneve_opts 0:0:12121212 dev v0",
     "ip nexthop add id 5 encap ip id 5 dst 192.0.2.9 geneve_opts 0:0:12121212 dev d0",
@@ -156,31 +215,42 @@ BEYOND_WORDS = (
     "ip route add 10.5.0.0/16 dev v0 scope 100",
     "ip rule add pref 101 from 10.9.0.0/16 nat 10.4.0.0",
 )
+BEYOND_SHOWN = ("route list root 10.1.0.0/16", "route list root 10.4.0.0/14", "rule list pref 101", "nexthop get id 5")
 
 
-def here(command: str) -> str:
+def here(command: str, netns: str = "here") -> str:
     """What a command says in the namespace of the host that is captured."""
     program, *words = command.split()
-    return subprocess.run([program, "-n", "here", *words], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([program, "-n", netns, *words], check=True, capture_output=True, text=True).stdout
 
 
 def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) -> None:
     engine_in("here", "{}")
     for command in (*BY_OTHERS, *BEYOND_WORDS):
         here(command)
-    left_out = here("ip route list root 10.4.0.0/14"), here("ip rule list pref 101"), here("ip nexthop list")
+    left_out = [here(f"ip {words}") for words in BEYOND_SHOWN]
     time.sleep(2)  # the address is deprecated for longer than for nothing
     text = engine_in("here", "{}").capture()
     engine_in("here", text).apply()
     assert engine_in("here", text).capture() == text
-    assert (here("ip route list root 10.4.0.0/14"), here("ip rule list pref 101"), here("ip nexthop list")) == left_out
+    assert [here(f"ip {words}") for words in BEYOND_SHOWN] == left_out
+    assert "via 10.0.0.8 dev v0" in here("ip route list 10.2.0.0/16")
     assert "expires" in here("ip -6 route list 2001:db8:a::/48")
     told = [line for line in text.splitlines() if not line.startswith("#")]
     assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (no configuration has several IPv6 routes of one metric, unless each has a gateway): "
+        "2001:db8::/64 table 254",
+        "# left out (others of the same network, tos and metric come before them): "
+        "10.1.0.0/16 via 10.0.0.8 dev v0 table 254, 10.2.0.0/16 via 10.0.0.8 dev v0 table 254",
         "# left out (no configuration has routes that expire): 2001:db8:a::/48 table 254",
+        "# left out (somebody has taken these away from the kernel's own, which no configuration does): "
+        "rule 32767 inet lookup 253",
+        "# left out (somebody has given them for a time, as DHCP does): address d0 10.20.0.1/24",
         "# left out (they have what no configuration can say): "
+        "address v1 token ::5, neighbour * 10.0.0.12 proxy, "
         "nexthop 5, route 10.5.0.0/16, route 10.6.0.0/16, route 10.7.0.0/16, rule 101 inet from 10.9.0.0/16",
     ]
+    here("ip neighbour del proxy 10.0.0.12")  # which outlives the namespace, and may come up in another one
     engine_in("there", text).apply()
     assert engine_in("there", text).capture().splitlines() == told
     assert "preferred_lft: 0" in text
@@ -191,6 +261,43 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
     assert not [said for said in ("numtxqueues", " id: 0\n", "external: false") if said in text]
     for wanted in ("suppress_prefixlength: 0", "proxy: true", "lladdr:", "where: master", "weight: 2"):
         assert wanted in text
+
+
+def test_loopback_is_brought_up_where_routes_lead_there(engine_in: EngineIn) -> None:
+    by_hand(engine_in, ON_LOOPBACK)
+
+
+def test_ipv6_addresses_come_in_the_order_in_which_they_came(engine_in: EngineIn) -> None:
+    given = (f"ip address add 2001:db8::{number}/64 dev d0 {more}" for number, more in ((3, ""), (9, "home"), (2, "")))
+    by_hand(engine_in, ("ip link add d0 up type dummy", *given))
+    assert here("ip -6 -o -br address show dev d0 scope global") == here(
+        "ip -6 -o -br address show dev d0 scope global", "there"
+    )
+
+
+def test_routes_through_tunnels_are_adopted_as_they_are(engine_in: EngineIn) -> None:
+    engine_in("here", "sysctl: {net.mpls.platform_labels: 1000}").apply()
+    text = by_hand(engine_in, THROUGH_TUNNELS)
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (they have what no configuration can say): route 2001:db8:5::/48, route 2001:db8:6::d/128"
+    ]
+    assert "hmac" in here("ip -6 route list 2001:db8:5::/48")
+    for netns in ("here", "there"):
+        assert "disabled" in here("ip -f mpls route list 104", netns)
+
+
+def by_hand(engine_in: EngineIn, commands: Iterable[str]) -> str:
+    """What is captured after ``commands``; to apply it changes nothing there, and elsewhere gives the same."""
+    engine_in("here", "{}")
+    for command in commands:
+        here(command)
+    text = engine_in("here", "{}").capture()
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+    engine_in("there", text).apply()
+    again = engine_in("there", text).capture()
+    assert again.splitlines() == [line for line in text.splitlines() if not line.startswith("#")]
+    return text
 
 
 ROOT_RULE = """

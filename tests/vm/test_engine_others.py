@@ -27,6 +27,7 @@ GIVEN_BY_OTHERS = (
     "neighbour add proxy 10.0.0.8 dev e0",
     "nexthop add id 7 via 10.0.0.1 dev e0",
     "nexthop add id 8 via 10.0.0.1 dev e0 proto zebra",
+    "nexthop add id 9 group 7/8",
     "route add 192.0.2.0/24 via 10.0.0.1 dev e0 proto static",
     "route add 2001:db8:1::/48 via fd01::1 dev e0",
     "route add default via 10.0.0.1 dev e0 proto dhcp src 10.0.0.6",
@@ -41,7 +42,7 @@ links:
   lo: {addresses: ["::1/128", 127.0.0.1/8]}
   e0: {addresses: ["10.0.0.[5-6]/24", "fd01::[5-7]/64"]}
 neighbours: [{dev: e0, ip: "10.0.0.[7,9]", lladdr: "02:00:00:00:00:08"}, {dev: e0, ip: 10.0.0.8, proxy: true}]
-nexthops: {"[7-8]": {via: 10.0.0.2, dev: e0}}
+nexthops: {"[7-8]": {via: 10.0.0.2, dev: e0}, 9: {group: [{id: 7}, {id: 8, weight: 2}]}}
 routes:
   - {to: 192.0.2.0/24, via: 10.0.0.2, dev: e0}
   - {to: "2001:db8:1::/48", via: "fd01::2", dev: e0}
@@ -75,6 +76,22 @@ def test_what_others_gave_becomes_netgroupds_for_good_and_goes_when_it_is_wanted
     assert "expires" not in told("ip", "-6", "route", "show", "proto", "78")
     become(kernel, State())
     assert "lookup 100" not in told("ip", "rule") + told("ip", "-6", "rule")
+    assert not told("ip", "nexthop")
+
+
+FORWARDING = """
+links: {vx0: {kind: vxlan, id: 7, dstport: 4789, up: true}}
+nexthops: {2: {via: 192.0.2.1, fdb: true}, 3: {group: [{id: 2}], fdb: true}, 1: {group: [{id: 2}], fdb: true}}
+fdb: [{dev: vx0, mac: "02:00:00:00:00:07", where: self, nhid: 3}]
+"""
+
+
+def test_forwarding_entry_outlasts_the_nexthop_that_takes_its_group_along(kernel: Stumbling) -> None:
+    for command in ("link add vx0 up type vxlan id 7 dstport 4789", "nexthop add id 1 via 192.0.2.1 fdb"):
+        ip(command)
+    ip("nexthop add id 3 group 1 fdb")
+    told("bridge", "fdb", "add", "02:00:00:00:00:07", "dev", "vx0", "self", "nhid", "3")
+    there_and_back(kernel, state_of(FORWARDING, ("vx0",)), lambda: told("bridge", "fdb"), refused=True)
 
 
 def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_away(kernel: Stumbling) -> None:
