@@ -53,14 +53,13 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     held = selection.held.get("route")
     protocol = 0 if selection.everything or held else PROTO
 
-    def decode(payload: memoryview, names: Names) -> Object | None:
-        return _decode(payload, names, held, everything=selection.everything)
-
     for name, family in FAMILIES.items():
+        decode = _Decoder(held, everything=selection.everything)
         asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, _HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
-        for route in dump_of_family(context, asked, decode, "dump of routes"):
-            if route.key[0] != name:
-                continue  # a kernel without routes of a family answers for it with those of all others
+        # A kernel without routes of a family answers for it with those of all others.
+        routes = [each for each in dump_of_family(context, asked, decode, "dump of routes") if each.key[0] == name]
+        found |= {key: Object("route", key, _OTHERS) for key in decode.behind_others if key[0] == name}
+        for route in routes:
             first = found.setdefault(route.key, route)
             if first is route or held:  # of several that are in the way the first is the one that is replaced
                 continue
@@ -72,6 +71,32 @@ def dump(context: Context, selection: Selection) -> list[Object]:
                 apart = _apart(route)
                 found[apart.key] = apart
     return [route for route in found.values() if route.attrs is not _OTHERS]
+
+
+class _Decoder:
+    """Reads routes; of other programs', which may be a million, only those behind and beside what counts.
+
+    The kernel tells the routes of one key in a row; ``behind_others`` are keys of which another program's comes first.
+    """
+
+    def __init__(self, held: frozenset[Key] | None, *, everything: bool) -> None:
+        self._held = held
+        self._everything = everything
+        self._row: Key = ()
+        self._is_theirs = False
+        self.behind_others: set[Key] = set()
+
+    def __call__(self, payload: memoryview, names: Names) -> Object | None:
+        route = _decode(payload, names, self._held, everything=self._everything)
+        if route is None:
+            return None
+        theirs = route.attrs is _OTHERS
+        if route.key != self._row:
+            self._row, self._is_theirs = route.key, theirs
+            return None if theirs else route
+        if self._is_theirs and not theirs:
+            self.behind_others.add(route.key)
+        return route
 
 
 def _apart(route: Object) -> Object:
