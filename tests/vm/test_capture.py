@@ -3,16 +3,12 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
-from netgroupd.engine.engine import Engine
-from netgroupd.engine.paths import Paths
 from netgroupd.plan import present
 from tests.engine.universe import UNIVERSE
+from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm(cpus=1)
 
@@ -79,28 +75,6 @@ READ_IN_TWO_WAYS = {"tc": TC, "settings": SETTINGS}  # on the patched kernel in 
 READ_ALIKE = {"many": MANY, **UNIVERSE}
 
 
-EngineIn: TypeAlias = Callable[[str, str], Engine]
-
-
-@pytest.fixture
-def engine_in(tmp_path: Path) -> Iterator[EngineIn]:
-    """An engine in a namespace that exists only for this test, with a configuration."""
-    made: set[str] = set()
-
-    def engine(netns: str, text: str) -> Engine:
-        if netns not in made:
-            subprocess.run(["ip", "netns", "add", netns], check=True)
-            made.add(netns)
-        config = tmp_path / netns
-        config.mkdir(exist_ok=True)
-        (config / "all.yaml").write_text(text)
-        return Engine(Paths((config,), tmp_path / "state", tmp_path / "group"), netns=netns)
-
-    yield engine
-    for netns in made:
-        subprocess.run(["ip", "netns", "del", netns], check=True)
-
-
 @pytest.mark.parametrize("name", READ_IN_TWO_WAYS)
 def test_captured_text_means_what_the_host_has(engine_in: EngineIn, name: str) -> None:
     captured(engine_in, READ_IN_TWO_WAYS[name])
@@ -156,12 +130,6 @@ BEYOND_WORDS = (
     "ip route add 10.5.0.0/16 dev v0 scope 100",
     "ip rule add pref 101 from 10.9.0.0/16 nat 10.4.0.0",
 )
-
-
-def here(command: str) -> str:
-    """What a command says in the namespace of the host that is captured."""
-    program, *words = command.split()
-    return subprocess.run([program, "-n", "here", *words], check=True, capture_output=True, text=True).stdout
 
 
 def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) -> None:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hosts that somebody has set up by hand: captured, adopted with nothing changed, and the same elsewhere."""
+
+import re
+from typing import NamedTuple
+
+import pytest
+
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm(cpus=1)
+
+
+class Host(NamedTuple):
+    """What was done by hand, what a capture of it says among other things, and how its comments end."""
+
+    made: str
+    said: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
+
+
+HOSTS = {
+    "fdb-of-bridge-itself": Host(
+        """
+        ip link add d0 up address 02:00:00:00:00:10 type dummy
+        ip link add br0 up type bridge vlan_filtering 1
+        bridge vlan add dev br0 vid 10 self
+        bridge fdb add 02:00:00:00:00:55 dev br0 self
+        bridge fdb add 02:00:00:00:00:56 dev br0 self local vlan 10
+        bridge fdb add 02:00:00:00:00:10 dev br0 self local
+        bridge fdb add 01:00:5e:00:00:09 dev br0 self local
+        """,
+        (
+            '{dev: br0, mac: "01:00:5e:00:00:09", where: self, state: permanent}',
+            '{dev: br0, mac: "02:00:00:00:00:10", where: self, state: permanent}',
+            '{dev: br0, mac: "02:00:00:00:00:55", where: self, state: permanent}',
+            '{dev: br0, mac: "02:00:00:00:00:56", where: self, state: permanent, vlan: 10}',
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_what_was_made_by_hand_is_adopted_and_comes_again(engine_in: EngineIn, name: str) -> None:
+    host = HOSTS[name]
+    engine_in("here", "{}")
+    for command in filter(None, map(str.strip, host.made.splitlines())):
+        here(command)
+    adopted(engine_in, host)
+
+
+def shown_here() -> str:
+    """What no adoption changes, as others show it."""
+    ports = "".join(map(here, ("bridge -d vlan", "bridge fdb", "bridge -d mdb", "bridge vni")))
+    return re.sub(r" proto \w+", "", ports) + here("tc qdisc")
+
+
+def adopted(engine_in: EngineIn, host: Host) -> None:
+    """Capture a host: nothing changes there, and the same text comes from elsewhere."""
+    text = engine_in("here", "{}").capture()
+    for said in host.said:
+        assert said in text
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert [comment.rpartition(": ")[2] for comment in comments] == [*host.comments]
+    shown = shown_here()
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+    assert shown_here() == shown
+    engine_in("there", text).apply()
+    assert engine_in("there", text).capture() == text.removeprefix("".join(f"{line}\n" for line in comments))
