@@ -53,12 +53,21 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
 
 
 def _in_order(actual: State) -> State:
-    """The links, and what is on them, by the links' names: the kernel's order is that in which they were made."""
+    """The links, and what is on them, by the links' names: the kernel's order is that in which they were made.
+
+    That of forwarding entries is by a hash which each table begins elsewhere, but for the receivers of one address.
+    """
     ordered = State(groups=actual.groups)
     for cls, found in actual.classes.items():
         by_link = cls == "link" or cls in _ON_LINKS
-        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=_by_size)} if by_link else found
+        in_order = sorted(found.values(), key=_by_address if cls == "fdb" else _by_size) if by_link else found.values()
+        ordered.classes[cls] = {obj.key: obj for obj in in_order}
     return ordered
+
+
+def _by_address(entry: Object) -> tuple[object, ...]:
+    _, mac, vlan, where, _, src_vni = entry.key
+    return _by_size(entry), where, mac, vlan, src_vni or 0
 
 
 def _by_size(obj: Object) -> tuple[tuple[str, int], ...]:

@@ -37,6 +37,29 @@ HOSTS = {
             '{dev: br0, mac: "02:00:00:00:00:56", where: self, state: permanent, vlan: 10}',
         ),
     ),
+    "fdb-with-several-receivers": Host(
+        """
+        ip link add vx0 up type vxlan id 5 dstport 4789
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.9
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.3
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.5
+        bridge fdb append 01:00:5e:00:00:07 dev vx0 dst 192.0.2.9
+        bridge fdb append 01:00:5e:00:00:07 dev vx0 dst 192.0.2.3
+        ip link add br0 type bridge
+        ip link add p1 up type dummy
+        ip link set p1 master br0
+        bridge fdb add 02:00:00:00:00:07 dev p1 master static
+        bridge fdb add 02:00:00:00:00:05 dev p1 master static
+        bridge fdb add 02:00:00:00:00:09 dev p1 master static
+        """,
+        (
+            '00:00", where: self, state: permanent, dst: "192.0.2.9"}\n'
+            '  - {dev: vx0, mac: "00:00:00:00:00:00", where: self, state: permanent, dst: "192.0.2.3"}\n'
+            '  - {dev: vx0, mac: "00:00:00:00:00:00", where: self, state: permanent, dst: "192.0.2.5"}\n'
+            '  - {dev: vx0, mac: "01:00:5e:00:00:07", where: self, state: permanent, dst: "192.0.2.9"}\n'
+            '  - {dev: vx0, mac: "01:00:5e:00:00:07", where: self, state: permanent, dst: "192.0.2.3"}\n',
+        ),
+    ),
 }
 
 
