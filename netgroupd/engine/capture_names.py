@@ -29,6 +29,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
     expiring = [obj for obj in actual.of("route").values() if EXPIRES in obj.attrs]
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
+    unsayable += [obj for obj in actual.of("fdb").values() if UNSAID in obj.attrs]
     unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
     if not any((unnamed, sourced, beside, expiring, unsayable)):
         return actual, []

@@ -24,6 +24,7 @@ from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_o
 from netgroupd.model.fdb import CLASS, STATES, TABLES, has_several
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import NO_MAC, Value, ip_bytes, ip_text, mac_text
+from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.step import AnyStep, Op
 
 _AF_BRIDGE = 7
@@ -60,7 +61,16 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
     found = dump_objects(context, asked, _decode, "dump of forwarding entries")
     chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
-    return list(_made_by_operators(chosen, _own(context, selection), selection.entries)) if chosen else []
+    return _told_apart(_made_by_operators(chosen, _own(context, selection), selection.entries)) if chosen else []
+
+
+def _told_apart(found: Iterable[Object]) -> list[Object]:
+    """The entries, each once, with a mark where some differ by port, VNI or link alone: a file has one of these."""
+    entries: dict[Key, Object] = {}
+    for obj in found:
+        several = obj.key in entries
+        entries[obj.key] = obj._replace(attrs={**obj.attrs, UNSAID: True}) if several else obj
+    return list(entries.values())
 
 
 def _own(context: Context, selection: Selection) -> _Own:

@@ -17,7 +17,7 @@ from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import classes, mdb, settings, tables
-from netgroupd.plan.compare import UNOWNED, differing, hardest
+from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.replaced import Replaced, replaced
@@ -178,6 +178,8 @@ class _Run:
             return False  # what a sysctl was before nobody knows
         if obj.cls == "qdisc" and obj.attrs.get("in_use"):
             return False  # its other hook has rules that are not netgroupd's
+        if obj.cls == "fdb" and UNSAID in obj.attrs:
+            return False  # to delete it is to delete any one of several
         return obj.cls not in _LISTS_OF_LINKS or self._is_listed(obj)
 
     def _is_listed(self, obj: Object) -> bool:

@@ -60,6 +60,17 @@ HOSTS = {
             '  - {dev: vx0, mac: "01:00:5e:00:00:07", where: self, state: permanent, dst: "192.0.2.3"}\n',
         ),
     ),
+    "fdb-with-one-receiver-at-several-ports": Host(
+        """
+        ip link add vx0 up type vxlan id 5 dstport 4789
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.9
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.9 vni 7
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.9 port 99
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.3 vni 7
+        """,
+        ('state: permanent, vni: 7, dst: "192.0.2.3"}',),
+        ("fdb vx0 00:00:00:00:00:00 0 self 192.0.2.9",),
+    ),
 }
 
 
