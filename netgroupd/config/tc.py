@@ -73,6 +73,8 @@ def qdisc_form(kind: str) -> Form:
     common = [_QDISC_KIND, qdisc.CLASS.attrs["handle"]]
     if kind not in _USUAL_PARENT:
         common.append(qdisc.CLASS.attrs["stab"])
+    elif kind == "ingress":  # of clsact they stand beside the hooks
+        common.append(qdisc.CLASS.attrs["ingress_block"])
     rows = {row.name: row for row in (*_QDISC_KEYS, *common)}
     known = qdisc.KINDS[kind]
     return Form("qdisc", {**rows, **known.options}, frozenset({"parent"}), frozenset({"kind", *known.needs}))

@@ -23,7 +23,7 @@ from netgroupd.plan.present import title
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
-_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, *_BLOCKS})
+_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT})
 
 _NOWHERE = "mirred to a link that is gone"
 _USUAL = {"no_percpu": False, "hw_stats": "any"}

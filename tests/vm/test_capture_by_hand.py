@@ -71,6 +71,22 @@ HOSTS = {
         ('state: permanent, vni: 7, dst: "192.0.2.3"}',),
         ("fdb vx0 00:00:00:00:00:00 0 self 192.0.2.9",),
     ),
+    "ingress-in-a-block": Host(
+        """
+        ip link add d0 up type dummy
+        ip link add d1 up type dummy
+        ip link add d2 up type dummy
+        tc qdisc add dev d0 ingress_block 5 ingress
+        tc qdisc add dev d1 ingress_block 5 ingress
+        tc qdisc add dev d2 ingress_block 5 clsact
+        tc filter add block 5 pref 3 matchall action drop
+        """,
+        (
+            "  d[0-1]:\n    qdiscs: [{parent: clsact, kind: ingress, ingress_block: 5}]\n",
+            "  d2:\n    ingress_block: 5\n",
+            '  "block 5":\n    filters: [{pref: 3, matchall: {}',
+        ),
+    ),
 }
 
 
