@@ -63,6 +63,8 @@ def _is_refused(entry: Object, actual: State) -> bool:
     vid, said = entry.key[3], bridge.attrs if bridge else NOTHING
     if said.get("mcast_snooping") is False or (said.get("vlan_filtering") and not vid):
         return True
+    if said.get("mcast_vlan_snooping") and (entry.name, vid) not in actual.of("bridge_vlan"):
+        return True
     try:
         return GROUP.parse(entry.key[2]) != entry.key[2]
     except ValueError:

@@ -87,6 +87,22 @@ HOSTS = {
             '  "block 5":\n    filters: [{pref: 3, matchall: {}',
         ),
     ),
+    "mdb-of-a-bridge-that-learns-for-each-vlan": Host(
+        """
+        ip link add br0 up type bridge vlan_filtering 1
+        ip link add p1 type dummy
+        ip link set p1 up master br0
+        bridge vlan add dev p1 vid 10
+        bridge vlan add dev p1 vid 11
+        bridge vlan add dev br0 vid 10 self
+        bridge mdb add dev br0 port p1 grp 239.1.1.1 vid 11 permanent
+        ip link set br0 type bridge mcast_vlan_snooping 1
+        bridge mdb add dev br0 port p1 grp 239.1.1.1 vid 10 permanent
+        bridge mdb add dev br0 port p1 grp 239.1.1.1 vid 1 permanent
+        """,
+        ("    mcast_vlan_snooping: true\n    vlans: [10]\n", 'group: "239.1.1.1", dev: br0, port: p1, vid: 10}'),
+        ("mdb br0 p1 239.1.1.1 vid 11",),
+    ),
 }
 
 
