@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from netgroupd.engine.capture_keys import keyed
 from netgroupd.engine.capture_names import nameable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
+from netgroupd.engine.capture_vlans import taken_out, vlan_attrs
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
@@ -29,7 +30,7 @@ _OF_HARDWARE = frozenset({"up", "alias", "altnames", "netns"})
 # Of a route the usual scope depends on where it leads.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "unicast", "pref": "medium"}}
 _LOOPBACK = ("lo", "127.0.0.1/8", None)  # the kernel gives it, and does not say so
-_MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
+_MAIN_TABLE, _IP6_METRIC = 254, 1024
 _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
@@ -39,6 +40,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
     actual, unnamed = nameable(_in_order(unplaced(actual)))
     actual, comments = sayable(actual)
     actual, keys = keyed(actual)
+    outside = taken_out(actual)
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
         ("links", _blocks(_rows_of_links(actual, usual, group_names))),
@@ -49,7 +51,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
-    return "".join((*unnamed, *comments, *keys)) + written
+    return "".join((*unnamed, *comments, *outside, *keys)) + written
 
 
 def _in_order(actual: State) -> State:
@@ -200,7 +202,7 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     first: dict[Key, int] = {}
     by_itself = _given_to_sits(actual) if cls == "address" else ()
     for obj in actual.of(cls).values():
-        main, attrs = _under(obj)
+        main, attrs = _under(obj, actual)
         if not main or obj.key == _LOOPBACK or obj.key in by_itself:
             continue
         if _is_behind(obj, first, detailed=bool(attrs)):
@@ -246,11 +248,11 @@ def _is_behind(obj: Object, first: dict[Key, int], *, detailed: bool) -> bool:
     return number < first.setdefault(subnet, 1 << 32 if detailed else number) and not detailed
 
 
-def _under(obj: Object) -> tuple[str, dict[str, Value]]:
+def _under(obj: Object, actual: State) -> tuple[str, dict[str, Value]]:
     attrs = _chosen(obj)
     if obj.cls == "bridge_vlan":
-        usual = obj.key[1] == _DEFAULT_VID and attrs.get("pvid") and attrs.get("untagged")
-        return "" if usual else str(obj.key[1]), attrs
+        said = vlan_attrs(obj, attrs, actual)
+        return ("", {}) if said is None else (str(obj.key[1]), said)
     if obj.cls == "vni":
         return str(obj.key[1]), attrs
     if attrs.get("label") == obj.name:

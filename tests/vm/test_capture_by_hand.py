@@ -103,6 +103,50 @@ HOSTS = {
         ("    mcast_vlan_snooping: true\n    vlans: [10]\n", 'group: "239.1.1.1", dev: br0, port: p1, vid: 10}'),
         ("mdb br0 p1 239.1.1.1 vid 11",),
     ),
+    "another-default-vlan": Host(
+        """
+        ip link add br0 type bridge vlan_filtering 1 vlan_default_pvid 5
+        ip link add p1 type dummy
+        ip link add p2 type dummy
+        ip link add p3 type dummy
+        ip link add p4 type dummy
+        ip link set p1 master br0
+        ip link set p2 master br0
+        ip link set p3 master br0
+        ip link set p4 master br0
+        bridge vlan add dev p1 vid 10
+        bridge vlan add dev p2 vid 1 pvid untagged
+        bridge vlan add dev p3 vid 5
+        bridge vlan add dev p4 vid 5 untagged
+        bridge vlan add dev br0 vid 1 self
+        """,
+        (
+            "    vlan_default_pvid: 5\n    vlans: [1]\n",
+            "  p1:\n    kind: dummy\n    master: br0\n    vlans: [10]\n",
+            "vlans: [{vid: 1, pvid: true, untagged: true}, {vid: 5, pvid: false, untagged: true}]",
+            "vlans: [{vid: 5, pvid: false, untagged: false}]",
+        ),
+    ),
+    "no-default-vlan": Host(
+        """
+        ip link add br0 type bridge vlan_filtering 1 vlan_default_pvid 0
+        ip link add p1 type dummy
+        ip link set p1 master br0
+        bridge vlan add dev p1 vid 1 pvid untagged
+        """,
+        ("vlans: [{vid: 1, pvid: true, untagged: true}]",),
+    ),
+    "out-of-the-default-vlan": Host(
+        """
+        ip link add br0 type bridge vlan_filtering 1
+        ip link add p1 type dummy
+        ip link set p1 master br0
+        bridge vlan del dev p1 vid 1
+        bridge vlan add dev p1 vid 10
+        """,
+        ("vlans: [10]",),
+        ("p1",),
+    ),
 }
 
 
