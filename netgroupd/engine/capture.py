@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from netgroupd.engine.capture_keys import keyed
-from netgroupd.engine.capture_names import nameable
+from netgroupd.engine.capture_names import nameable, writable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture_vlans import taken_out, vlan_attrs
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
@@ -38,6 +38,7 @@ _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str:
     """Write the configuration whose expansion is ``actual``, but for what its comments say is left out."""
     actual, unnamed = nameable(_in_order(unplaced(actual)))
+    actual, bytewise = writable(actual)
     actual, comments = sayable(actual)
     actual, keys = keyed(actual)
     outside = taken_out(actual)
@@ -51,7 +52,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
-    return "".join((*unnamed, *comments, *outside, *keys)) + written
+    return "".join((*unnamed, *bytewise, *comments, *outside, *keys)) + written
 
 
 def _in_order(actual: State) -> State:
@@ -149,7 +150,8 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
     links = actual.of("link")
     lower = links.get((attrs.get("link"),))
     if kind not in KINDS:
-        yield from ((name, attrs[name]) for name in sorted(_OF_HARDWARE) if attrs.get(name) and link.name != "lo")
+        said = _OF_HARDWARE - {"up"} if link.name == "lo" else _OF_HARDWARE
+        yield from ((name, attrs[name]) for name in sorted(said) if attrs.get(name))
     else:
         yield "kind", kind
         if KINDS[kind].lower and lower and not (kind == "vlan" and link.name == f"{lower.name}.{attrs.get('id')}"):
@@ -176,7 +178,7 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
 
 def _nested(attrs: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
     port = {name[5:]: value for name, value in attrs.items() if name.startswith("port.")}
-    yield from ((name, value) for name, value in attrs.items() if not name.startswith("port.") and is_sayable(value))
+    yield from ((name, value) for name, value in attrs.items() if not name.startswith("port."))
     if port:
         yield "port", port
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from netgroupd.config.linkname import objection
+from netgroupd.engine.yaml_text import is_sayable
 from netgroupd.model import CLASSES
 from netgroupd.model.mdb import GROUP
 from netgroupd.model.route import EXPIRES
@@ -18,6 +19,7 @@ from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.present import title
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
+_WITH_TEXTS = ("link", "address")
 _BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule")
 _FROM = " from "  # in the destination of a route that is for packets from there
 
@@ -49,6 +51,25 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         comments.append(f"# left out (they have what no configuration can say): {told}\n")
     left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *expiring, *unsayable)}
     return _without(actual, unnamed, left_out), comments
+
+
+def writable(actual: State) -> tuple[State, list[str]]:
+    """Take the texts off links and addresses that no file can hold, with a comment on them."""
+    lost = {
+        (obj.cls, obj.key): [name for name, value in obj.attrs.items() if not is_sayable(value)]
+        for cls in _WITH_TEXTS
+        for obj in actual.of(cls).values()
+        if not all(map(is_sayable, obj.attrs.values()))
+    }
+    if not lost:
+        return actual, []
+    said = State(groups=actual.groups)
+    for obj in actual:
+        names = lost.get((obj.cls, obj.key), ())
+        attrs = {name: value for name, value in obj.attrs.items() if name not in names}
+        said.add(obj._replace(attrs=attrs) if names else obj)
+    told = _listed({f"{name} of {key[0]}" for (_, key), names in lost.items() for name in names})
+    return said, [f"# left out (no file can hold these bytes): {told}\n"]
 
 
 def _has_more(obj: Object) -> bool:

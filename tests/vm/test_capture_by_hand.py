@@ -2,6 +2,7 @@
 """Hosts that somebody has set up by hand: captured, adopted with nothing changed, and the same elsewhere."""
 
 import re
+import subprocess
 from typing import NamedTuple
 
 import pytest
@@ -157,6 +158,27 @@ def test_what_was_made_by_hand_is_adopted_and_comes_again(engine_in: EngineIn, n
     for command in filter(None, map(str.strip, host.made.splitlines())):
         here(command)
     adopted(engine_in, host)
+
+
+def test_texts_of_links_are_written_or_told(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for words in (
+        ("add", "d0", "type", "dummy"),
+        ("add", "d1", "type", "dummy"),
+        ("set", "d0", "alias", 'line 1\n\t"line" {2} \u00e9'),
+        ("set", "d1", "alias", "caf\udce9"),
+        ("set", "lo", "alias", "a\nb"),
+        ("property", "add", "dev", "d0", "altname", "further\udce9"),
+        ("property", "add", "dev", "d1", "altname", "alt\u00e9"),
+    ):
+        subprocess.run(["ip", "-n", "here", "link", *words], check=True)
+    said = (
+        '  lo:\n    alias: "a\\nb"\n',
+        'alias: "line 1\\n\\t\\"line\\" {{2}} \u00e9"\n',
+        '  d1:\n    kind: dummy\n    altnames: ["alt\u00e9"]\n',
+    )
+    adopted(engine_in, Host("", said, ("alias of d1, altnames of d0",)))
+    assert subprocess.run(["ip", "-n", "here", "link", "show", "further\udce9"], check=True)
 
 
 def shown_here() -> str:
