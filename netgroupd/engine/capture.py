@@ -13,6 +13,7 @@ from netgroupd.engine.capture_keys import keyed
 from netgroupd.engine.capture_names import nameable, writable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture_vlans import taken_out, vlan_attrs
+from netgroupd.engine.inherited import inherited, is_held_down
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
@@ -159,9 +160,10 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
         elif kind == "vlan":
             attrs = {name: value for name, value in attrs.items() if name != "id"}
         by_itself = usual.get(Likeness.of(link, links.get((link.attrs.get("master"),))), NOTHING)
+        by_itself = {**by_itself, **inherited(link, lower)}
         required = {name: attrs[name] for name in sorted(KINDS[kind].required) if name in attrs}
         chosen = {**required, **differing_from(by_itself, attrs, _OTHERWISE | required.keys())}
-        yield from _nested(chosen)
+        yield from _nested({"up": False, **chosen} if is_held_down(link, lower) else chosen)
     usual_mtu = lower.attrs.get("mtu") if lower else 65536 if link.name == "lo" else 1500
     if attrs.get("mtu") not in (
         None,

@@ -4,6 +4,7 @@
 import pytest
 
 from netgroupd.engine.capture import captured
+from netgroupd.kernel.usual import Likeness
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import Value
@@ -63,6 +64,22 @@ def test_address_that_ipv4_sends_from_stays_the_first_of_its_subnet() -> None:
     addresses = [str(key[1]) for key in desired(text, known=("v0",)).state.of("address")]
     assert addresses.index("10.1.0.1/24") < addresses.index("10.1.0.2/24")
     assert min(addresses.index(f"10.0.0.{number}/24") for number in (3, 4, 6)) > addresses.index("10.0.0.5/24")
+
+
+def test_what_a_vlan_has_from_the_link_below_it_goes_without_saying() -> None:
+    usual: Attrs = {"up": False, "arp": True, "multicast": True, "gso_max_size": 65536}
+    card = CARD._replace(attrs={**CARD.attrs, "arp": True, "multicast": False, "gso_max_size": 16000})
+    vlan: Attrs = {"kind": "vlan", "link": "v0", "up": True, "arp": True}
+    alike = Object("link", ("v0.5",), {**vlan, "id": 5, "multicast": False, "gso_max_size": 16000})
+    other = Object("link", ("v0.6",), {**vlan, "id": 6, "multicast": True, "gso_max_size": 9000})
+    down = Object("link", ("v0.7",), {**alike.attrs, "id": 7, "up": False})
+    loose = Object("link", ("v0.8",), {**down.attrs, "id": 8, "loose_binding": True})
+    text = captured(State((card, alike, other, down, loose)), {Likeness("vlan"): {**usual, "loose_binding": False}}, {})
+    assert text == (
+        "links:\n  v0:\n    up: true\n  v0.5:\n    kind: vlan\n    up: true\n"
+        "  v0.6:\n    kind: vlan\n    up: true\n    multicast: true\n    gso_max_size: 9000\n"
+        "  v0.7:\n    kind: vlan\n    up: false\n  v0.8:\n    kind: vlan\n    loose_binding: true\n"
+    )
 
 
 def test_links_whose_names_only_quotes_can_hold() -> None:

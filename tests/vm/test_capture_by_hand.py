@@ -148,6 +148,17 @@ HOSTS = {
         ("vlans: [10]",),
         ("p1",),
     ),
+    "vlans-that-are-down": Host(
+        """
+        ip link add d0 up type dummy
+        ip link add link d0 name d0.5 type vlan id 5
+        ip link add link d0 name d0.6 up type vlan id 6
+        ip link add link d0 name d0.7 type vlan id 7 loose_binding on
+        ip link add link d0.5 name d0.5.9 type vlan id 9
+        ip link add link d0 name mv0 type macvlan mode bridge
+        """,
+        ("  d0.5:\n    kind: vlan\n    up: false\n", "  d0.7:\n    kind: vlan\n    loose_binding: true\n"),
+    ),
 }
 
 
