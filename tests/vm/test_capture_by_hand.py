@@ -159,6 +159,22 @@ HOSTS = {
         """,
         ("  d0.5:\n    kind: vlan\n    up: false\n", "  d0.7:\n    kind: vlan\n    loose_binding: true\n"),
     ),
+    "classes-with-others-below-them": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 root handle 1: htb default 10
+        tc class add dev d0 parent 1: classid 1:1 htb rate 10mbit prio 3 quantum 3000
+        tc class add dev d0 parent 1:1 classid 1:10 htb rate 3mbit prio 2 quantum 4000
+        """,
+        ("prio: 2, ",),
+    ),
+    "red-that-adapts": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 root handle 1: red limit 400000 min 30000 max 90000 avpkt 1000 adaptive probability 0.4
+        """,
+        ("adaptive: true",),
+    ),
 }
 
 
