@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from netgroupd.engine.capture_given import as_given
 from netgroupd.engine.capture_keys import keyed
 from netgroupd.engine.capture_names import nameable, writable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
@@ -36,9 +37,15 @@ _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 
-def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str:
-    """Write the configuration whose expansion is ``actual``, but for what its comments say is left out."""
-    actual, unnamed = nameable(_in_order(unplaced(actual)))
+def captured(
+    actual: State, usual: Usual, group_names: Mapping[int, str], elsewhere: frozenset[str] = frozenset()
+) -> str:
+    """Write the configuration whose expansion is ``actual``, but for what its comments say is left out.
+
+    Of ``elsewhere`` a part is in another network namespace.
+    """
+    actual, given = as_given(_in_order(unplaced(actual)), elsewhere)
+    actual, unnamed = nameable(actual)
     actual, bytewise = writable(actual)
     actual, comments = sayable(actual)
     actual, keys = keyed(actual)
@@ -53,7 +60,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
-    return "".join((*unnamed, *bytewise, *comments, *outside, *keys)) + written
+    return "".join((*given, *unnamed, *bytewise, *comments, *outside, *keys)) + written
 
 
 def _in_order(actual: State) -> State:

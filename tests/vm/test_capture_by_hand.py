@@ -208,6 +208,26 @@ def test_texts_of_links_are_written_or_told(engine_in: EngineIn) -> None:
     assert subprocess.run(["ip", "-n", "here", "link", "show", "further\udce9"], check=True)
 
 
+def test_links_of_which_a_part_is_elsewhere_are_taken_as_they_are(engine_in: EngineIn) -> None:
+    for netns in ("here", "other"):
+        engine_in(netns, "{}")
+    for words in (
+        "add d0 up type dummy",
+        "add v0 type veth peer name v1 netns here",
+        "add link d0 name mv0 netns here type macvlan",
+        "add vx0 netns here mtu 1400 type vxlan id 5 dstport 4789 dev d0",
+    ):
+        subprocess.run(["ip", "-n", "other", "link", *words.split()], check=True)
+    here("ip link set v1 up")
+    here("ip address add 10.0.0.1/24 dev v1")
+    text = engine_in("here", "{}").capture()
+    comment, _, rest = text.partition("\n")
+    assert comment.endswith(": mv0 (macvlan), v1 (veth), vx0 (vxlan)")
+    assert rest == 'links:\n  v1:\n    up: true\n    addresses: ["10.0.0.1/24"]\n  vx0:\n    mtu: 1400\n'
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+
+
 def shown_here() -> str:
     """What no adoption changes, as others show it."""
     ports = "".join(map(here, ("bridge -d vlan", "bridge fdb", "bridge -d mdb", "bridge vni")))
