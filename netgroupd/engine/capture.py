@@ -27,7 +27,8 @@ from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fold import Row, fold, fold_names
 from netgroupd.plan.present import USUAL
 
-_OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu"})
+# Which port a bond uses follows from its ports, and is another when that fails.
+_OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu", "active_slave"})
 _OF_HARDWARE = frozenset({"up", "alias", "altnames", "netns"})
 # Of a route the usual scope depends on where it leads.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "unicast", "pref": "medium"}}

@@ -175,6 +175,17 @@ HOSTS = {
         """,
         ("adaptive: true",),
     ),
+    "bond-that-uses-one-of-its-ports": Host(
+        """
+        ip link add bo0 type bond mode active-backup miimon 100
+        ip link add p1 type dummy
+        ip link add p2 type dummy
+        ip link set p1 master bo0
+        ip link set p2 master bo0
+        ip link set bo0 up type bond active_slave p2
+        """,
+        ("  bo0:\n    kind: bond\n    up: true\n    mode: active-backup\n    miimon: 100\n  p[1-2]:\n",),
+    ),
 }
 
 
