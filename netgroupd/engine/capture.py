@@ -14,7 +14,7 @@ from netgroupd.engine.capture_keys import keyed
 from netgroupd.engine.capture_names import nameable, writable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture_vlans import taken_out, vlan_attrs
-from netgroupd.engine.inherited import inherited, is_held_down
+from netgroupd.engine.inherited import inherited, is_held_down, of_port
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
@@ -158,16 +158,17 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
     kind, attrs = kind_of(link), link.attrs
     links = actual.of("link")
     lower = links.get((attrs.get("link"),))
+    by_itself = usual.get(Likeness.of(link, links.get((attrs.get("master"),))), NOTHING)
     if kind not in KINDS:
         said = _OF_HARDWARE - {"up"} if link.name == "lo" else _OF_HARDWARE
         yield from ((name, attrs[name]) for name in sorted(said) if attrs.get(name))
+        yield from _nested(of_port(link, by_itself))
     else:
         yield "kind", kind
         if KINDS[kind].lower and lower and not (kind == "vlan" and link.name == f"{lower.name}.{attrs.get('id')}"):
             yield "link", lower.name
         elif kind == "vlan":
             attrs = {name: value for name, value in attrs.items() if name != "id"}
-        by_itself = usual.get(Likeness.of(link, links.get((link.attrs.get("master"),))), NOTHING)
         by_itself = {**by_itself, **inherited(link, lower)}
         required = {name: attrs[name] for name in sorted(KINDS[kind].required) if name in attrs}
         chosen = {**required, **differing_from(by_itself, attrs, _OTHERWISE | required.keys())}

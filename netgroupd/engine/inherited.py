@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""(a link, the one that it stands on) -> what a new one has from that, and not by itself."""
+"""(a link, the one that it stands on) -> what a new one has from that, and not by itself; and what a card has."""
 
+from netgroupd.kernel.usual import differing_from
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.plan.compare import kind_of
 
@@ -8,6 +9,8 @@ _FLAGS = {"vlan": frozenset({"arp", "multicast"})}
 # Of a card it is what it can send at once; of a virtual link it is what somebody has set.
 _SIZES = frozenset({"gso_max_size", "gso_max_segs", "gso_ipv4_max_size"})
 _SIZED = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
+
+_COSTS = (2, 4, 19, 100)  # which the kernel gives to the ports of bridges by their speed
 
 
 def flags_of_lower(kind: str) -> frozenset[str]:
@@ -23,6 +26,14 @@ def inherited(link: Object, lower: Object | None) -> Attrs:
     if kind_of(link) in _SIZED and not kind_of(lower):
         names |= _SIZES
     return {name: lower.attrs[name] for name in names if name in lower.attrs}
+
+
+def of_port(card: Object, by_itself: Attrs) -> Attrs:
+    """What somebody has told a card as a port."""
+    found = differing_from(by_itself, card.attrs, [name for name in card.attrs if not name.startswith("port.")])
+    if found.get("port.cost") in _COSTS:
+        del found["port.cost"]
+    return found
 
 
 def is_held_down(link: Object, lower: Object | None) -> bool:

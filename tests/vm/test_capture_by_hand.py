@@ -239,6 +239,22 @@ def test_links_of_which_a_part_is_elsewhere_are_taken_as_they_are(engine_in: Eng
     assert engine_in("here", text).capture() == text
 
 
+def test_port_of_a_bridge_that_nobody_can_make_has_its_settings(engine_in: EngineIn) -> None:
+    for netns in ("here", "other"):
+        engine_in(netns, "{}")
+    for command in (
+        "ip link add v0 type veth peer name v1 netns other",
+        "ip link add br0 type bridge",
+        "ip link set v0 master br0",
+        "ip link set v0 type bridge_slave isolated on priority 9",
+    ):
+        here(command)
+    text = engine_in("here", "{}").capture()
+    assert text.endswith("\n  v0:\n    port: {isolated: true, priority: 9}\n    master: br0\n")
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+
+
 def shown_here() -> str:
     """What no adoption changes, as others show it."""
     ports = "".join(map(here, ("bridge -d vlan", "bridge fdb", "bridge -d mdb", "bridge vni")))
