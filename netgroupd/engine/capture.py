@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from netgroupd.engine.capture_given import as_given
-from netgroupd.engine.capture_keys import keyed
+from netgroupd.engine.capture_keys import keyed, secured
 from netgroupd.engine.capture_names import nameable, writable
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture_vlans import taken_out, vlan_attrs
@@ -61,7 +61,7 @@ def captured(
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
-    return "".join((*given, *unnamed, *bytewise, *comments, *outside, *keys)) + written
+    return "".join((*given, *unnamed, *bytewise, *comments, *outside, *secured(actual), *keys)) + written
 
 
 def _in_order(actual: State) -> State:
