@@ -186,6 +186,17 @@ HOSTS = {
         """,
         ("  bo0:\n    kind: bond\n    up: true\n    mode: active-backup\n    miimon: 100\n  p[1-2]:\n",),
     ),
+    "rules-on-a-class": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 root handle 1: htb
+        tc class add dev d0 parent 1: classid 1:1 htb rate 10mbit
+        tc class add dev d0 parent 1:1 classid 1:10 htb rate 3mbit
+        tc filter add dev d0 parent 1: pref 5 matchall classid 1:1
+        tc filter add dev d0 parent 1:1 pref 6 matchall classid 1:10
+        """,
+        ('parent: "1:1", protocol: all, classid: "1:10"}',),
+    ),
     "macsec": Host(
         """
         ip link add d0 up type dummy
