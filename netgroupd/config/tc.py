@@ -21,7 +21,7 @@ from netgroupd.config.node import Sequence as SequenceNode
 from netgroupd.config.ranges import Pattern, has_pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import Attrs, Key
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc import layers, qdisc, queues
 from netgroupd.model.tc.bpf import CURRENT
@@ -73,6 +73,8 @@ def qdisc_form(kind: str) -> Form:
     common = [_QDISC_KIND, qdisc.CLASS.attrs["handle"]]
     if kind not in _USUAL_PARENT:
         common.append(qdisc.CLASS.attrs["stab"])
+    elif kind == "ingress":  # of clsact they stand beside the hooks
+        common.append(qdisc.CLASS.attrs["ingress_block"])
     rows = {row.name: row for row in (*_QDISC_KEYS, *common)}
     known = qdisc.KINDS[kind]
     return Form("qdisc", {**rows, **known.options}, frozenset({"parent"}), frozenset({"kind", *known.needs}))
@@ -92,7 +94,7 @@ def expand_tc(items: Sequence[Item], links: Links, sink: Sink) -> None:
             links.report.error(item.node.at, f"{item.key!r} must be a mapping of {', '.join(SECTIONS)}")
         elif pattern is not None and _are_blocks(item, pattern, links):
             _Expansion(_Place(item, pattern, item.node.entries), links, sink).run()
-    _leave_to_leaves(sink.classes.get("tclass", {}))
+    queues.leave_to_leaves(sink.classes.get("tclass", {}))
 
 
 def _are_blocks(item: Item, pattern: Pattern, links: Links) -> bool:
@@ -102,16 +104,6 @@ def _are_blocks(item: Item, pattern: Pattern, links: Links) -> bool:
     if wrong is not None:
         links.report.error(item.at, f"{wrong!r} is no block", "its number is from 1 to 4294967295, as in block 7")
     return wrong is None
-
-
-def _leave_to_leaves(classes: dict[Key, Object]) -> None:
-    """Forget what classes of htb with others below them do not use: the kernel leaves it as it was."""
-    above: set[Key] = {(key[0], tclass.attrs["parent"]) for key, tclass in classes.items()}
-    for key in above & classes.keys():
-        tclass = classes[key]
-        if tclass.attrs["kind"] == "htb":
-            kept = {name: value for name, value in tclass.attrs.items() if name not in qdisc.OF_LEAVES}
-            classes[key] = tclass._replace(attrs=kept)
 
 
 class _Expansion:

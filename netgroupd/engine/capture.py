@@ -5,18 +5,19 @@ What is as it is by itself is not written, nor is what the kernel or another
 program adds to what is there.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeAlias
 
-from netgroupd.engine.capture_keys import keyed
-from netgroupd.engine.capture_names import nameable
+from netgroupd.engine.capture_given import as_given
+from netgroupd.engine.capture_keys import keyed, secured
+from netgroupd.engine.capture_names import nameable, writable
+from netgroupd.engine.capture_order import as_added, in_order
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
+from netgroupd.engine.capture_vlans import taken_out, vlan_attrs
+from netgroupd.engine.inherited import inherited, is_held_down, of_port
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.link import WITH_LINK
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
@@ -26,23 +27,28 @@ from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
 from netgroupd.plan.present import USUAL
 
-_OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu"})
+# Which port a bond uses follows from its ports, and is another when that fails.
+_OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mtu", "active_slave"})
 _OF_HARDWARE = frozenset({"up", "alias", "altnames", "netns"})
 # Of a route the usual scope depends on where it leads.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "unicast", "pref": "medium"}}
 _LOOPBACK = ("lo", "127.0.0.1/8", None)  # the kernel gives it, and does not say so
-_MAIN_TABLE, _IP6_METRIC, _DEFAULT_VID = 254, 1024, 1
-_ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
-_HASHED = frozenset({"neighbour", "fdb", "mdb"})
-_Sizes: TypeAlias = tuple[tuple[str, int], ...]
-_NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
+_MAIN_TABLE, _IP6_METRIC = 254, 1024
 
 
-def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str:
-    """Write the configuration whose expansion is ``actual``, but for what its comments say is left out."""
-    actual, unnamed = nameable(_in_order(unplaced(actual)))
+def captured(
+    actual: State, usual: Usual, group_names: Mapping[int, str], elsewhere: frozenset[str] = frozenset()
+) -> str:
+    """Write the configuration whose expansion is ``actual``, but for what its comments say is left out.
+
+    Of ``elsewhere`` a part is in another network namespace.
+    """
+    actual, given = as_given(in_order(unplaced(actual)), elsewhere)
+    actual, unnamed = nameable(actual)
+    actual, bytewise = writable(actual)
     actual, comments = sayable(actual)
     actual, keys = keyed(actual)
+    outside = taken_out(actual)
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
         ("links", _blocks(_rows_of_links(actual, usual, group_names))),
@@ -53,32 +59,7 @@ def captured(actual: State, usual: Usual, group_names: Mapping[int, str]) -> str
         ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
-    return "".join((*unnamed, *comments, *keys)) + written
-
-
-def _in_order(actual: State) -> State:
-    """The links, and what is on them, by the links' names: the kernel's order is that in which they were made.
-
-    What it keeps in a hash table it tells in another order on each host.
-    """
-    ordered = State(groups=actual.groups)
-    for cls, found in actual.classes.items():
-        by = _by_key if cls in _HASHED else _by_name if cls == "link" or cls in _ON_LINKS else None
-        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=by)} if by else found
-    return ordered
-
-
-def _by_name(obj: Object) -> _Sizes:
-    return _sizes(obj.name)
-
-
-def _by_key(obj: Object) -> tuple[_Sizes, ...]:
-    return tuple(_sizes(str(part)) for part in obj.key)
-
-
-def _sizes(text: str) -> _Sizes:
-    """A text with the numbers in it by size."""
-    return tuple((letters, int(number or 0)) for letters, number in _NUMBERED.findall(text))
+    return "".join((*given, *unnamed, *bytewise, *comments, *outside, *secured(actual), *keys)) + written
 
 
 def _groups(actual: State, names: Mapping[int, str]) -> dict[int, str]:
@@ -159,18 +140,21 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
     kind, attrs = kind_of(link), link.attrs
     links = actual.of("link")
     lower = links.get((attrs.get("link"),))
+    by_itself = usual.get(Likeness.of(link, links.get((attrs.get("master"),))), NOTHING)
     if kind not in KINDS:
-        yield from ((name, attrs[name]) for name in sorted(_OF_HARDWARE) if attrs.get(name) and link.name != "lo")
+        said = _OF_HARDWARE - {"up"} if link.name == "lo" else _OF_HARDWARE
+        yield from ((name, attrs[name]) for name in sorted(said) if attrs.get(name))
+        yield from _nested(of_port(link, by_itself))
     else:
         yield "kind", kind
         if KINDS[kind].lower and lower and not (kind == "vlan" and link.name == f"{lower.name}.{attrs.get('id')}"):
             yield "link", lower.name
         elif kind == "vlan":
             attrs = {name: value for name, value in attrs.items() if name != "id"}
-        by_itself = usual.get(Likeness.of(link, links.get((link.attrs.get("master"),))), NOTHING)
+        by_itself = {**by_itself, **inherited(link, lower)}
         required = {name: attrs[name] for name in sorted(KINDS[kind].required) if name in attrs}
         chosen = {**required, **differing_from(by_itself, attrs, _OTHERWISE | required.keys())}
-        yield from _nested(chosen)
+        yield from _nested({"up": False, **chosen} if is_held_down(link, lower) else chosen)
     usual_mtu = lower.attrs.get("mtu") if lower else 65536 if link.name == "lo" else 1500
     if attrs.get("mtu") not in (
         None,
@@ -187,7 +171,7 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
 
 def _nested(attrs: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
     port = {name[5:]: value for name, value in attrs.items() if name.startswith("port.")}
-    yield from ((name, value) for name, value in attrs.items() if not name.startswith("port.") and is_sayable(value))
+    yield from ((name, value) for name, value in attrs.items() if not name.startswith("port."))
     if port:
         yield "port", port
 
@@ -212,10 +196,10 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     behind: dict[str, list[str]] = defaultdict(list)
     first: dict[Key, int] = {}
     by_itself = _given_to_sits(actual) if cls == "address" else ()
-    objects = [obj for obj in _as_added(actual.of(cls).values()) if obj.key != _LOOPBACK and obj.key not in by_itself]
-    last = frozenset(_to_be_last(objects)) if cls == "address" else ()
+    objects = [obj for obj in as_added(actual.of(cls).values()) if obj.key != _LOOPBACK and obj.key not in by_itself]
+    last = frozenset(_to_be_last(objects, actual)) if cls == "address" else ()
     for obj in objects:
-        main, attrs = _under(obj)
+        main, attrs = _under(obj, actual)
         if not main:
             continue
         if obj.key in last or _is_behind(obj, first, detailed=bool(attrs)):
@@ -248,14 +232,7 @@ def _ranges(texts: list[str]) -> Iterator[str]:
     return (f'"{text}"' for text in fold_names(texts))
 
 
-def _as_added(objects: Iterable[Object]) -> list[Object]:
-    """Objects on links in the order in which they came: the kernel tells the last one of IPv6 first."""
-    found = list(objects)
-    ipv6 = [obj for obj in found if obj.cls == "address" and ":" in str(obj.key[1])]
-    return [*(obj for obj in found if obj.cls != "address" or ":" not in str(obj.key[1])), *reversed(ipv6)]
-
-
-def _to_be_last(objects: Iterable[Object]) -> Iterator[Key]:
+def _to_be_last(objects: Iterable[Object], actual: State) -> Iterator[Key]:
     """The IPv6 addresses that must be written behind the rest, lest others of their subnet come after them.
 
     Of several that are as good IPv6 sends from the last one that came; ranges are sorted, as with IPv4.
@@ -265,7 +242,7 @@ def _to_be_last(objects: Iterable[Object]) -> Iterator[Key]:
         if ":" in str(obj.key[1]):
             address, length = split_prefix(str(obj.key[1]))
             number = int.from_bytes(address, "big")
-            place = bool(_under(obj)[1]), number, obj.key
+            place = bool(_under(obj, actual)[1]), number, obj.key
             subnets[obj.name, length, number >> (128 - length)].append(place)
     for found in subnets.values():
         if not found[-1][0] and found[-1] != max(found):
@@ -285,11 +262,11 @@ def _is_behind(obj: Object, first: dict[Key, int], *, detailed: bool) -> bool:
     return number < first.setdefault(subnet, 1 << 32 if detailed else number) and not detailed
 
 
-def _under(obj: Object) -> tuple[str, dict[str, Value]]:
+def _under(obj: Object, actual: State) -> tuple[str, dict[str, Value]]:
     attrs = _chosen(obj)
     if obj.cls == "bridge_vlan":
-        usual = obj.key[1] == _DEFAULT_VID and attrs.get("pvid") and attrs.get("untagged")
-        return "" if usual else str(obj.key[1]), attrs
+        said = vlan_attrs(obj, attrs, actual)
+        return ("", {}) if said is None else (str(obj.key[1]), said)
     if obj.cls == "vni":
         return str(obj.key[1]), attrs
     if attrs.get("label") == obj.name:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Keys of WireGuard that the kernel holds -> files that a configuration can name, and how they are filled."""
+"""Keys that the kernel holds -> files that a configuration can name, and how they are filled.
+
+Of WireGuard, that is; those of MACsec are in no file.
+"""
 
 from collections.abc import Mapping
 
@@ -17,6 +20,13 @@ _HOW = f"""\
 #   wg show all preshared-keys | while read -r link peer key; do
 #     [ "$key" = "(none)" ] || echo "$key" > "{_WHERE}/$link.$(echo "$peer" | tr / -).psk"; done
 """
+_NO_KEYS = "# left out (no configuration has keys and channels of MACsec, `ip macsec show` does): {}\n"
+
+
+def secured(actual: State) -> tuple[str, ...]:
+    """A comment on links whose keys are nowhere else than in the kernel, if there are any."""
+    names = [link.name for link in actual.of("link").values() if kind_of(link) == "macsec"]
+    return (_NO_KEYS.format(", ".join(names)),) if names else ()
 
 
 def keyed(actual: State) -> tuple[State, tuple[str, ...]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from netgroupd.config.linkname import objection
+from netgroupd.engine.yaml_text import is_sayable
 from netgroupd.model import CLASSES
 from netgroupd.model.mdb import GROUP
 from netgroupd.model.route import BEHIND, EXPIRES
@@ -20,6 +21,7 @@ from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.present import title
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
+_WITH_TEXTS = ("link", "address")
 _BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule")
 _FROM = " from "  # in the destination of a route that is for packets from there
 
@@ -36,6 +38,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     missing = [obj for obj in actual.of("rule").values() if MISSING in obj.attrs]
     passing = [obj for obj in actual.of("address").values() if _passes(obj)]
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
+    unsayable += [obj for obj in actual.of("fdb").values() if UNSAID in obj.attrs]
     unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
     if not any((unnamed, sourced, beside, behind, expiring, missing, passing, unsayable)):
         return actual, []
@@ -77,6 +80,25 @@ def _passes(address: Object) -> bool:
     return UNOWNED in address.attrs and address.attrs.get("valid_lft", "forever") != "forever"
 
 
+def writable(actual: State) -> tuple[State, list[str]]:
+    """Take the texts off links and addresses that no file can hold, with a comment on them."""
+    lost = {
+        (obj.cls, obj.key): [name for name, value in obj.attrs.items() if not is_sayable(value)]
+        for cls in _WITH_TEXTS
+        for obj in actual.of(cls).values()
+        if not all(map(is_sayable, obj.attrs.values()))
+    }
+    if not lost:
+        return actual, []
+    said = State(groups=actual.groups)
+    for obj in actual:
+        names = lost.get((obj.cls, obj.key), ())
+        attrs = {name: value for name, value in obj.attrs.items() if name not in names}
+        said.add(obj._replace(attrs=attrs) if names else obj)
+    told = _listed({f"{name} of {key[0]}" for (_, key), names in lost.items() for name in names})
+    return said, [f"# left out (no file can hold these bytes): {told}\n"]
+
+
 def _has_more(obj: Object) -> bool:
     """Whether an object has what netgroupd does not know, or a number where a file has words."""
     words = ((name, value) for name, value in obj.attrs.items() if type(value) is int and name != UNOWNED)
@@ -88,6 +110,8 @@ def _is_refused(entry: Object, actual: State) -> bool:
     bridge = actual.link(entry.name)
     vid, said = entry.key[3], bridge.attrs if bridge else NOTHING
     if said.get("mcast_snooping") is False or (said.get("vlan_filtering") and not vid):
+        return True
+    if said.get("mcast_vlan_snooping") and (entry.name, vid) not in actual.of("bridge_vlan"):
         return True
     try:
         return GROUP.parse(entry.key[2]) != entry.key[2]

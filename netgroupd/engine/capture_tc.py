@@ -15,6 +15,8 @@ from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
 from netgroupd.model.tc.filter import MATCHES
 from netgroupd.model.tc.qdisc import KINDS
+from netgroupd.model.tc.queues import leave_to_leaves
+from netgroupd.model.tc.red import lasting
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.fold import Row, fold_names
@@ -23,7 +25,7 @@ from netgroupd.plan.present import title
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
-_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, *_BLOCKS})
+_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT})
 
 _NOWHERE = "mirred to a link that is gone"
 _USUAL = {"no_percpu": False, "hw_stats": "any"}
@@ -100,7 +102,9 @@ def tc_rows(actual: State) -> Iterator[Row]:
             blocks[qdisc.name] += [f"{name}: {quoted(qdisc.attrs[name])}" for name in _BLOCKS if name in qdisc.attrs]
         else:
             parts[qdisc.name]["qdiscs"].append(_qdisc(qdisc))
-    for one in actual.of("tclass").values():
+    classes = {**actual.of("tclass")}
+    leave_to_leaves(classes)
+    for one in classes.values():
         rest = {**_said(one.attrs), "kind": one.attrs["kind"]}
         parts[one.name]["classes"].append(_Entry({"classid": one.key[1]}, rest))
     for chain in actual.of("chain").values():
@@ -143,7 +147,7 @@ def _said(attrs: Attrs) -> dict[str, Value]:
 def _qdisc(qdisc: Object) -> _Entry:
     attrs = qdisc.attrs
     handle = {} if qdisc.key[1] == CLSACT else {"handle": attrs["handle"]}
-    return _Entry({"parent": qdisc.key[1]}, {"kind": attrs["kind"], **handle, **_said(attrs)})
+    return _Entry({"parent": qdisc.key[1]}, {"kind": attrs["kind"], **handle, **_said(lasting(attrs))})
 
 
 def _filter(rule: Object, parent: str) -> _Entry:

@@ -355,9 +355,10 @@ class Engine(Unfinished):
             if away := self._mine().away:
                 kernel.add_away(actual, away, Selection(classes=frozenset(CLASSES), everything=True))
             usual = kernel.usual(actual.of("link"))
+            elsewhere = kernel.elsewhere()
             actual.classes["sysctl"] = {one.key: one for one in kernel.changed_settings(actual.of("link"))}
         content = self._generations.content(self._generations.current)
-        return captured(actual, usual, {number: name for name, number in content.groups.items()})
+        return captured(actual, usual, {number: name for name, number in content.groups.items()}, elsewhere)
 
     def estimate(self) -> Estimate:
         """What the configuration will cost, what of that is to come, and what would cost less."""

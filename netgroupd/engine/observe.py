@@ -71,6 +71,9 @@ class Connection(Protocol):
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, also of ``links``, that somebody has changed."""
 
+    def elsewhere(self) -> frozenset[str]:
+        """The links of which a part is in another network namespace."""
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
+from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.kinds import KINDS
@@ -47,8 +48,6 @@ _CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac
 _UNSAID = object()
 _IN_USE = "active_slave"  # which port a bond uses follows from its ports
 _STATES = ("carrier", _IN_USE)
-# What a new link has from the one below it.
-_OF_LOWER = {"vlan": frozenset({"arp", "multicast"})}
 _MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
@@ -118,7 +117,7 @@ class Snapshot(NamedTuple):
             refused = frozenset(_refused(was, obj, master))
             by_itself = usual.get(Likeness.of(obj, master), NOTHING)
             kind = KINDS.get(kind_of(obj))
-            kept = _CORE | (kind.required if kind else frozenset()) | _OF_LOWER.get(kind_of(obj), frozenset())
+            kept = _CORE | (kind.required if kind else frozenset()) | flags_of_lower(kind_of(obj))
             was = {
                 name: value
                 for name, value in was.items()

@@ -13,7 +13,11 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LETTERS = "abcdefgh"
-_TWICE = str.maketrans({letter: letter * 2 for letter in "{}[]"})  # alone they are ranges and references
+_TWICE = {letter: letter * 2 for letter in "{}[]"}  # alone they are ranges and references
+# Those without digits, for numbers are what ranges are made of.
+_ESCAPES = dict(zip('\\"\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029', '\\"abtnvfreN_LP', strict=True))
+_WRITTEN = str.maketrans(_TWICE | {letter: f"\\{name}" for letter, name in _ESCAPES.items()})
+_UNWRITTEN = re.compile(r"[\0-\x06\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def quoted(value: Value) -> str:
@@ -26,8 +30,7 @@ def quoted(value: Value) -> str:
         return "[" + ", ".join(map(quoted, value)) + "]"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {quoted(inner)}" for name, inner in value.items()) + "}"
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').translate(_TWICE)
-    return f'"{escaped}"'
+    return f'"{str(value).translate(_WRITTEN)}"'
 
 
 def key_text(name: str) -> str:
@@ -37,12 +40,12 @@ def key_text(name: str) -> str:
 
 
 def is_sayable(value: Value) -> bool:
-    """Whether every text in a value can be written on one line."""
+    """Whether every text in a value can be written: bytes that are no text cannot."""
     if isinstance(value, tuple):
         return all(map(is_sayable, value))
     if isinstance(value, Mapping):
         return all(map(is_sayable, value.values()))
-    return not isinstance(value, str) or value.isprintable()
+    return not isinstance(value, str) or value.isprintable() or not _UNWRITTEN.search(value)
 
 
 def unquoted(text: str) -> str:

@@ -93,6 +93,10 @@ class FakeKernel:
         del links
         return list(self.state.of("sysctl").values())
 
+    def elsewhere(self) -> frozenset[str]:
+        """There is one network namespace."""
+        return frozenset()
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a test has put into ``ways``, by where to, with where from in front of it, the VRF or the mark."""
         if within := vrf or mark:

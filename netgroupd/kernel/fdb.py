@@ -5,6 +5,8 @@ The kernel does not say who made an entry.  Left out is what it makes itself:
 learnt entries (by a control plane too), the addresses of links, multicast memberships, the default
 remote of a VXLAN and those of its VNIs, and the copies that it puts into every VLAN of a port of an
 entry without VLAN.  An entry that a file asks for is told of whoever made it.
+
+The table of a bridge is that of its ports; for the bridge it is its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -22,6 +24,7 @@ from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_o
 from netgroupd.model.fdb import CLASS, STATES, TABLES, has_several
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import NO_MAC, Value, ip_bytes, ip_text, mac_text
+from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.step import AnyStep, Op
 
 _AF_BRIDGE = 7
@@ -30,7 +33,7 @@ _STATIC = 0x40
 _STICKY, _EXTERN_LEARN = 0x40, 0x10
 _PLAIN = simple_rows(CLASS.attrs)
 
-_IFLA_ADDRESS, _IFLA_MASTER, _IFLA_LINKINFO, _INFO_DATA = 1, 10, 18, 2
+_IFLA_ADDRESS, _IFLA_MASTER, _IFLA_LINKINFO, _INFO_KIND, _INFO_DATA = 1, 10, 18, 1, 2
 _VXLAN_REMOTES = (2, 16)  # IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6
 _LINK_HEADER = 16
 _MEMBERSHIPS = Path("/proc/thread-self/net/dev_mcast")
@@ -49,6 +52,7 @@ class _Own(NamedTuple):
     groups: frozenset[tuple[str, str]]
     remotes: frozenset[tuple[str, str]]
     remotes_of_vnis: frozenset[tuple[str, Value, Value]]
+    bridges: frozenset[str]
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -57,13 +61,23 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
     found = dump_objects(context, asked, _decode, "dump of forwarding entries")
     chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
-    return list(_made_by_operators(chosen, _own(context, selection), selection.entries)) if chosen else []
+    return _told_apart(_made_by_operators(chosen, _own(context, selection), selection.entries)) if chosen else []
+
+
+def _told_apart(found: Iterable[Object]) -> list[Object]:
+    """The entries, each once, with a mark where some differ by port, VNI or link alone: a file has one of these."""
+    entries: dict[Key, Object] = {}
+    for obj in found:
+        several = obj.key in entries
+        entries[obj.key] = obj._replace(attrs={**obj.attrs, UNSAID: True}) if several else obj
+    return list(entries.values())
 
 
 def _own(context: Context, selection: Selection) -> _Own:
     macs: dict[int, str] = {}
     masters: dict[int, int] = {}
     remotes: set[tuple[str, str]] = set()
+    bridges: set[str] = set()
     names = context.names.by_index
     asked = message.request(
         RTM_GETLINK, message.NLM_F_DUMP, bytes(_LINK_HEADER), u32(IFLA_EXT_MASK, context.features.skip)
@@ -73,7 +87,10 @@ def _own(context: Context, selection: Selection) -> _Own:
         index = int.from_bytes(payload[4:8], "little")
         macs[index] = mac_text(bytes(found.get(_IFLA_ADDRESS, b"")))
         masters[index] = int.from_bytes(found.get(_IFLA_MASTER, b""), "little")
-        details = attributes(attributes(found.get(_IFLA_LINKINFO, memoryview(b""))).get(_INFO_DATA, memoryview(b"")))
+        about = attributes(found.get(_IFLA_LINKINFO, memoryview(b"")))
+        if bytes(about.get(_INFO_KIND, b"")).rstrip(b"\0") == b"bridge" and index in names:
+            bridges.add(names[index])
+        details = attributes(about.get(_INFO_DATA, memoryview(b"")))
         for number in _VXLAN_REMOTES:
             # Other kinds have other things under these numbers, but no zero MAC with a destination.
             if len(details.get(number, b"")) in (4, 16) and index in names:
@@ -81,7 +98,7 @@ def _own(context: Context, selection: Selection) -> _Own:
     by_link = {names[index]: {mac, macs.get(masters[index], mac)} for index, mac in macs.items() if index in names}
     of_vnis = ((vni.name, vni.attrs.get("remote"), vni.key[1]) for vni in vnis.dump(context, selection))
     groups = frozenset(_memberships(context.netns))
-    return _Own(frozenset(macs.values()), by_link, groups, frozenset(remotes), frozenset(of_vnis))
+    return _Own(frozenset(macs.values()), by_link, groups, frozenset(remotes), frozenset(of_vnis), frozenset(bridges))
 
 
 def _memberships(netns: str | None) -> Iterator[tuple[str, str]]:
@@ -94,12 +111,14 @@ def _memberships(netns: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _made_by_operators(found: Iterable[Object], own: _Own, wanted: Set[Key]) -> Iterator[Object]:
-    found = list(found)
+    # Of a bridge the other table is what it listens to as a link, where nobody can put anything.
+    found = [obj for obj in found if obj.name not in own.bridges or obj.key[3] == "master"]
     everywhere = {obj.key[:2] for obj in found if obj.key[3] == "master" and obj.key[2] == 0}
     for obj in found:
         copied = obj.key[3] == "master" and obj.key[2] and obj.key[:2] in everywhere
-        if obj.key in wanted or not (copied or _is_of_links(obj, own)):
-            yield obj
+        said = obj._replace(key=(*obj.key[:3], "self", *obj.key[4:])) if obj.name in own.bridges else obj
+        if said.key in wanted or not (copied or _is_of_links(obj, own)):
+            yield said
 
 
 def _is_of_links(obj: Object, own: _Own) -> bool:

@@ -127,6 +127,12 @@ class Kernel:
 
         return changed(self._context, links, lambda: Kernel(assume=self.features))
 
+    def elsewhere(self) -> frozenset[str]:
+        """The links of which a part is in another network namespace."""
+        from netgroupd.kernel.elsewhere import elsewhere  # noqa: PLC0415  # only a capture needs it
+
+        return elsewhere(self._context)
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
         return way_to(self._context, address, source, vrf, mark)

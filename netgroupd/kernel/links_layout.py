@@ -245,7 +245,7 @@ class Shape:
 def _altnames(payload: bytes) -> Value:
     view = memoryview(payload)
     names = (bytes(view[begin:stop]).rstrip(b"\0") for _, begin, stop in walk(view))
-    return tuple(sorted(name.decode(errors="replace") for name in names))
+    return tuple(sorted(name.decode(errors="surrogateescape") for name in names))
 
 
 def _meaning(own: _Own) -> tuple[Mapping[Any, Value] | None, Callable[[bytes], Value] | None]:

@@ -32,6 +32,8 @@ class Likeness(NamedTuple):
 
 Usual: TypeAlias = Mapping[Likeness, Attrs]
 _LOWER = "lower"
+_CARD = Object("link", ("",), NOTHING)
+_LIKE_A_CARD = "dummy"  # as a port, of which a card has what its master gives it
 
 
 class Sample(NamedTuple):
@@ -58,8 +60,11 @@ def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[],
     """The attributes that a link has by itself, by what it is like."""
     samples: dict[Likeness, Object] = {}
     for link in links.values():
+        master = links.get((link.attrs.get("master"),))
         if kind_of(link) in KINDS:
-            samples.setdefault(Likeness.of(link, links.get((link.attrs.get("master"),))), link)
+            samples.setdefault(Likeness.of(link, master), link)
+        if master:  # a card may be among its ports, or what is taken for one
+            samples.setdefault(Likeness("", kind_of(master)), _CARD)
     try:
         with fresh():
             return _all_made(samples, connect)
@@ -71,7 +76,7 @@ def _all_made(samples: Mapping[Likeness, Object], connect: Callable[[], SampleKe
     kernel = connect()
     try:
         return {
-            alike: _made(kernel, number, alike.kind, alike.master, link)
+            alike: _made(kernel, number, alike.kind or _LIKE_A_CARD, alike.master, link)
             for number, (alike, link) in enumerate(samples.items())
         }
     finally:

@@ -2,7 +2,11 @@
 """The VLANs of bridge ports and of bridges themselves, under ``bridge vlan``'s names."""
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.value import FLAG, LINK, number, word
+from netgroupd.model.state import Object, State
+from netgroupd.model.value import FLAG, LINK, Value, number, word
+
+DEFAULT_VID = 1
+"""The VLAN that a bridge and its ports are in by themselves, unless `vlan_default_pvid` says another."""
 
 STATES = {"disabled": 0, "listening": 1, "learning": 2, "forwarding": 3, "blocking": 4}
 
@@ -30,3 +34,9 @@ CLASS = Class(
         )
     ),
 )
+
+
+def default_vid(link: Object, state: State) -> Value:
+    """The VLAN that a bridge, or the one that ``link`` is a port of, puts both into by itself; 0 is none."""
+    bridge = state.link(str(link.attrs.get("master"))) or link
+    return bridge.attrs.get("vlan_default_pvid", DEFAULT_VID)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.attr import Change
+from netgroupd.model.bridge_vlan import default_vid
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.model.value import Value
 from netgroupd.plan import classes, mdb, settings, tables
-from netgroupd.plan.compare import UNOWNED, differing, hardest
+from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.replaced import Replaced, replaced
@@ -27,7 +27,6 @@ from netgroupd.plan.step import Op, Step
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
-_DEFAULT_VID = 1
 _BY_KERNEL = 2  # its protocol number of routes
 _UNTAGGED: Attrs = {"pvid": True}
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
@@ -130,7 +129,7 @@ class _Run:
         given = {vlan.name for vlan in wants.values() if vlan.attrs.get("pvid")}
         for name, vlan in going.items():
             link = self.actual.link(name)
-            key = name, self._default_vid(link) if link else None
+            key = name, default_vid(link, self.actual) if link else None
             have = self.actual.of("bridge_vlan").get(key)
             if have and key not in wants and name not in given and not have.attrs.get("pvid"):
                 after = have._replace(attrs={**have.attrs, **_UNTAGGED})
@@ -181,19 +180,16 @@ class _Run:
             return False  # what a sysctl was before nobody knows
         if obj.cls == "qdisc" and obj.attrs.get("in_use"):
             return False  # its other hook has rules that are not netgroupd's
+        if obj.cls == "fdb" and UNSAID in obj.attrs:
+            return False  # to delete it is to delete any one of several
         return obj.cls not in _LISTS_OF_LINKS or self._is_listed(obj)
 
     def _is_listed(self, obj: Object) -> bool:
         """Whether the entries of this link are netgroupd's to give."""
         link = self.actual.link(obj.name)
-        if obj.cls == "bridge_vlan" and link and obj.key[1] == self._default_vid(link):
+        if obj.cls == "bridge_vlan" and link and obj.key[1] == default_vid(link, self.actual):
             return False
         return obj.name in self.listed[obj.cls] or (link is not None and self.owned.has(link))
-
-    def _default_vid(self, link: Object) -> Value:
-        """The VLAN that a bridge puts every port into by itself."""
-        bridge = self.actual.link(str(link.attrs.get("master"))) or link
-        return bridge.attrs.get("vlan_default_pvid", _DEFAULT_VID)
 
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:

@@ -4,6 +4,7 @@
 import pytest
 
 from netgroupd.engine.capture import captured
+from netgroupd.kernel.usual import Likeness
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY
 from netgroupd.model.route import BEHIND
 from netgroupd.model.state import Attrs, Object, State
@@ -81,6 +82,22 @@ DETAILED = '{address: "2001:db8::2/64", nodad: true}'
 def test_ipv6_address_that_is_sent_from_is_the_last_that_is_given(told: tuple[int, ...], want: str) -> None:
     given = [_given(f"2001:db8::{abs(number)}/64", nodad=number < 0) for number in told]
     assert f"addresses: [{want}]" in captured(State([CARD, *given]), {}, {})
+
+
+def test_what_a_vlan_has_from_the_link_below_it_goes_without_saying() -> None:
+    usual: Attrs = {"up": False, "arp": True, "multicast": True, "gso_max_size": 65536}
+    card = CARD._replace(attrs={**CARD.attrs, "arp": True, "multicast": False, "gso_max_size": 16000})
+    vlan: Attrs = {"kind": "vlan", "link": "v0", "up": True, "arp": True}
+    alike = Object("link", ("v0.5",), {**vlan, "id": 5, "multicast": False, "gso_max_size": 16000})
+    other = Object("link", ("v0.6",), {**vlan, "id": 6, "multicast": True, "gso_max_size": 9000})
+    down = Object("link", ("v0.7",), {**alike.attrs, "id": 7, "up": False})
+    loose = Object("link", ("v0.8",), {**down.attrs, "id": 8, "loose_binding": True})
+    text = captured(State((card, alike, other, down, loose)), {Likeness("vlan"): {**usual, "loose_binding": False}}, {})
+    assert text == (
+        "links:\n  v0:\n    up: true\n  v0.5:\n    kind: vlan\n    up: true\n"
+        "  v0.6:\n    kind: vlan\n    up: true\n    multicast: true\n    gso_max_size: 9000\n"
+        "  v0.7:\n    kind: vlan\n    up: false\n  v0.8:\n    kind: vlan\n    loose_binding: true\n"
+    )
 
 
 def test_links_whose_names_only_quotes_can_hold() -> None:

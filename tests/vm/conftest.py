@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from netgroupd.kernel.seen import Seen
+from tests.vm.hosts import EngineIn, Hosts
 from tests.vm.installed import good, install, package_file, reload, run
 from tests.vm.stumbling import Stumbling
 
@@ -52,3 +53,11 @@ def kernel() -> Iterator[Stumbling]:
             yield kernel
     finally:
         subprocess.run(["ip", "netns", "del", "engine"], check=True)
+
+
+@pytest.fixture
+def engine_in(tmp_path: Path) -> Iterator[EngineIn]:
+    """An engine in a namespace that exists only for this test, with a configuration."""
+    hosts = Hosts(tmp_path)
+    yield hosts.engine
+    hosts.close()

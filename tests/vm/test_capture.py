@@ -3,16 +3,13 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import TypeAlias
+from collections.abc import Iterable
 
 import pytest
 
-from netgroupd.engine.engine import Engine
-from netgroupd.engine.paths import Paths
 from netgroupd.plan import present
 from tests.engine.universe import UNIVERSE
+from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm(cpus=1)
 
@@ -77,28 +74,6 @@ sysctl: {net.ipv4.ip_forward: 1, net.ipv4.ip_nonlocal_bind: 1, net.ipv6.conf.def
 """
 READ_IN_TWO_WAYS = {"tc": TC, "settings": SETTINGS}  # on the patched kernel in another than on stock
 READ_ALIKE = {"many": MANY, **UNIVERSE}
-
-
-EngineIn: TypeAlias = Callable[[str, str], Engine]
-
-
-@pytest.fixture
-def engine_in(tmp_path: Path) -> Iterator[EngineIn]:
-    """An engine in a namespace that exists only for this test, with a configuration."""
-    made: set[str] = set()
-
-    def engine(netns: str, text: str) -> Engine:
-        if netns not in made:
-            subprocess.run(["ip", "netns", "add", netns], check=True)
-            made.add(netns)
-        config = tmp_path / netns
-        config.mkdir(exist_ok=True)
-        (config / "all.yaml").write_text(text)
-        return Engine(Paths((config,), tmp_path / "state", tmp_path / "group"), netns=netns)
-
-    yield engine
-    for netns in made:
-        subprocess.run(["ip", "netns", "del", netns], check=True)
 
 
 @pytest.mark.parametrize("name", READ_IN_TWO_WAYS)
@@ -216,12 +191,6 @@ BEYOND_WORDS = (
     "ip rule add pref 101 from 10.9.0.0/16 nat 10.4.0.0",
 )
 BEYOND_SHOWN = ("route list root 10.1.0.0/16", "route list root 10.4.0.0/14", "rule list pref 101", "nexthop get id 5")
-
-
-def here(command: str, netns: str = "here") -> str:
-    """What a command says in the namespace of the host that is captured."""
-    program, *words = command.split()
-    return subprocess.run([program, "-n", netns, *words], check=True, capture_output=True, text=True).stdout
 
 
 def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) -> None:

@@ -100,8 +100,14 @@ def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
 
 
 def hooks_of_rules(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
-    """Where rules hang: those of a root qdisc on its handle; for "root" the kernel tells those of an ingress qdisc."""
-    return frozenset(hook for hook in hooks(context, selection) if hook[1] != ROOT)
+    """Where rules hang: those of a root qdisc on its handle; for "root" the kernel tells those of an ingress qdisc.
+
+    They hang on classes too.
+    """
+    found = frozenset(hook for hook in hooks(context, selection) if hook[1] != ROOT)
+    if not selection.everything:
+        return found
+    return found | {(tclass.name, str(tclass.key[1])) for tclass in dump_classes(context, selection)}
 
 
 def _decode(payload: memoryview, names: Names) -> Object | None:

@@ -6,8 +6,9 @@ It takes what is too little or too much for the nearest that it has, and tells t
 
 from collections.abc import Callable, Mapping
 
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc import red
+from netgroupd.model.tc.qdisc import OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
 
 _OF_TBF = {**BURSTS, "mtu": "peakrate"}  # that of police is bytes
@@ -40,9 +41,7 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
     if kind == "netem" and attrs.get("reorder") and "gap" not in attrs:
         attrs = {**attrs, "gap": 1}  # without one, none overtakes
     if kind == "red":
-        attrs = red.whole(attrs)
-    if kind == "red" and attrs.get("adaptive"):  # what it begins with is soon another, and no difference
-        return {name: value for name, value in attrs.items() if name != "probability"}
+        return red.lasting(red.whole(attrs))
     attrs = _bounded(kind, attrs)
     return _with_room(attrs) if kind == "sfq" else attrs
 
@@ -161,3 +160,13 @@ _CHECKS: Mapping[str, Callable[[Attrs], None]] = {
     "red": _check_red,
     "sfq": _check_sfq,
 }
+
+
+def leave_to_leaves(classes: dict[Key, Object]) -> None:
+    """Forget what classes of htb with others below them do not use: the kernel leaves it as it was."""
+    above: set[Key] = {(key[0], tclass.attrs["parent"]) for key, tclass in classes.items()}
+    for key in above & classes.keys():
+        tclass = classes[key]
+        if tclass.attrs["kind"] == "htb":
+            kept = {name: value for name, value in tclass.attrs.items() if name not in OF_LEAVES}
+            classes[key] = tclass._replace(attrs=kept)

@@ -49,6 +49,11 @@ def whole(attrs: Attrs) -> Attrs:
     return {**attrs, "ewma": all_.ewma, "scell_log": all_.scell_log} if named else attrs
 
 
+def lasting(attrs: Attrs) -> Attrs:
+    """The options without a probability that is adapted: what it begins with is soon another, and no difference."""
+    return {name: value for name, value in attrs.items() if name != "probability"} if attrs.get("adaptive") else attrs
+
+
 def _number(attrs: Attrs, name: str, default: int) -> int:
     value = attrs.get(name)
     return value if isinstance(value, int) and value else default

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Engines in namespaces that exist only for a test, and what somebody does there by hand."""
+
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from netgroupd.engine.engine import Engine
+from netgroupd.engine.paths import Paths
+
+EngineIn: TypeAlias = Callable[[str, str], Engine]
+
+
+def here(command: str, netns: str = "here") -> str:
+    """What a command says in the namespace of the host that is captured."""
+    program, *words = shlex.split(command)
+    return subprocess.run([program, "-n", netns, *words], check=True, capture_output=True, text=True).stdout
+
+
+class Hosts:
+    """An engine in each of some namespaces, with a configuration."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._made: set[str] = set()
+
+    def engine(self, netns: str, text: str) -> Engine:
+        """The engine of one, which has a file that says ``text``."""
+        if netns not in self._made:
+            subprocess.run(["ip", "netns", "add", netns], check=True)
+            self._made.add(netns)
+        config = self._directory / netns
+        config.mkdir(exist_ok=True)
+        (config / "all.yaml").write_text(text)
+        return Engine(Paths((config,), self._directory / "state", self._directory / "group"), netns=netns)
+
+    def close(self) -> None:
+        """Delete the namespaces."""
+        for netns in self._made:
+            subprocess.run(["ip", "netns", "del", netns], check=True)

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hosts that somebody has set up by hand: captured, adopted with nothing changed, and the same elsewhere."""
+
+import re
+import subprocess
+from typing import NamedTuple
+
+import pytest
+
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm(cpus=1)
+
+
+class Host(NamedTuple):
+    """What was done by hand, what a capture of it says among other things, and how its comments end."""
+
+    made: str
+    said: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
+
+
+HOSTS = {
+    "fdb-of-bridge-itself": Host(
+        """
+        ip link add d0 up address 02:00:00:00:00:10 type dummy
+        ip link add br0 up type bridge vlan_filtering 1
+        bridge vlan add dev br0 vid 10 self
+        bridge fdb add 02:00:00:00:00:55 dev br0 self
+        bridge fdb add 02:00:00:00:00:56 dev br0 self local vlan 10
+        bridge fdb add 02:00:00:00:00:10 dev br0 self local
+        bridge fdb add 01:00:5e:00:00:09 dev br0 self local
+        """,
+        (
+            '{dev: br0, mac: "01:00:5e:00:00:09", where: self, state: permanent}',
+            '{dev: br0, mac: "02:00:00:00:00:10", where: self, state: permanent}',
+            '{dev: br0, mac: "02:00:00:00:00:55", where: self, state: permanent}',
+            '{dev: br0, mac: "02:00:00:00:00:56", where: self, state: permanent, vlan: 10}',
+        ),
+    ),
+    "fdb-with-several-receivers": Host(
+        """
+        ip link add vx0 up type vxlan id 5 dstport 4789
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.9
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.3
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.5
+        bridge fdb append 01:00:5e:00:00:07 dev vx0 dst 192.0.2.9
+        bridge fdb append 01:00:5e:00:00:07 dev vx0 dst 192.0.2.3
+        ip link add br0 type bridge
+        ip link add p1 up type dummy
+        ip link set p1 master br0
+        bridge fdb add 02:00:00:00:00:07 dev p1 master static
+        bridge fdb add 02:00:00:00:00:05 dev p1 master static
+        bridge fdb add 02:00:00:00:00:09 dev p1 master static
+        """,
+        (
+            '00:00", where: self, state: permanent, dst: "192.0.2.9"}\n'
+            '  - {dev: vx0, mac: "00:00:00:00:00:00", where: self, state: permanent, dst: "192.0.2.3"}\n'
+            '  - {dev: vx0, mac: "00:00:00:00:00:00", where: self, state: permanent, dst: "192.0.2.5"}\n'
+            '  - {dev: vx0, mac: "01:00:5e:00:00:07", where: self, state: permanent, dst: "192.0.2.9"}\n'
+            '  - {dev: vx0, mac: "01:00:5e:00:00:07", where: self, state: permanent, dst: "192.0.2.3"}\n',
+        ),
+    ),
+    "fdb-with-one-receiver-at-several-ports": Host(
+        """
+        ip link add vx0 up type vxlan id 5 dstport 4789
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.9
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.9 vni 7
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.9 port 99
+        bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.3 vni 7
+        """,
+        ('state: permanent, vni: 7, dst: "192.0.2.3"}',),
+        ("fdb vx0 00:00:00:00:00:00 0 self 192.0.2.9",),
+    ),
+    "ingress-in-a-block": Host(
+        """
+        ip link add d0 up type dummy
+        ip link add d1 up type dummy
+        ip link add d2 up type dummy
+        tc qdisc add dev d0 ingress_block 5 ingress
+        tc qdisc add dev d1 ingress_block 5 ingress
+        tc qdisc add dev d2 ingress_block 5 clsact
+        tc filter add block 5 pref 3 matchall action drop
+        """,
+        (
+            "  d[0-1]:\n    qdiscs: [{parent: clsact, kind: ingress, ingress_block: 5}]\n",
+            "  d2:\n    ingress_block: 5\n",
+            '  "block 5":\n    filters: [{pref: 3, matchall: {}',
+        ),
+    ),
+    "mdb-of-a-bridge-that-learns-for-each-vlan": Host(
+        """
+        ip link add br0 up type bridge vlan_filtering 1
+        ip link add p1 type dummy
+        ip link set p1 up master br0
+        bridge vlan add dev p1 vid 10
+        bridge vlan add dev p1 vid 11
+        bridge vlan add dev br0 vid 10 self
+        bridge mdb add dev br0 port p1 grp 239.1.1.1 vid 11 permanent
+        ip link set br0 type bridge mcast_vlan_snooping 1
+        bridge mdb add dev br0 port p1 grp 239.1.1.1 vid 10 permanent
+        bridge mdb add dev br0 port p1 grp 239.1.1.1 vid 1 permanent
+        """,
+        ("    mcast_vlan_snooping: true\n    vlans: [10]\n", 'group: "239.1.1.1", dev: br0, port: p1, vid: 10}'),
+        ("mdb br0 p1 239.1.1.1 vid 11",),
+    ),
+    "another-default-vlan": Host(
+        """
+        ip link add br0 type bridge vlan_filtering 1 vlan_default_pvid 5
+        ip link add p1 type dummy
+        ip link add p2 type dummy
+        ip link add p3 type dummy
+        ip link add p4 type dummy
+        ip link set p1 master br0
+        ip link set p2 master br0
+        ip link set p3 master br0
+        ip link set p4 master br0
+        bridge vlan add dev p1 vid 10
+        bridge vlan add dev p2 vid 1 pvid untagged
+        bridge vlan add dev p3 vid 5
+        bridge vlan add dev p4 vid 5 untagged
+        bridge vlan add dev br0 vid 1 self
+        """,
+        (
+            "    vlan_default_pvid: 5\n    vlans: [1]\n",
+            "  p1:\n    kind: dummy\n    master: br0\n    vlans: [10]\n",
+            "vlans: [{vid: 1, pvid: true, untagged: true}, {vid: 5, pvid: false, untagged: true}]",
+            "vlans: [{vid: 5, pvid: false, untagged: false}]",
+        ),
+    ),
+    "no-default-vlan": Host(
+        """
+        ip link add br0 type bridge vlan_filtering 1 vlan_default_pvid 0
+        ip link add p1 type dummy
+        ip link set p1 master br0
+        bridge vlan add dev p1 vid 1 pvid untagged
+        """,
+        ("vlans: [{vid: 1, pvid: true, untagged: true}]",),
+    ),
+    "out-of-the-default-vlan": Host(
+        """
+        ip link add br0 type bridge vlan_filtering 1
+        ip link add p1 type dummy
+        ip link set p1 master br0
+        bridge vlan del dev p1 vid 1
+        bridge vlan add dev p1 vid 10
+        """,
+        ("vlans: [10]",),
+        ("p1",),
+    ),
+    "vlans-that-are-down": Host(
+        """
+        ip link add d0 up type dummy
+        ip link add link d0 name d0.5 type vlan id 5
+        ip link add link d0 name d0.6 up type vlan id 6
+        ip link add link d0 name d0.7 type vlan id 7 loose_binding on
+        ip link add link d0.5 name d0.5.9 type vlan id 9
+        ip link add link d0 name mv0 type macvlan mode bridge
+        """,
+        ("  d0.5:\n    kind: vlan\n    up: false\n", "  d0.7:\n    kind: vlan\n    loose_binding: true\n"),
+    ),
+    "classes-with-others-below-them": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 root handle 1: htb default 10
+        tc class add dev d0 parent 1: classid 1:1 htb rate 10mbit prio 3 quantum 3000
+        tc class add dev d0 parent 1:1 classid 1:10 htb rate 3mbit prio 2 quantum 4000
+        """,
+        ("prio: 2, ",),
+    ),
+    "red-that-adapts": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 root handle 1: red limit 400000 min 30000 max 90000 avpkt 1000 adaptive probability 0.4
+        """,
+        ("adaptive: true",),
+    ),
+    "bond-that-uses-one-of-its-ports": Host(
+        """
+        ip link add bo0 type bond mode active-backup miimon 100
+        ip link add p1 type dummy
+        ip link add p2 type dummy
+        ip link set p1 master bo0
+        ip link set p2 master bo0
+        ip link set bo0 up type bond active_slave p2
+        """,
+        ("  bo0:\n    kind: bond\n    up: true\n    mode: active-backup\n    miimon: 100\n  p[1-2]:\n",),
+    ),
+    "rules-on-a-class": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 root handle 1: htb
+        tc class add dev d0 parent 1: classid 1:1 htb rate 10mbit
+        tc class add dev d0 parent 1:1 classid 1:10 htb rate 3mbit
+        tc filter add dev d0 parent 1: pref 5 matchall classid 1:1
+        tc filter add dev d0 parent 1:1 pref 6 matchall classid 1:10
+        """,
+        ('parent: "1:1", protocol: all, classid: "1:10"}',),
+    ),
+    "macsec": Host(
+        """
+        ip link add d0 up type dummy
+        ip link add link d0 name ms0 type macsec sci 0123456789abcdef encrypt on
+        ip macsec add ms0 tx sa 0 pn 100 on key 00 0123456789abcdef0123456789abcdef
+        """,
+        (),
+        ("ms0",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_what_was_made_by_hand_is_adopted_and_comes_again(engine_in: EngineIn, name: str) -> None:
+    host = HOSTS[name]
+    engine_in("here", "{}")
+    for command in filter(None, map(str.strip, host.made.splitlines())):
+        here(command)
+    adopted(engine_in, host)
+
+
+def test_texts_of_links_are_written_or_told(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for words in (
+        ("add", "d0", "type", "dummy"),
+        ("add", "d1", "type", "dummy"),
+        ("set", "d0", "alias", 'line 1\n\t"line" {2} \u00e9'),
+        ("set", "d1", "alias", "caf\udce9"),
+        ("set", "lo", "alias", "a\nb"),
+        ("property", "add", "dev", "d0", "altname", "further\udce9"),
+        ("property", "add", "dev", "d1", "altname", "alt\u00e9"),
+    ):
+        subprocess.run(["ip", "-n", "here", "link", *words], check=True)
+    said = (
+        '  lo:\n    alias: "a\\nb"\n',
+        'alias: "line 1\\n\\t\\"line\\" {{2}} \u00e9"\n',
+        '  d1:\n    kind: dummy\n    altnames: ["alt\u00e9"]\n',
+    )
+    adopted(engine_in, Host("", said, ("alias of d1, altnames of d0",)))
+    assert subprocess.run(["ip", "-n", "here", "link", "show", "further\udce9"], check=True)
+
+
+def test_links_of_which_a_part_is_elsewhere_are_taken_as_they_are(engine_in: EngineIn) -> None:
+    for netns in ("here", "other"):
+        engine_in(netns, "{}")
+    for words in (
+        "add d0 up type dummy",
+        "add v0 type veth peer name v1 netns here",
+        "add link d0 name mv0 netns here type macvlan",
+        "add vx0 netns here mtu 1400 type vxlan id 5 dstport 4789 dev d0",
+    ):
+        subprocess.run(["ip", "-n", "other", "link", *words.split()], check=True)
+    here("ip link set v1 up")
+    here("ip address add 10.0.0.1/24 dev v1")
+    text = engine_in("here", "{}").capture()
+    comment, _, rest = text.partition("\n")
+    assert comment.endswith(": mv0 (macvlan), v1 (veth), vx0 (vxlan)")
+    assert rest == 'links:\n  v1:\n    up: true\n    addresses: ["10.0.0.1/24"]\n  vx0:\n    mtu: 1400\n'
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+
+
+def test_port_of_a_bridge_that_nobody_can_make_has_its_settings(engine_in: EngineIn) -> None:
+    for netns in ("here", "other"):
+        engine_in(netns, "{}")
+    for command in (
+        "ip link add v0 type veth peer name v1 netns other",
+        "ip link add br0 type bridge",
+        "ip link set v0 master br0",
+        "ip link set v0 type bridge_slave isolated on priority 9",
+    ):
+        here(command)
+    text = engine_in("here", "{}").capture()
+    assert text.endswith("\n  v0:\n    port: {isolated: true, priority: 9}\n    master: br0\n")
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+
+
+def shown_here() -> str:
+    """What no adoption changes, as others show it."""
+    ports = "".join(map(here, ("bridge -d vlan", "bridge fdb", "bridge -d mdb", "bridge vni")))
+    return re.sub(r" proto \w+", "", ports) + here("tc qdisc")
+
+
+def adopted(engine_in: EngineIn, host: Host) -> None:
+    """Capture a host: nothing changes there, and the same text comes from elsewhere."""
+    text = engine_in("here", "{}").capture()
+    for said in host.said:
+        assert said in text
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert [comment.rpartition(": ")[2] for comment in comments] == [*host.comments]
+    shown = shown_here()
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+    assert shown_here() == shown
+    engine_in("there", text).apply()
+    told = [line for line in engine_in("there", text).capture().splitlines() if not line.startswith("#")]
+    assert told == [line for line in text.splitlines() if not line.startswith("#")]
