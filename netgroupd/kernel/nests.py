@@ -59,7 +59,7 @@ _SPECIAL: Mapping[str, tuple[Wire, ...]] = {
     "erspan": _ERSPAN,
     "ip6erspan": (*_GRE6, *_ERSPAN),
     "ipip": _IPTUN,
-    "sit": (*_IPTUN, bits_of(8, ">H", {"isatap": 1})),
+    "sit": (*_IPTUN, bits_of(8, "=H", {"isatap": 1})),
     "ip6tnl": (*_IPTUN, flowinfo(7), bits_of(8, "=I", _IP6_FLAGS)),
     "macsec": (replay(),),
     "hsr": (supervision("supervision"),),

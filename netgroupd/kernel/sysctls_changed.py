@@ -13,10 +13,9 @@ from stat import S_IWUSR
 from netgroupd.kernel.netns import entered, fresh
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.sysctls_told import TOLD, told
-from netgroupd.kernel.usual import SampleKernel, sample_steps
+from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Key, Object
-from netgroupd.plan.compare import kind_of
 
 _ROOT = "/proc/sys/net"
 _TOLD = {f"{_ROOT}/{place}": names for place, names in TOLD.items()}
@@ -25,6 +24,7 @@ _SHARED = frozenset({"all", "default"})
 # Secrets that the kernel draws, deeds in the shape of a setting, and what follows from the link.
 _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_seed", "flush", "mtu"})
 
+_LO = Likeness("lo")
 _OfLink = Mapping[tuple[str, str], str]
 
 
@@ -39,7 +39,7 @@ def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[],
         found = [_setting(path, value) for path, value in _shared() if usual.get(path, value) != value]
         default = _of_link("default")
         for link, own in _of_links(context, links.values()):
-            sample = samples.get("lo" if link.name == "lo" else kind_of(link), {})
+            sample = samples.get(_LO if link.name == "lo" else Likeness.of(link, None), {})
             for place, value in own.items():
                 by_kind = sample.get(place)
                 expected = default.get(place, value) if by_kind in {None, unset.get(place)} else by_kind
@@ -52,16 +52,16 @@ def _setting(path: str, value: str) -> Object:
     return Object("sysctl", (path.removeprefix("/proc/sys/"),), {"value": value})
 
 
-def _samples(links: Mapping[Key, Object], connect: Callable[[], SampleKernel]) -> dict[str, _OfLink]:
+def _samples(links: Mapping[Key, Object], connect: Callable[[], SampleKernel]) -> dict[Likeness, _OfLink]:
     """The settings of one new link of each kind, in the namespace of the calling thread."""
     kernel = connect()
     try:
-        found = {"lo": _of_link("lo")}
-        for number, (kind, like) in enumerate({kind_of(link): link for link in links.values()}.items()):
-            if kind in KINDS:
-                for step in sample_steps(f"sample{number}", "", kind, "", like):
+        found = {_LO: _of_link("lo")}
+        for number, (like, link) in enumerate({Likeness.of(link, None): link for link in links.values()}.items()):
+            if like.kind in KINDS:
+                for step in sample_steps(f"sample{number}", "", like.kind, "", link):
                     kernel.apply([step])
-                found[kind] = _of_link(f"sample{number}")
+                found[like] = _of_link(f"sample{number}")
         return found
     finally:
         kernel.close()

@@ -27,12 +27,15 @@ class Likeness(NamedTuple):
     @classmethod
     def of(cls, link: Object, master: Object | None) -> "Likeness":
         """What a link is like."""
-        return cls(kind_of(link), kind_of(master), tuple(_told(link)))
+        told = (f"{name} {value}" if name == "mode" else name for name, value in _told(link).items())
+        return cls(kind_of(link), kind_of(master), tuple(told))
 
 
 Usual: TypeAlias = Mapping[Likeness, Attrs]
 _LOWER = "lower"
 _CARD = Object("link", ("",), NOTHING)
+_BY_MODE = frozenset({"bond", "ipvlan", "ipvtap", "tun"})
+_KEYED = frozenset({"erspan", "ip6erspan"})
 _LIKE_A_CARD = "dummy"  # as a port, of which a card has what its master gives it
 
 
@@ -92,16 +95,26 @@ def _made(kernel: SampleKernel, number: int, kind: str, master: str, like: Objec
 
 
 def _told(like: Object) -> Attrs:
-    """What a tunnel cannot be made without although no row requires it, for it may be either of two."""
-    kind = KINDS.get(kind_of(like))
-    told = {attr: like.attrs.get(attr) for attr in ("id", "if_id", "external") if kind and attr not in kind.required}
-    return {attr: value for attr, value in told.items() if value}
+    """What a link is besides its kind: without it none can be made, or what else it has by itself depends on it."""
+    attrs, kind = like.attrs, kind_of(like)
+    if kind not in KINDS:
+        return {}
+    told = {name: attrs.get(name) for name in ("id", "if_id", "external") if name not in KINDS[kind].required}
+    if kind in _BY_MODE:
+        told["mode"] = attrs.get("mode")
+    if kind in _KEYED:
+        told |= {name: attrs.get(name) for name in ("ikey", "okey", "erspan_ver")}
+    if kind == "geneve" and ":" in str(attrs.get("remote")):
+        told["remote"] = attrs["remote"]
+    return {name: value for name, value in told.items() if value}
 
 
 def sample_steps(name: str, above: str, kind: str, master: str, like: Object) -> Iterator[Step]:
     """Make a link of a kind, like one that is there, and what it stands on or is a port of."""
     needed = {attr: like.attrs[attr] for attr in KINDS[kind].required if attr in like.attrs}
     needed |= _told(like)
+    if "fwmark" in KINDS[kind].attrs:  # a tunnel of which nothing is said at all does not look for the path's MTU
+        needed["fwmark"] = 0
     if KINDS[kind].lower:
         yield _create(f"{_LOWER}{name}", {"kind": "dummy"})
         needed["link"] = f"{_LOWER}{name}"

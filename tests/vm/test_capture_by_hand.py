@@ -9,7 +9,7 @@ import pytest
 
 from tests.vm.hosts import EngineIn, here
 
-pytestmark = pytest.mark.vm(cpus=1)
+pytestmark = pytest.mark.vm("stock", cpus=1)  # what is read is what any kernel tells
 
 
 class Host(NamedTuple):
@@ -197,6 +197,38 @@ HOSTS = {
         """,
         ('parent: "1:1", protocol: all, classid: "1:10"}',),
     ),
+    "tunnels-that-do-not-look-for-the-mtu-of-the-path": Host(
+        """
+        ip link add gr1 type gre local 192.0.2.1 remote 192.0.2.3
+        ip link add gr2 type gre local 192.0.2.1 remote 192.0.2.4 nopmtudisc ignore-df
+        ip link add ip1 type ipip local 192.0.2.1 remote 192.0.2.3
+        ip link add ip2 type ipip local 192.0.2.1 remote 192.0.2.4 ttl 0 nopmtudisc
+        """,
+        (
+            '  gr1:\n    kind: gre\n    local: "192.0.2.1"\n    remote: "192.0.2.3"\n',
+            '    pmtudisc: false\n    ignore_df: true\n    local: "192.0.2.1"\n    remote: "192.0.2.4"\n',
+            '  ip1:\n    kind: ipip\n    local: "192.0.2.1"\n    remote: "192.0.2.3"\n    mode: any\n  ip2:\n',
+        ),
+    ),
+    "tunnels-over-ipv6": Host(
+        """
+        ip link add e60 type ip6erspan seq key 10 local 2001:db8::1 remote 2001:db8::5 erspan_ver 2 erspan_hwid 3
+        ip link add g1 type geneve id 6 remote 2001:db8::1 udp6zerocsumtx udp6zerocsumrx
+        ip link add g2 type geneve id 7 remote 192.0.2.1
+        """,
+        ("    udp6zerocsumtx: true\n    udp6zerocsumrx: true\n",),
+    ),
+    "isatap": Host(
+        "ip link add si1 type sit local 192.0.2.1 isatap",
+        ("    isatap: true\n",),
+    ),
+    "tun-beside-tap": Host(
+        """
+        ip tuntap add mode tun name tu0 user 1000 pi
+        ip tuntap add mode tap name ta0
+        """,
+        ("  ta0:\n    kind: tun\n    mode: tap\n  tu0:\n    kind: tun\n    mode: tun\n    pi: true\n    user: 1000\n",),
+    ),
     "macsec": Host(
         """
         ip link add d0 up type dummy
@@ -216,6 +248,16 @@ def test_what_was_made_by_hand_is_adopted_and_comes_again(engine_in: EngineIn, n
     for command in filter(None, map(str.strip, host.made.splitlines())):
         here(command)
     adopted(engine_in, host)
+
+
+def test_rules_that_the_kernel_fails_to_tell_are_told_to_be_left_out(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    here("ip link add d0 type dummy")
+    here("tc qdisc add dev d0 root handle 1: prio")
+    here("tc filter add dev d0 parent 1: pref 1 protocol all fw")
+    (comment, *_) = engine_in("here", "{}").capture().splitlines()
+    assert comment.startswith("# left out (there is no rule of a hook that the kernel cannot tell whole in ")
+    assert comment.endswith(": filter d0 1: pref 0")
 
 
 def test_texts_of_links_are_written_or_told(engine_in: EngineIn) -> None:

@@ -8,9 +8,11 @@ of the time, and rules of one line would no longer have their actions in common,
 costs more where they are put in: bench/tc.py has the figures.
 """
 
+import errno
 from collections import Counter
 from collections.abc import Mapping
 
+from netgroupd.errors import KernelError
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
@@ -25,6 +27,7 @@ from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Object
+from netgroupd.model.tc.filter import UNTOLD
 from netgroupd.model.tc.filter import key as key_of
 from netgroupd.model.tc.handle import handle_text
 from netgroupd.model.tc.protocol import protocol_name, swapped
@@ -44,9 +47,16 @@ def dump(context: Context, selection: Selection) -> list[Object]:
             RTM_GETTFILTER, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
         )
         decoder = Decoder(context.names, where, parent)
+        what = f"dump of filters of {where} {parent}"
         # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
         with uncollected():
-            told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of filters")
+            try:
+                told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), what)
+            except KernelError as error:
+                if not selection.everything or error.refusals[0].errno != errno.EMSGSIZE:
+                    raise
+                found.append(Object("filter", (where, parent, 0, 0, ()), {"kind": UNTOLD, UNSAID: True}))
+                continue
             rules = [rule for payload in place.told(told) if (rule := decoder.read(memoryview(payload)))]
         for hung in decoder.mixed():
             rules = u32_listed.without_others(context.socket, place, hung, rules)
