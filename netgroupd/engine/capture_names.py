@@ -31,38 +31,36 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     if by_kernel := {(obj.cls, obj.key) for obj in actual.of("neighbour").values() if _is_by_kernel(obj, actual)}:
         actual = _without(actual, set(), by_kernel)
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
-    sourced = [obj for obj in actual.of("route").values() if _FROM in str(obj.key[2])]
-    beside = [obj for obj in actual.of("route").values() if _are_beside(obj)]
-    behind = [obj for obj in actual.of("route").values() if BEHIND in obj.attrs]
-    expiring = [obj for obj in actual.of("route").values() if EXPIRES in obj.attrs]
-    missing = [obj for obj in actual.of("rule").values() if MISSING in obj.attrs]
-    passing = [obj for obj in actual.of("address").values() if _passes(obj)]
+    routes = actual.of("route").values()
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
     unsayable += [obj for obj in actual.of("fdb").values() if UNSAID in obj.attrs]
     unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
-    if not any((unnamed, sourced, beside, behind, expiring, missing, passing, unsayable)):
+    of_routes = {
+        "no configuration has routes by where packets come from": [obj for obj in routes if _FROM in str(obj.key[2])],
+        "no configuration has several IPv6 routes of one metric, unless each has a gateway": [
+            obj for obj in routes if _are_beside(obj)
+        ],
+        "others of the same network, tos and metric come before them": [obj for obj in routes if BEHIND in obj.attrs],
+        "no configuration has routes that expire": [obj for obj in routes if EXPIRES in obj.attrs],
+    }
+    others = {
+        "somebody has taken these away from the kernel's own, which no configuration does": [
+            obj for obj in actual.of("rule").values() if MISSING in obj.attrs
+        ],
+        "somebody has given them for a time, as DHCP does": [
+            obj for obj in actual.of("address").values() if _passes(obj)
+        ],
+        "they have what no configuration can say": unsayable,
+    }
+    left_out = {(obj.cls, obj.key) for found in (*of_routes.values(), *others.values()) for obj in found}
+    if not unnamed and not left_out:
         return actual, []
     comments = []
     if unnamed:
         comments.append(f"# left out with what refers to them (no file can name such links): {_listed(unnamed)}\n")
-    for found, why in (
-        (sourced, "no configuration has routes by where packets come from"),
-        (beside, "no configuration has several IPv6 routes of one metric, unless each has a gateway"),
-        (behind, "others of the same network, tos and metric come before them"),
-        (expiring, "no configuration has routes that expire"),
-    ):
-        if found:
-            told = _listed({f"{obj.key[2]} table {obj.key[1]}" for obj in found})
-            comments.append(f"# left out ({why}): {told}\n")
-    for found, why in (
-        (missing, "somebody has taken these away from the kernel's own, which no configuration does"),
-        (passing, "somebody has given them for a time, as DHCP does"),
-        (unsayable, "they have what no configuration can say"),
-    ):
-        if found:
-            told = _listed({f"{obj.cls} {' '.join(title(obj))}" for obj in found})
-            comments.append(f"# left out ({why}): {told}\n")
-    left_out = {(obj.cls, obj.key) for obj in (*sourced, *beside, *behind, *expiring, *missing, *passing, *unsayable)}
+    told = {why: {f"{obj.key[2]} table {obj.key[1]}" for obj in found} for why, found in of_routes.items()}
+    told |= {why: {f"{obj.cls} {' '.join(title(obj))}" for obj in found} for why, found in others.items()}
+    comments += [f"# left out ({why}): {_listed(names)}\n" for why, names in told.items() if names]
     return _without(actual, unnamed, left_out), comments
 
 
