@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What netlink tells of the settings of all links, in four dumps where /proc has a hundred files for each link.
+"""What netlink tells of the settings of all links, in three dumps where /proc has a hundred files for each link.
 
 It is not read: links of which it tells the same have the same settings, so that
 the files of one of them say what all have.
@@ -8,7 +8,7 @@ the files of one of them say what all have.
 from collections.abc import Mapping
 from sys import byteorder
 
-from netgroupd.kernel.links import RTM_GETLINK
+from netgroupd.kernel.features import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, u32
 from netgroupd.kernel.request import Context
@@ -49,7 +49,6 @@ TOLD: Mapping[str, frozenset[str]] = {
 _RTM_GETNEIGHTBL = 66
 _TABLE_HEADER = 4
 _SKIP_STATS = 8
-_IFLA_EXT_MASK, _IFLA_AF_SPEC = 29, 26
 _CONF = {2: 1, 10: 2}  # where the settings are in what is of IPv4 and of IPv6
 _PARMS, _IFINDEX = 6, 1
 _SWAYING = frozenset({_IFINDEX, 2, 3})  # nor how many use it, nor a time that the kernel draws anew
@@ -59,7 +58,7 @@ _INDEX_AT = 4
 
 def told(context: Context) -> dict[str, tuple[bytes, ...]]:
     """By the name of a link what is told of its settings."""
-    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(_IFLA_EXT_MASK, _SKIP_STATS))
+    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, _SKIP_STATS))
     links = dict(context.socket.dump(asked, _of_link, "read the settings of links"))
     neighbours = [
         dict(context.socket.dump(request(_RTM_GETNEIGHTBL, NLM_F_DUMP, bytes((family, 0, 0, 0))), _of_neighbours))
@@ -74,7 +73,7 @@ def told(context: Context) -> dict[str, tuple[bytes, ...]]:
 
 
 def _of_link(_kind: int, payload: memoryview) -> tuple[int, tuple[bytes, ...]]:
-    families = _inside(attributes(payload, _LINK_HEADER).get(_IFLA_AF_SPEC))
+    families = _inside(attributes(payload, _LINK_HEADER).get(IFLA_AF_SPEC))
     parts = (bytes(_inside(families.get(family)).get(conf, b"")) for family, conf in _CONF.items())
     return _number(payload[_INDEX_AT : _INDEX_AT + 4]), tuple(parts)
 
