@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -67,12 +68,8 @@ def _check(returned: int) -> None:
         raise OSError(code, os.strerror(code))
 
 
-@pytest.fixture(autouse=True)
-def netns(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run the test in a network namespace of its own; under systemd all share the guest's."""
-    if request.node.get_closest_marker("vm_systemd"):
-        yield
-        return
+@contextmanager
+def _own_namespace() -> Iterator[None]:
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         _check(_LIBC.unshare(_CLONE_NEWNET))
@@ -80,6 +77,23 @@ def netns(request: pytest.FixtureRequest) -> Iterator[None]:
     finally:
         _check(_LIBC.setns(before, _CLONE_NEWNET))
         os.close(before)
+
+
+@pytest.fixture(scope="module")
+def module_netns() -> Iterator[None]:
+    """One namespace for short tests that leave it as they found it: to make one and what is in it takes longer."""
+    with _own_namespace():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def netns(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run the test in a network namespace of its own, or its module's; under systemd all share the guest's."""
+    if request.node.get_closest_marker("vm_systemd") or "module_netns" in request.fixturenames:
+        yield
+        return
+    with _own_namespace():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -74,13 +74,13 @@ tc:
 _CHAINS = {"plain": "", "atomic": "    chains: {parent: ingress, chain: 0, atomic: true}\n"}
 _HAD = """\
     ingress:
-      - {pref: 5, protocol: ip, flower: {dst_ip: "10.8.[0-19].[0-255]"}, action: pass}
+      - {pref: 5, protocol: ip, flower: {dst_ip: "10.8.[0-3].[0-255]"}, action: pass}
 """
 _WANTED = """\
     ingress:
-      - {pref: 5, protocol: ip, flower: {dst_ip: "10.9.[0-9].[0-255]"}, action: drop}
+      - {pref: 5, protocol: ip, flower: {dst_ip: "10.9.[0-1].[0-255]"}, action: drop}
       - {pref: 6, protocol: ip, flower: {dst_ip: 10.3.0.1}, skip_sw: true, action: drop}
-      - {pref: 7, protocol: ip, flower: {dst_ip: "10.9.[10-19].[0-255]"}, action: drop}
+      - {pref: 7, protocol: ip, flower: {dst_ip: "10.9.[2-3].[0-255]"}, action: drop}
 """
 
 
@@ -105,7 +105,7 @@ def test_line_of_which_all_is_refused_is_told_by_its_first_rule(file: Path) -> N
     file.write_text(_BEFORE)
     _engine(file).apply()
     before = _there()
-    file.write_text(_BEFORE + _MANY.replace("[0-7]", "[0-19]").replace("action", "skip_sw: true, action"))
+    file.write_text(_BEFORE + _MANY.replace("action", "skip_sw: true, action"))
     with pytest.raises(KernelError) as caught:
         _engine(file).apply()
     (refusal,) = caught.value.refusals

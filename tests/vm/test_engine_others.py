@@ -55,6 +55,7 @@ rules:
 """
 
 
+@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
 def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> None:
     for command in GIVEN_BY_OTHERS:
         ip(command)

@@ -45,6 +45,7 @@ CASES = {
 }
 
 
+@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_replaced_comes_back_after_any_refusal(kernel: Stumbling, case: str) -> None:
     old, new = CASES[case]
@@ -79,6 +80,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
 @pytest.mark.parametrize("case", FILTERS)
 @pytest.mark.parametrize("stay", ["", FLOWER % (20, "ip", "10.0.0.3")], ids=["alone", "beside_another"])
 def test_filter_takes_the_place_of_another(kernel: Stumbling, case: str, stay: str) -> None:

@@ -107,6 +107,7 @@ def listed() -> list[str]:
     return sorted(" ".join(line.split()) for line in found if "permanent" in line)
 
 
+@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_groups_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
     become(kernel, before)

@@ -4,6 +4,7 @@
 import errno
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,12 +31,24 @@ from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, acti
 _TC = ON_QDISCS | {"action"}
 
 
-@pytest.fixture
-def kernel() -> Iterator[Kernels]:
+@contextmanager
+def opened() -> Iterator[Kernels]:
     """The kernel with the links that the cases are about."""
     subprocess.run(["ip", "-batch", "-"], input="\n".join(SETUP), text=True, check=True)
-    with Kernels() as opened:
-        yield opened
+    with Kernels() as kernel:
+        yield kernel
+
+
+@pytest.fixture(scope="module")
+def shared(module_netns: None) -> Iterator[Kernels]:
+    with opened() as kernel:
+        yield kernel
+
+
+@pytest.fixture
+def kernel() -> Iterator[Kernels]:
+    with opened() as kernel:
+        yield kernel
 
 
 @lru_cache(maxsize=1)
@@ -70,11 +83,11 @@ def test_everything_described_has_a_case() -> None:
 
 @pytest.mark.vm(cpus=1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_case_is_set_changed_and_taken_away(kernel: Kernels, case: Case) -> None:
-    _reach(kernel, case.first, ())
-    _reach(kernel, case.second, case.first)
-    _reach(kernel, (), (*case.first, *case.second))
-    everything = kernel.dump(Selection(classes=_TC, everything=True))
+def test_case_is_set_changed_and_taken_away(shared: Kernels, case: Case) -> None:
+    _reach(shared, case.first, ())
+    _reach(shared, case.second, case.first)
+    _reach(shared, (), (*case.first, *case.second))
+    everything = shared.dump(Selection(classes=_TC, everything=True))
     assert [str(obj) for obj in everything] == []
 
 
