@@ -10,6 +10,7 @@ import errno
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from netgroupd.engine.beside import without_beside
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.snapshot import Snapshot, release_states
@@ -157,7 +158,7 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     Raises:
         KernelError, VerifyError: Not everything could be brought back.
     """
-    actual = look(kernel, before.state(), mine)
+    actual = without_beside(look(kernel, before.state(), mine), before)
     was, there = before.state().of("link"), actual.of("link")
     masters: dict[Key, Object] = {
         key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
@@ -165,7 +166,7 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     goal = before.over(actual, kernel.usual(masters | dict(was)))
 
     def again(goal: State) -> Plan:
-        there = look(kernel, goal, mine)
+        there = without_beside(look(kernel, goal, mine), before)
         before.release_gone(goal, there)
         release_states(goal, there)
         return plan_for(kernel, goal, there, mine)

@@ -21,7 +21,8 @@ Away: TypeAlias = frozenset[tuple[str, str]]
 class Context(NamedTuple):
     """One network namespace as the modules of the classes see it.
 
-    ``spare`` is told of each link that is about to lose an IPv4 address.
+    ``spare`` is told of each link that is about to lose an IPv4 address.  ``beside``
+    are IPv4 routes of ours that others have too, and whether ours comes first.
     """
 
     socket: Socket
@@ -32,6 +33,7 @@ class Context(NamedTuple):
     proto: int = PROTO
     seen: Seen | None = None
     spare: Callable[[int], None] = lambda _link: None
+    beside: Mapping[Key, bool] = MappingProxyType({})
 
 
 class Selection(NamedTuple):
