@@ -17,9 +17,12 @@ from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import VerifyError
 from netgroupd.kernel.batch import Refused, ends
+from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
+from netgroupd.plan.along import deleted_nexthops
+from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
@@ -72,7 +75,11 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
             return plan, actual
         links = None
     actual = look(kernel, goal, mine, links)
-    return plan_for(kernel, goal, actual, mine), actual
+    plan = plan_for(kernel, goal, actual, mine)
+    if nexthops := deleted_nexthops(plan, actual):
+        along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
+        plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
+    return plan, actual
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:

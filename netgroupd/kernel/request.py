@@ -48,6 +48,7 @@ class Selection(NamedTuple):
     forwarding entries that are wanted whoever made them.
     ``held`` are keys by class: instead of what is netgroupd's comes what of others,
     be it DHCP or the kernel itself, keeps these from being made.
+    ``nexthops`` are ids: of routes those of others come that go with these.
     ``everything`` is what ``capture`` wants.
     """
 
@@ -62,6 +63,7 @@ class Selection(NamedTuple):
     rows: frozenset[str] | None = None
     entries: Set[Key] = frozenset()
     held: Mapping[str, frozenset[Key]] = MappingProxyType({})
+    nexthops: frozenset[int] = frozenset()
     everything: bool = False
 
     def has_link(self, name: str, group: int) -> bool:

@@ -13,6 +13,7 @@ from netgroupd.kernel.encap import pack_encap, pack_labels, unpack_encap, unpack
 from netgroupd.kernel.message import attr, attributes, nest, u8, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
+from netgroupd.kernel.routes_along import routes_along
 from netgroupd.kernel.routes_beside import again, takes_turns
 from netgroupd.kernel.routes_identity import (
     DST,
@@ -60,6 +61,8 @@ _METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All routes that are netgroupd's; of ``everything``, also those that somebody has set."""
+    if selection.nexthops:
+        return routes_along(context, selection.nexthops)
     found: dict[Key, Object] = {}
     held = selection.held.get("route")
     protocol = 0 if selection.everything or held else PROTO

@@ -126,6 +126,30 @@ def test_route_of_a_file_is_beside_the_one_that_comes_with_the_address(kernel: S
     there_and_back(kernel, goal, lambda: told("ip", "route"), refused=True)
 
 
+def test_routes_of_others_that_go_with_a_nexthop_are_told(kernel: Stumbling) -> None:
+    for command in ("link add e0 up type dummy", "address add 10.0.0.5/24 dev e0", "address add fd01::5/64 dev e0"):
+        ip(command)
+    become(kernel, state_of("nexthops: {7: {via: 10.0.0.1, dev: e0}, 8: {via: 'fd01::1', dev: e0}}", ("e0",)))
+    for command in (
+        "nexthop add id 9 group 7 proto zebra",
+        "nexthop add id 6 via 10.0.0.6 dev e0",
+        "nexthop add id 10 group 7/6",
+        "route add 10.9.0.0/16 nhid 7 proto static",
+        "route add 10.8.0.0/16 table 100 nhid 9 proto zebra",
+        "route add 10.7.0.0/16 nhid 10",
+        "route add 2001:db8::/32 nhid 8",
+    ):
+        ip(command)
+    (warning,) = plan_now(kernel, State(), MINE)[0].warnings
+    assert sorted(warning.partition(": ")[2].split(", ")) == [
+        "10.8.0.0/16 table 100 by nexthop 9 (proto zebra)",
+        "10.9.0.0/16 by nexthop 7 (proto static)",
+        "2001:db8::/32 by nexthop 8 (proto boot)",
+    ]
+    become(kernel, State())
+    assert "10.7.0.0/16" in told("ip", "route")
+
+
 FORWARDING = """
 links: {vx0: {kind: vxlan, id: 7, dstport: 4789, up: true}}
 nexthops: {2: {via: 192.0.2.1, fdb: true}, 3: {group: [{id: 2}], fdb: true}, 1: {group: [{id: 2}], fdb: true}}
