@@ -13,7 +13,7 @@ from netgroupd.model.state import Attrs, Object, State, records
 from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
-from netgroupd.model.tc.filter import MATCHES, UNTOLD
+from netgroupd.model.tc.filter import MATCHES
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.queues import leave_to_leaves
 from netgroupd.model.tc.red import lasting
@@ -52,8 +52,6 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in records(rule.attrs, "actions"))
         if kind := next(filter(None, kinds), ""):
             unknown[f"action {kind}"].append(rule)
-        elif rule.attrs["kind"] == UNTOLD:
-            unknown["rule of a hook that the kernel cannot tell whole"].append(rule)
         elif UNSAID in rule.attrs:
             kind = str(rule.attrs["kind"])
             unknown[f"{kind} that says all of this" if kind in MATCHES else f"classifier {kind}"].append(rule)

@@ -254,10 +254,12 @@ def test_rules_that_the_kernel_fails_to_tell_are_told_to_be_left_out(engine_in: 
     engine_in("here", "{}")
     here("ip link add d0 type dummy")
     here("tc qdisc add dev d0 root handle 1: prio")
-    here("tc filter add dev d0 parent 1: pref 1 protocol all fw")
-    (comment, *_) = engine_in("here", "{}").capture().splitlines()
-    assert comment.startswith("# left out (there is no rule of a hook that the kernel cannot tell whole in ")
-    assert comment.endswith(": filter d0 1: pref 0")
+    here("tc filter add dev d0 parent 1: pref 65000 protocol all fw")
+    here("tc filter add dev d0 parent 1: pref 65001 protocol ip u32 match ip dst 10.0.0.9 classid 1:1")
+    comment, *rest = engine_in("here", "{}").capture().splitlines()
+    assert comment.startswith("# left out (there is no fw that says all of this in a configuration")
+    assert comment.endswith(": filter d0 1: pref 65000 protocol all kind fw handle 0x0")
+    assert "pref: 65001, " in rest[-1]
 
 
 def test_texts_of_links_are_written_or_told(engine_in: EngineIn) -> None:
