@@ -17,6 +17,7 @@ from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.tc import programs, u32_listed
 from netgroupd.kernel.tc import u32 as words
+from netgroupd.kernel.tc.actions import has_shared
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters_seen import Seen
@@ -26,6 +27,7 @@ from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Object
+from netgroupd.model.tc.filter import SHARES
 from netgroupd.model.tc.filter import key as key_of
 from netgroupd.model.tc.handle import handle_text
 from netgroupd.model.tc.protocol import protocol_name, swapped
@@ -44,7 +46,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         asked = message.request(
             RTM_GETTFILTER, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
         )
-        decoder = Decoder(context.names, where, parent)
+        decoder = Decoder(context.names, where, parent, everything=selection.everything)
         what = f"dump of filters of {where} {parent}".rstrip()
         # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
         with uncollected():
@@ -61,8 +63,10 @@ def dump(context: Context, selection: Selection) -> list[Object]:
 class Decoder:
     """Makes rules out of the messages of one hook."""
 
-    def __init__(self, names: Names, where: str, parent: str) -> None:
+    def __init__(self, names: Names, where: str, parent: str, *, everything: bool = False) -> None:
+        """``everything``: also note which rules share what only a capture asks for."""
         self._names = names
+        self._everything = everything
         self._where = where
         self._parent = parent
         self._actions = Remembered()
@@ -130,6 +134,8 @@ class Decoder:
             "skip_hw": bool(bits & SKIP_HW),
             "skip_sw": bool(bits & SKIP_SW),
         }
+        if self._everything and form.actions in options and has_shared(options[form.actions]):
+            attrs[SHARES] = True
         if form.classid in options:
             attrs["classid"] = handle_text(int.from_bytes(options[form.classid], "little"))
         if kind == "bpf":
