@@ -13,7 +13,7 @@ from netgroupd.model.state import Attrs, Object, State, records
 from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
-from netgroupd.model.tc.filter import MATCHES, UNTOLD
+from netgroupd.model.tc.filter import MATCHES, SHARES
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.queues import leave_to_leaves
 from netgroupd.model.tc.red import lasting
@@ -25,9 +25,13 @@ from netgroupd.plan.present import title
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
-_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT})
+_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, SHARES})
 
 _NOWHERE = "mirred to a link that is gone"
+_APART = (
+    "# left out (that rules have an action together is for the section actions to say; "
+    "here each has one of its own, which counts and polices apart): {}\n"
+)
 _USUAL = {"no_percpu": False, "hw_stats": "any"}
 
 
@@ -52,14 +56,15 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in records(rule.attrs, "actions"))
         if kind := next(filter(None, kinds), ""):
             unknown[f"action {kind}"].append(rule)
-        elif rule.attrs["kind"] == UNTOLD:
-            unknown["rule of a hook that the kernel cannot tell whole"].append(rule)
         elif UNSAID in rule.attrs:
             kind = str(rule.attrs["kind"])
             unknown[f"{kind} that says all of this" if kind in MATCHES else f"classifier {kind}"].append(rule)
-    if not unknown:
-        return actual, []
     left_out = {(obj.cls, obj.key) for found in unknown.values() for obj in found}
+    rules = (rule for rule in actual.of("filter").values() if SHARES in rule.attrs)
+    together = [rule for rule in rules if (rule.cls, rule.key) not in left_out]
+    comments = [_APART.format(_titles(together))] if together else []
+    if not unknown:
+        return actual, comments
     said = State(groups=actual.groups)
     said.classes = {
         cls: {
@@ -67,7 +72,7 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         }
         for cls, found in actual.classes.items()
     }
-    return said, [_comment(kind, found) for kind, found in unknown.items()]
+    return said, [*comments, *(_comment(kind, found) for kind, found in unknown.items())]
 
 
 def _unsayable(action: Mapping[str, Value]) -> str:
@@ -79,11 +84,14 @@ def _unsayable(action: Mapping[str, Value]) -> str:
 
 
 def _comment(kind: str, found: Iterable[Object]) -> str:
-    names = ", ".join(fold_names(" ".join((obj.cls, *title(obj))) for obj in found))
     what = "with what is on it " if kind.startswith("qdisc") else ""
     # What a file names it owns as a whole.
     lost = "where the file says what else is there, applying it deletes this"
-    return f"# left out {what}(there is no {kind} in a configuration; {lost}): {names}\n"
+    return f"# left out {what}(there is no {kind} in a configuration; {lost}): {_titles(found)}\n"
+
+
+def _titles(found: Iterable[Object]) -> str:
+    return ", ".join(fold_names(" ".join((obj.cls, *title(obj))) for obj in found))
 
 
 def action_rows(actual: State) -> Iterator[Row]:

@@ -18,6 +18,7 @@ from netgroupd.config import Desired
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.aside import Aside
+from netgroupd.engine.beside import placed
 from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.disk import told
@@ -171,7 +172,8 @@ class Engine(Unfinished):
         self._add_lost_settings(kernel, plan, actual, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
-        accepted, before = self._accepted(begun.number, again, request), Snapshot.of(plan, actual)
+        accepted = self._accepted(begun.number, again, request)
+        before = placed(kernel, Snapshot.of(plan, actual))
         entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry, before)
         mine = mine.joined(content)

@@ -10,15 +10,19 @@ import errno
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from netgroupd.engine.beside import without_beside
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import VerifyError
 from netgroupd.kernel.batch import Refused, ends
+from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
+from netgroupd.plan.along import deleted_nexthops
+from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
@@ -71,7 +75,11 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
             return plan, actual
         links = None
     actual = look(kernel, goal, mine, links)
-    return plan_for(kernel, goal, actual, mine), actual
+    plan = plan_for(kernel, goal, actual, mine)
+    if nexthops := deleted_nexthops(plan, actual):
+        along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
+        plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
+    return plan, actual
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:
@@ -157,7 +165,7 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     Raises:
         KernelError, VerifyError: Not everything could be brought back.
     """
-    actual = look(kernel, before.state(), mine)
+    actual = without_beside(look(kernel, before.state(), mine), before)
     was, there = before.state().of("link"), actual.of("link")
     masters: dict[Key, Object] = {
         key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
@@ -165,7 +173,7 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     goal = before.over(actual, kernel.usual(masters | dict(was)))
 
     def again(goal: State) -> Plan:
-        there = look(kernel, goal, mine)
+        there = without_beside(look(kernel, goal, mine), before)
         before.release_gone(goal, there)
         release_states(goal, there)
         return plan_for(kernel, goal, there, mine)

@@ -139,8 +139,9 @@ class FakeKernel:
             return selection.has_link(obj.name, group_of(obj))
         if obj.cls == "sysctl":
             return obj.key[0] in selection.settings
-        if obj.cls in _MARKED and selection.held:
-            return (obj.cls, obj.key) in self._unmarked and obj.key in selection.held.get(obj.cls, ())
+        if obj.cls in _MARKED and (selection.held or selection.nexthops):
+            asked = obj.key in selection.held.get(obj.cls, ()) or obj.attrs.get("nhid") in selection.nexthops
+            return asked and (obj.cls, obj.key) in self._unmarked
         if obj.cls in _MARKED:
             return selection.everything or (obj.cls, obj.key) not in self._unmarked
         if obj.cls in ON_QDISCS or obj.cls == "action":

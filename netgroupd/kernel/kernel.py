@@ -17,6 +17,7 @@ from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.routes_beside import beside
 from netgroupd.kernel.secondaries import Secondaries
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Counters, Socket
@@ -148,6 +149,7 @@ class Kernel:
         behind it unless the step is optional.  ``progress`` hears how many steps each batch was.
         """
         refused: tuple[Refused, ...] = ()
+        self._context = self._context._replace(beside=beside(self._socket, steps))
         start = 0
         for stop in (*grace.taken_up(steps), len(steps)):
             if start:

@@ -21,7 +21,7 @@ RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_GETNEXTHOP = 104, 105, 106
 _HEADER = struct.Struct("=BBBBI")  # family, scope, protocol, -, flags
 _MEMBER = struct.Struct("=IBBH")  # id, weight - 1 low, weight - 1 high, -
 
-_ID, _GROUP, _GROUP_TYPE, _BLACKHOLE, _ENCAP_TYPE, _ENCAP, _FDB, _RES_GROUP = 1, 2, 3, 4, 7, 8, 11, 12
+_ID, _GROUP, _GROUP_TYPE, _BLACKHOLE, _ENCAP_TYPE, _ENCAP, _GROUPS, _FDB, _RES_GROUP = 1, 2, 3, 4, 7, 8, 9, 11, 12
 _ONLINK = 4
 _MADE_BY_OPERATORS = frozenset({PROTO, 0, 3, 4})  # none said, RTPROT_BOOT, RTPROT_STATIC
 _PLAIN = tuple(CLASS.attrs[name] for name in ("via", "dev"))
@@ -40,6 +40,20 @@ def dump(context: Context, selection: Selection) -> list[Object]:
 
     asked = message.request(RTM_GETNEXTHOP, message.NLM_F_DUMP, bytes(_HEADER.size))
     return dump_objects(context, asked, decode, "dump of nexthops")
+
+
+def members(context: Context) -> dict[int, frozenset[int]]:
+    """The ids of the members of each group, whoever made it."""
+
+    def take(_kind: int, payload: memoryview) -> tuple[int, frozenset[int]] | None:
+        found = attributes(payload, _HEADER.size)
+        if _GROUP not in found:
+            return None
+        inside = frozenset(member for member, *_ in _MEMBER.iter_unpack(found[_GROUP]))
+        return int.from_bytes(found[_ID], "little"), inside
+
+    asked = message.request(RTM_GETNEXTHOP, message.NLM_F_DUMP, bytes(_HEADER.size), attr(_GROUPS, b""))
+    return dict(context.socket.dump(asked, take, "dump of nexthops"))
 
 
 def _decode(

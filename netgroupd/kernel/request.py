@@ -21,7 +21,8 @@ Away: TypeAlias = frozenset[tuple[str, str]]
 class Context(NamedTuple):
     """One network namespace as the modules of the classes see it.
 
-    ``spare`` is told of each link that is about to lose an IPv4 address.
+    ``spare`` is told of each link that is about to lose an IPv4 address.  ``beside``
+    are IPv4 routes of ours that others have too, and whether ours comes first.
     """
 
     socket: Socket
@@ -32,6 +33,7 @@ class Context(NamedTuple):
     proto: int = PROTO
     seen: Seen | None = None
     spare: Callable[[int], None] = lambda _link: None
+    beside: Mapping[Key, bool] = MappingProxyType({})
 
 
 class Selection(NamedTuple):
@@ -46,6 +48,7 @@ class Selection(NamedTuple):
     forwarding entries that are wanted whoever made them.
     ``held`` are keys by class: instead of what is netgroupd's comes what of others,
     be it DHCP or the kernel itself, keeps these from being made.
+    ``nexthops`` are ids: of routes those of others come that go with these.
     ``everything`` is what ``capture`` wants.
     """
 
@@ -60,6 +63,7 @@ class Selection(NamedTuple):
     rows: frozenset[str] | None = None
     entries: Set[Key] = frozenset()
     held: Mapping[str, frozenset[Key]] = MappingProxyType({})
+    nexthops: frozenset[int] = frozenset()
     everything: bool = False
 
     def has_link(self, name: str, group: int) -> bool:

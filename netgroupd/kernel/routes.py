@@ -12,22 +12,36 @@ from netgroupd.kernel import message, unsaid
 from netgroupd.kernel.encap import pack_encap, pack_labels, unpack_encap, unpack_labels
 from netgroupd.kernel.message import attr, attributes, nest, u8, u32
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
+from netgroupd.kernel.routes_along import routes_along
+from netgroupd.kernel.routes_beside import again, takes_turns
+from netgroupd.kernel.routes_identity import (
+    DST,
+    FAMILY_NAMES,
+    HEADER,
+    LENGTH,
+    PRIORITY,
+    RTM_DELROUTE,
+    RTM_GETROUTE,
+    RTM_NEWROUTE,
+    TABLE,
+    identity,
+    key_of,
+    lengths_of,
+)
 from netgroupd.kernel.rows import blamer, dump_of_family, goal, pack_row, pack_rows, paths_of, single, unpack_rows
 from netgroupd.model.address import SCOPES
 from netgroupd.model.owner import PROTO
 from netgroupd.model.route import BEHIND, CLASS, DEAD_ENDS, EXPIRES, FAMILIES, METRICS, TYPES, WAY
 from netgroupd.model.state import Attrs, Key, Object
-from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
+from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED, UNSAID, same
 from netgroupd.plan.step import AnyStep, Op, Step
 
-RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
-_HEADER = struct.Struct("=BBBBBBBBI")  # family, dst and src length, tos, table, protocol, scope, type, flags
 _HOP = struct.Struct("=HBBi")  # length, flags, weight - 1, ifindex
 
-_DST, _SRC, _OIF, _GATEWAY, _PRIORITY, _METRICS, _MULTIPATH = 1, 2, 4, 5, 6, 8, 9
-_CACHEINFO, _TABLE, _VIA, _NEWDST, _ENCAP_TYPE, _ENCAP, _EXPIRES, _TTL_PROPAGATE = 12, 15, 18, 19, 21, 22, 23, 26
+_OIF, _GATEWAY, _METRICS, _MULTIPATH = 4, 5, 8, 9
+_CACHEINFO, _VIA, _NEWDST, _ENCAP_TYPE, _ENCAP, _EXPIRES, _TTL_PROPAGATE = 12, 18, 19, 21, 22, 23, 26
 _LEFT = struct.Struct("=8xi")  # of rta_cacheinfo: when the route expires, in hundredths of a second
 _CENTI = 100
 _LOCK = 1
@@ -36,8 +50,6 @@ _CLONED = 0x200
 _SCOPE_ANY = 255
 _MADE_BY_OPERATORS = frozenset({PROTO, 3, 4})  # RTPROT_BOOT, RTPROT_STATIC
 _OTHERS: Attrs = {}  # of a route of another program, which only matters for those behind and beside it
-_INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
-_FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _PLAIN = tuple(CLASS.attrs[name] for name in ("src", "nhid", "realm", "pref", "ttl_propagate"))
 _OF_A_HOP = (CLASS.attrs["realm"],)
 _SCOPE_NAMES = {number: name for name, number in SCOPES.items()}
@@ -49,13 +61,15 @@ _METRIC_NAMES = {row.wire: name for name, row in METRICS.items()}
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All routes that are netgroupd's; of ``everything``, also those that somebody has set."""
+    if selection.nexthops:
+        return routes_along(context, selection.nexthops)
     found: dict[Key, Object] = {}
     held = selection.held.get("route")
     protocol = 0 if selection.everything or held else PROTO
 
     for name, family in FAMILIES.items():
         decode = _Decoder(held, everything=selection.everything)
-        asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, _HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
+        asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
         # A kernel without routes of a family answers for it with those of all others.
         routes = [each for each in dump_of_family(context, asked, decode, "dump of routes") if each.key[0] == name]
         found |= {key: Object("route", key, _OTHERS) for key in decode.behind_others if key[0] == name}
@@ -81,12 +95,15 @@ class _Decoder:
 
     def __init__(self, held: frozenset[Key] | None, *, everything: bool) -> None:
         self._held = held
+        self._lengths = lengths_of(held or ())
         self._everything = everything
         self._row: Key = ()
         self._is_theirs = False
         self.behind_others: set[Key] = set()
 
     def __call__(self, payload: memoryview, names: Names) -> Object | None:
+        if self._held and payload[LENGTH] not in self._lengths:
+            return None
         route = _decode(payload, names, self._held, everything=self._everything)
         if route is None:
             return None
@@ -127,19 +144,14 @@ def _hops_of(attrs: Attrs) -> tuple[Value, ...]:
 def _decode(
     payload: memoryview, names: Names, held: frozenset[Key] | None = None, *, everything: bool = False
 ) -> Object | None:
-    family, length, origin, tos, table, protocol, scope, kind, flags = _HEADER.unpack_from(payload)
-    if flags & _CLONED or family not in _FAMILY_NAMES:
+    family, *_, protocol, scope, kind, flags = HEADER.unpack_from(payload)
+    if flags & _CLONED or family not in FAMILY_NAMES:
         return None
     counts = protocol != PROTO if held else protocol in _MADE_BY_OPERATORS
-    if not counts and not everything:
+    if not (counts or everything or held):
         return None
-    found = attributes(payload, _HEADER.size)
-    number = int.from_bytes(found[_TABLE], "little") if _TABLE in found else table
-    metric = int.from_bytes(found.get(_PRIORITY, b""), "little")
-    destination = _destination(family, length, found)
-    if origin:  # an IPv6 route for what comes from there is another route
-        destination += f" from {ip_text(bytes(found[_SRC]))}/{origin}"
-    key = (_FAMILY_NAMES[family], number, destination, tos, metric)
+    found = attributes(payload, HEADER.size)
+    key = key_of(payload, found)
     if held and key not in held:
         return None
     if not counts:
@@ -173,13 +185,6 @@ def _read_attrs(found: Mapping[int, memoryview], kind: int, flags: int, names: N
     if _CACHEINFO in found and (left := _LEFT.unpack_from(found[_CACHEINFO])[0]) > 0:
         attrs[EXPIRES] = -(-left // _CENTI)
     return attrs
-
-
-def _destination(family: int, length: int, found: Mapping[int, memoryview]) -> str:
-    if family == _MPLS:
-        return str(unpack_labels(bytes(found[_DST]))[0])
-    whole = bytes(found[_DST]) if _DST in found else bytes(16 if family == _INET6 else 4)
-    return f"{ip_text(whole)}/{length}"
 
 
 def _read_way(found: Mapping[int, memoryview], names: Names) -> dict[str, Value]:
@@ -276,28 +281,11 @@ def _pack_metrics(attrs: Attrs, names: Names) -> bytes:
     return nest(_METRICS, *parts) if parts else b""
 
 
-def _identity(key: Key, scope: int, kind: int, flags: int, proto: Value = PROTO) -> bytes:
-    """What tells the route apart; a table past 255 has an attribute, for the header has no room."""
-    family, table, destination, tos, metric = key
-    assert isinstance(table, int)
-    assert isinstance(tos, int)
-    assert isinstance(metric, int)
-    low = table if table < 256 else 0
-    number = FAMILIES[str(family)]
-    if family == "mpls":
-        return _HEADER.pack(number, 20, 0, 0, low, proto, 0, kind, 0) + attr(
-            _DST, pack_labels((int(str(destination)),))
-        )
-    whole, length = split_prefix(str(destination))
-    header = _HEADER.pack(number, length, 0, tos, low, proto, scope, kind, flags)
-    return header + attr(_DST, whole) + u32(_TABLE, table) + (u32(_PRIORITY, metric) if metric else b"")
-
-
 def _body(key: Key, attrs: Attrs, names: Names) -> Iterable[bytes]:
     family = str(key[0])
     flags = _ONLINK if attrs.get("onlink") else 0
     kind = TYPES[str(attrs.get("type", "unicast"))]
-    yield _identity(key, _scope(family, attrs), kind, flags, attrs.get(UNOWNED, PROTO))
+    yield identity(key, _scope(family, attrs), kind, flags, attrs.get(UNOWNED, PROTO))
     if "nexthops" in attrs:
         yield _pack_hops(family, attrs["nexthops"], names)
     elif "nhid" not in attrs:
@@ -335,18 +323,46 @@ def _goal(step: Step) -> Attrs:
     return {name: value for name, value in held.items() if name not in stale}
 
 
+def _deletion(route: Object) -> bytes:
+    """The type is part of what IPv4 looks for, and the protocol, which is ours; next hops and scope are left open."""
+    told = route.attrs
+    kind = 0 if told.get("nhid") else TYPES.get(str(told.get("type", "unicast")), 0)
+    return message.request(RTM_DELROUTE, 0, identity(route.key, _SCOPE_ANY, kind, 0))
+
+
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
-    """The one message that a step takes."""
+    """The one message that a step takes; two where others have routes beside ours."""
     one = single(step)
     key = one.object.key
     if one.op is Op.DELETE:
-        # The type is part of what IPv4 looks for; next hops and scope are left open.
-        told = one.object.attrs
-        kind = 0 if told.get("nhid") else TYPES.get(str(told.get("type", "unicast")), 0)
-        yield message.request(RTM_DELROUTE, 0, _identity(key, _SCOPE_ANY, kind, 0))
+        yield _deletion(one.object)
         return
-    how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
-    yield message.request(RTM_NEWROUTE, message.NLM_F_CREATE | how, *_body(key, _goal(one), context.names))
+    body = _body(key, _goal(one), context.names)
+    first = context.beside.get(key) if takes_turns(one) else None
+    if first is not None:
+        how = message.NLM_F_CREATE | (_behind(one) if first else message.NLM_F_APPEND)
+        anew = _deletion(one.before or one.object), message.request(RTM_NEWROUTE, how, *body)
+        # Why it is said again may be that it is lost on the way.
+        yield from (Call(lambda: again(context.socket, key, *anew)),) if one.why else anew
+        return
+    yield message.request(RTM_NEWROUTE, message.NLM_F_CREATE | _how(one), *body)
+
+
+def _is_ours(route: Object | None) -> bool:
+    return route is not None and UNOWNED not in route.attrs
+
+
+def _behind(step: Step) -> int:
+    return message.NLM_F_APPEND if BEHIND in step.object.attrs else 0
+
+
+def _how(step: Step) -> int:
+    """In place of which others a route comes: what of IPv4 is there by now stays."""
+    if step.op is Op.CHANGE:
+        return message.NLM_F_REPLACE
+    if step.object.key[0] != "inet" or not _is_ours(step.after):
+        return message.NLM_F_EXCL
+    return _behind(step)
 
 
 CODEC = Codec(
@@ -357,12 +373,12 @@ CODEC = Codec(
             **paths_of(CLASS.attrs[name] for name in ("via", "dev", "nexthops", "encap", "as")),
             **paths_of(_PLAIN),
             **paths_of(METRICS.values(), _METRICS),
-            (_DST,): "to",
+            (DST,): "to",
             (_VIA,): "via",
-            (_TABLE,): "table",
-            (_PRIORITY,): "metric",
+            (TABLE,): "table",
+            (PRIORITY,): "metric",
             (_ENCAP_TYPE,): "encap",
         }
     ),
-    _HEADER.size,
+    HEADER.size,
 )

@@ -81,11 +81,15 @@ def dump_objects(
 
 
 def dump_of_family(
-    context: Context, asked: bytes, decode: Callable[[memoryview, Names], Object | None], what: str
+    context: Context,
+    asked: bytes,
+    decode: Callable[[memoryview, Names], Object | None],
+    what: str,
+    mark: bytes = b"",
 ) -> list[Object]:
     """As ``dump_objects``; nothing where the kernel does without this address family."""
     try:
-        return dump_objects(context, asked, decode, what)
+        return dump_objects(context, asked, decode, what, mark)
     except KernelError as error:
         if error.refusals[0].errno in (errno.EOPNOTSUPP, errno.EAFNOSUPPORT):
             return []

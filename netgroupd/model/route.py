@@ -52,7 +52,7 @@ EXPIRES = "expires"
 """The seconds that are left of a route that others made for a time; no file can say so."""
 
 BEHIND = "behind"
-"""The mark of an IPv4 route that is not used, for another one comes first that only where it leads tells apart."""
+"""The mark of an IPv4 route that is not used, for another one of its destination, tos and metric comes first."""
 
 DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 """Types of routes that lead nowhere."""

@@ -15,7 +15,7 @@ from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.link import COMMON
-from netgroupd.model.route import EXPIRES
+from netgroupd.model.route import BEHIND, EXPIRES
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.tc.action import staying, usual
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
@@ -25,7 +25,8 @@ from netgroupd.model.value import Value
 _UNORDERED = frozenset({"altnames", "features", "lock"})
 _PORT = "port."
 # A bridge whose topology changes does not tell it.  To say it again would end the haste with which it then forgets.
-_UNTOLD = frozenset({"ageing_time"})
+# Of a route its place among others is for when it is made.
+_UNTOLD = frozenset({"ageing_time", BEHIND})
 # With 250 or 300 ticks to the second one hundredth is lost on the way there and back.
 _TICKS = frozenset(
     name for kind in KINDS.values() for rows in (kind.attrs, kind.port) for name, row in rows.items() if row.ticks

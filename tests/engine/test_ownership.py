@@ -86,6 +86,35 @@ def test_repair_takes_nothing_over_that_is_elsewhere(shared: Desk) -> None:
     assert ("link", ("b0",)) in after
 
 
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        (0, ""),
+        (2, "10.0.0.0/24 by nexthop 7 (proto 0), 10.0.1.0/24 by nexthop 7 (proto 0)"),
+        (7, ", 10.0.4.0/24 by nexthop 7 (proto 0), … (7 in all)"),
+    ],
+)
+def test_routes_of_others_that_go_with_a_nexthop_are_told(desk: Desk, others: int, told: str) -> None:
+    routes = [Object("route", ("inet", 254, f"10.0.{number}.0/24", 0, 0), {"nhid": 7}) for number in range(others)]
+    beside = Object("route", ("inet", 254, "10.9.0.0/24", 0, 0), {"nhid": 8})
+    desk.kernel = FakeKernel(foreign=[*FOREIGN[:1], *routes, beside])
+    desk.wants("nexthops: {7: {via: 10.0.0.1, dev: e0}, 8: {via: 10.0.0.2, dev: e0}}")
+    assert desk.engine.apply().plan.warnings == ()
+    desk.wants("nexthops: {8: {via: 10.0.0.2, dev: e0}}")
+    warnings = desk.engine.diff().warnings
+    assert warnings == desk.engine.apply().plan.warnings
+    assert [each.endswith(told) for each in warnings] == [True] * bool(others)
+
+
+def test_route_that_becomes_netgroupds_does_not_go_with_a_nexthop(desk: Desk) -> None:
+    route = Object("route", ("inet", 254, "10.0.0.0/24", 0, 0), {"nhid": 7})
+    desk.kernel = FakeKernel(foreign=[*FOREIGN[:1], route])
+    desk.wants("nexthops: {7: {via: 10.0.0.1, dev: e0}}")
+    desk.engine.apply()
+    desk.wants("routes: [{to: 10.0.0.0/24, via: 10.0.0.1, dev: e0}]")
+    assert desk.engine.diff().warnings == ()
+
+
 def test_what_was_taken_over_is_captured_without_a_word_of_whose_it_was(shared: Desk) -> None:
     captured = shared.engine.capture()
     assert "10.0.0.5/24" in captured

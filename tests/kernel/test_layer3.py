@@ -12,12 +12,21 @@ from netgroupd.engine.capture_names import nameable
 from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules, unsaid
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import HEADER_LEN, attr, attributes
+from netgroupd.kernel.message import (
+    HEADER_LEN,
+    NLM_F_APPEND,
+    NLM_F_CREATE,
+    NLM_F_EXCL,
+    NLM_F_REPLACE,
+    attr,
+    attributes,
+)
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import codec
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
+from netgroupd.model.route import BEHIND
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, differing
@@ -109,6 +118,40 @@ def test_route_is_deleted_whatever_its_next_hop(context: Context) -> None:
     route = Object("route", ("inet", 254, "10.0.0.0/8", 0, 0), {"type": "unicast", "via": "192.0.2.9", "dev": "gone"})
     found = attributes(memoryview(_message(context, Step(Op.DELETE, route, None))), HEADER_LEN + 12)
     assert set(found) == {1, 15}
+
+
+def _flags(request: object) -> tuple[int, int]:
+    """The type of a message, and how it is meant."""
+    assert isinstance(request, bytes)
+    kind, flags = struct.unpack_from("=HH", request, 4)
+    return kind, flags & ~1
+
+
+@pytest.mark.parametrize(("first", "flags"), [(True, NLM_F_CREATE), (False, NLM_F_CREATE | NLM_F_APPEND)])
+def test_route_beside_others_comes_in_place_of_ours_alone(context: Context, *, first: bool, flags: int) -> None:
+    have, want = _route("192.0.2.9"), _route("192.0.2.8")
+    step = Step(Op.CHANGE, have, want, {"via": "192.0.2.8"})
+    assert _flags(_message(context, step)) == (24, NLM_F_CREATE | NLM_F_REPLACE)
+    deletion, creation = codec("route").encode(step, context._replace(beside={have.key: first}))
+    assert isinstance(deletion, bytes)
+    assert (_flags(deletion)[0], deletion[HEADER_LEN + 5]) == (25, PROTO)
+    assert _flags(creation) == (24, flags)
+
+
+@pytest.mark.parametrize(
+    ("route", "flags"),
+    [
+        pytest.param(("inet", {}), 0, id="of_ipv4_before_what_has_come"),
+        pytest.param(("inet", {BEHIND: True}), NLM_F_APPEND, id="of_ipv4_where_it_was"),
+        pytest.param(("inet", {UNOWNED: 2}), NLM_F_EXCL, id="of_others"),
+        pytest.param(("inet6", {}), NLM_F_EXCL, id="of_ipv6"),
+    ],
+)
+def test_new_route_takes_the_place_of_none(context: Context, route: tuple[str, dict[str, Value]], flags: int) -> None:
+    family, more = route
+    key = (family, 254, "10.0.0.0/8" if family == "inet" else "2001:db8::/32", 0, 0)
+    made = Object("route", key, {"dev": "d0", **more})
+    assert _flags(_message(context, Step(Op.CREATE, None, made, made.attrs))) == (24, NLM_F_CREATE | flags)
 
 
 def test_route_by_way_of_a_nexthop_that_is_a_blackhole_is_none_itself(context: Context) -> None:

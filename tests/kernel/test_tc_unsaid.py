@@ -13,6 +13,7 @@ from netgroupd.kernel.tc import filters, flower
 from netgroupd.kernel.tc.filters_read import Decoder
 from netgroupd.kernel.tc.tcmsg import HEADER, KIND, OPTIONS
 from netgroupd.model.state import Object, State
+from netgroupd.model.tc.filter import SHARES
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.link import Owned
@@ -85,6 +86,16 @@ def test_rules_of_flower_that_differ_in_what_is_unknown_are_several(names: Names
 def test_rule_with_an_action_that_no_file_can_say_is_that_rule(kind: str, unsaid: bool, names: Names) -> None:
     rule = _rule("flower", _ADDRESS + _acts(kind), names)
     assert (rule.key[4], UNSAID in rule.attrs) == ((("dst_ip", "10.0.0.1"),), unsaid)
+
+
+@pytest.mark.parametrize(("references", "binds", "want"), [(1, 1, False), (2, 2, True), (3, 2, False)])
+def test_action_of_several_rules_is_theirs_where_it_has_no_name(
+    references: int, binds: int, want: bool, names: Names
+) -> None:
+    held = attr(2, struct.pack("=IIIii", 7, 0, 2, references, binds))
+    told = _message("flower", _ADDRESS + nest(3, nest(1, text(1, "gact"), nest(2, held))))
+    rules = [Decoder(names, "v0", "ingress", everything=whole).read(told) for whole in (True, False)]
+    assert [SHARES in rule.attrs for rule in rules if rule] == [want, False]
 
 
 def test_table_that_the_kernel_made_is_no_rule(names: Names) -> None:

@@ -197,6 +197,25 @@ HOSTS = {
         """,
         ('parent: "1:1", protocol: all, classid: "1:10"}',),
     ),
+    "actions-that-rules-share": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 clsact
+        tc actions add action gact pass index 9
+        tc filter add dev d0 ingress protocol ip pref 5 flower dst_ip 10.0.0.1 action gact drop index 7
+        tc filter add dev d0 ingress protocol ip pref 6 flower dst_ip 10.0.0.2 action gact index 7
+        tc filter add dev d0 ingress protocol ip pref 6 flower dst_ip 10.0.0.3 action gact index 9
+        tc filter add dev d0 ingress protocol ip pref 6 flower dst_ip 10.0.0.4 action gact index 9
+        tc filter add dev d0 ingress protocol ip pref 7 flower dst_ip 10.0.0.5 action drop
+        tc filter add dev d0 egress pref 7 matchall action police rate 1mbit burst 10k index 3
+        tc filter add dev d0 egress pref 8 matchall action police index 3
+        """,
+        ('actions:\n  "gact 9":\n', 'action: ["gact 9"]'),
+        (
+            "filter d0 egress pref [7-8], filter d0 ingress pref 5 dst_ip 10.0.0.1,"
+            " filter d0 ingress pref 6 dst_ip 10.0.0.2",
+        ),
+    ),
     "tunnels-that-do-not-look-for-the-mtu-of-the-path": Host(
         """
         ip link add gr1 type gre local 192.0.2.1 remote 192.0.2.3
@@ -254,10 +273,12 @@ def test_rules_that_the_kernel_fails_to_tell_are_told_to_be_left_out(engine_in: 
     engine_in("here", "{}")
     here("ip link add d0 type dummy")
     here("tc qdisc add dev d0 root handle 1: prio")
-    here("tc filter add dev d0 parent 1: pref 1 protocol all fw")
-    (comment, *_) = engine_in("here", "{}").capture().splitlines()
-    assert comment.startswith("# left out (there is no rule of a hook that the kernel cannot tell whole in ")
-    assert comment.endswith(": filter d0 1: pref 0")
+    here("tc filter add dev d0 parent 1: pref 65000 protocol all fw")
+    here("tc filter add dev d0 parent 1: pref 65001 protocol ip u32 match ip dst 10.0.0.9 classid 1:1")
+    comment, *rest = engine_in("here", "{}").capture().splitlines()
+    assert comment.startswith("# left out (there is no fw that says all of this in a configuration")
+    assert comment.endswith(": filter d0 1: pref 65000 protocol all kind fw handle 0x0")
+    assert "pref: 65001, " in rest[-1]
 
 
 def test_texts_of_links_are_written_or_told(engine_in: EngineIn) -> None:

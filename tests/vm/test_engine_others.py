@@ -80,6 +80,77 @@ def test_what_others_gave_becomes_netgroupds_for_good_and_goes_when_it_is_wanted
     assert not told("ip", "nexthop")
 
 
+OURS = "{to: 192.0.2.0/24, via: 10.0.0.1, dev: e0}"
+CHANGED = OURS.replace("10.0.0.1", "10.0.0.2")
+BESIDE_OTHERS = {
+    "another_gateway": f"routes: [{CHANGED}]",
+    "another_metric_of_it": f"routes: [{OURS.replace('}', ', mtu: 1400}')}]",
+    "wanted_no_more": "{}",
+}
+
+
+@pytest.mark.parametrize("wanted", BESIDE_OTHERS.values(), ids=BESIDE_OTHERS)
+@pytest.mark.parametrize("how", ["prepend", "append"])
+def test_routes_of_others_beside_ours_stay_where_they_are(kernel: Stumbling, how: str, wanted: str) -> None:
+    for command in ("link add e0 up type dummy", "address add 10.0.0.5/24 dev e0"):
+        ip(command)
+    for command in ("link add e1 up type dummy", "address add 10.0.1.5/24 dev e1"):
+        ip(command)
+    become(kernel, state_of(f"routes: [{OURS}]", ("e0", "e1")))
+    ip(f"route {how} 192.0.2.0/24 via 10.0.1.9 proto static")
+    ip(f"route {how} 192.0.2.0/24 via 10.0.1.8 proto bird")
+    there_and_back(
+        kernel, state_of(wanted, ("e0", "e1")), lambda: told("ip", "route", "show", "192.0.2.0/24"), refused=True
+    )
+    assert "10.0.1.9" in told("ip", "route", "show", "proto", "static")
+    assert "10.0.1.8" in told("ip", "route", "show", "proto", "bird")
+
+
+@pytest.mark.parametrize("how", ["prepend", "append"])
+def test_routes_of_others_beside_ours_stay_when_that_goes_with_its_link_meanwhile(kernel: Stumbling, how: str) -> None:
+    for command in ("link add e1 up type dummy", "address add 10.0.1.5/24 dev e1"):
+        ip(command)
+
+    def goal(number: int, route: str) -> State:
+        link = f"e0: {{kind: vxlan, id: {number}, dstport: 4789, up: true, addresses: [10.0.0.5/24]}}"
+        return state_of(f"links: {{{link}}}\nroutes: [{route}]", ("e1",))
+
+    become(kernel, goal(7, OURS))
+    ip(f"route {how} 192.0.2.0/24 via 10.0.1.9 proto static")
+    for route in (OURS, CHANGED):
+        there_and_back(kernel, goal(8, route), lambda: told("ip", "route", "show", "192.0.2.0/24"), refused=True)
+
+
+def test_route_of_a_file_is_beside_the_one_that_comes_with_the_address(kernel: Stumbling) -> None:
+    link = "e0: {kind: dummy, up: true, addresses: [10.0.0.5/24]}"
+    goal = state_of(f"links: {{{link}}}\nroutes: [{{to: 10.0.0.0/24, dev: e0, mtu: 1400}}]")
+    there_and_back(kernel, goal, lambda: told("ip", "route"), refused=True)
+
+
+def test_routes_of_others_that_go_with_a_nexthop_are_told(kernel: Stumbling) -> None:
+    for command in ("link add e0 up type dummy", "address add 10.0.0.5/24 dev e0", "address add fd01::5/64 dev e0"):
+        ip(command)
+    become(kernel, state_of("nexthops: {7: {via: 10.0.0.1, dev: e0}, 8: {via: 'fd01::1', dev: e0}}", ("e0",)))
+    for command in (
+        "nexthop add id 9 group 7 proto zebra",
+        "nexthop add id 6 via 10.0.0.6 dev e0",
+        "nexthop add id 10 group 7/6",
+        "route add 10.9.0.0/16 nhid 7 proto static",
+        "route add 10.8.0.0/16 table 100 nhid 9 proto zebra",
+        "route add 10.7.0.0/16 nhid 10",
+        "route add 2001:db8::/32 nhid 8",
+    ):
+        ip(command)
+    (warning,) = plan_now(kernel, State(), MINE)[0].warnings
+    assert sorted(warning.partition(": ")[2].split(", ")) == [
+        "10.8.0.0/16 table 100 by nexthop 9 (proto zebra)",
+        "10.9.0.0/16 by nexthop 7 (proto static)",
+        "2001:db8::/32 by nexthop 8 (proto boot)",
+    ]
+    become(kernel, State())
+    assert "10.7.0.0/16" in told("ip", "route")
+
+
 FORWARDING = """
 links: {vx0: {kind: vxlan, id: 7, dstport: 4789, up: true}}
 nexthops: {2: {via: 192.0.2.1, fdb: true}, 3: {group: [{id: 2}], fdb: true}, 1: {group: [{id: 2}], fdb: true}}

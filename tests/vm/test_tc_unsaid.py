@@ -15,6 +15,8 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.present import text
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op
 from tests.vm.tc_cases import CLSACT, SETUP, rule
 
 _OURS = rule("flower", {"dst_ip": "10.0.0.9"}, protocol="ip", pref=9, actions="drop")
@@ -104,6 +106,27 @@ def test_rules_are_left_alone_while_nothing_differs_in_what_is_put_back(kernel: 
     before, shown = look(kernel, goal, _MINE), _there()
     plan = plan_for(kernel, goal, before, _MINE)
     put_back(kernel, Snapshot.of(plan, before), _MINE)
+    assert _there() == shown
+
+
+def test_rule_that_the_kernel_cannot_get_past_goes_and_what_is_behind_it_stays(kernel: Kernels) -> None:
+    behind = [
+        rule("flower", {"dst_ip": "10.0.0.9"}, protocol="ip", pref=65000, actions="drop"),
+        rule("flower", {"dst_ip": "10.0.0.8"}, protocol="ip", pref=65535, chain=3, actions="drop"),
+    ]
+    goal = _goal(CLSACT, _OURS, *behind)
+    _reach(kernel, goal)
+    shown = _there()
+    stuck = {(0, 64999), (0, 65001), (3, 65533), (5, 65000)}
+    for chain, pref in stuck:
+        words = f"filter add dev v0 ingress chain {chain} pref {pref} protocol all fw"
+        subprocess.run(["tc", *words.split()], check=True)
+    plan = plan_for(kernel, goal, look(kernel, goal, _MINE), _MINE)
+    assert {(step.op, *step.object.key[2:4]) for step in singles(plan.steps)} == {
+        (Op.DELETE, *where) for where in stuck
+    }
+    assert plan.warnings[0].startswith("no rollback brings these back")
+    _reach(kernel, goal)
     assert _there() == shown
 
 

@@ -267,6 +267,11 @@ class Held(NamedTuple):
         """Whether it is there without filters too."""
         return self.references > self.binds
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether several filters have it together, and it goes with the last of them."""
+        return self.binds > 1 and not self.stands
+
 
 def held(kind: str, options: Mapping[int, memoryview]) -> Held:
     """Read it out of an action's options; of a kind that netgroupd does not know, only which."""
@@ -306,3 +311,13 @@ def _unpack_one(payload: memoryview, names: Names) -> dict[str, Value]:
 def unpack_actions(payload: memoryview, names: Names) -> tuple[Value, ...]:
     """The actions of a filter; of one that it shares, which."""
     return tuple(_unpack_one(payload[start:end], names) for _, start, end in walk(payload))
+
+
+def has_shared(payload: memoryview) -> bool:
+    """Whether a filter has one of its actions together with others, which no name says."""
+    for _, start, end in walk(payload):
+        found = attributes(payload[start:end])
+        kind = bytes(found[_KIND]).rstrip(b"\0").decode()
+        if _OPTIONS in found and held(kind, attributes(found[_OPTIONS])).is_shared:
+            return True
+    return False

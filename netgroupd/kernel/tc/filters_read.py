@@ -8,26 +8,26 @@ of the time, and rules of one line would no longer have their actions in common,
 costs more where they are put in: bench/tc.py has the figures.
 """
 
-import errno
 from collections import Counter
 from collections.abc import Mapping
 
-from netgroupd.errors import KernelError
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attributes
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.tc import programs, u32_listed
 from netgroupd.kernel.tc import u32 as words
+from netgroupd.kernel.tc.actions import has_shared
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters_seen import Seen
-from netgroupd.kernel.tc.filters_unsaid import does_more, matches_more, named
+from netgroupd.kernel.tc.filters_stuck import told_around, told_until
+from netgroupd.kernel.tc.filters_unsaid import does_more, matches_more, named, unsayable
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Object
-from netgroupd.model.tc.filter import UNTOLD
+from netgroupd.model.tc.filter import SHARES
 from netgroupd.model.tc.filter import key as key_of
 from netgroupd.model.tc.handle import handle_text
 from netgroupd.model.tc.protocol import protocol_name, swapped
@@ -46,18 +46,14 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         asked = message.request(
             RTM_GETTFILTER, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
         )
-        decoder = Decoder(context.names, where, parent)
-        what = f"dump of filters of {where} {parent}"
+        decoder = Decoder(context.names, where, parent, everything=selection.everything)
+        what = f"dump of filters of {where} {parent}".rstrip()
         # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
         with uncollected():
-            try:
-                told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), what)
-            except KernelError as error:
-                if not selection.everything or error.refusals[0].errno != errno.EMSGSIZE:
-                    raise
-                found.append(Object("filter", (where, parent, 0, 0, ()), {"kind": UNTOLD, UNSAID: True}))
-                continue
+            told, ends = told_until(context.socket, asked, what)
+            told, stuck = (told, []) if ends else told_around(context.socket, place, what)
             rules = [rule for payload in place.told(told) if (rule := decoder.read(memoryview(payload)))]
+        rules += map(decoder.begun, place.told(stuck))
         for hung in decoder.mixed():
             rules = u32_listed.without_others(context.socket, place, hung, rules)
         found += rules
@@ -67,8 +63,10 @@ def dump(context: Context, selection: Selection) -> list[Object]:
 class Decoder:
     """Makes rules out of the messages of one hook."""
 
-    def __init__(self, names: Names, where: str, parent: str) -> None:
+    def __init__(self, names: Names, where: str, parent: str, *, everything: bool = False) -> None:
+        """``everything``: also note which rules share what only a capture asks for."""
         self._names = names
+        self._everything = everything
         self._where = where
         self._parent = parent
         self._actions = Remembered()
@@ -83,16 +81,11 @@ class Decoder:
         if not handle:
             return None
         found = attributes(payload, HEADER.size)
-        kind = bytes(found[KIND]).rstrip(b"\0").decode()
-        chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
-        protocol = protocol_name(swapped(info & 0xFFFF))
-        rule = Object(
-            "filter",
-            key_of(self._where, self._parent, chain, info >> 16, {}),
-            {"kind": kind, "protocol": protocol, "handle": handle},
-        )
+        rule = self._bare(payload, found)
+        kind, chain = str(rule.attrs["kind"]), rule.key[2]
+        assert isinstance(chain, int)
         if kind not in CLASSIFIERS:
-            return rule._replace(key=named(rule), attrs={**rule.attrs, UNSAID: True})
+            return unsayable(rule)
         if OPTIONS not in found:
             return None
         options = attributes(found[OPTIONS])
@@ -103,6 +96,20 @@ class Decoder:
         if kind == "flower" and UNSAID not in rule.attrs:
             self._seen.note(payload, rule)
         return rule
+
+    def begun(self, payload: bytes) -> Object:
+        """The rules of a preference of which the kernel tells no more than that there are some."""
+        told = memoryview(payload)
+        return unsayable(self._bare(told, attributes(told, HEADER.size)))
+
+    def _bare(self, payload: memoryview, found: Mapping[int, memoryview]) -> Object:
+        """A rule without what it matches."""
+        handle, info = HEADER.unpack_from(payload)[4::2]
+        kind = bytes(found[KIND]).rstrip(b"\0").decode()
+        chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
+        protocol = protocol_name(swapped(info & 0xFFFF))
+        key = key_of(self._where, self._parent, chain, info >> 16, {})
+        return Object("filter", key, {"kind": kind, "protocol": protocol, "handle": handle})
 
     def _described(self, bare: Object, kind: str, options: Mapping[int, memoryview], handle: int) -> Object:
         match = CLASSIFIERS[kind].unpack(options, handle)
@@ -127,6 +134,8 @@ class Decoder:
             "skip_hw": bool(bits & SKIP_HW),
             "skip_sw": bool(bits & SKIP_SW),
         }
+        if self._everything and form.actions in options and has_shared(options[form.actions]):
+            attrs[SHARES] = True
         if form.classid in options:
             attrs["classid"] = handle_text(int.from_bytes(options[form.classid], "little"))
         if kind == "bpf":

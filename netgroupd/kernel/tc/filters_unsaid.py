@@ -12,6 +12,7 @@ from netgroupd.kernel.tc.classifiers import Found
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNSAID
 
 Fields = Mapping[str, Value]
 
@@ -62,3 +63,8 @@ def named(rule: Object) -> Key:
     assert isinstance(handle, int)
     said = (("protocol", rule.attrs["protocol"]), ("kind", rule.attrs["kind"]), ("handle", hex(handle)))
     return (*place, (*match, *said))
+
+
+def unsayable(rule: Object) -> Object:
+    """A rule of which only what the kernel calls it can be said."""
+    return rule._replace(key=named(rule), attrs={**rule.attrs, UNSAID: True})

@@ -134,8 +134,8 @@ FLAGS_OF = {"skip_hw": _IN_HARDWARE, "skip_sw": _IN_HARDWARE, "direct_action": (
 _BLOCK = re.compile(r"[1-9][0-9]{0,9}")
 _MOST_BLOCKS = 0xFFFFFFFF
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
-UNTOLD = "untold"
-"""In place of a kind: a hook's rules, one of which the kernel fails to tell, as it does of `fw` without a mark."""
+SHARES = "shares"
+"""The mark of a rule that has an action together with others that does not stand by itself, which no file can say."""
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
 RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
 RECORDS["fw"] = _FW._replace(parse=_parse_fw)
