@@ -10,6 +10,7 @@ from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.config.loops import way
 from netgroupd.config.semantic_mdb import unspoken
+from netgroupd.config.semantic_vlan_global import unused
 from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
@@ -216,6 +217,7 @@ _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _nexthops,
     _unfiltered,
     _groups,
+    unused,
     _cables,
     *doubtful_tc.DOUBTS,
 )

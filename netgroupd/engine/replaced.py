@@ -24,7 +24,7 @@ from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan
 
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
-_STAYING = frozenset({"link", "sysctl"})
+_STAYING = frozenset({"link", "sysctl", "vlan_global"})
 # Of these a file says all that there is.
 _WHOLE = frozenset({"rule", "action", "chain", "filter"})
 # So it does of where a route or a nexthop leads, and of what kind a thing is.
