@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is said of VLANs that their bridge does not have, or has no use for."""
+"""What is said of VLANs that their bridge does not have, does not take, or has no use for."""
 
 from netgroupd.config.checked import Checked
 from netgroupd.model.bridge_vlan import DEFAULT_VID
@@ -28,6 +28,21 @@ def vlans_there(checked: Checked) -> None:
 def _bridge_of(vlan: Object, checked: Checked) -> Value:
     attrs = checked.attrs(vlan.name)
     return vlan.name if attrs.get("kind") == "bridge" else attrs.get("master")
+
+
+def vlan_states(checked: Checked) -> None:
+    """The states of VLANs are told only to a bridge that keeps none by itself."""
+    for obj in checked.state.of("bridge_vlan").values():
+        if "state" not in obj.attrs:
+            continue
+        name, place = str(_bridge_of(obj, checked)), checked.entry(obj).place("state")
+        bridge, told = checked.attrs(name), f"and takes no state for VLAN {obj.key[1]} of {obj.name!r}"
+        if bridge.get("mst_enabled"):
+            hint = f"leave `state` out, or mst_enabled of {name!r}"
+            checked.report.once(place, f"{name!r} has a state for each spanning tree, {told}", hint)
+        elif bridge.get("stp_state"):
+            hint = "the kernel refuses that, unless a daemon speaks it instead"
+            checked.report.warn(place, f"{name!r} speaks the spanning tree protocol, {told}", hint)
 
 
 def unused(checked: Checked) -> None:

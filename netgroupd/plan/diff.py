@@ -134,7 +134,7 @@ class _Run:
             return (vlan.key in vlans or not self._is_to_go(vlan)) and not self.losses.why(vlan)
 
         left = vlan_global.left(self.actual, stays) if haves else ()
-        return {key: f"all leave VLAN {key[1]} of {key[0]}" for key in left} | lost
+        return dict.fromkeys(left, "all leave the VLAN for a moment") | lost
 
     def _untagged_again(self, doomed: list[Object]) -> Iterator[Step]:
         """Have a port's packets without a tag belong where they did before they belonged to a VLAN that goes."""
