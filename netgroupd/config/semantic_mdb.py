@@ -114,6 +114,14 @@ def unspoken(obj: Object, bridge: Attrs) -> str:
     return f"set {option} of {obj.name!r} to {version}" if option and bridge.get(option) != version else ""
 
 
+def unspoken_in_vlan(obj: Object, bridge: Attrs, options: Object | None) -> str:
+    """What must be said of a VLAN before a bridge that learns for each looks at the senders there; "" if it does."""
+    option, version = _SPEAKS.get(family_of(obj.key[2]), ("", None))
+    if not option or not bridge.get("mcast_vlan_snooping") or (options and options.attrs.get(option) == version):
+        return ""
+    return f"set {option} of VLAN {obj.key[3]} to {version}, under `vlan_global` of {obj.name!r}"
+
+
 def _snooped(obj: Object, bridge: Attrs) -> Iterator[_Wrong]:
     if bridge.get("mcast_snooping") is False:
         told = f"{obj.name!r} sends all multicast to all ports, and takes no group: its 'mcast_snooping' is off"

@@ -297,6 +297,7 @@ def test_an_earlier_generation_has_the_options_that_it_did_not_mention(engine_in
     assert engine.apply().plan.steps
     assert not engine.apply().plan.steps
     assert here("bridge vlan global") != before
+    engine_in("here", ENGINE % ("10, 11", "{vid: '[10-11]', mcast_query_interval: 600}")).apply()
     engine.rollback(1)
     assert here("bridge vlan global") == before
 
