@@ -46,7 +46,13 @@ def vlan_states(checked: Checked) -> None:
 
 
 def unused(checked: Checked) -> None:
-    """Options that the bridge takes, and has no use for as it is."""
+    """Options that the bridge takes, and has no use for as it is; and to learn for each VLAN without knowing any."""
+    for name, _ in checked.of_kinds(["bridge"]):
+        attrs = checked.attrs(name)
+        if attrs.get("mcast_vlan_snooping") and not attrs.get("vlan_filtering"):
+            told = f"{name!r} is to learn multicast for each VLAN, and does not tell VLANs apart"
+            place = checked.links.place(name, "mcast_vlan_snooping")
+            checked.report.warn(place, told, f"the kernel refuses that: set vlan_filtering of {name!r}")
     for obj in checked.state.of("vlan_global").values():
         bridge, entry = checked.attrs(obj.name), checked.entry(obj)
         if bridge.get("kind") != "bridge" or not obj.attrs:

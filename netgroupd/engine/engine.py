@@ -170,7 +170,7 @@ class Engine(Unfinished):
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         self._add_lost_settings(kernel, plan, actual, mine)
-        add_lost_options(kernel, plan, actual)
+        add_lost_options(kernel, plan, actual, mine.away)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted, before = self._accepted(begun.number, again, request), Snapshot.of(plan, actual)

@@ -271,6 +271,7 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
         return
     ports = filter(None, map(actual.link, shaken))
     bridges = {port.attrs.get("master") for port in ports}
+    bridges.update(step.object.name for step in steps if "vlan_default_pvid" in step.attrs)
     left = {
         (bridge_of(step.object, actual), step.object.key[1])
         for step in steps

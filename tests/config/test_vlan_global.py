@@ -79,6 +79,12 @@ REFUSED = [
 ]
 DOUBTFUL = [
     pytest.param(
+        "links:\n  br: {kind: bridge, mcast_vlan_snooping: on}\n",
+        "2:22: warning: 'br' is to learn multicast for each VLAN, and does not tell VLANs apart; "
+        "the kernel refuses that: set vlan_filtering of 'br'",
+        id="bridge_that_knows_no_vlans",
+    ),
+    pytest.param(
         said("{vid: 10, mcast_querier: on}", "vlan_filtering: on"),
         "3:19: warning: 'br' learns multicast for all VLANs together; set mcast_vlan_snooping of 'br'",
         id="bridge_that_learns_for_all_vlans",

@@ -80,7 +80,7 @@ def there_and_back(
     """Go to ``goal`` and put back what was there: then it is, and what is ``seen``; so it is when a step is refused."""
     actual = look(kernel, goal, MINE)
     plan, before = plan_for(kernel, goal, actual, MINE), (there(kernel, goal), seen())
-    add_lost_options(kernel, plan, actual)
+    add_lost_options(kernel, plan, actual, MINE.away)
     snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
     for nth in range(len(plan.steps) if refused else 0):
         kernel.stumbles_at = nth

@@ -212,10 +212,12 @@ def test_options_of_somebody_else_stay_and_come_back_with_their_vlan(kernel: Stu
     become(kernel, said(""))
     ip("netns exec engine bridge vlan global set dev br vid 10-14 mcast_querier 1 mcast_query_interval 700")
     ip("netns exec engine bridge vlan global set dev br vid 21 mcast_igmp_version 3")
+    ip("netns exec engine bridge vlan global set dev br vid 1 mcast_last_member_count 9")
     by_hand = seen()
     assert not plan_now(kernel, said(""), MINE)[0].steps
     there_and_back(kernel, said("vlan_global: [{vid: 10, mcast_igmp_version: 3}]", "vlans: [10]"), seen, refused=True)
     there_and_back(kernel, said("", "vlans: []", "p2: {kind: dummy, up: true, master: br}"), seen, refused=True)
+    there_and_back(kernel, said("", more="vlan_default_pvid: 5"), seen, refused=True)
     assert seen() == by_hand
 
 
