@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.bridge_vlan import default_vid
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE, USUAL
 from netgroupd.plan.compare import kind_of, same
@@ -17,7 +17,6 @@ from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import title
 from netgroupd.plan.vlan_global import bridge_of
 
-_OPEN = "forwarding"
 _BY_ITSELF: Mapping[str, Value] = {"pvid": True, "untagged": True}
 
 
@@ -31,6 +30,11 @@ def vlan_attrs(vlan: Object, chosen: Mapping[str, Value], actual: State) -> dict
     if chosen == _BY_ITSELF:
         return None
     return {name: False for name in _BY_ITSELF if name not in chosen} | {**chosen}
+
+
+def _place(vlan: Object, actual: State) -> Key:
+    """A VLAN of a port, or of a bridge itself, with the bridge."""
+    return bridge_of(vlan, actual), vlan.key[1]
 
 
 def _is_of_trees(vlan: Object, actual: State) -> bool:
@@ -60,13 +64,14 @@ def _folded(alike: Mapping[str, list[str]]) -> Iterator[str]:
 
 
 def untold_trees(actual: State) -> list[str]:
-    """A comment on the VLANs that are in another spanning tree than the common one, and the states that ports have."""
-    found = [obj for obj in actual.of("vlan_global").values() if obj.attrs.get(TREE)]
-    found += [
-        vlan
-        for vlan in actual.of("bridge_vlan").values()
-        if vlan.attrs.get("state", _OPEN) != _OPEN and _is_of_trees(vlan, actual)
-    ]
+    """A comment on the VLANs that are in another spanning tree than the common one, and what ports are there."""
+    options = actual.of("vlan_global")
+    found = [obj for obj in options.values() if obj.attrs.get(TREE)]
+    trees = {obj.key for obj in found}
+    if trees:
+        found += [
+            obj for obj in actual.of("bridge_vlan").values() if _place(obj, actual) in trees and obj.key not in trees
+        ]
     if not found:
         return []
     names = fold_names(f"{obj.cls} {title(obj)[0]}" for obj in found)

@@ -26,7 +26,7 @@ _OPTIONS = 2
 _ID, _RANGE = 1, 2
 _FLAGS, _GLOBAL = 1, 2  # of a dump: of these instead of who is in the VLANs
 _ROWS = simple_rows(CLASS.attrs)
-_TREE = 17
+_TREE = 18
 _NONE = frozenset({errno.ENODEV, errno.EINVAL})  # it has gone, or is no bridge
 
 
