@@ -304,17 +304,17 @@ links:
 
 
 def test_an_earlier_generation_has_the_options_that_it_did_not_mention(engine_in: EngineIn) -> None:
-    engine_in("here", ENGINE % ("10", "{vid: 10, mcast_igmp_version: 3}")).apply()
+    engine_in("here", ENGINE % ("10, 12", "{vid: 10, mcast_igmp_version: 3}")).apply()
     before = here("bridge vlan global")
     later = ENGINE % (
-        "10, 11",
-        "{vid: 10, mcast_querier: true, mcast_query_interval: 500}, {vid: 11, mcast_querier: true}",
+        "'[10-12]'",
+        "{vid: 10, mcast_querier: true, mcast_query_interval: 500}, {vid: '[11-12]', mcast_querier: true}",
     )
     engine = engine_in("here", later)
     assert engine.apply().plan.steps
     assert not engine.apply().plan.steps
     assert here("bridge vlan global") != before
-    engine_in("here", ENGINE % ("10, 11", "{vid: '[10-11]', mcast_query_interval: 600}")).apply()
+    engine_in("here", ENGINE % ("'[10-12]'", "{vid: '[10-12]', mcast_query_interval: 600}")).apply()
     engine.rollback(1)
     assert here("bridge vlan global") == before
 
