@@ -15,7 +15,14 @@ _COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "9
 _BY_SIGN = {"+": "green", "-": "red", "~": "yellow"}
 _REFRESH_S = 0.1
 _BAR = 30
-_CALLED = {"bridge_vlan": "bridge VLAN", "vni": "VNI", "fdb": "fdb entry", "mdb": "mdb entry", "tclass": "tc class"}
+_CALLED = {
+    "bridge_vlan": "bridge VLAN",
+    "vlan_global": "VLAN setting",
+    "vni": "VNI",
+    "fdb": "fdb entry",
+    "mdb": "mdb entry",
+    "tclass": "tc class",
+}
 
 
 class OutputError(NetgroupError):

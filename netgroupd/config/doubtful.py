@@ -9,7 +9,9 @@ from netgroupd.config import doubtful_tc
 from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.config.loops import way
-from netgroupd.config.semantic_mdb import unspoken
+from netgroupd.config.semantic_mdb import unspoken, unspoken_in_vlan
+from netgroupd.config.semantic_vlan_global import unused
+from netgroupd.model.mdb import senders
 from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
@@ -166,6 +168,11 @@ def _groups(checked: Checked) -> None:
             checked.report.warn(entry.place("vid"), f"{obj.name!r} does not tell VLANs apart", hint)
         if obj.key[4] is not None and (hint := unspoken(obj, bridge)):
             checked.report.warn(entry.place("src"), f"{obj.name!r} looks at no senders of {obj.key[2]}", hint)
+        options = checked.state.of("vlan_global").get((obj.name, obj.key[3]))
+        field = "source_list" if senders(obj.attrs) else "src" if obj.key[4] is not None else ""
+        if field and obj.key[3] and (hint := unspoken_in_vlan(obj, bridge, options)):
+            told_ = f"{obj.name!r} looks at no senders of {obj.key[2]} in VLAN {obj.key[3]}"
+            checked.report.warn(entry.place(field), told_, hint)
 
 
 def _cables(checked: Checked) -> None:
@@ -216,6 +223,7 @@ _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _nexthops,
     _unfiltered,
     _groups,
+    unused,
     _cables,
     *doubtful_tc.DOUBTS,
 )

@@ -26,6 +26,7 @@ from netgroupd.config.semantic import check
 from netgroupd.config.sysctl import expand_sysctl
 from netgroupd.config.tc import expand_tc
 from netgroupd.config.values import Values
+from netgroupd.config.vlan_global import expand_vlan_global
 from netgroupd.config.vlans import expand_vlans
 from netgroupd.config.vnis import expand_vnis
 from netgroupd.model.state import Group, Object, State
@@ -45,6 +46,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
     values.objects = len(links.attrs)
     expand_addresses(links, sink)
     expand_vlans(links, sink)
+    expand_vlan_global(links, sink)
     expand_vnis(links, sink)
     expand_neighbours(sections["neighbours"], links, sink)
     expand_fdb(sections["fdb"], links, sink)

@@ -19,6 +19,7 @@ from netgroupd.config import (
     routes,
     rules,
     tc,
+    vlan_global,
     vlans,
     vnis,
 )
@@ -46,6 +47,7 @@ GROUPS = Part(
 UNDER_LINK = (
     Part("addresses", "Its IP addresses.", addresses.FORM),
     Part("vlans", "The VLANs that a bridge, or a port of one, is a member of.", vlans.FORM),
+    Part("vlan_global", "What a bridge does in VLANs of its own and of its ports.", vlan_global.FORM),
     Part("vnis", "The networks that a VXLAN with `vnifilter` takes.", vnis.FORM),
     Part("neighbours", "Its neighbours.", neighbours.UNDER_LINK),
     Part("fdb", "Its forwarding entries.", fdb.UNDER_LINK),

@@ -26,6 +26,7 @@ from netgroupd.config.semantic_tc import (
     sizes,
     templates,
 )
+from netgroupd.config.semantic_vlan_global import vlan_states, vlans_there
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -294,6 +295,8 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.neighbours,
     _unshared,
     memberships,
+    vlans_there,
+    vlan_states,
     shared_actions,
     sizes,
     preferences,

@@ -34,6 +34,7 @@ def memberships(checked: Checked) -> None:
             for wrong in rule(obj, bridge):
                 checked.report.once(checked.entry(obj).place(wrong.field), wrong.told, wrong.hint)
         _in_a_snooped_vlan(obj, bridge, checked)
+        _in_a_vlan_that_learns(obj, bridge, checked)
         _apart_from_lists(obj, checked)
     _fit(checked)
 
@@ -113,6 +114,14 @@ def unspoken(obj: Object, bridge: Attrs) -> str:
     return f"set {option} of {obj.name!r} to {version}" if option and bridge.get(option) != version else ""
 
 
+def unspoken_in_vlan(obj: Object, bridge: Attrs, options: Object | None) -> str:
+    """What must be said of a VLAN before a bridge that learns for each looks at the senders there; "" if it does."""
+    option, version = _SPEAKS.get(family_of(obj.key[2]), ("", None))
+    if not option or not bridge.get("mcast_vlan_snooping") or (options and options.attrs.get(option) == version):
+        return ""
+    return f"set {option} of VLAN {obj.key[3]} to {version}, under `vlan_global` of {obj.name!r}"
+
+
 def _snooped(obj: Object, bridge: Attrs) -> Iterator[_Wrong]:
     if bridge.get("mcast_snooping") is False:
         told = f"{obj.name!r} sends all multicast to all ports, and takes no group: its 'mcast_snooping' is off"
@@ -143,6 +152,16 @@ def _in_a_snooped_vlan(obj: Object, bridge: Attrs, checked: Checked) -> None:
     if bridge.get("mcast_vlan_snooping") and not in_it:
         told = f"{obj.name!r} learns multicast for each VLAN, and is not in VLAN {vid} itself"
         checked.report.once(checked.entry(obj).place("vid"), told, f"name it under `vlans` of {obj.name!r}")
+
+
+def _in_a_vlan_that_learns(obj: Object, bridge: Attrs, checked: Checked) -> None:
+    """A bridge that learns for each VLAN takes groups of those alone where it does."""
+    vid, options = obj.key[3], checked.state.of("vlan_global").get((obj.name, obj.key[3]))
+    if not (bridge.get("mcast_vlan_snooping") and options and options.attrs.get("mcast_snooping") is False):
+        return
+    told = f"{obj.name!r} sends all multicast of VLAN {vid} to all ports, and takes no group there"
+    hint = f"leave `mcast_snooping` out: {checked.report.where(checked.entry(options).place('mcast_snooping'))}"
+    checked.report.once(checked.entry(obj).place("vid"), told, hint)
 
 
 def _apart_from_lists(obj: Object, checked: Checked) -> None:

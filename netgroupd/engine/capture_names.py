@@ -22,7 +22,7 @@ from netgroupd.plan.present import title
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
 _WITH_TEXTS = ("link", "address")
-_BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule")
+_BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global")
 _FROM = " from "  # in the destination of a route that is for packets from there
 
 
@@ -109,7 +109,9 @@ def _is_refused(entry: Object, actual: State) -> bool:
     vid, said = entry.key[3], bridge.attrs if bridge else NOTHING
     if said.get("mcast_snooping") is False or (said.get("vlan_filtering") and not vid):
         return True
-    if said.get("mcast_vlan_snooping") and (entry.name, vid) not in actual.of("bridge_vlan"):
+    options = actual.of("vlan_global").get((entry.name, vid))
+    learns = options is None or options.attrs.get("mcast_snooping", True)
+    if said.get("mcast_vlan_snooping") and not (learns and (entry.name, vid) in actual.of("bridge_vlan")):
         return True
     try:
         return GROUP.parse(entry.key[2]) != entry.key[2]

@@ -178,6 +178,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         settings=frozenset(str(key[0]) for key in wanted.of("sysctl")),
         hooks=mine.hooks | spoken.hooks,
         entries=wanted.of("fdb").keys(),
+        bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
     )
     actual.classes.update(kernel.dump(selection).classes)
     away = mine.away | spoken.away
@@ -185,6 +186,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         with_links = selection._replace(classes=selection.classes | {"link"}, key_files=keys)
         kernel.add_away(actual, away, with_links)
     _add_unowned(kernel, wanted, actual, away)
+    _narrow(actual, wanted)
     actual.groups = wanted.groups
     return actual
 
@@ -233,6 +235,13 @@ def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -
         kernel.add_away(theirs, away, selection)
     for obj in theirs:
         actual.add(obj)
+
+
+def _narrow(actual: State, wanted: State) -> None:
+    """Leave out the VLANs of which nothing is said: all of a bridge have options, and none of these ever goes."""
+    said = wanted.of("vlan_global")
+    if found := actual.of("vlan_global"):
+        actual.classes["vlan_global"] = {key: obj for key, obj in found.items() if key in said}
 
 
 def _listed(wanted: State, actual: State, mine: Mine) -> frozenset[str]:

@@ -7,11 +7,13 @@ keeps what it changed of objects that were there before it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.engine.lent import Lent
 from netgroupd.engine.snapshot import unfit
+from netgroupd.model.bridge_vlan import default_vid
 from netgroupd.model.kinds.bond import follows
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import WAY
@@ -22,9 +24,10 @@ from netgroupd.plan.fate import followers, hangs_on
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.vlan_global import bridge_of, left
 
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
-_STAYING = frozenset({"link", "sysctl"})
+_STAYING = frozenset({"link", "sysctl", "vlan_global"})
 # Of these a file says all that there is.
 _WHOLE = frozenset({"rule", "action", "chain", "filter"})
 # So it does of where a route or a nexthop leads, and of what kind a thing is.
@@ -211,7 +214,22 @@ class _Return:
     def _stays(self, obj: Object) -> bool:
         if obj.cls == "link":
             return obj.name not in self._gone
-        return obj.cls in _STAYING and self._gone.isdisjoint(hangs_on(obj))
+        return obj.cls in _STAYING and self._gone.isdisjoint(hangs_on(obj)) and obj.key not in self._empty_vlans
+
+    @cached_property
+    def _empty_vlans(self) -> Set[Key]:
+        """The VLANs that nobody will be in any more, each with its bridge."""
+        wants = self._desired.of("bridge_vlan")
+        listed = {name for name, _ in wants}
+
+        def stays(vlan: Object) -> bool:
+            link = self._actual.link(vlan.name)
+            if vlan.name in self._gone or link is None:
+                return False
+            by_itself = vlan.key[1] == default_vid(link, self._actual)
+            return vlan.key in wants or by_itself or not (vlan.name in listed or self._owned.has(link))
+
+        return left(self._actual, stays) - {(bridge_of(vlan, self._desired), vlan.key[1]) for vlan in wants.values()}
 
     def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:
         """What ``want`` does not mention, is as it was made, and can be what it was."""

@@ -27,6 +27,7 @@ from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
+from netgroupd.plan.vlan_global import bridge_of
 
 # Reported of links, and refused where the link's driver has no say in them or at all.
 _REPORTED: Mapping[str, tuple[Value, ...]] = {
@@ -235,6 +236,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         yield from (("link", (name,)) for name in resized)
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
     yield from _taken_vlans(steps, actual)
+    yield from _taken_options(steps, shaken, actual)
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
@@ -260,6 +262,22 @@ def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     for key, vlan in actual.of("bridge_vlan").items() if untagged or unmapped else ():
         if (vlan.name in untagged and vlan.attrs.get("pvid")) or (vlan.name in unmapped and "tunnel_id" in vlan.attrs):
             yield vlan.cls, key
+
+
+def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
+    """The options of VLANs that somebody leaves, or may leave with a port: with the last one they are gone."""
+    options = actual.of("vlan_global")
+    if not options:
+        return
+    ports = filter(None, map(actual.link, shaken))
+    bridges = {port.attrs.get("master") for port in ports}
+    bridges.update(step.object.name for step in steps if "vlan_default_pvid" in step.attrs)
+    left = {
+        (bridge_of(step.object, actual), step.object.key[1])
+        for step in steps
+        if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
+    }
+    yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
 
 
 def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[str, Key]]:

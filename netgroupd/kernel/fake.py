@@ -147,7 +147,7 @@ class FakeKernel:
         if obj.cls in ON_QDISCS or obj.cls == "action":
             place = f"{SHARED}{obj.name}" if obj.cls == "action" else obj.name
             return selection.everything or any(place == where for where, _ in selection.hooks)
-        return selection.everything or obj.name in selection.links
+        return selection.everything or obj.name in selection.links | selection.bridges
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do ``steps`` in batches; behind a batch with a refusal nothing more is done, unless of what is optional."""

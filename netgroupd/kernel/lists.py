@@ -23,10 +23,20 @@ def header(index: int) -> bytes:
 
 
 def dump_lists(
-    context: Context, selection: Selection, kind: int, decode: Callable[[memoryview, str], Iterable[Object]], what: str
+    context: Context,
+    selection: Selection,
+    kind: int,
+    decode: Callable[[memoryview, str], Iterable[Object]],
+    what: str,
+    *,
+    said: bytes = b"",
+    index: int = 0,
 ) -> list[Object]:
-    """What the selected links have on their lists; nothing where the kernel knows no such lists."""
-    asked = message.request(kind, message.NLM_F_DUMP, header(0))
+    """What the selected links have on their lists; nothing where the kernel knows no such lists.
+
+    ``said`` is what the request says besides; with an ``index`` it is about that link alone.
+    """
+    asked = message.request(kind, message.NLM_F_DUMP, header(index), said)
     try:
         payloads = context.socket.dump(asked, lambda _kind, payload: bytes(payload), what)
     except KernelError as error:

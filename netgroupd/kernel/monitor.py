@@ -17,6 +17,7 @@ _LINK, _TC = 1, 4
 _GROUPS = {
     "link": (_LINK,),
     "bridge_vlan": (33,),
+    "vlan_global": (33,),
     "vni": (35,),
     "address": (5, 9),
     "neighbour": (3,),

@@ -14,6 +14,7 @@ _PLACES = {
     "link": "links.CODEC",
     "sysctl": "sysctls.CODEC",
     "bridge_vlan": "bridge_vlans.CODEC",
+    "vlan_global": "vlan_global.CODEC",
     "vni": "vnis.CODEC",
     "address": "addresses.CODEC",
     "neighbour": "neighbours.CODEC",

@@ -40,12 +40,13 @@ class Selection(NamedTuple):
     """What a dump shall bring.
 
     ``links`` are wanted by name, and everything in ``groups`` (ids; of a whole
-    range of ids where ``group_mask`` says so).  ``tables`` are routing tables
-    wanted as a whole, ``settings`` paths below /proc/sys.  ``key_files`` are by link
-    the files that its keys may be in: the kernel tells keys, not files.  ``hooks``
-    of traffic control are a link (or shared block) and the parent that rules hang on.
-    ``rows`` are the attributes of links that matter, where not all do.  ``entries`` are
-    forwarding entries that are wanted whoever made them.
+    range of ids where ``group_mask`` says so).  Of ``bridges`` the options of all
+    VLANs are.  ``tables`` are routing tables wanted as a whole, ``settings`` paths
+    below /proc/sys.  ``key_files`` are by link the files that its keys may be in: the
+    kernel tells keys, not files.  ``hooks`` of traffic control are a link (or shared
+    block) and the parent that rules hang on.  ``rows`` are the attributes of links that
+    matter, where not all do.  ``entries`` are forwarding entries that are wanted whoever
+    made them.
     ``held`` are keys by class: instead of what is netgroupd's comes what of others,
     be it DHCP or the kernel itself, keeps these from being made.
     ``nexthops`` are ids: of routes those of others come that go with these.
@@ -56,6 +57,7 @@ class Selection(NamedTuple):
     links: frozenset[str] = frozenset()
     groups: frozenset[int] = frozenset()
     group_mask: int = 0xFFFFFFFF
+    bridges: frozenset[str] = frozenset()
     tables: frozenset[int] = frozenset()
     settings: frozenset[str] = frozenset()
     hooks: frozenset[tuple[str, str]] = frozenset()

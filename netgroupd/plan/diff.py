@@ -7,7 +7,7 @@ cannot change in place is deleted and created, with the reason.  What is not
 owned and not wanted is not looked at.  Linear.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.attr import Change
 from netgroupd.model.bridge_vlan import default_vid
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import classes, mdb, settings, tables
+from netgroupd.plan import classes, mdb, settings, tables, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
@@ -26,6 +26,7 @@ from netgroupd.plan.step import Op, Step
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
+_STAYING = frozenset({"sysctl", "vlan_global"})
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _BY_KERNEL = 2  # its protocol number of routes
 _UNTAGGED: Attrs = {"pvid": True}
@@ -120,7 +121,20 @@ class _Run:
             return [*steps, *settings.said_again(steps, wants, haves)]
         if cls == "mdb":
             return mdb.arranged(steps, wants, haves, self.losses.why)
+        if cls == "vlan_global":
+            return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
         return [*steps, *self._untagged_again(doomed)] if cls == "bridge_vlan" else steps
+
+    def _lost_options(self, haves: Mapping[Key, Object]) -> dict[Key, str]:
+        """The VLANs whose options the kernel forgets, each with the reason."""
+        lost = {key: why for key, have in haves.items() if (why := self.losses.why(have))}
+        vlans = self.desired.of("bridge_vlan")
+
+        def stays(vlan: Object) -> bool:
+            return (vlan.key in vlans or not self._is_to_go(vlan)) and not self.losses.why(vlan)
+
+        left = vlan_global.left(self.actual, stays) if haves else ()
+        return dict.fromkeys(left, "all leave the VLAN for a moment") | lost
 
     def _untagged_again(self, doomed: list[Object]) -> Iterator[Step]:
         """Have a port's packets without a tag belong where they did before they belonged to a VLAN that goes."""
@@ -176,8 +190,8 @@ class _Run:
         return (Step(Op.CHANGE, have, want, _for_good(want, have), "it is there, and becomes netgroupd's"),)
 
     def _is_to_go(self, obj: Object) -> bool:
-        if obj.cls == "sysctl" or self.losses.goes_by_itself(obj):
-            return False  # what a sysctl was before nobody knows
+        if obj.cls in _STAYING or self.losses.goes_by_itself(obj):
+            return False  # what a sysctl was before nobody knows, and a VLAN always has options
         if obj.cls == "qdisc" and obj.attrs.get("in_use"):
             return False  # its other hook has rules that are not netgroupd's
         if obj.cls == "fdb" and UNSAID in obj.attrs:

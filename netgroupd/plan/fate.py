@@ -22,7 +22,7 @@ _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "m
 # Lost when the link goes down or changes its layer-3 master.  IPv4 addresses
 # stay, IPv6 ones stay only under keep_addr_on_down, which nobody sets.
 _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
-_LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan"})
+_LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global"})
 
 # With an MTU of less a link does not speak the protocol at all, and nothing of it comes back by itself.
 LEAST_MTU = {"inet": 68, "inet6": 1280}

@@ -58,6 +58,7 @@ PHASES = (
     "add sysctl of a link",
     "unmap bridge_vlan",
     "add bridge_vlan",
+    "add vlan_global",
     "add vni",
     "add address",
     "bring links up",
@@ -183,6 +184,7 @@ class _Cut:
         self.released = changes.released
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
+        self.options: Mapping[Key, Object] = actual.of("vlan_global")
         links = [step for step in changes.steps if step.object.cls == "link"]
         made = [step.after for step in links if step.before is None and step.after]
         self.made = frozenset([link.name for link in made])
@@ -203,16 +205,18 @@ class _Cut:
     def replace(self, step: Step, changes: Changes) -> None:
         """Put ``step`` into its phase, and what it takes the place of before or behind it."""
         phase, found = _phase(step, self.come, changes), changes.replaced
-        if phase == "delete mdb" and self._is_shut(step.object.name):
+        if phase == "delete mdb" and self._is_shut(step.object):
             phase = "delete mdb of a bridge that was shut"
         place = (step.object.cls, step.object.key)
         made = step.op is Op.CREATE
         before, behind = (found.before.get(place, ()), found.behind.get(place, ())) if made else ((), ())
         self.phases[phase] += (*before, step, *behind)
 
-    def _is_shut(self, name: str) -> bool:
-        """Whether a bridge cannot be told of multicast groups before it is changed: it is down, or does not snoop."""
-        have = self.haves.get((name,))
+    def _is_shut(self, entry: Object) -> bool:
+        """Whether a bridge cannot be told of a multicast group before it is changed: it is down, or does not snoop."""
+        have, options = self.haves.get((entry.name,)), self.options.get((entry.name, entry.key[3]))
+        if options and options.attrs.get("mcast_snooping") is False:
+            return True
         return have is not None and (have.attrs.get("up") is False or have.attrs.get("mcast_snooping") is False)
 
     def link(self, step: Step) -> None:

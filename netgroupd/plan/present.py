@@ -15,6 +15,7 @@ from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, records
 from netgroupd.model.value import Value
+from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
 from netgroupd.plan.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import UNSAID, same
@@ -25,7 +26,7 @@ from netgroupd.plan.step import AnyStep, Op, Plan, Step
 _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
 _MAIN_TABLE = 254
-_NUMBERED = {"bridge_vlan": "vid", "vni": "vni"}
+_NUMBERED = {"bridge_vlan": "vid", "vlan_global": "vid", "vni": "vni"}
 USUAL: Mapping[str, Mapping[str, Value]] = {
     "link": {"group": GROUP_BASE},
     "address": {"scope": "global", "valid_lft": "forever", "preferred_lft": "forever", "metric": 0},
@@ -35,6 +36,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "nexthop": {"group_type": "mpath", "family": "inet"},
     "bridge_vlan": {"state": "forwarding"},
     "mdb": {"filter_mode": "exclude"},
+    "vlan_global": USUAL_OF_VLAN,
 }
 """What most objects of a class are, which goes without saying."""
 _NUMBER = re.compile(r"[0-9]+")
@@ -209,11 +211,11 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
     told = [
         (name, value)
         for name, value in net.after.items()
-        if value is not None and name not in said_already and usual.get(name) != value
+        if value is not None and name not in said_already and not (name in usual and same(name, usual[name], value))
     ]
     if obj.cls == "link":
         return "  ".join([_attr_text(name, value, names) for name, value in told])
-    shown = [_attr_text(name, value, names) for name, value in told if value is not False]
+    shown = [_attr_text(name, value, names) for name, value in told if value is not False or name in usual]
     said = title(obj) if shown else ()
     return "  ".join([text for text in shown if text not in said])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""VLANs of bridges and ports and VNIs of VXLANs, without a gap and told alike: one message for each range of them.
+"""VLANs and their options, and VNIs of VXLANs, without a gap and told alike: one message for each range of them.
 
 After every message the kernel lists all VLANs of the port to whoever listens, so a
 message for each VLAN costs the square of their number.  Linear.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 
-RANGED = frozenset({"bridge_vlan", "vni"})
+RANGED = frozenset({"bridge_vlan", "vlan_global", "vni"})
 
 
 def range_steps(steps: Sequence[Step]) -> list[AnyStep]:

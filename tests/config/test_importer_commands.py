@@ -103,6 +103,13 @@ PORTS = [
     pytest.param("bridge vlan add vid 7 dev x pvid untagged", "x",
                  {"up": True, "vlans": [{"vid": 7, "pvid": True, "untagged": True}]}, id="vlan_of_a_port"),
     pytest.param("bridge vlan add dev x vid 10-20 master", "x", {"up": True, "vlans": ["[10-20]"]}, id="vlans"),
+    pytest.param("bridge vlan global set dev br vid 1 mcast_snooping 0", "br",
+                 {"up": True, "kind": "bridge", "ports": "x", "vlan_global": [{"vid": 1, "mcast_snooping": False}]},
+                 id="options_of_a_vlan"),
+    pytest.param("bridge vlan global set vid 10-20 dev br mcast_querier 1 mcast_query_interval 6000", "br",
+                 {"up": True, "kind": "bridge", "ports": "x",
+                  "vlan_global": [{"vid": "[10-20]", "mcast_querier": True, "mcast_query_interval": 6000}]},
+                 id="options_of_vlans"),
 ]  # fmt: skip
 
 
@@ -130,6 +137,9 @@ LISTED = [
     pytest.param("bridge vlan add vid 5000 dev x", "expected a whole number from 1 to 4094", id="no_vlan"),
     pytest.param("route del default", "no equivalent of this command", id="deleting"),
     pytest.param("bridge vlan del vid 1 dev x", "no equivalent of this command", id="deleting_a_vlan"),
+    pytest.param("bridge vlan global set vid 1 dev x mcast_querier 1", "it is no bridge here", id="no_bridge"),
+    pytest.param("bridge vlan global set vid 1 dev x msti 3", "no equivalent of msti 3", id="tree_of_a_vlan"),
+    pytest.param("bridge vlan global set vid 1 dev x", "no equivalent of this command", id="no_options"),
     pytest.param("iptables-restore < /etc/iptables", "only a shell knows what comes of <", id="input"),
     pytest.param("ip -n blue route add 10.0.0.0/8 via 10.0.0.1", "no equivalent of this command", id="namespace"),
     pytest.param("brctl setageing br 9", "no equivalent of this command", id="brctl"),

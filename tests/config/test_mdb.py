@@ -162,6 +162,7 @@ REFUSED = [
         id="too_many_groups",
     ),
 ]
+LEARNS = "vlan_filtering: on, mcast_vlan_snooping: on"
 DOUBTFUL = [
     pytest.param(
         said(P1).replace("bridge, up: on", "bridge"),
@@ -178,6 +179,12 @@ DOUBTFUL = [
         "6:50: warning: 'br' looks at no senders of 239.1.1.1; set mcast_igmp_version of 'br' to 3",
         id="sender_that_nobody_looks_at",
     ),
+    pytest.param(
+        said(f"{P1}, vid: 1, src: 10.0.0.1", f"{SPEAKS}, {LEARNS}, vlan_global: [{{vid: 1, mcast_mld_version: 2}}]"),
+        "6:58: warning: 'br' looks at no senders of 239.1.1.1 in VLAN 1; "
+        "set mcast_igmp_version of VLAN 1 to 3, under `vlan_global` of 'br'",
+        id="sender_that_nobody_looks_at_in_a_vlan",
+    ),
 ]
 TAKEN = [
     pytest.param(said("dev: br, port: br, group: '01:00:00:00:00:05'"), id="bridge_in_a_group_by_mac"),
@@ -188,6 +195,13 @@ TAKEN = [
     pytest.param(
         said(f"{P1}, source_list: 10.0.0.1, filter_mode: include}}, {{{P1[:-1]}2, src: 10.0.0.1", SPEAKS),
         id="sender_of_another_group",
+    ),
+    pytest.param(
+        said(
+            f"{P1}, vid: 1, source_list: 10.0.0.1",
+            f"{SPEAKS}, {LEARNS}, vlan_global: [{{vid: 1, mcast_igmp_version: 3}}]",
+        ),
+        id="sender_in_a_vlan_where_it_is_looked_at",
     ),
     pytest.param(said("dev: br, port: p1, group: '239.1.1.[1-4]'", ", mcast_hash_max: 4"), id="as_many_as_fit"),
     pytest.param("mdb: [{dev: br9, port: eth9, group: 239.1.1.1}]\n", id="bridge_of_somebody_else"),

@@ -9,6 +9,7 @@ from netgroupd.model.kinds.wireguard import ANOTHER_KEY
 from netgroupd.model.route import BEHIND
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import Value
+from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.atomic import placed
 from netgroupd.plan.link import Owned
@@ -276,3 +277,61 @@ def test_groups_that_their_bridge_would_not_be_told_now_are_left_out(
     assert [*desired(text).state.of("mdb")] == ([entry.key] if kept else [])
     comments = [line for line in text.splitlines() if line.startswith("#")]
     assert comments == ([] if kept else [f"# left out (they have what no configuration can say): mdb br p1 {group}"])
+
+
+TREES: dict[str, Value] = {"kind": "bridge", "vlan_filtering": True, "mcast_vlan_snooping": True}
+
+
+def _options(bridge: str, vid: int, **attrs: Value) -> Object:
+    return Object("vlan_global", (bridge, vid), {**USUAL, **attrs})
+
+
+def test_options_of_vlans_are_told_where_they_are_not_those_of_a_new_one() -> None:
+    options = [
+        _options("br", 1, mcast_startup_query_interval=3124),
+        *(_options("br", vid, mcast_querier=True, mcast_igmp_version=3) for vid in (10, 11, 12, 20)),
+        _options("br", 13, mcast_snooping=False, mcast_query_interval=500),
+    ]
+    vlans = [Object("bridge_vlan", ("br", vid), {}) for vid in (1, 10, 11, 12, 13, 20)]
+    text = captured(State([Object("link", ("br",), TREES), *vlans, *options]), {}, {})
+    assert (
+        '    vlan_global: [{vid: "[10-12,20]", mcast_igmp_version: 3, mcast_querier: true}, '
+        "{vid: 13, mcast_snooping: false, mcast_query_interval: 500}]\n"
+    ) in text
+    found = desired(text).state.of("vlan_global")
+    assert {key: dict(obj.attrs) for key, obj in found.items()} == {
+        **{("br", vid): {"mcast_querier": True, "mcast_igmp_version": 3} for vid in (10, 11, 12, 20)},
+        ("br", 13): {"mcast_snooping": False, "mcast_query_interval": 500},
+    }
+
+
+def test_options_that_no_file_can_say_are_left_out() -> None:
+    options = [_options("br", 10, mcast_querier=True), _options("br", 11, mcast_membership_interval=1 << 40)]
+    vlans = [Object("bridge_vlan", ("br", vid), {}) for vid in (10, 11)]
+    text = captured(State([Object("link", ("br",), TREES), *vlans, *options]), {}, {})
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (they have what no configuration can say): vlan_global br vid 11"
+    ]
+    assert [*desired(text).state.of("vlan_global")] == [("br", 10)]
+
+
+def test_spanning_trees_of_vlans_are_told_to_be_left_out() -> None:
+    links = [
+        Object("link", ("br",), {**TREES, "mst_enabled": True}),
+        Object("link", ("p1",), {"kind": "dummy", "master": "br"}),
+    ]
+    vlans = [
+        Object("bridge_vlan", ("p1", vid), {"state": "blocking" if vid < 12 else "forwarding"}) for vid in (10, 12)
+    ]
+    text = captured(State([*links, *vlans, _options("br", 10, msti=3, mcast_querier=True)]), {}, {})
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (no configuration says which spanning tree a VLAN is in, msti): "
+        "vlan_global br vid 10, bridge_vlan p1 vid 10"
+    ]
+    found = desired(text)
+    assert found.problems == ()
+    assert {obj.key: dict(obj.attrs) for obj in found.state if obj.cls != "link"} == {
+        ("p1", 10): {},
+        ("p1", 12): {},
+        ("br", 10): {"mcast_querier": True},
+    }

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 import pytest
 
 from netgroupd.engine.generations import Generations
+from netgroupd.engine.replaced import Replaced
 from netgroupd.errors import GuardError, KernelError
 from netgroupd.kernel.ways import Route
-from netgroupd.model.state import Object
+from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.link import Owned
 from netgroupd.plan.step import Step
 from tests.engine.desk import Desk
+from tests.engine.universe import state_of
 
 BEFORE = "links: {eth7: {alias: uplink}, br0: {kind: bridge}}"
 AFTER = """
@@ -278,3 +281,25 @@ def test_way_in_which_a_group_of_nexthops_spreads_flows_is_as_it_was(host: Desk)
     applied(host, text % ", group_type: resilient, buckets: 32")
     host.engine.rollback()
     assert host.kernel.state.of("nexthop")[10,].attrs["group_type"] == "mpath"
+
+
+def test_options_are_given_back_to_vlans_that_stay() -> None:
+    desired = state_of(
+        "links: {br: {kind: bridge, vlan_filtering: on, vlans: [10]}, p1: {kind: dummy, master: br, vlans: [12]}}"
+    )
+    ours: dict[str, Value] = {"group": 0x4E47_0000}
+    links = {"br": {"kind": "bridge"}, "p1": {"kind": "dummy", "master": "br"}, "p2": {"kind": "dummy", "master": "br"}}
+    members = [("br", 1), ("br", 10), ("br", 11), ("br", 12), ("p1", 11), ("p2", 13)]
+    actual = State(
+        (
+            *(Object("link", (name,), {**attrs, **ours}) for name, attrs in links.items()),
+            *(Object("bridge_vlan", key, {}) for key in members),
+            *(Object("vlan_global", ("br", vid), {"mcast_querier": True}) for vid in (1, 10, 11, 12, 13)),
+        )
+    )
+    was = tuple(obj._replace(attrs={"mcast_querier": False}) for obj in actual.of("vlan_global").values())
+    replaced = Replaced(was, tuple(actual.of("vlan_global").values()))
+    found = replaced.given_back(desired, actual, Owned(frozenset({0x4E47_0000}))).of("vlan_global")
+    assert {key[1]: dict(obj.attrs) for key, obj in found.items()} == {
+        vid: {"mcast_querier": False} for vid in (1, 10, 12)
+    }

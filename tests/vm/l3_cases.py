@@ -87,6 +87,22 @@ class Case(NamedTuple):
         return Object(self.cls, key, attrs)
 
 
+_OPTIONS: Mapping[str, tuple[object, object]] = {
+    "mcast_snooping": (False, True),
+    "mcast_igmp_version": (3, 2),
+    "mcast_mld_version": (2, 1),
+    "mcast_last_member_count": (3, 2),
+    "mcast_startup_query_count": (3, 2),
+    "mcast_last_member_interval": (200, 100),
+    "mcast_membership_interval": (30000, 26000),
+    "mcast_querier_interval": (30000, 25500),
+    "mcast_query_interval": (6000, 12500),
+    "mcast_query_response_interval": (500, 1000),
+    "mcast_startup_query_interval": (2000, 3125),
+    "mcast_querier": (True, False),
+}
+
+
 def _cases(cls: str, where: str, key: Key, base: Raw, changes: Mapping[str, tuple[object, object]]) -> Iterator[Case]:
     for name, (first, second) in changes.items():
         yield Case(cls, where, key, base, name, first, second)
@@ -316,6 +332,7 @@ def _bridges() -> Iterator[Case]:
         yield from _cases("mdb", f"{name}-listed", key, {}, {"source_list": (one, None)})
     yield from _cases("bridge_vlan", "port", ("p0", 100), {}, _VLAN)
     yield from _cases("bridge_vlan", "bridge", ("br0", 100), {}, {"pvid": (True, False), "untagged": (True, False)})
+    yield from _cases("vlan_global", "bridge", ("br0", 1), {}, _OPTIONS)
 
 
 def _vnis() -> Iterator[Case]:

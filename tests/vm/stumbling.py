@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from netgroupd.engine.beside import placed
+from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
@@ -80,6 +81,7 @@ def there_and_back(
     """Go to ``goal`` and put back what was there: then it is, and what is ``seen``; so it is when a step is refused."""
     actual = look(kernel, goal, MINE)
     plan, before = plan_for(kernel, goal, actual, MINE), (there(kernel, goal), seen())
+    add_lost_options(kernel, plan, actual, MINE.away)
     snapshot = Snapshot.from_json(placed(kernel, Snapshot.of(plan, actual)).to_json())
     for nth in range(len(plan.steps) if refused else 0):
         kernel.stumbles_at = nth

@@ -104,6 +104,27 @@ HOSTS = {
         ("    mcast_vlan_snooping: true\n    vlans: [10]\n", 'group: "239.1.1.1", dev: br0, port: p1, vid: 10}'),
         ("mdb br0 p1 239.1.1.1 vid 11",),
     ),
+    "options-of-vlans": Host(
+        """
+        ip link add br0 up type bridge vlan_filtering 1 mcast_vlan_snooping 1
+        ip link add br1 up type bridge vlan_filtering 1
+        ip link add p1 type dummy
+        ip link set p1 up master br0
+        bridge vlan add dev br0 vid 10-14 self
+        bridge vlan add dev p1 vid 20-22
+        bridge vlan global set dev br0 vid 10-13 mcast_querier 1 mcast_igmp_version 3
+        bridge vlan global set dev br0 vid 14 mcast_snooping 0
+        bridge vlan global set dev br0 vid 20 mcast_query_interval 6000 mcast_startup_query_interval 1500
+        bridge vlan global set dev br0 vid 22 mcast_querier 1 mcast_igmp_version 3
+        bridge vlan global set dev br1 vid 1 mcast_last_member_count 7
+        """,
+        (
+            '    vlan_global: [{vid: "[10-13,22]", mcast_igmp_version: 3, mcast_querier: true}, '
+            "{vid: 14, mcast_snooping: false}, "
+            "{vid: 20, mcast_query_interval: 6000, mcast_startup_query_interval: 1500}]\n",
+            "    vlan_global: [{vid: 1, mcast_last_member_count: 7}]\n",
+        ),
+    ),
     "another-default-vlan": Host(
         """
         ip link add br0 type bridge vlan_filtering 1 vlan_default_pvid 5
@@ -340,7 +361,7 @@ def test_port_of_a_bridge_that_nobody_can_make_has_its_settings(engine_in: Engin
 
 def shown_here() -> str:
     """What no adoption changes, as others show it."""
-    ports = "".join(map(here, ("bridge -d vlan", "bridge fdb", "bridge -d mdb", "bridge vni")))
+    ports = "".join(map(here, ("bridge -d vlan", "bridge vlan global", "bridge fdb", "bridge -d mdb", "bridge vni")))
     return re.sub(r" proto \w+", "", ports) + here("tc qdisc")
 
 

@@ -20,9 +20,11 @@ pytestmark = pytest.mark.vm(cpus=1)
 _SELECTION = Selection(
     classes=frozenset(CLASSES),
     links=frozenset({"p0", "br0", "vx0", "vx1", "vx2"}),
+    bridges=frozenset({"br0"}),
     settings=frozenset(str(case.key[0]) for case in CASES if case.cls == "sysctl"),
 )
-_LASTING = frozenset({"sysctl"})  # what was there before nobody knows, so it is not taken back
+# What was there before nobody knows, so it is not taken back.
+_LASTING = frozenset({"sysctl", "vlan_global"})
 # Traffic control has a list of its own.
 _ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
 # What ``ip`` tells by netgroupd's own names: nothing that netgroupd gets wrong both ways hides from it.

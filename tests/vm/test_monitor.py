@@ -16,6 +16,7 @@ OURS = (GROUP_BASE, GROUP_MASK)
 CHANGES = {
     "link": "ip link set low mtu 1400",
     "bridge_vlan": "bridge vlan add dev low vid 7",
+    "vlan_global": "bridge vlan global set dev b0 vid 1 mcast_querier 1",
     "vni": "bridge vni add dev vx vni 7",
     "address": "ip address add 192.0.2.1/24 dev low",
     "neighbour": "ip neighbour add 192.0.2.2 lladdr 02:00:00:00:00:01 dev low",

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from netgroupd.config import fdb, mdb, neighbours, notations, routes, rules, vlans
+from netgroupd.config import fdb, mdb, neighbours, notations, routes, rules, vlan_global, vlans
 from netgroupd.config.importer import addresses
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
@@ -26,6 +26,7 @@ _RULE_ALIASES = {
     "dev": "iif",
 }
 _VLANS = several(vlans.FORM.rows["vid"].type)
+_OPTIONS = {name: row for name, row in vlan_global.FORM.rows.items() if name != "vid"}
 _WAY = {name: routes.FORM.rows[name] for name in ("via", "dev", "onlink")}
 
 
@@ -105,17 +106,27 @@ class Objects:
         self._draft.entry("mdb", {**body, "source_list": senders if senders is None else senders.split(",")})
 
     def _vlan(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
+        if [*words[:2]] == ["global", "set"]:
+            self._vlan_global(name, [*words[2:]], place)
+            return
         rest = [word for word in _added(words) if word not in ("self", "master")]
         flags: Body = {word: True for word in ("pvid", "untagged") if word in rest}
         rest = [word for word in rest if word not in flags]
         pairs = dict(zip(rest[::2], rest[1::2], strict=False))
         if len(rest) % 2 or "vid" not in pairs or pairs.keys() > {"vid", "dev"}:
             raise ValueError(NONE)
-        link, vids = pairs.get("dev", name), notations.numbers(pairs["vid"])
-        _VLANS.parse(list(vids))
-        vid = vids[0] if len(vids) == 1 else f"[{notations.fold(vids)}]"
+        link, vid = pairs.get("dev", name), _vid(pairs["vid"])
         self._draft.mention(place, link, "vlans")
         self._draft.append(link, "vlans", {"vid": vid, **flags} if flags else vid)
+
+    def _vlan_global(self, name: str, words: list[str], place: Place) -> None:
+        link, vids = take(words, "dev") or name, take(words, "vid")
+        body, left = read(words, _OPTIONS)
+        refuse(left)
+        if vids is None or not body:
+            raise ValueError(NONE)
+        self._draft.mention(place, link, "vlan_global")
+        self._draft.append(link, "vlan_global", {"vid": _vid(vids), **body})
 
 
 _BY_WHOM = ("proto", "protocol")  # the number of the program that adds it, which is netgroupd's now
@@ -131,6 +142,13 @@ def _added(words: Sequence[str]) -> list[str]:
     if verb not in _ADDING:
         raise ValueError(NONE)
     return rest
+
+
+def _vid(said: str) -> object:
+    """A VLAN, or a range of several."""
+    vids = notations.numbers(said)
+    _VLANS.parse(list(vids))
+    return vids[0] if len(vids) == 1 else f"[{notations.fold(vids)}]"
 
 
 def _place_of(route: Body) -> tuple[object, ...]:

@@ -54,13 +54,17 @@ def _objection_to(name: str, body: Body, kind: str) -> str:
 
 
 def _of_no_port(draft: Draft, name: str, kind: str) -> None:
-    """Leave out what is said of a link as the port of a bridge where no file says which."""
+    """Leave out what is said of a link as the port of a bridge where no file says which, or as one that it is not."""
     body = draft.link(name)
     for key in ("port", *(("vlans",) if kind != "bridge" else ())):
         if key in body and "master" not in body:
             place = _place(draft, name, key)
             draft.remark(place, f"{place.text.strip()}: it is a port of none of the bridges here", name=name)
             del body[key]
+    if "vlan_global" in body and kind != "bridge":
+        place = _place(draft, name, "vlan_global")
+        draft.remark(place, place.text.strip(), "it is no bridge here", name=name)
+        del body["vlan_global"]
 
 
 def _kind(draft: Draft, name: str) -> str:

@@ -6,8 +6,8 @@ from netgroupd.model.kinds.kind import Kind
 from netgroupd.model.kinds.vlan import PROTOCOL
 from netgroupd.model.value import FLAG, LINK, MAC, U16, U32, flag, number
 
-_INTERVAL = number(64, 0, 0x7FFFFFFF)
-_BETWEEN_QUERIES = number(64, 100, 8_640_000)  # the kernel takes the nearest of these for any other
+INTERVAL = number(64, 0, 0x7FFFFFFF)
+BETWEEN_QUERIES = number(64, 100, 8_640_000)  # the kernel takes the nearest of these for any other
 
 _VACANT = Change.VACANT  # of any VLAN of a port: each is given the one of untagged frames when it comes
 
@@ -30,12 +30,12 @@ _BRIDGE = table(
         Attr("mcast_hash_max", number(32, 1, 1 << 30), "The most multicast groups.", 27),
         Attr("mcast_last_member_count", U32, "Queries before a group is given up.", 28),
         Attr("mcast_startup_query_count", U32, "Queries after start.", 29),
-        Attr("mcast_last_member_interval", _INTERVAL, "Time between these queries.", 30, ticks=True),
-        Attr("mcast_membership_interval", _INTERVAL, "How long a member is believed.", 31, ticks=True),
-        Attr("mcast_querier_interval", _INTERVAL, "How long another querier is believed.", 32, ticks=True),
-        Attr("mcast_query_interval", _BETWEEN_QUERIES, "Time between queries.", 33, ticks=True),
-        Attr("mcast_query_response_interval", _INTERVAL, "How long an answer may take.", 34, ticks=True),
-        Attr("mcast_startup_query_interval", _BETWEEN_QUERIES, "Time between queries after start.", 35, ticks=True),
+        Attr("mcast_last_member_interval", INTERVAL, "Time between these queries.", 30, ticks=True),
+        Attr("mcast_membership_interval", INTERVAL, "How long a member is believed.", 31, ticks=True),
+        Attr("mcast_querier_interval", INTERVAL, "How long another querier is believed.", 32, ticks=True),
+        Attr("mcast_query_interval", BETWEEN_QUERIES, "Time between queries.", 33, ticks=True),
+        Attr("mcast_query_response_interval", INTERVAL, "How long an answer may take.", 34, ticks=True),
+        Attr("mcast_startup_query_interval", BETWEEN_QUERIES, "Time between queries after start.", 35, ticks=True),
         Attr("nf_call_iptables", FLAG, "Show IPv4 frames to iptables.", 36),
         Attr("nf_call_ip6tables", FLAG, "Show IPv6 frames to ip6tables.", 37),
         Attr("nf_call_arptables", FLAG, "Show ARP frames to arptables.", 38),

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options of VLANs that a plan may have the kernel forget, and no file speaks of: for putting them back."""
+
+from collections.abc import Iterator
+
+from netgroupd.engine.observe import Connection
+from netgroupd.kernel.request import Away, Selection
+from netgroupd.model.state import Object, State
+from netgroupd.model.vlan_global import USUAL
+from netgroupd.plan.compare import kind_of, same
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.vlan_global import bridge_of
+
+
+def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) -> None:
+    """Add to ``actual`` what somebody has given to VLANs of bridges that they or their ports leave by ``plan``."""
+    bridges = frozenset(name for step in singles(plan.steps) for name in _left(step, actual) if name)
+    if not bridges:
+        return
+    selection = Selection(frozenset({"vlan_global"}), bridges=bridges)
+    found = kernel.dump(selection)
+    if away:
+        kernel.add_away(found, away, selection)
+    given = {key: obj for key, obj in found.of("vlan_global").items() if not _is_new(obj)}
+    actual.classes["vlan_global"] = {**given, **actual.of("vlan_global")}
+
+
+def _left(step: Step, actual: State) -> Iterator[str]:
+    """The bridges of which a step may end a VLAN."""
+    obj = step.before
+    if obj is None:
+        return
+    if obj.cls == "bridge_vlan" and step.op is Op.DELETE:
+        yield bridge_of(obj, actual)
+    if obj.cls == "link" and (step.op is Op.DELETE or "master" in step.attrs):
+        bridge = obj if kind_of(obj) == "bridge" else actual.link(str(obj.attrs.get("master")))
+        yield bridge.name if bridge and kind_of(bridge) == "bridge" else ""
+    if "vlan_default_pvid" in step.attrs:
+        yield obj.name
+
+
+def _is_new(obj: Object) -> bool:
+    """Whether a VLAN has what any new one has."""
+    return all(same(name, USUAL.get(name), value) for name, value in obj.attrs.items())
