@@ -26,6 +26,7 @@ from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.default_vlan import DEFAULT, Defaults
 from netgroupd.plan.hooks import Hook
 from netgroupd.plan.link import Owned
 from netgroupd.plan.step import AnyStep
@@ -38,7 +39,7 @@ _MANY_TO_ONE = 4  # with more that are new a look at the others is no great part
 _HELD = _MARKED | {"mdb"}
 _LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "vni"})
 # Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
-_STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", "vlan_default_pvid"})
+_STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", DEFAULT})
 
 
 class Connection(Protocol):
@@ -171,6 +172,8 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         # The kernel tells keys, not files: it takes the files to see which it is.
         read = kernel.dump(Selection(links=frozenset(keys), key_files=keys))
         actual.classes["link"] = {**actual.of("link"), **read.of("link")}
+    if DEFAULT in spoken.rows and Defaults(wanted, actual).changed():
+        present.add("bridge_vlan")
     classes = (_MARKED | mine.classes | present) & CLASSES.keys() - {"link"}
     selection = Selection(
         classes=frozenset(classes),

@@ -13,6 +13,7 @@ from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
+from netgroupd.plan.default_vlan import moved
 from netgroupd.plan.fate import (
     TEAMING,
     carried_down,
@@ -257,6 +258,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
 
 def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     """The VLANs that are not the one of untagged packets any more, and those that lose the VNI they are mapped to."""
+    yield from (("bridge_vlan", key) for key in moved(steps, actual))
     untagged = {step.object.name for step in steps if step.attrs.get("pvid")}
     unmapped = {step.object.name for step in steps if step.attrs.get("port.vlan_tunnel") is False}
     for key, vlan in actual.of("bridge_vlan").items() if untagged or unmapped else ():

@@ -7,17 +7,17 @@ cannot change in place is deleted and created, with the reason.  What is not
 owned and not wanted is not looked at.  Linear.
 """
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.attr import Change
-from netgroupd.model.bridge_vlan import default_vid
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan import classes, mdb, settings, tables, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
+from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.replaced import Replaced, replaced
@@ -29,7 +29,6 @@ _FIRST = ("address", "nexthop", "qdisc", "chain")
 _STAYING = frozenset({"sysctl", "vlan_global"})
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _BY_KERNEL = 2  # its protocol number of routes
-_UNTAGGED: Attrs = {"pvid": True}
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
 
@@ -88,6 +87,7 @@ class _Run:
         self.owned = owned
         self.losses = losses
         self.problems: dict[Key, Problem] = {}
+        self._defaults = Defaults(desired, actual)
         self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in _LISTS_OF_LINKS}
 
     def of(self, cls: str) -> list[Step]:
@@ -123,7 +123,11 @@ class _Run:
             return mdb.arranged(steps, wants, haves, self.losses.why)
         if cls == "vlan_global":
             return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
-        return [*steps, *self._untagged_again(doomed)] if cls == "bridge_vlan" else steps
+        if cls == "bridge_vlan":
+            told = [*self._defaults.follow(doomed, partial(self._lists, cls))]
+            again = {step.object.key for step in told}
+            return [*(step for step in steps if step.object.key not in again), *told]
+        return steps
 
     def _lost_options(self, haves: Mapping[Key, Object]) -> dict[Key, str]:
         """The VLANs whose options the kernel forgets, each with the reason."""
@@ -135,19 +139,6 @@ class _Run:
 
         left = vlan_global.left(self.actual, stays) if haves else ()
         return dict.fromkeys(left, "all leave the VLAN for a moment") | lost
-
-    def _untagged_again(self, doomed: list[Object]) -> Iterator[Step]:
-        """Have a port's packets without a tag belong where they did before they belonged to a VLAN that goes."""
-        going = {vlan.name: vlan for vlan in doomed if vlan.attrs.get("pvid")}
-        wants = self.desired.of("bridge_vlan") if going else {}
-        given = {vlan.name for vlan in wants.values() if vlan.attrs.get("pvid")}
-        for name, vlan in going.items():
-            link = self.actual.link(name)
-            key = name, default_vid(link, self.actual) if link else None
-            have = self.actual.of("bridge_vlan").get(key)
-            if have and key not in wants and name not in given and not have.attrs.get("pvid"):
-                after = have._replace(attrs={**have.attrs, **_UNTAGGED})
-                yield Step(Op.CHANGE, have, after, _UNTAGGED, f"vid {vlan.key[1]} goes")
 
     def _forgotten(self, want: Object, have: Object) -> Attrs:
         """What the kernel forgets of an object that stays."""
@@ -200,10 +191,13 @@ class _Run:
 
     def _is_listed(self, obj: Object) -> bool:
         """Whether the entries of this link are netgroupd's to give."""
-        link = self.actual.link(obj.name)
-        if obj.cls == "bridge_vlan" and link and obj.key[1] == default_vid(link, self.actual):
+        if obj.cls == "bridge_vlan" and obj.key[1] in self._defaults.of(obj.name):
             return False
-        return obj.name in self.listed[obj.cls] or (link is not None and self.owned.has(link))
+        return self._lists(obj.cls, obj.name)
+
+    def _lists(self, cls: str, name: str) -> bool:
+        link = self.actual.link(name)
+        return name in self.listed[cls] or (link is not None and self.owned.has(link))
 
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:

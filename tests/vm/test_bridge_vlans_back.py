@@ -4,21 +4,24 @@
 import pytest
 
 from tests.engine.universe import state_of
-from tests.vm.stumbling import Stumbling, become, there, there_and_back
+from tests.vm.stumbling import Stumbling, become, there, there_and_back, told
 
 pytestmark = pytest.mark.vm(cpus=1)
 
 TEXT = """
 links:
-  br: {{kind: bridge, vlan_filtering: true, up: true, mac: "02:00:00:00:00:01"}}
+  br: {{kind: bridge, vlan_filtering: true, vlan_default_pvid: {default}, up: true, mac: "02:00:00:00:00:01"}}
   d0: {{kind: dummy, master: br, up: true, vlans: {vlans}}}
   vx: {{kind: vxlan, external: true, master: br, up: true, port: {{vlan_tunnel: {tunnels}}}, vlans: {vnis}}}
 """
 VLANS, TUNNELS, VNIS = "[]", "true", "[{vid: '[v=10-20]', tunnel_id: '{v+1000}'}]"
 
 
-def said(*, vlans: str = VLANS, tunnels: str = TUNNELS, vnis: str = VNIS) -> str:
-    return TEXT.format(vlans=vlans, tunnels=tunnels, vnis=vnis)
+OWN = "[{vid: 5, pvid: true, untagged: true}]"
+
+
+def said(*, vlans: str = VLANS, tunnels: str = TUNNELS, vnis: str = VNIS, default: int = 1) -> str:
+    return TEXT.format(vlans=vlans, tunnels=tunnels, vnis=vnis, default=default)
 
 
 WAYS = [
@@ -36,9 +39,18 @@ WAYS = [
         id="pvid_of_another_vlan",
     ),
     pytest.param(said(vlans="[{vid: 300, pvid: true, untagged: true}]"), said(), id="pvid_of_none"),
+    pytest.param(said(), said(default=5), id="another_default"),
+    pytest.param(said(default=5), said(default=0), id="no_default_any_more"),
+    pytest.param(said(default=0), said(default=5), id="a_default"),
+    pytest.param(said(vlans="[7]"), said(default=5, vlans="[1, 7]"), id="default_that_was_is_wanted"),
+    pytest.param(said(vlans=OWN), said(default=5), id="own_vlan_becomes_the_default"),
+    pytest.param(said(vlans=OWN), said(default=5, vlans=OWN), id="own_vlan_is_the_default_too"),
+    pytest.param(said(vlans=OWN), said(default=6), id="own_vlan_goes_for_another_default"),
+    pytest.param(said(vlans="[{vid: 1, pvid: false}]"), said(default=5), id="default_without_untagged_packets"),
 ]
 
 
+@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_what_one_vlan_has_of_another_is_back_after_any_refusal(kernel: Stumbling, before: str, after: str) -> None:
     become(kernel, state_of(before))
@@ -52,3 +64,11 @@ def test_packets_without_a_tag_belong_to_the_default_again_when_their_vlan_goes(
     become(kernel, state_of(said(vlans="[{vid: 300, pvid: true, untagged: true}]")))
     become(kernel, goal)
     assert there(kernel, goal) == was
+
+
+@pytest.mark.parametrize("vlans", ["[]", "[5]", "[{vid: 1, pvid: false}]", OWN, "[{vid: 300, pvid: true}]"])
+def test_packets_without_a_tag_belong_to_another_default(kernel: Stumbling, vlans: str) -> None:
+    become(kernel, state_of(said(vlans=vlans)))
+    become(kernel, state_of(said(default=5)))
+    listed = told("bridge", "vlan", "show", "dev", "d0")
+    assert [line.split() for line in listed.splitlines()[1:]] == [["d0", "5", "PVID", "Egress", "Untagged"]]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The VLAN that a bridge puts itself and its ports into: what the kernel does by itself, and what must be said.
+
+When it becomes another, the kernel moves those of whom it is still the untagged one,
+unless they are in the other already.  All others stay where they are.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from netgroupd.model.bridge_vlan import DEFAULT_VID
+from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.step import Op, Step
+
+DEFAULT = "vlan_default_pvid"
+_PVID: Attrs = {"pvid": True}
+_UNTAGGED: Attrs = {"pvid": True, "untagged": True}
+
+
+def moved(steps: Iterable[Step], actual: State) -> Iterator[Key]:
+    """The VLANs that bridges and their ports leave and come into where another becomes the default."""
+    changed = {
+        step.object.name: (step.before.attrs.get(DEFAULT, DEFAULT_VID), step.attrs[DEFAULT])
+        for step in steps
+        if DEFAULT in step.attrs and step.before
+    }
+    for link in actual.of("link").values() if changed else ():
+        vids = changed.get(link.name) or changed.get(str(link.attrs.get("master"))) or ()
+        yield from ((link.name, vid) for vid in vids if vid)
+
+
+class Defaults:
+    """The default VLANs of bridges, as they are and as they will be."""
+
+    def __init__(self, desired: State, actual: State) -> None:
+        self._desired = desired
+        self._actual = actual
+
+    def of(self, name: str) -> tuple[Value, Value]:
+        """That of a bridge or port now, and in the end; 0 is none."""
+        link = self._actual.link(name)
+        bridge = name if link is None or kind_of(link) == "bridge" else str(link.attrs.get("master"))
+        now, then = (state.link(bridge) for state in (self._actual, self._desired))
+        have = now.attrs.get(DEFAULT, DEFAULT_VID) if now else DEFAULT_VID
+        return have, (then.attrs.get(DEFAULT, have) if then else have)
+
+    def follow(self, doomed: Iterable[Object], is_ours: Callable[[str], bool]) -> Iterator[Step]:
+        """What to say of default VLANs where VLANs that are ``doomed`` go, or another becomes the default."""
+        going = {vlan.name: f"vid {vlan.key[1]} goes" for vlan in doomed if vlan.attrs.get("pvid")}
+        changing = dict.fromkeys(filter(is_ours, self._members_of_changed()), "another VLAN is the default")
+        if not (going or changing):
+            return
+        given = {vlan.name for vlan in self._desired.of("bridge_vlan").values() if vlan.attrs.get("pvid")}
+        for name, why in (going | changing).items():
+            yield from self._left(name, why)
+            if name not in given:
+                yield from self._untagged(name, why)
+
+    def changed(self) -> set[str]:
+        """The bridges whose default VLAN becomes another."""
+        said = (link.name for link in self._desired.of("link").values() if DEFAULT in link.attrs)
+        return {name for name in said if len(set(self.of(name))) > 1}
+
+    def _members_of_changed(self) -> Iterator[str]:
+        """These bridges, and the ports that stay theirs."""
+        changed = self.changed()
+        for key, want in self._desired.of("link").items() if changed else ():
+            have = self._actual.of("link").get(key)
+            master = have and have.attrs.get("master")
+            if have and (have.name in changed or (master in changed and want.attrs.get("master", master) == master)):
+                yield have.name
+
+    def moves(self, name: str) -> bool:
+        """Whether the kernel moves a member by itself."""
+        had, gets = self.of(name)
+        haves = self._actual.of("bridge_vlan")
+        have = haves.get((name, had))
+        is_in = had == 0 or (have is not None and all(have.attrs.get(flag) for flag in _UNTAGGED))
+        return had != gets and is_in and (name, gets) not in haves
+
+    def _left(self, name: str, why: str) -> Iterator[Step]:
+        """The default VLAN that was goes where the kernel leaves it, and stays where it is wanted."""
+        had, gets = self.of(name)
+        have = self._actual.of("bridge_vlan").get((name, had))
+        if have is None or had == gets:
+            return
+        want, moves = self._desired.of("bridge_vlan").get(have.key), self.moves(name)
+        if want and moves:
+            yield Step(Op.CHANGE, have, want, want.attrs, why)
+        elif not want and not moves:
+            yield Step(Op.DELETE, have, None, why=why)
+
+    def _untagged(self, name: str, why: str) -> Iterator[Step]:
+        """Packets without a tag belong to the default VLAN, where no file says otherwise."""
+        had, gets = self.of(name)
+        have = self._actual.of("bridge_vlan").get(key := (name, gets))
+        if not gets or key in self._desired.of("bridge_vlan") or self.moves(name):
+            return
+        told = _PVID if had == gets else _UNTAGGED
+        if have is None and had != gets:
+            yield Step(Op.CREATE, None, Object("bridge_vlan", key, told), told, why)
+        elif have and not have.attrs.get("pvid"):
+            yield Step(Op.CHANGE, have, have._replace(attrs={**have.attrs, **told}), told, why)
