@@ -83,6 +83,7 @@ PHASES = (
     "delete class",
     "delete action",
 )
+_KNOWN = frozenset(PHASES)
 QUEUES = frozenset({"qdisc", "tclass"})
 UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links"})
 
@@ -125,6 +126,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     for phase, state, sign in (("delete queue", actual, -1), ("delete class", actual, -1), ("add queue", desired, 1)):
         if phase in cut.phases:
             cut.phases[phase] = _by_depth(cut.phases[phase], Queues(state), sign)
+    assert cut.phases.keys() <= _KNOWN, cut.phases.keys() - _KNOWN
     return [_stage(phase, cut.phases[phase], was, will_be, cut.haves) for phase in PHASES if phase in cut.phases]
 
 

@@ -202,6 +202,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_options_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
     become(kernel, before)
