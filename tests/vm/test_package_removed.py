@@ -10,7 +10,7 @@ from tests.vm.installed import ETC, bridges, good, run
 pytestmark = pytest.mark.vm_systemd("stock")
 
 
-def test_network_and_configuration_stay(package: None) -> None:
+def test_network_and_configuration_stay(daemon: None) -> None:
     good(2)
     assert run("dpkg", "--no-triggers", "--remove", "netgroupd").returncode == 0
     left = run(
