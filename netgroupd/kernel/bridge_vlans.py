@@ -9,14 +9,14 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from netgroupd.kernel import message
-from netgroupd.kernel.lists import BODY, dump_lists, header
+from netgroupd.kernel.lists import BODY, dump_lists, ends, header
 from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, goal, single
+from netgroupd.kernel.rows import blamer, goal
 from netgroupd.model.bridge_vlan import CLASS, STATES
 from netgroupd.model.state import NOTHING, Object
 from netgroupd.model.value import Value
-from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
+from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWVLAN, RTM_DELVLAN, RTM_GETVLAN = 112, 113, 114
 _RTM_SETLINK, _RTM_DELLINK = 19, 17
@@ -57,21 +57,14 @@ def _decode_entry(found: Mapping[int, memoryview], link: str) -> Iterator[Object
             yield Object("bridge_vlan", (link, vid), {**attrs, "tunnel_id": tunnel_id})
 
 
-def _vid(step: Step) -> int:
-    vid = step.object.key[1]
-    assert isinstance(vid, int)
-    return vid
-
-
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The message that a step takes; two where a tunnel is mapped anew, for the kernel wants the old one gone first."""
-    steps = step.steps if isinstance(step, RangeStep) else (single(step),)
-    one, last = steps[0], _vid(steps[-1])
+    one, first, last = ends(step)
     about = header(context.names.index(one.object.name))
-    until = u16(_RANGE, last) if len(steps) > 1 else b""
+    until = u16(_RANGE, last) if last > first else b""
 
     def say(kind: int, flags: int, *options: bytes) -> bytes:
-        entry = nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(flags, _vid(one))), until, *options)
+        entry = nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(flags, first)), until, *options)
         return message.request(kind, 0, about, entry)
 
     if one.op is Op.DELETE:

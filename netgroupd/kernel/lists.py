@@ -3,13 +3,15 @@
 
 import errno
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel import message
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.rows import single
 from netgroupd.model.state import Object
+from netgroupd.plan.step import AnyStep, RangeStep, Step
 
 _HEADER = struct.Struct("=BBHI")  # family, -, -, ifindex
 _AF_BRIDGE = 7
@@ -20,6 +22,21 @@ BODY = _HEADER.size
 def header(index: int) -> bytes:
     """What every message about such a list begins with; 0 is all links."""
     return _HEADER.pack(_AF_BRIDGE, 0, 0, index)
+
+
+def numbers(found: Mapping[int, memoryview], first: int, last: int) -> range:
+    """Those from attribute ``first`` to ``last``, or the one alone."""
+    start = int.from_bytes(found[first], "little")
+    return range(start, 1 + (int.from_bytes(found[last], "little") if last in found else start))
+
+
+def ends(step: AnyStep) -> tuple[Step, int, int]:
+    """The step that one or a range begins with, and the numbers that it begins and ends with."""
+    steps = step.steps if isinstance(step, RangeStep) else (single(step),)
+    first, last = (side.object.key[1] for side in (steps[0], steps[-1]))
+    assert isinstance(first, int)
+    assert isinstance(last, int)
+    return steps[0], first, last
 
 
 def dump_lists(

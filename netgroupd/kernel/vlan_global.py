@@ -13,14 +13,14 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel import message
 from netgroupd.kernel.bridge_vlans import RTM_GETVLAN, RTM_NEWVLAN
 from netgroupd.kernel.links import FEW
-from netgroupd.kernel.lists import BODY, dump_lists, header
+from netgroupd.kernel.lists import BODY, dump_lists, ends, header, numbers
 from netgroupd.kernel.message import attributes, nest, u16, u32, walk
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, pack_rows, paths_of, simple_rows, single, unpack_rows
+from netgroupd.kernel.rows import blamer, pack_rows, paths_of, simple_rows, unpack_rows
 from netgroupd.model.state import Object
 from netgroupd.model.vlan_global import CLASS, TREE
-from netgroupd.plan.step import AnyStep, RangeStep
+from netgroupd.plan.step import AnyStep
 
 _OPTIONS = 2
 _ID, _RANGE = 1, 2
@@ -55,22 +55,16 @@ def _decode(payload: memoryview, link: str, names: Names, *, whole: bool) -> Ite
         if kind != _OPTIONS:
             continue
         told = attributes(payload, start, end)
-        first = int.from_bytes(told[_ID], "little")
-        last = int.from_bytes(told[_RANGE], "little") if _RANGE in told else first
         attrs = unpack_rows(_ROWS, told, names)
         if whole and (tree := int.from_bytes(told.get(_TREE, b""), "little")):
             attrs[TREE] = tree
-        for vid in range(first, last + 1):
+        for vid in numbers(told, _ID, _RANGE):
             yield Object("vlan_global", (link, vid), attrs)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes."""
-    steps = step.steps if isinstance(step, RangeStep) else (single(step),)
-    one = steps[0]
-    first, last = (side.object.key[1] for side in (one, steps[-1]))
-    assert isinstance(first, int)
-    assert isinstance(last, int)
+    one, first, last = ends(step)
     until = u16(_RANGE, last) if last > first else b""
     options = nest(_OPTIONS, u16(_ID, first), until, pack_rows(_ROWS, one.attrs, context.names))
     yield message.request(RTM_NEWVLAN, 0, header(context.names.index(one.object.name)), options)

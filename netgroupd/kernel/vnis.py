@@ -4,13 +4,13 @@
 from collections.abc import Iterator
 
 from netgroupd.kernel import message
-from netgroupd.kernel.lists import BODY, dump_lists, header
+from netgroupd.kernel.lists import BODY, dump_lists, ends, header, numbers
 from netgroupd.kernel.message import attr, attributes, nest, u32, walk
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, goal, single
+from netgroupd.kernel.rows import blamer, goal
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
-from netgroupd.plan.step import AnyStep, Op, RangeStep
+from netgroupd.plan.step import AnyStep, Op
 
 RTM_NEWTUNNEL, RTM_DELTUNNEL, RTM_GETTUNNEL = 120, 121, 122
 
@@ -28,21 +28,15 @@ def _decode(payload: memoryview, link: str) -> Iterator[Object]:
         if kind != _ENTRY:
             continue
         entry = attributes(payload, start, end)
-        first = int.from_bytes(entry[_START], "little")
-        last = int.from_bytes(entry[_END], "little") if _END in entry else first
         remote = entry.get(_GROUP) or entry.get(_GROUP6)
         attrs: dict[str, Value] = {"remote": ip_text(bytes(remote))} if remote else {}
-        for vni in range(first, last + 1):
+        for vni in numbers(entry, _START, _END):
             yield Object("vni", (link, vni), attrs)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes."""
-    steps = step.steps if isinstance(step, RangeStep) else (single(step),)
-    one = steps[0]
-    first, last = (side.object.key[1] for side in (one, steps[-1]))
-    assert isinstance(first, int)
-    assert isinstance(last, int)
+    one, first, last = ends(step)
     remote = goal(one).get("remote") if one.op is not Op.DELETE else None
     where = ip_bytes(str(remote)) if remote else b""
     entry = nest(

@@ -36,7 +36,12 @@ CLASS = Class(
 )
 
 
+def bridge_of(link: Object) -> str:
+    """The bridge that a link is, which may have a master too, or has as its master; "" is none."""
+    return link.name if link.attrs.get("kind") == "bridge" else str(link.attrs.get("master") or "")
+
+
 def default_vid(link: Object, state: State) -> Value:
     """The VLAN that a bridge, or the one that ``link`` is a port of, puts both into by itself; 0 is none."""
-    bridge = state.link(str(link.attrs.get("master"))) or link
-    return bridge.attrs.get("vlan_default_pvid", DEFAULT_VID)
+    bridge = state.link(bridge_of(link))
+    return bridge.attrs.get("vlan_default_pvid", DEFAULT_VID) if bridge else DEFAULT_VID

@@ -7,10 +7,9 @@ unless they are in the other already.  All others stay where they are.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from netgroupd.model.bridge_vlan import DEFAULT_VID
+from netgroupd.model.bridge_vlan import DEFAULT_VID, bridge_of, default_vid
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import Op, Step
 
 DEFAULT = "vlan_default_pvid"
@@ -38,12 +37,12 @@ class Defaults:
         self._actual = actual
 
     def of(self, name: str) -> tuple[Value, Value]:
-        """That of a bridge or port now, and in the end; 0 is none."""
+        """That of a bridge or port now, and in the end; 0 is none, which one that is not there has."""
         link = self._actual.link(name)
-        bridge = name if link is None or kind_of(link) == "bridge" else str(link.attrs.get("master"))
-        now, then = (state.link(bridge) for state in (self._actual, self._desired))
-        have = now.attrs.get(DEFAULT, DEFAULT_VID) if now else DEFAULT_VID
-        return have, (then.attrs.get(DEFAULT, have) if then else have)
+        if link is None:
+            return 0, 0
+        have, bridge = default_vid(link, self._actual), self._desired.link(bridge_of(link))
+        return have, (bridge.attrs.get(DEFAULT, have) if bridge else have)
 
     def follow(self, doomed: Iterable[Object], is_ours: Callable[[str], bool]) -> Iterator[Step]:
         """What to say of default VLANs where VLANs that are ``doomed`` go, or another becomes the default."""

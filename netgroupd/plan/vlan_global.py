@@ -3,17 +3,15 @@
 
 from collections.abc import Callable, Mapping
 
+from netgroupd.model import bridge_vlan
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import Op, Step
 
 
 def bridge_of(vlan: Object, actual: State) -> str:
     """The bridge that a VLAN of it or of one of its ports belongs to; "" where that is not known."""
     link = actual.link(vlan.name)
-    if link is None:
-        return ""
-    return vlan.name if kind_of(link) == "bridge" else str(link.attrs.get("master") or "")
+    return bridge_vlan.bridge_of(link) if link else ""
 
 
 def left(actual: State, stays: Callable[[Object], bool]) -> set[Key]:
