@@ -22,10 +22,10 @@ from bench import apply, stacks
 from bench.fetched import ALL, fetch
 from bench.plot import svg
 from netgroupd.errors import LabError
-from netgroupd.lab.accelerator import kvm_works
-from netgroupd.lab.kernel import CHECKOUT, find_image, recipe
+from netgroupd.lab.boot import Guest
+from netgroupd.lab.kernel import CHECKOUT, recipe
 from netgroupd.lab.machine import Machine
-from netgroupd.lab.qemu import Guest
+from netgroupd.lab.ways import pc_image
 
 RESULTS = Path(__file__).parent / "results"
 _OUT = "/tmp/bench-out"
@@ -87,10 +87,10 @@ def on_host(bench: Bench, quick: bool, directory: Path) -> None:
 def in_guest(bench: Bench, kernel: str, ask: Ask, directory: Path, part: Sequence[str] = ()) -> None:
     """Run a bench, or a part of it, in a fresh guest and bring its figures back."""
     memory_mib = min(bench.memory_mib, _QUICK_MEMORY_MIB) if ask.quick else bench.memory_mib
-    guest = Guest(find_image(kernel), CHECKOUT, memory_mib=memory_mib, counted=ask.counted)
+    guest = Guest(CHECKOUT, memory_mib=memory_mib, counted=ask.counted)
     limit_s = _QUICK_LIMIT_S if ask.quick else bench.limit_s
     argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *part, *["--quick"] * ask.quick]
-    with Machine(guest, kvm=not ask.counted and kvm_works(guest), lifetime_s=limit_s + 2 * _GOING_S) as machine:
+    with Machine(guest, pc_image(kernel, guest), lifetime_s=limit_s + 2 * _GOING_S) as machine:
         try:
             result = machine.run(argv, timeout_s=limit_s, cwd=CHECKOUT)
         finally:

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from netgroupd.errors import NetgroupError
-from netgroupd.lab.accelerator import kvm_works
+from netgroupd.lab.boot import Guest
 from netgroupd.lab.channel import Kind
-from netgroupd.lab.kernel import CHECKOUT, find_image
+from netgroupd.lab.kernel import CHECKOUT
 from netgroupd.lab.machine import Machine, Process
-from netgroupd.lab.qemu import Guest
+from netgroupd.lab.ways import fastest_image
 from tests.no_network import refuse_network
 from tests.vm_place import PLACE, Place
 
@@ -68,9 +68,8 @@ class GuestSession:
             _build_package()
             _fetch_broker()
         self._kernel = place.kernel
-        image = find_image(place.kernel)
-        self._guest = Guest(kernel=image, python_path=CHECKOUT, systemd=place.systemd, cpus=place.cpus)
-        self._kvm = kvm_works(self._guest)
+        self._guest = Guest(python_path=CHECKOUT, systemd=place.systemd, cpus=place.cpus)
+        self._image = fastest_image(place.kernel, self._guest)
         self._machine: Machine | None = None
         self._remaining = list(nodeids)
         self._outcomes: dict[str, queue.SimpleQueue[Outcome]] = {nodeid: queue.SimpleQueue() for nodeid in nodeids}
@@ -103,7 +102,7 @@ class GuestSession:
             self._machine.kill()
 
     def _run_in_one_guest(self) -> None:
-        self._machine = Machine(self._guest, kvm=self._kvm, lifetime_s=_LIFETIME_S)
+        self._machine = Machine(self._guest, self._image, lifetime_s=_LIFETIME_S)
         with self._machine as machine:
             files = dict.fromkeys(nodeid.split("::", 1)[0] for nodeid in self._remaining)
             process = machine.start(

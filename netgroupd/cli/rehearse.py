@@ -22,10 +22,9 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.paths import shipped
 from netgroupd.errors import LabError
-from netgroupd.lab.accelerator import kvm_works
-from netgroupd.lab.kernel import find_image
+from netgroupd.lab.boot import Guest
 from netgroupd.lab.machine import Machine
-from netgroupd.lab.qemu import Guest
+from netgroupd.lab.ways import fastest_image
 from netgroupd.model.state import State
 from netgroupd.plan import present
 
@@ -48,11 +47,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             terminal.say("nothing to rehearse: there is no difference")
         return 0
     with redirect_stdout(sys.stderr):  # the first time the kernel is built, which tells how far it is
-        kernel = find_image(arguments.kernel or "stock", shipped())
-        guest = Guest(kernel=kernel, python_path=_PACKAGE, memory_mib=memory_mib)
-        kvm = kvm_works(guest)
+        guest = Guest(python_path=_PACKAGE, cpus=1, memory_mib=memory_mib)
+        image = fastest_image(arguments.kernel or "stock", guest, shipped())
     terminal.note("starting a virtual machine")
-    with Machine(guest, kvm=kvm, lifetime_s=2 * _LIMIT_S) as machine:
+    with Machine(guest, image, lifetime_s=2 * _LIMIT_S) as machine:
         _prepare(machine, engine, actual, copy)
         terminal.note("applying the configuration to the copy")
         before = _available(machine)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from netgroupd.errors import LabError, NetgroupError
 from netgroupd.lab import demo as demonstration
-from netgroupd.lab.accelerator import kvm_works
+from netgroupd.lab.boot import Guest
 from netgroupd.lab.channel import Kind
 from netgroupd.lab.kernel import CHECKOUT, FLAVOURS, find_image
 from netgroupd.lab.machine import Machine, Process
-from netgroupd.lab.qemu import Guest
 from netgroupd.lab.terminal import interact
+from netgroupd.lab.ways import fastest_image
 
 _MIB = {"M": 1, "G": 1024}
 _SIGNAL_BASE = 128
@@ -24,13 +24,12 @@ _SIGNAL_BASE = 128
 def open_machine(arguments: argparse.Namespace) -> Machine:
     """Return a machine as the command line asks for it, not yet booted."""
     guest = Guest(
-        kernel=find_image(arguments.kernel),
         python_path=CHECKOUT,
         cpus=arguments.cpus,
         memory_mib=arguments.memory,
         systemd=arguments.systemd,
     )
-    return Machine(guest, kvm=kvm_works(guest), lifetime_s=arguments.timeout)
+    return Machine(guest, fastest_image(arguments.kernel, guest), lifetime_s=arguments.timeout)
 
 
 def kernel(arguments: argparse.Namespace) -> int:

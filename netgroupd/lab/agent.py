@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import termios
+import tty
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +75,8 @@ class Agent:
 
     def _receive(self) -> bool:
         received = os.read(self._port, _CHUNK)
+        if received:
+            self._send(Frame(0, Kind.TAKEN, str(len(received)).encode()))
         for frame in self._decoder.feed(received):
             self._answers[frame.kind](frame)
         return bool(received)
@@ -180,15 +183,20 @@ def _start_on_terminal(command: Command, _: bytes) -> tuple[Running, list[tuple[
     return Running(popen, terminal=ours), [(os.dup(ours), Kind.STDOUT)]
 
 
-def find_port() -> Path:
-    """Return the device of the channel: the guest has one such port, which a kernel without sysfs has no name for."""
-    return next(Path("/dev").glob("vport*"))
+def open_port() -> int:
+    """Open the channel: the only such port of a virtual machine, or the only serial line of user mode Linux."""
+    ports = Path("/dev").glob("vport*")  # without sysfs the kernel has no name for it
+    path = next(ports, None) or "/dev/ttyS0"
+    port = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY)
+    if os.isatty(port):
+        tty.setraw(port)
+    return port
 
 
 def main() -> None:
     """Serve the host until it goes away."""
     os.chdir("/")
-    Agent(os.open(find_port(), os.O_RDWR | os.O_CLOEXEC)).serve()
+    Agent(open_port()).serve()
 
 
 if __name__ == "__main__":

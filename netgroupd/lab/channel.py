@@ -2,7 +2,8 @@
 """Frames between the host and the agent in the guest: encode, and decode as bytes arrive.
 
 One byte stream carries any number of processes.  A frame is a process number,
-a kind and a payload; neither side ever has to guess where one ends.
+a kind and a payload; neither side ever has to guess where one ends.  The agent
+says what it has read, so that the host can keep what is on the way short.
 """
 
 import json
@@ -24,6 +25,7 @@ class Kind(IntEnum):
     STDOUT = 5
     STDERR = 6
     EXIT = 7  # the exit status, as subprocess.Popen.returncode has it
+    TAKEN = 8  # how many bytes the agent has read from the channel since it last said so
 
 
 class Frame(NamedTuple):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian's kernel source + the series + a configuration -> cached images to boot.
 
-    <cache>/kernel/<key>/         vmlinux, bzImage, config: complete or not there
+    <cache>/kernel/<key>/         vmlinux, config, for a PC bzImage: complete or not there
     <cache>/kernel/tree/<name>/   source and objects, kept so that a change costs only itself
 
 A key is the digest of everything that goes into an image, so nothing is built
@@ -17,6 +17,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,13 @@ _TOOLS = ("bc", "bison", "flex", "gcc", "ld", "make", "patch", "setpriv", "strip
 _IMAGES_KEPT = 16
 # In the key: raise it when the way an image is made changes.
 _RECIPE = "1"
+
+
+class Arch(Enum):
+    """What a kernel runs on, by the kernel's name for it."""
+
+    PC = "x86"
+    USER_MODE = "um"  # a process of the host
 
 
 class Flavour(NamedTuple):
@@ -59,6 +67,7 @@ class Recipe(NamedTuple):
     """Everything that goes into an image."""
 
     flavour: Flavour
+    arch: Arch
     version: str
     config: bytes
     patches: tuple[Patch, ...]
@@ -72,13 +81,19 @@ class Recipe(NamedTuple):
             digest.update(len(part).to_bytes(8, "big") + part)
         return digest.hexdigest()[:16]
 
+    @property
+    def tree(self) -> str:
+        """Return the name of the directory in which it is compiled."""
+        of_arch = "" if self.arch is Arch.PC else f"{self.arch.value}-"
+        return f"{of_arch}{self.flavour.name}-{self.version}"
+
 
 def cache_directory() -> Path:
     """Return where everything that takes long to make is kept."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "netgroupd"
 
 
-def recipe(name: str, checkout: Path = CHECKOUT) -> Recipe:
+def recipe(name: str, checkout: Path = CHECKOUT, arch: Arch = Arch.PC) -> Recipe:
     """Return what goes into the image of that name.
 
     Raises:
@@ -90,17 +105,19 @@ def recipe(name: str, checkout: Path = CHECKOUT) -> Recipe:
     directory = checkout / "kernel-patches"
     if not directory.is_dir():
         raise LabError(f"{directory} is not there, and the lab's kernel is built from it")
-    config = b"".join((directory / fragment).read_bytes() for fragment in flavour.fragments)
-    return Recipe(flavour, _source_version(), config, read_series(directory / "series") if flavour.patched else ())
+    fragments = flavour.fragments if arch is Arch.PC else (*flavour.fragments, f"config.{arch.value}")
+    config = b"".join((directory / fragment).read_bytes() for fragment in fragments)
+    patches = read_series(directory / "series") if flavour.patched else ()
+    return Recipe(flavour, arch, _source_version(), config, patches)
 
 
-def find_image(name: str, checkout: Path = CHECKOUT) -> Path:
-    """Return a kernel that QEMU can boot: from the cache, or built now.
+def find_image(name: str, checkout: Path = CHECKOUT, arch: Arch = Arch.PC) -> Path:
+    """Return a kernel that QEMU can boot, or this host can start: from the cache, or built now.
 
     Raises:
         LabError: It cannot be built.
     """
-    wanted = recipe(name, checkout)
+    wanted = recipe(name, checkout, arch)
     image = _image(wanted)
     if not image.exists():
         with _lock():
@@ -158,18 +175,18 @@ def _build(wanted: Recipe, checkout: Path) -> None:
         )
     trees = cache_directory() / "kernel" / "tree"
     trees.mkdir(exist_ok=True)
-    stock = tree.Tree(trees / f"stock-{wanted.version}")
+    base = recipe("stock", checkout, wanted.arch)
+    stock = tree.Tree(trees / base.tree)
     if not stock.complete():
         _check_space(trees)
         _forget_other_versions(trees, wanted.version)
         stock.unpack(_TARBALL)
-    base = recipe("stock", checkout)
     if not _image(base).exists() or not stock.configured_as(base.config):
         _make(base, stock)
     _image(base).touch()
     if wanted.key == base.key:
         return
-    own = tree.Tree(trees / f"{wanted.flavour.name}-{wanted.version}")
+    own = tree.Tree(trees / wanted.tree)
     if not own.complete() or not own.configured_as(wanted.config):
         _check_space(trees)
         own.copy(stock)
@@ -181,18 +198,19 @@ def _build(wanted: Recipe, checkout: Path) -> None:
 def _make(wanted: Recipe, source: tree.Tree) -> None:
     """Compile, and put the result into the cache in one step."""
     target = _image(wanted).parent
-    spent = source.make(wanted.config, f"-netgroupd-{wanted.flavour.name}")
+    spent = source.make(wanted.arch.value, wanted.config, f"-netgroupd-{wanted.flavour.name}")
     scratch = target.with_name(f"{target.name}.new")
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
     subprocess.run(("strip", "-o", scratch / "vmlinux", source.path / "vmlinux"), check=True)
-    shutil.copyfile(source.path / "arch/x86/boot/bzImage", scratch / "bzImage")
+    if wanted.arch is Arch.PC:
+        shutil.copyfile(source.path / "arch/x86/boot/bzImage", scratch / "bzImage")
     shutil.copyfile(source.path / ".config", scratch / "config")
     (scratch / "cpu-seconds").write_text(f"{spent:.0f}\n")
     shutil.rmtree(target, ignore_errors=True)
     scratch.rename(target)
     _forget_old_images(target.parent)
-    print(f"kernel: {wanted.flavour.name} built with {spent / 60:.1f} CPU minutes: {target}/bzImage", flush=True)
+    print(f"kernel: {wanted.flavour.name} built with {spent / 60:.1f} CPU minutes: {target}", flush=True)
 
 
 def _forget_old_images(directory: Path) -> None:

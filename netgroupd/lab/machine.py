@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A running guest: boot it, run commands in it, move files in and out, end it.
 
-Whatever happens to the guest or to the caller, QEMU ends with the ``with``
-block, and a fault that the kernel reports is raised as an error.
+Whatever happens to the guest or to the caller, what runs it ends with the
+``with`` block, and a fault that the kernel reports is raised as an error.
 """
 
 import compileall
@@ -10,23 +10,32 @@ import itertools
 import os
 import queue
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from netgroupd.errors import LabError
+from netgroupd.lab import qemu, user_mode
+from netgroupd.lab.boot import Guest, Image, Way
 from netgroupd.lab.channel import Command, Decoder, Frame, Kind, encode, pack_command
 from netgroupd.lab.console import excerpt, faults
-from netgroupd.lab.qemu import QEMU, Guest, command_line
 
 _CHUNK = 1 << 18
 _BOOT_LIMIT_S = 300.0
 _KILL_LIMIT_S = 10.0
+_CONSOLE, _COMPLAINTS = "console", "complaints"
+_PROCESSORS = itertools.cycle(sorted(os.sched_getaffinity(0)))
+# How many bytes may be on their way to the agent.  A serial line of user mode Linux whose
+# buffer of 4 KiB was full once is never read again.
+_WINDOW = 1 << 20
+_WINDOWS = {Way.USER_MODE: 3 << 10}
 _ENVIRONMENT = {
     "HOME": "/root",
     "LANG": "C.UTF-8",
@@ -96,14 +105,18 @@ class Process:
 class Machine:
     """A guest, booted on entry and gone on exit."""
 
-    def __init__(self, guest: Guest, *, kvm: bool = False, lifetime_s: float = 3600.0) -> None:
+    def __init__(self, guest: Guest, image: Image, *, lifetime_s: float = 3600.0) -> None:
         self._guest = guest
-        self._kvm = kvm
+        self._image = image
         self._lifetime_s = lifetime_s
         self._processes: dict[int, Process] = {0: Process(self, 0)}
-        self._qemu: subprocess.Popen[bytes] | None = None
+        self._running: subprocess.Popen[bytes] | None = None
         self._numbers = itertools.count(1)
         self._sending = threading.Lock()
+        self._window = _WINDOWS.get(image.way, _WINDOW)
+        self._taken = threading.Condition()
+        self._on_the_way = 0
+        self._ended = False
         self._seen_faults = 0
 
     def __enter__(self) -> Self:
@@ -123,39 +136,47 @@ class Machine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._qemu:
+        if self._running:
             self._timer.cancel()
             self.kill()
-            self._qemu.wait()
+            self._running.wait()
             self._reader.join()
-            assert self._qemu.stdin
-            assert self._qemu.stdout
-            self._qemu.stdin.close()
-            self._qemu.stdout.close()
+            assert self._running.stdin
+            assert self._running.stdout
+            self._running.stdin.close()
+            self._running.stdout.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     @property
     def pid(self) -> int:
-        """Return the process number of QEMU."""
-        assert self._qemu
-        return self._qemu.pid
+        """Return the number of the process that runs the guest."""
+        assert self._running
+        return self._running.pid
 
     def kill(self) -> None:
         """End the guest at once; whoever waits for it gets a LabError."""
-        if self._qemu:
-            self._qemu.kill()
+        if self._running and self._running.returncode is None:
+            # A kernel that is a process has one for each of its own.
+            with suppress(ProcessLookupError):
+                os.killpg(self._running.pid, signal.SIGKILL)
+
+    def _command(self) -> tuple[tuple[str, ...], str]:
+        """Return what runs the guest, and the file for its complaints."""
+        if self._image.way is Way.USER_MODE:
+            return user_mode.command_line(self._guest, self._image, next(_PROCESSORS), self._directory), _CONSOLE
+        if not shutil.which(qemu.PROGRAM):
+            raise LabError(f"{qemu.PROGRAM} is not installed (Debian: apt-get install qemu-system-x86)")
+        return qemu.command_line(self._guest, self._image, self._directory / _CONSOLE), _COMPLAINTS
 
     def _start(self) -> None:
-        if not shutil.which(QEMU):
-            raise LabError(f"{QEMU} is not installed (Debian: apt-get install qemu-system-x86)")
-        command = command_line(self._guest, kvm=self._kvm, console=self._directory / "console")
-        with (self._directory / "qemu").open("wb") as messages:
-            self._qemu = subprocess.Popen(
+        command, messages = self._command()
+        with (self._directory / messages).open("ab") as errors:
+            self._running = subprocess.Popen(
                 command,
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=messages,
+                stderr=errors,
                 start_new_session=True,
             )
         self._timer = threading.Timer(self._lifetime_s, self.kill)
@@ -170,15 +191,23 @@ class Machine:
         assert hello.kind is Kind.HELLO
 
     def _read(self) -> None:
-        """Hand every frame to its process, until QEMU ends."""
-        assert self._qemu
-        assert self._qemu.stdout
+        """Hand every frame to its process, until the guest ends."""
+        assert self._running
+        assert self._running.stdout
         decoder = Decoder()
-        while received := os.read(self._qemu.stdout.fileno(), _CHUNK):
+        while received := os.read(self._running.stdout.fileno(), _CHUNK):
             for frame in decoder.feed(received):
+                if frame.kind is Kind.TAKEN:
+                    with self._taken:
+                        self._on_the_way -= int(frame.payload)
+                        self._taken.notify()
+                    continue
                 last = frame.kind is Kind.EXIT
                 process = self._processes.pop(frame.process) if last else self._processes[frame.process]
                 process.deliver(frame)
+        with self._taken:
+            self._ended = True
+            self._taken.notify()
         for process in list(self._processes.values()):
             process.deliver(None)
 
@@ -188,15 +217,28 @@ class Machine:
         Raises:
             LabError: The guest died.
         """
-        assert self._qemu
-        assert self._qemu.stdin
+        assert self._running
+        assert self._running.stdin
         rest = memoryview(encode(frame))
         with self._sending:
             try:
                 while rest:
-                    rest = rest[os.write(self._qemu.stdin.fileno(), rest) :]
+                    room = self._room(len(rest))
+                    piece, rest = rest[:room], rest[room:]
+                    while piece:
+                        piece = piece[os.write(self._running.stdin.fileno(), piece) :]
             except BrokenPipeError as error:
                 raise LabError(self.why_it_died()) from error
+
+    def _room(self, wanted: int) -> int:
+        """Wait until the guest can take something; return how much of what is wanted, which is then on its way."""
+        with self._taken:
+            self._taken.wait_for(lambda: self._ended or self._on_the_way < self._window)
+            if self._ended:
+                raise BrokenPipeError
+            room = min(wanted, self._window - self._on_the_way)
+            self._on_the_way += room
+            return room
 
     def start(
         self,
@@ -277,8 +319,11 @@ class Machine:
 
     def console(self) -> str:
         """Return everything the kernel has printed."""
+        return self._printed(_CONSOLE)
+
+    def _printed(self, name: str) -> str:
         try:
-            return (self._directory / "console").read_text(errors="replace")
+            return (self._directory / name).read_text(errors="replace")
         except FileNotFoundError:
             return ""
 
@@ -301,5 +346,5 @@ class Machine:
         if lived_s >= self._lifetime_s:
             ended = f"the guest was ended after its {self._lifetime_s:.0f} s"
             return f"{ended}\n{excerpt(console)}" if faults(console) else ended
-        complaint = (self._directory / "qemu").read_text(errors="replace").strip()
+        complaint = self._printed(_COMPLAINTS).strip()
         return "\n".join(filter(None, (f"the guest ended after {lived_s:.1f} s", complaint, excerpt(console))))

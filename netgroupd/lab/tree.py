@@ -69,7 +69,7 @@ class Tree:
                 shutil.rmtree(old)
         return scratch
 
-    def make(self, config: bytes, version: str) -> float:
+    def make(self, arch: str, config: bytes, version: str) -> float:
         """Compile the kernel and return the CPU seconds that took.
 
         Raises:
@@ -77,10 +77,10 @@ class Tree:
         """
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         if not self.configured_as(config):
-            self._configure(config)
+            self._configure(arch, config)
         self._busy.touch()
         try:
-            self._compile(version)
+            self._compile(arch, version)
         finally:
             # Reached once make has ended, and it removes what it left half done;
             # when this process is killed the mark stays.
@@ -88,28 +88,30 @@ class Tree:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    def _configure(self, config: bytes) -> None:
-        self._quietly("tinyconfig")
+    def _configure(self, arch: str, config: bytes) -> None:
+        self._quietly(f"ARCH={arch}", "tinyconfig")
         with (self.path / ".config").open("ab") as file:
             file.write(config)
-        self._quietly("olddefconfig")
+        self._quietly(f"ARCH={arch}", "olddefconfig")
         got = dict(_WANTED.findall((self.path / ".config").read_text()))
         want = dict(_WANTED.findall(config.decode()))
         if lost := sorted(name for name in want if got.get(name, "n") != want[name]):
             raise LabError(f"kernel configuration: these cannot be had as asked: {', '.join(lost)}")
         self._fragment.write_bytes(config)
 
-    def _quietly(self, target: str) -> None:
-        got = subprocess.run(("make", "--silent", target), cwd=self.path, capture_output=True, text=True, check=False)
+    def _quietly(self, *words: str) -> None:
+        command = ("make", "--silent", *words)
+        got = subprocess.run(command, cwd=self.path, capture_output=True, text=True, check=False)
         if got.returncode:
-            raise LabError(f"make {target} failed in {self.path}:\n{got.stderr.strip()}")
+            raise LabError(f"{' '.join(command)} failed in {self.path}:\n{got.stderr.strip()}")
 
-    def _compile(self, version: str) -> None:
+    def _compile(self, arch: str, version: str) -> None:
         """Run make, with a line of progress now and then."""
         cpus = os.cpu_count() or 1
         # make must end, and clean up, when this process is killed.
         guard = ("setpriv", "--pdeathsig", "TERM", "--", "nice")
-        command = (*guard, "make", f"-j{cpus + 1}", f"LOCALVERSION={version}", *_FIXED, "bzImage")
+        target = "bzImage" if arch == "x86" else "vmlinux"
+        command = (*guard, "make", f"-j{cpus + 1}", f"ARCH={arch}", f"LOCALVERSION={version}", *_FIXED, target)
         started = time.monotonic()
         tail: list[str] = []
         steps = 0

@@ -15,6 +15,7 @@ from netgroupd.cli.terminal import Terminal
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.lab.boot import Image, Way
 
 
 class Guest:
@@ -48,8 +49,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine(Paths(config=(tmp_path,), state=tmp_path / "state"), connect=lambda _: FakeKernel([]))
     replaced: dict[str, Any] = {
         "engine_of": lambda _: made,
-        "find_image": lambda *_: tmp_path,
-        "kvm_works": lambda _: False,
+        "fastest_image": lambda *_: Image(tmp_path, Way.EMULATED),
         "Machine": Guest,
     }
     for name, value in replaced.items():

@@ -25,13 +25,12 @@ for target; do :; done
 case $target in
 tinyconfig) : >.config ;;
 olddefconfig) sed -i /CONFIG_IMPOSSIBLE/d .config ;;
-bzImage)
+bzImage | vmlinux)
 	echo built >>"$BUILDS"
 	if [ -e "$HANG" ]; then echo "  CC      a.o"; exec sleep 60; fi
 	if grep -q broken a.c; then echo "a.c:1:1: error: this is C"; exit 2; fi
-	mkdir -p arch/x86/boot
 	cp a.c vmlinux
-	cp a.c arch/x86/boot/bzImage
+	if [ $target = bzImage ]; then mkdir -p arch/x86/boot; cp a.c arch/x86/boot/bzImage; fi
 	echo "  LD      vmlinux" ;;
 esac
 """
@@ -102,6 +101,20 @@ def test_other_configuration_is_another_image(checkout: Path) -> None:
     second = kernel.find_image("stock", checkout)
     assert second != first
     assert (second.parent / "config").read_text() == "CONFIG_B=y\n"
+
+
+def test_kernel_for_a_process_is_built_beside_that_for_a_pc(checkout: Path) -> None:
+    (checkout / "kernel-patches/config.um").write_text("CONFIG_A=n\nCONFIG_C=y\n")
+    _add_patch(checkout)
+    pc = kernel.find_image("patched", checkout)
+    process = kernel.find_image("patched", checkout, kernel.Arch.USER_MODE)
+    assert pc.read_text() == process.read_text() == "int b;\n"
+    assert (process.parent / "config").read_text().endswith("CONFIG_A=n\nCONFIG_C=y\n")
+    assert (pc.parent / "bzImage").exists()
+    assert not (process.parent / "bzImage").exists()
+    assert _builds(checkout) == 4
+    tree = checkout.parent / "cache/netgroupd/kernel/tree"
+    assert {path.name for path in tree.iterdir()} == {"stock-6", "patched-6", "um-stock-6", "um-patched-6"}
 
 
 def test_unpatched_image_outlives_those_that_start_from_it(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

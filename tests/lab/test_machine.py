@@ -10,22 +10,35 @@ from pathlib import Path
 import pytest
 
 from netgroupd.errors import LabError
-from netgroupd.lab.accelerator import kvm_works
-from netgroupd.lab.kernel import CHECKOUT, find_image
+from netgroupd.lab.boot import Guest, Image, Way
+from netgroupd.lab.kernel import CHECKOUT
 from netgroupd.lab.machine import Machine
-from netgroupd.lab.qemu import Guest
+from netgroupd.lab.ways import pc_image, user_mode_image
 
 _PROVOKE = "/sys/kernel/debug/provoke-crash/DIRECT"
 
 
-def _machine(*, lifetime_s: float = 600.0) -> Machine:
-    guest = Guest(kernel=find_image("stock"), python_path=CHECKOUT, cpus=1, memory_mib=512)
-    return Machine(guest, kvm=kvm_works(guest), lifetime_s=lifetime_s)
+_GUEST = Guest(CHECKOUT, cpus=1, memory_mib=512)
+
+
+def _image(way: str) -> Image:
+    if way == "on a PC":
+        return pc_image("stock", _GUEST)
+    return user_mode_image("stock", _GUEST) or pytest.skip("this host cannot run a kernel as a process")
+
+
+def _machine(image: Image, *, lifetime_s: float = 600.0) -> Machine:
+    return Machine(_GUEST, image, lifetime_s=lifetime_s)
+
+
+@pytest.fixture(scope="module", params=["on a PC", "as a process"])
+def image(request: pytest.FixtureRequest) -> Image:
+    return _image(request.param)
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Machine]:
-    with _machine() as booted:
+def machine(image: Image) -> Iterator[Machine]:
+    with _machine(image) as booted:
         yield booted
 
 
@@ -37,11 +50,10 @@ def test_status_and_both_outputs_come_back(machine: Machine) -> None:
     assert _run(machine, "echo out; echo err >&2; exit 3") == (3, "out\n", "err\n")
 
 
-def test_checkout_may_have_a_blank_in_its_path(tmp_path: Path) -> None:
+def test_checkout_may_have_a_blank_in_its_path(image: Image, tmp_path: Path) -> None:
     checkout = tmp_path / "a checkout"
     checkout.symlink_to(CHECKOUT)
-    guest = Guest(kernel=find_image("stock"), python_path=checkout, cpus=1, memory_mib=512)
-    with Machine(guest, kvm=kvm_works(guest), lifetime_s=600.0) as machine:
+    with Machine(_GUEST._replace(python_path=checkout), image, lifetime_s=600.0) as machine:
         assert _run(machine, "true")[0] == 0
 
 
@@ -103,8 +115,8 @@ def test_shell_on_a_terminal_has_the_size_asked_for(machine: Machine) -> None:
     assert shell.status == 5
 
 
-def test_warning_fails_the_command_during_which_it_came() -> None:
-    with _machine() as machine:
+def test_warning_fails_the_command_during_which_it_came(image: Image) -> None:
+    with _machine(image) as machine:
         with pytest.raises(LabError, match=r"the guest's kernel reports: WARNING: CPU: 0"):
             _run(machine, f"echo WARNING >{_PROVOKE}")
         assert _run(machine, "true")[0] == 0
@@ -112,39 +124,47 @@ def test_warning_fails_the_command_during_which_it_came() -> None:
         assert "WARNING: CPU: 0" in machine.why_it_died()  # ended at its limit, it would be silent about it
 
 
-def test_panic_ends_the_guest_and_shows_the_console() -> None:
-    with _machine() as machine, pytest.raises(LabError, match=r"(?s)the guest ended after .* s\n.*Kernel panic"):
+def test_panic_ends_the_guest_and_shows_the_console(image: Image) -> None:
+    with _machine(image) as machine, pytest.raises(LabError, match=r"(?s)the guest ended after .* s\n.*Kernel panic"):
         _run(machine, f"echo PANIC >{_PROVOKE}")
 
 
-def test_guest_ends_at_its_hard_limit() -> None:
-    with pytest.raises(LabError, match="the guest was ended after its 1 s"), _machine(lifetime_s=1.0):
-        pass
+def test_guest_ends_at_its_hard_limit(image: Image) -> None:
+    with pytest.raises(LabError, match="the guest was ended after its 1 s"), _machine(image, lifetime_s=1.0) as machine:
+        _run(machine, "sleep 1000")
 
 
 def test_absent_qemu_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = _machine()
+    machine = _machine(_image("on a PC"))
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(LabError, match="apt-get install qemu-system-x86"), machine:
         pass
 
 
 def test_kernel_that_is_not_there_is_said_in_qemus_words(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="could not open kernel file"), Machine(Guest(tmp_path / "none", CHECKOUT)):
+    machine = _machine(Image(tmp_path / "none", Way.EMULATED))
+    with pytest.raises(LabError, match="could not open kernel file"), machine:
         pass
 
 
-def test_guest_does_not_outlive_a_killed_host_process() -> None:
+@pytest.mark.parametrize(("way", "command"), [("on a PC", "qemu"), ("as a process", "vmlinux")])
+def test_guest_does_not_outlive_a_killed_host_process(way: str, command: str) -> None:
+    _image(way)  # built, and known to work
     program = (
-        "from tests.lab.test_machine import _machine\n"
-        "with _machine() as machine:\n"
+        "from tests.lab.test_machine import _image, _machine\n"
+        f"with _machine(_image({way!r})) as machine:\n"
         "    print(machine.pid, flush=True)\n"
         "    machine.run(['sleep', '1000'], timeout_s=600)"
     )
     with subprocess.Popen([sys.executable, "-c", program], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True) as host:
         assert host.stdout
-        qemu = Path("/proc", host.stdout.readline().strip())
-        assert "qemu" in (qemu / "cmdline").read_text()
+        session = host.stdout.readline().strip()
+        assert any(command in line for line in _commands(session))
         host.kill()
-    while qemu.exists():  # until it is reaped
+    while _commands(session):  # until they are reaped
         time.sleep(0.05)
+
+
+def _commands(session: str) -> list[str]:
+    listed = ["ps", "--sid", session, "--format", "args", "--no-headers"]
+    return subprocess.run(listed, capture_output=True, text=True, check=False).stdout.splitlines()

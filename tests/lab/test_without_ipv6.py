@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from netgroupd.lab.accelerator import kvm_works
-from netgroupd.lab.kernel import CHECKOUT, find_image
+from netgroupd.lab.boot import Guest
+from netgroupd.lab.kernel import CHECKOUT
 from netgroupd.lab.machine import Machine
-from netgroupd.lab.qemu import Guest
+from netgroupd.lab.ways import fastest_image
 
 CONFIGURATION = """\
 groups: {t: {mtu: 1400}}
@@ -30,8 +30,8 @@ neighbours: [{dev: d1, ip: 10.0.1.2, lladdr: "02:00:00:00:00:01"}]
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
-    guest = Guest(find_image("stock"), CHECKOUT, cpus=1, memory_mib=512, parameters=("ipv6.disable=1",))
-    with Machine(guest, kvm=kvm_works(guest), lifetime_s=600.0) as booted:
+    guest = Guest(CHECKOUT, cpus=1, memory_mib=512, parameters=("ipv6.disable=1",))
+    with Machine(guest, fastest_image("stock", guest), lifetime_s=600.0) as booted:
         yield booted
 
 
