@@ -2,7 +2,7 @@
 """Send the tests marked ``vm`` or ``vm_systemd`` into the lab; run the others here.
 
 Every test under tests/vm/ is a lab test, and runs on each kernel that its
-marker names, on two processors or as many ``cpus`` as that says; ``[stock]`` and
+marker names, on one processor or as many ``cpus`` as one says; ``[stock]`` and
 ``[patched]`` in its id tell which kernel.  Inside the
 guest the same collection runs again, for one kernel.
 """
@@ -15,7 +15,7 @@ from tests.vm_place import GUEST_KERNEL, PLACE, Place
 
 _KERNELS = ("stock", "patched")
 _VM_TESTS = Path(__file__).parent / "vm"
-_ON_THE_HOST = Place(systemd=False, kernel="")
+_ON_THE_HOST = Place(systemd=False, kernel="", cpus=0)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,8 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(marker.name)
             kernel = item.callspec.params["lab_kernel"]  # type: ignore[attr-defined]  # every lab test is parametrized
             # In the guest of one kernel a test of the other has no parameter, but pytest's own mark for that.
-            cpus = marker.kwargs.get("cpus", 2)
-            item.stash[PLACE] = Place(systemd=marker.name == "vm_systemd", kernel=str(kernel), cpus=cpus)
+            systemd = marker.name == "vm_systemd"
+            said = (mark.kwargs["cpus"] for mark in item.iter_markers("vm") if "cpus" in mark.kwargs)
+            item.stash[PLACE] = Place(systemd=systemd, kernel=str(kernel), cpus=next(said, 2 if systemd else 1))
     items.sort(key=lambda item: item.stash.get(PLACE, _ON_THE_HOST))
 
 

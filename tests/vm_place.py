@@ -12,7 +12,7 @@ class Place(NamedTuple):
 
     systemd: bool
     kernel: str
-    cpus: int = 2  # without KVM one is a third cheaper, for what does one thing after the other
+    cpus: int  # with one, a guest can be a process, and is quick without KVM
 
 
 PLACE = pytest.StashKey[Place]()

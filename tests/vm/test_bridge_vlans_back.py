@@ -6,8 +6,6 @@ import pytest
 from tests.engine.universe import state_of
 from tests.vm.stumbling import Stumbling, become, there, there_and_back, told
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 TEXT = """
 links:
   br: {{kind: bridge, vlan_filtering: true, vlan_default_pvid: {default}, up: true, mac: "02:00:00:00:00:01"}}
@@ -50,7 +48,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
+@pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_what_one_vlan_has_of_another_is_back_after_any_refusal(kernel: Stumbling, before: str, after: str) -> None:
     become(kernel, state_of(before))

@@ -11,8 +11,6 @@ from netgroupd.plan import present
 from tests.engine.universe import UNIVERSE
 from tests.vm.hosts import EngineIn, here
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 MANY = """
 groups: {tenants: {mtu: 9000, up: true}}
 links:
@@ -81,7 +79,7 @@ def test_captured_text_means_what_the_host_has(engine_in: EngineIn, name: str) -
     captured(engine_in, READ_IN_TWO_WAYS[name])
 
 
-@pytest.mark.vm("stock", cpus=1)
+@pytest.mark.vm("stock")
 @pytest.mark.parametrize("name", READ_ALIKE)
 def test_captured_text_means_what_any_host_has(engine_in: EngineIn, name: str) -> None:
     text = captured(engine_in, READ_ALIKE[name])

@@ -9,7 +9,7 @@ import pytest
 
 from tests.vm.hosts import EngineIn, here
 
-pytestmark = pytest.mark.vm("stock", cpus=1)  # what is read is what any kernel tells
+pytestmark = pytest.mark.vm("stock")  # what is read is what any kernel tells
 
 
 class Host(NamedTuple):

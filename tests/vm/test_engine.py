@@ -48,7 +48,6 @@ def left(seen: Seen, goal: State) -> Plan:
         return plan_for(kernel, goal, look(kernel, goal, MINE, briefly=True), MINE)
 
 
-@pytest.mark.vm(cpus=1)
 @pytest.mark.parametrize(("one", "others"), [*along(tuple(UNIVERSE))], ids=UNIVERSE)
 def test_every_configuration_follows_every_other_one(kernel: Stumbling, one: str, others: Sequence[str]) -> None:
     for other in others:
@@ -64,7 +63,7 @@ def test_every_configuration_follows_every_other_one(kernel: Stumbling, one: str
 _FAR = (1, 2, 4, 7, 11)  # each configuration comes before five others and after five; on the fake kernel, all
 
 
-@pytest.mark.vm("stock", cpus=1)
+@pytest.mark.vm("stock")
 @pytest.mark.parametrize("old", UNIVERSE)
 def test_a_refusal_half_way_leaves_the_kernel_as_it_was(kernel: Stumbling, old: str) -> None:
     names = [*UNIVERSE]

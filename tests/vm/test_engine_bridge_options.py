@@ -6,8 +6,6 @@ import pytest
 from tests.engine.universe import state_of
 from tests.vm.stumbling import Stumbling, become, there_and_back
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 BRIDGE = """
 links:
   br0: {kind: bridge, up: true, vlan_filtering: true, addresses: [192.0.2.1/24], ports: 'p[1-2]'%s}

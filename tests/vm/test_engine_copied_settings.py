@@ -6,7 +6,7 @@ import pytest
 from tests.engine.universe import state_of
 from tests.vm.stumbling import Stumbling, ip, there_and_back, told
 
-pytestmark = pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
+pytestmark = pytest.mark.vm("stock")  # the messages are the same on both
 
 SECRET = "2001:0db8:0000:0000:0000:0000:0000:000%d"
 BEFORE = (

@@ -11,8 +11,6 @@ from netgroupd.plan import present
 from tests.engine.universe import state_of
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 GIVEN_BY_OTHERS = (
     "link add e0 up type veth peer e1",
     "link set e1 up",
@@ -55,7 +53,7 @@ rules:
 """
 
 
-@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
+@pytest.mark.vm("stock")  # the messages are the same on both
 def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> None:
     for command in GIVEN_BY_OTHERS:
         ip(command)

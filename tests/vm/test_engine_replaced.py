@@ -7,8 +7,6 @@ from netgroupd.engine.transaction import plan_now
 from tests.engine.universe import state_of
 from tests.vm.stumbling import MINE, Stumbling, become, there_and_back, told
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 BASE = """
 links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24, "fd01::1/64", 10.8.0.1/32, "fd08::1/128"]}}
 routes: [%s]
@@ -45,7 +43,7 @@ CASES = {
 }
 
 
-@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
+@pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_replaced_comes_back_after_any_refusal(kernel: Stumbling, case: str) -> None:
     old, new = CASES[case]
@@ -80,7 +78,7 @@ FILTERS = {
 }
 
 
-@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
+@pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize("case", FILTERS)
 @pytest.mark.parametrize("stay", ["", FLOWER % (20, "ip", "10.0.0.3")], ids=["alone", "beside_another"])
 def test_filter_takes_the_place_of_another(kernel: Stumbling, case: str, stay: str) -> None:

@@ -9,7 +9,7 @@ from netgroupd.engine.transaction import plan_for, plan_now, put_back
 from tests.engine.universe import state_of
 from tests.vm.stumbling import MINE, Stumbling, become, there
 
-pytestmark = pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
+pytestmark = pytest.mark.vm("stock")  # the messages are the same on both
 
 _IPV4 = "local: 192.0.2.1, remote: 10.0.0.{}"
 _IPV6 = "local: '2001:db8::1', remote: '2001:db8::f:{}'"

@@ -147,7 +147,7 @@ def reaches(server: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.vm("stock", cpus=1)
+@pytest.mark.vm("stock")
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_what_is_refused_would_end_the_session(server: socket.socket, tmp_path: Path, case: Case) -> None:
     for own in (0, 1):

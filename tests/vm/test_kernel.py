@@ -21,6 +21,8 @@ from netgroupd.model.state import Object, Origin
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.meanwhile import repeatedly
 
+pytestmark = pytest.mark.vm(cpus=2)
+
 GROUP = 77
 UP = {"up": True}
 _PATIENCE_S = 20

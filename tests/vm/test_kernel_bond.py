@@ -22,7 +22,7 @@ from tests.vm.kernel_netlink import (
     u32,
 )
 
-pytestmark = pytest.mark.vm("patched")
+pytestmark = pytest.mark.vm("patched", cpus=2)
 _NO_SYSFS = 32
 _CARRIER = 33
 _MODE, _ACTIVE, _MIIMON = 1, 2, 3  # attributes of a bond

@@ -10,7 +10,7 @@ import pytest
 
 from tests.vm.kernel_netlink import GROUP, MASTER, NEWLINK, Netlink, attr
 
-pytestmark = pytest.mark.vm("patched")
+pytestmark = pytest.mark.vm("patched", cpus=2)
 NET_NS_PID, NET_NS_FD = 19, 28
 BY_GROUP = attr(GROUP, 5)
 

@@ -32,7 +32,7 @@ from tests.vm.kernel_netlink import (
     u32,
 )
 
-pytestmark = pytest.mark.vm("patched", cpus=1)
+pytestmark = pytest.mark.vm("patched")
 NO_SYSFS_EXTRA, NO_DEVCONF, NO_INET, NO_INET6, NO_UEVENT, NO_SYSFS = 1, 2, 4, 8, 16, 32
 ALL = NO_SYSFS_EXTRA | NO_DEVCONF | NO_INET | NO_INET6 | NO_UEVENT
 EACH = [0, 1, 2, 4, 8, 16, NO_SYSFS_EXTRA | NO_DEVCONF, NO_SYSFS, ALL | NO_SYSFS]

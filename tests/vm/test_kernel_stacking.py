@@ -31,6 +31,8 @@ from tests.vm.kernel_netlink import (
 )
 from tests.vm.meanwhile import repeatedly
 
+pytestmark = pytest.mark.vm(cpus=2)
+
 _LEVELS = 8
 _LOOSE = struct.pack("II", 4, 4)
 _PORTS = 4

@@ -27,7 +27,7 @@ from tests.vm.kernel_netlink import (
     u32,
 )
 
-pytestmark = pytest.mark.vm("patched")
+pytestmark = pytest.mark.vm("patched", cpus=2)
 KIND, OPTIONS = 1, 2
 FLOWER_ACT, FLOWER_IPV4_DST, FLOWER_ETH_TYPE, FLOWER_FLAGS = 3, 12, 8, 22
 CLSACT, INGRESS = 0xFFFFFFF1, 0xFFFFFFF2

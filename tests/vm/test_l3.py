@@ -15,8 +15,6 @@ from netgroupd.plan.step import Op, Step
 from tests.vm.l3_cases import CASES, SETTINGS, SETUP, Case
 from tests.vm.pipeline import Pipeline
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 _SELECTION = Selection(
     classes=frozenset(CLASSES),
     links=frozenset({"p0", "br0", "vx0", "vx1", "vx2"}),

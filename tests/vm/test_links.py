@@ -26,11 +26,13 @@ from tests.config.reading import problems
 from tests.vm.link_cases import BASE, KEY_FILES, Case, of_all_links, of_kinds, of_ports
 from tests.vm.pipeline import Pipeline
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 _KINDS = list(of_kinds())
 _PORTS = list(of_ports())
-_COMMON = list(of_all_links())
+_COMMON = [
+    # Queues are received into where there are processors to receive.
+    pytest.param(case, marks=pytest.mark.vm(cpus=2)) if case.name == "numrxqueues" else case
+    for case in of_all_links()
+]
 _MASTERS = [case for case in _KINDS if KINDS[case.kind].master and not case.row.silent]
 
 
@@ -122,7 +124,7 @@ def test_attribute_of_any_link_is_set_and_changed(pipeline: Pipeline, case: Case
     _try(pipeline, case, "it", {**case.attrs, **_up(case)})
 
 
-@pytest.mark.vm("patched", cpus=1)
+@pytest.mark.vm("patched")
 @pytest.mark.parametrize("case", list(of_all_links(patched=True)), ids=str)
 def test_attribute_of_the_patched_kernel_is_set_and_changed(pipeline: Pipeline, case: Case) -> None:
     _try(pipeline, case, "it", case.attrs)
@@ -137,7 +139,7 @@ def test_peer_of_wireguard_loses_the_key_that_is_not_said_any_more(pipeline: Pip
     assert found.attrs["peers"] == ({**peer, "allowed_ips": (), "persistent_keepalive": 0},)
 
 
-@pytest.mark.vm("patched", cpus=1)
+@pytest.mark.vm("patched", cpus=2)
 @pytest.mark.parametrize("kind", ["bond", "team"])
 def test_light_link_has_the_queues_it_asks_for_or_one(pipeline: Pipeline, kind: str) -> None:
     light = {"kind": kind, "lightweight": True}

@@ -11,7 +11,7 @@ from netgroupd.engine.login import is_there
 from netgroupd.engine.session import Session
 
 
-@pytest.mark.vm("stock", cpus=1)
+@pytest.mark.vm("stock")
 @pytest.mark.parametrize("address", ["2001:db8::77", "127.0.0.1"])
 def test_connection_to_a_server_of_ipv6_is_there_until_it_ends(address: str) -> None:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

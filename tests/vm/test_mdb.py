@@ -26,8 +26,6 @@ from tests.vm.pipeline import Pipeline
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
 from tests.vm.tc_wire import ETH_P_ALL, MARK, eth, ip4, udp
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 _ALL = Selection(classes=frozenset({"mdb"}), links=frozenset({"b0"}))
 SETUP = """
 link add b0 type bridge mcast_igmp_version 3
@@ -107,7 +105,7 @@ def listed() -> list[str]:
     return sorted(" ".join(line.split()) for line in found if "permanent" in line)
 
 
-@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
+@pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_groups_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
     become(kernel, before)

@@ -12,7 +12,7 @@ from netgroupd.engine.paths import Paths
 from netgroupd.plan.serialise import singles
 from netgroupd.service.picture import take
 
-pytestmark = pytest.mark.vm("stock", cpus=1)
+pytestmark = pytest.mark.vm("stock")
 
 TEXT = """
 groups: {mended: {drift: repair}, told: {}}

@@ -11,8 +11,6 @@ from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.sysctls_told import TOLD, told
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 _ROOT = Path("/proc/sys/net")
 _READ_ONLY = {"mc_forwarding"}
 _OTHERS = ("1", "2", "0", "4", "64", "1000")  # one of them is another value, and a legal one

@@ -81,7 +81,6 @@ def test_everything_described_has_a_case() -> None:
     assert not DESCRIBED - TRIED
 
 
-@pytest.mark.vm(cpus=1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_case_is_set_changed_and_taken_away(shared: Kernels, case: Case) -> None:
     _reach(shared, case.first, ())

@@ -25,6 +25,8 @@ from tests.vm.tc_packet_cases import OUT, PLAIN, ROWS, SECOND_MARK, Row
 from tests.vm.tc_samples import Sample, Samples
 from tests.vm.tc_wire import ETH_P_ALL, Wire, arp, ip4, other, tcp, udp
 
+pytestmark = pytest.mark.vm(cpus=2)
+
 _LAST = ip4(udp(4000))
 
 

@@ -28,8 +28,6 @@ from tests.vm.hosts import EngineIn, here
 from tests.vm.pipeline import Pipeline
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
 
-pytestmark = pytest.mark.vm(cpus=1)
-
 OTHERS: dict[str, Value] = {
     "mcast_snooping": False,
     "mcast_igmp_version": 3,
@@ -202,7 +200,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.vm("stock", cpus=1)  # the messages are the same on both
+@pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_options_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
     become(kernel, before)

@@ -94,7 +94,11 @@ def unpack_options(payload: memoryview, mask: memoryview | None = None) -> dict[
     if number not in _TUNNELS:
         return {}
     name = _TUNNELS[number]
-    values, masks = attributes(payload, start, end), attributes(mask, start, end) if mask else {}
+    values = attributes(payload, start, end)
+    masks: Mapping[int, memoryview] = {}
+    if mask:  # where the kernel aligns numbers of 64 bits, either may be padded without the other
+        _, start, end = next(walk(mask))
+        masks = attributes(mask, start, end)
     fields = TUNNELS[name].of(values[1][0])
     said = [int.from_bytes(values[field.number], field.order) for field in fields]  # type: ignore[arg-type]
     kept = [
