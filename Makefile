@@ -5,8 +5,9 @@
 # make schema  the JSON Schema and the reference manual, from the model's descriptions
 # make lab     a shell in a VM with the project's kernel
 #
-# The first of these builds the kernel (about 21 CPU minutes) and installs
-# Python packages, all under ~/.cache/netgroupd; after that they take seconds to start.
+# The first of these builds kernels (about 25 CPU minutes, 46 for all that the tests
+# boot) and installs Python packages, all under ~/.cache/netgroupd; after that they
+# take seconds to start.
 
 setup = python=$$(.ci/setup)
 lab = $(setup) && "$$python" -m netgroupd.lab

@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # In the guest of one kernel a test of the other has no parameter, but pytest's own mark for that.
             systemd = marker.name == "vm_systemd"
             said = (mark.kwargs["cpus"] for mark in item.iter_markers("vm") if "cpus" in mark.kwargs)
-            item.stash[PLACE] = Place(systemd=systemd, kernel=str(kernel), cpus=next(said, 2 if systemd else 1))
+            item.stash[PLACE] = Place(systemd=systemd, kernel=str(kernel), cpus=next(said, 1))
     items.sort(key=lambda item: item.stash.get(PLACE, _ON_THE_HOST))
 
 

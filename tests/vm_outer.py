@@ -27,7 +27,7 @@ from netgroupd.lab.boot import Guest
 from netgroupd.lab.channel import Kind
 from netgroupd.lab.kernel import CHECKOUT
 from netgroupd.lab.machine import Machine, Process
-from netgroupd.lab.ways import fastest_image
+from netgroupd.lab.ways import image_for
 from tests.no_network import refuse_network
 from tests.vm_place import PLACE, Place
 
@@ -69,7 +69,7 @@ class GuestSession:
             _fetch_broker()
         self._kernel = place.kernel
         self._guest = Guest(python_path=CHECKOUT, systemd=place.systemd, cpus=place.cpus)
-        self._image = fastest_image(place.kernel, self._guest)
+        self._image = image_for(place.kernel, self._guest)
         self._machine: Machine | None = None
         self._remaining = list(nodeids)
         self._outcomes: dict[str, queue.SimpleQueue[Outcome]] = {nodeid: queue.SimpleQueue() for nodeid in nodeids}

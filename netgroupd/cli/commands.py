@@ -203,8 +203,9 @@ COMMANDS = (
         "rehearse",
         "apply the configuration to a copy of this host in a virtual machine",
         "Captures this host's state, makes it again inside a virtual machine, applies the configuration there, and "
-        "reports errors, time, memory and whether the result is as asked. The host is not touched. Needs QEMU, and "
-        "linux-source-6.12 to build the kernel from, which takes some minutes the first time.",
+        "reports errors, time, memory and whether the result is as asked. The host is not touched. Needs "
+        "linux-source-6.12 to build the kernel from, which takes some minutes the first time, and QEMU where a kernel "
+        "cannot run as a process of the host.",
         options=(
             Option(
                 "--kernel",

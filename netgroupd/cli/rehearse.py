@@ -24,7 +24,7 @@ from netgroupd.engine.paths import shipped
 from netgroupd.errors import LabError
 from netgroupd.lab.boot import Guest
 from netgroupd.lab.machine import Machine
-from netgroupd.lab.ways import fastest_image
+from netgroupd.lab.ways import image_for
 from netgroupd.model.state import State
 from netgroupd.plan import present
 
@@ -48,7 +48,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         return 0
     with redirect_stdout(sys.stderr):  # the first time the kernel is built, which tells how far it is
         guest = Guest(python_path=_PACKAGE, cpus=1, memory_mib=memory_mib)
-        image = fastest_image(arguments.kernel or "stock", guest, shipped())
+        image = image_for(arguments.kernel or "stock", guest, shipped())
     terminal.note("starting a virtual machine")
     with Machine(guest, image, lifetime_s=2 * _LIMIT_S) as machine:
         _prepare(machine, engine, actual, copy)

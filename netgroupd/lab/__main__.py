@@ -12,10 +12,10 @@ from netgroupd.errors import LabError, NetgroupError
 from netgroupd.lab import demo as demonstration
 from netgroupd.lab.boot import Guest
 from netgroupd.lab.channel import Kind
-from netgroupd.lab.kernel import CHECKOUT, FLAVOURS, find_image
+from netgroupd.lab.kernel import CHECKOUT, FLAVOURS, Arch, find_image
 from netgroupd.lab.machine import Machine, Process
 from netgroupd.lab.terminal import interact
-from netgroupd.lab.ways import fastest_image
+from netgroupd.lab.ways import image_for
 
 _MIB = {"M": 1, "G": 1024}
 _SIGNAL_BASE = 128
@@ -29,13 +29,15 @@ def open_machine(arguments: argparse.Namespace) -> Machine:
         memory_mib=arguments.memory,
         systemd=arguments.systemd,
     )
-    return Machine(guest, fastest_image(arguments.kernel, guest), lifetime_s=arguments.timeout)
+    return Machine(guest, image_for(arguments.kernel, guest), lifetime_s=arguments.timeout)
 
 
 def kernel(arguments: argparse.Namespace) -> int:
     """Build the kernels that are not in the cache, and print where they are."""
     for name in arguments.flavours or ("stock", "patched"):
         print(f"{name}={find_image(name)}")
+    for name in () if arguments.flavours else ("stock", "patched"):
+        print(f"{name} as a process={find_image(name, arch=Arch.USER_MODE)}")
     return 0
 
 
@@ -69,7 +71,7 @@ def shell(arguments: argparse.Namespace) -> int:
 
 def demo(arguments: argparse.Namespace) -> int:
     """Show netgroupd at work in a fresh guest, then open a shell in it."""
-    print("demo: booting a guest with systemd, about half a minute without KVM", flush=True)
+    print("demo: booting a guest with systemd", flush=True)
     arguments.systemd = True
     with open_machine(arguments) as machine:
         print(f"demo: booted in {machine.boot_s:.0f} s", flush=True)
@@ -90,11 +92,11 @@ def parser() -> argparse.ArgumentParser:
     build = verbs.add_parser("kernel", help=kernel.__doc__)
     build.add_argument("flavours", nargs="*", metavar="FLAVOUR", help=", ".join(FLAVOURS))
     build.set_defaults(verb=kernel)
-    for verb, lifetime_s in ((run, 300.0), (shell, 86400.0), (demo, 86400.0)):
+    for verb, lifetime_s, cpus in ((run, 300.0, 2), (shell, 86400.0, 1), (demo, 86400.0, 1)):
         sub = verbs.add_parser(verb.__name__, help=verb.__doc__)
         sub.add_argument("--kernel", default="patched", choices=FLAVOURS)
         sub.add_argument("--memory", default="2G", type=_memory, metavar="SIZE")
-        sub.add_argument("--cpus", default=2, type=int, metavar="N")
+        sub.add_argument("--cpus", default=cpus, type=int, metavar="N", help="with 1 it is quick without KVM, too")
         sub.add_argument("--systemd", action="store_true", help="systemd as process 1, with a system bus")
         sub.add_argument("--timeout", default=lifetime_s, type=float, metavar="SECONDS", help="hard limit")
         sub.set_defaults(verb=verb)

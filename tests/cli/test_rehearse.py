@@ -49,7 +49,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine(Paths(config=(tmp_path,), state=tmp_path / "state"), connect=lambda _: FakeKernel([]))
     replaced: dict[str, Any] = {
         "engine_of": lambda _: made,
-        "fastest_image": lambda *_: Image(tmp_path, Way.EMULATED),
+        "image_for": lambda *_: Image(tmp_path, Way.EMULATED),
         "Machine": Guest,
     }
     for name, value in replaced.items():

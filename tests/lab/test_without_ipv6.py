@@ -9,7 +9,7 @@ import pytest
 from netgroupd.lab.boot import Guest
 from netgroupd.lab.kernel import CHECKOUT
 from netgroupd.lab.machine import Machine
-from netgroupd.lab.ways import fastest_image
+from netgroupd.lab.ways import image_for
 
 CONFIGURATION = """\
 groups: {t: {mtu: 1400}}
@@ -31,7 +31,7 @@ neighbours: [{dev: d1, ip: 10.0.1.2, lladdr: "02:00:00:00:00:01"}]
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
     guest = Guest(CHECKOUT, cpus=1, memory_mib=512, parameters=("ipv6.disable=1",))
-    with Machine(guest, fastest_image("stock", guest), lifetime_s=600.0) as booted:
+    with Machine(guest, image_for("stock", guest), lifetime_s=600.0) as booted:
         yield booted
 
 
