@@ -43,6 +43,8 @@ def kernel(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a command from this directory in a fresh guest."""
+    if unset := [name for name in arguments.env if name not in os.environ]:
+        raise LabError(f"--env: not set here: {', '.join(unset)}")
     with open_machine(arguments) as machine:
         environment = {name: os.environ[name] for name in arguments.env}
         process = machine.start(arguments.command, cwd=Path.cwd(), env=environment)
