@@ -9,6 +9,7 @@ import compileall
 import itertools
 import os
 import queue
+import random
 import shutil
 import signal
 import subprocess
@@ -31,7 +32,8 @@ _CHUNK = 1 << 18
 _BOOT_LIMIT_S = 300.0
 _KILL_LIMIT_S = 10.0
 _CONSOLE, _COMPLAINTS = "console", "complaints"
-_PROCESSORS = itertools.cycle(sorted(os.sched_getaffinity(0)))
+# From anywhere, so that several sessions at once do not all begin with the same one.
+_PROCESSORS = itertools.cycle(random.sample(sorted(os.sched_getaffinity(0)), len(os.sched_getaffinity(0))))
 # How many bytes may be on their way to the agent.  A serial line of user mode Linux whose
 # buffer of 4 KiB was full once is never read again.
 _WINDOW = 1 << 20
