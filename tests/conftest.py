@@ -48,9 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(marker.name)
             kernel = item.callspec.params["lab_kernel"]  # type: ignore[attr-defined]  # every lab test is parametrized
             # In the guest of one kernel a test of the other has no parameter, but pytest's own mark for that.
-            systemd = marker.name == "vm_systemd"
-            said = (mark.kwargs["cpus"] for mark in item.iter_markers("vm") if "cpus" in mark.kwargs)
-            item.stash[PLACE] = Place(systemd=systemd, kernel=str(kernel), cpus=next(said, 1))
+            said = (mark.kwargs["cpus"] for mark in item.iter_markers(marker.name) if "cpus" in mark.kwargs)
+            item.stash[PLACE] = Place(systemd=marker.name == "vm_systemd", kernel=str(kernel), cpus=next(said, 1))
     items.sort(key=lambda item: item.stash.get(PLACE, _ON_THE_HOST))
 
 

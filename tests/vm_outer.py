@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
@@ -37,6 +38,7 @@ _SHOWN_CHARS = 6000
 _FETCH_LIMIT_S = 60
 
 
+@cache
 def _build_package() -> None:
     """Make the package that the guests with systemd install, and compile it: there it would take a minute each."""
     environment = {**os.environ, "PYTHON": sys.executable}
@@ -44,6 +46,7 @@ def _build_package() -> None:
     compileall.compile_dir(CHECKOUT / "build/deb/usr/lib", quiet=2)
 
 
+@cache
 def _fetch_broker() -> None:
     """Have the other implementation of the bus at hand, where a mirror of Debian's has it."""
     directory = CHECKOUT / "build"

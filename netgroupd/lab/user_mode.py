@@ -3,7 +3,9 @@
 
 User mode Linux has the same network stack, built from the same source with the
 same patches, and runs Python as fast as the host does, where an emulated
-processor takes ten times as long.  It has one processor.
+processor takes ten times as long.  It has one processor.  Its kernel mounts the
+root read-only, where QEMU refuses writes by itself: who is root here and there
+could mount it otherwise.
 """
 
 from pathlib import Path
