@@ -55,6 +55,7 @@ PHASES = (
     "enslave links",
     "settle links",
     "settle bridges",
+    "add ethtool",
     "add sysctl of a link",
     "unmap bridge_vlan",
     "add bridge_vlan",
