@@ -24,4 +24,6 @@ def add_lost_parts(kernel: Connection, plan: Plan, actual: State, applied: Calla
     found = kernel.dump(selection)
     if mine.away:
         kernel.add_away(found, mine.away, selection)
-    actual.classes["ethtool"] = {**found.of("ethtool"), **actual.of("ethtool")}
+    for key, obj in found.of("ethtool").items():
+        known = actual.of("ethtool").get(key)
+        actual.add(obj._replace(attrs={**obj.attrs, **known.attrs}) if known else obj)

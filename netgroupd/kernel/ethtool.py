@@ -93,6 +93,8 @@ def _unpack(part: str, told: Mapping[int, memoryview], names: Iterable[str], gen
         value = row.type.unpack(bytes(payload)) if row.type.unpack else _modes(part, payload)
         if value not in _UNKNOWN.get(name, ()):
             attrs[name] = value
+    if part == "fec" and not (attrs.get("modes") or attrs.get("auto")):
+        attrs.pop("modes", None)  # nothing is chosen yet, which nobody can ask for
     return attrs
 
 
