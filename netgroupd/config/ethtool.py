@@ -11,11 +11,9 @@ from netgroupd.config.links import Block, Links, instances
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.node import Node, Scalar, kind_of
 from netgroupd.model.attr import Attr
-from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, SHORT, row_of
+from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, SHORT, WORDS, row_of
 
 _EXAMPLE = "a mapping like {rings: {rx: 1024}}"
-WORDS = tuple(word for word in SHORT if "-" not in word)
-"""Short words for features; those in FAMILIES are others."""
 
 FORMS: Mapping[str, Form] = {
     part: Form(f"ethtool-{part}", described.attrs, frozenset()) for part, described in PARTS.items()

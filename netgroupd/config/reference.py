@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping
 
 from netgroupd.config import sections
 from netgroupd.config.ethtool import FORMS as ETHTOOL_FORMS
-from netgroupd.config.ethtool import WORDS
 from netgroupd.config.links import rows_of
 from netgroupd.config.sections import Part
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.encap import FIELDS, NEEDED
-from netgroupd.model.ethtool import FAMILIES, FEATURES, PARTS, SHORT
+from netgroupd.model.ethtool import FAMILIES, FEATURES, PARTS, SHORT, WORDS
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.tc.qdisc import KINDS as QDISCS

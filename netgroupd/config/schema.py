@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 from netgroupd.config import sections
 from netgroupd.config.entries import Form
-from netgroupd.config.ethtool import FORMS, WORDS
+from netgroupd.config.ethtool import FORMS
 from netgroupd.config.links import rows_of
 from netgroupd.config.sections import Part
 from netgroupd.config.tc import BLOCKS
 from netgroupd.model.attr import Attr
-from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, row_of
+from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, WORDS, row_of
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.tc import qdisc

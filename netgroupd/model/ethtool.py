@@ -225,6 +225,9 @@ SHORT: Mapping[str, str] = {
 }
 """What ethtool calls features besides, and what they are here."""
 
+WORDS = tuple(word for word in SHORT if "-" not in word)
+"""The short ones of these."""
+
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "tx": (
         "tx-checksum-ipv4",
