@@ -70,7 +70,7 @@ class Connection(Protocol):
         """What a link takes, for the kinds of ``links``."""
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
-        """The kernel settings, also of ``links``, that somebody has changed."""
+        """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
 
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""

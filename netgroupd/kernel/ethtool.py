@@ -13,7 +13,7 @@ from functools import partial
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel import bitset
-from netgroupd.kernel.ethtool_features import FAMILY, Features, configure, places, values
+from netgroupd.kernel.ethtool_features import COMPACT, FAMILY, Features, configure, places, values
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.message import attr, attributes, nest, u32
 from netgroupd.kernel.names import UnknownLinkError
@@ -26,7 +26,6 @@ from netgroupd.plan.step import AnyStep, Op
 
 _HEADER = 1
 _INDEX, _FLAGS = 1, 3
-_COMPACT = 1
 _OF_FLAGS = 2
 _LINK_MODES = "link_modes"
 # Of these all that is wanted is said, for the kernel takes what is not said from what there happens to be.
@@ -68,7 +67,7 @@ def _read(context: Context, part: str, indices: Iterable[int]) -> Iterator[tuple
 
 
 def _header(part: str, index: int = 0) -> bytes:
-    flags = u32(_FLAGS, _COMPACT) if part == FEATURES else b""
+    flags = u32(_FLAGS, COMPACT) if part == FEATURES else b""
     return nest(_HEADER, u32(_INDEX, index) if index else b"", flags)
 
 

@@ -22,6 +22,8 @@ from netgroupd.model.value import Value
 
 FAMILY = "ethtool"
 _HEADER = 1
+_INDEX, _FLAGS = 1, 3
+COMPACT = 1
 _STRINGS_GET, _STRING_SETS, _SET, _ID, _TEXTS, _TEXT, _TEXT_INDEX, _TEXT_VALUE = 1, 2, 1, 1, 3, 1, 1, 2
 _OF_FEATURES = 4
 _HARDWARE, _WANTED, _ACTIVE, _FIXED = 2, 3, 4, 5
@@ -65,6 +67,29 @@ def _texts(payload: memoryview) -> Iterator[tuple[str, int]]:
             told = attributes(texts, first, last)
             name = bytes(told[_TEXT_VALUE]).rstrip(b"\0").decode(errors="replace")
             yield name, int.from_bytes(told[_TEXT_INDEX], "little")
+
+
+def features_of(generic: Generic) -> Mapping[int, Features]:
+    """The features of all links, by index."""
+
+    def decode(_kind: int, payload: memoryview) -> tuple[int, Features]:
+        told = attributes(payload, 4)
+        return int.from_bytes(attributes(told[_HEADER])[_INDEX], "little"), Features.told(told)
+
+    return dict(generic.read(FAMILY, PARTS[FEATURES].get, decode, nest(_HEADER, u32(_FLAGS, COMPACT))))
+
+
+def changed(features: Features, usual: Features, numbers: Mapping[str, int]) -> dict[str, Value]:
+    """What somebody has asked for and got, and is otherwise with a link like this; by words for several if it fits."""
+    can = features.changeable & usual.changeable & ~(features.wanted ^ features.active)
+    bits = (features.wanted ^ usual.wanted) & can
+    found: dict[str, Value] = {}
+    for name in (*FAMILIES, *numbers) if bits else ():
+        members = _joined(_members(name, features, numbers))
+        if members & bits and not members & ~bits and members & features.wanted in (0, members):
+            found[name] = bool(members & features.wanted)
+            bits &= ~members
+    return found
 
 
 def values(features: Features, names: Iterable[str], numbers: Mapping[str, int]) -> dict[str, Value]:

@@ -91,7 +91,7 @@ class FakeKernel:
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """Every setting there is was made by somebody."""
         del links
-        return list(self.state.of("sysctl").values())
+        return [*self.state.of("sysctl").values(), *self.state.of("ethtool").values()]
 
     def elsewhere(self) -> frozenset[str]:
         """There is one network namespace."""

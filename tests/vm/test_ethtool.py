@@ -348,6 +348,29 @@ def test_link_that_went_comes_back_with_what_it_was_told(engine_in: EngineIn, la
     assert features("d0", "here") == before
 
 
+def test_capture_has_the_features_of_virtual_links_that_somebody_changed(engine_in: EngineIn) -> None:
+    made = (
+        "links:\n  d[0-1]: {kind: dummy, ethtool: {features: {tso: off, gro: off}}}\n"
+        "  br: {kind: bridge, ports: d0, ethtool: {features: {tx: off}}}\n"
+        "  v0: {kind: veth, peer: v1, ethtool: {features: {tx-tcp-segmentation: off, rx-gro: on}}}\n"
+        "  i0: {kind: ifb}\n  d0.5: {}\n"
+    )
+    engine_in("here", made).apply()
+    before = {name: features(name, "here") for name in ("d0", "d1", "br", "v0", "v1", "i0", "d0.5")}
+    text = engine_in("here", made).capture()
+    told_of = [line.strip() for line in text.splitlines() if "ethtool" in line]
+    assert sorted(told_of) == [
+        "ethtool: {features: {rx-gro: true, tx-tcp-segmentation: false}}",
+        "ethtool: {features: {tso: false, rx-gro: false}}",
+        "ethtool: {features: {tso: false, rx-gro: false}}",
+        "ethtool: {features: {tx: false}}",
+    ]
+    assert not [step for step in engine_in("here", text).diff().steps if "ethtool" in str(step)]
+    engine_in("there", text).apply()
+    assert engine_in("there", text).capture() == text
+    assert {name: features(name, "there") for name in before} == before
+
+
 def test_refusal_names_the_line_and_leaves_all_as_it_was(engine_in: EngineIn) -> None:
     engine_in("here", "{}")
     here("ip link add d9 type dummy")
