@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 
-from netgroupd.errors import KernelError
+from netgroupd.errors import KernelError, Refusal
 from netgroupd.kernel import bitset
 from netgroupd.kernel.ethtool_features import COMPACT, FAMILY, Features, configure, places, values
 from netgroupd.kernel.generic import Generic
@@ -124,11 +124,11 @@ def _set(generic: Generic, index: int, link: str, part: str, attrs: Attrs) -> No
         else:
             generic.tell(FAMILY, PARTS[part].set, _header(part, index), *_packed(part, attrs))
     except KernelError as error:
-        raise OSError(error.refusals[0].errno, error.refusals[0].sentence) from error
+        told = error.refusals[0]
+        raise OSError(told.errno, _why(generic, index, link, part, attrs, told)) from error
     except OSError as error:
-        if part == FEATURES:
-            raise
-        raise OSError(error.errno, _why(generic, index, link, part, attrs, error)) from error
+        told = Refusal("", error.errno or 0, error.strerror or str(error))
+        raise OSError(error.errno, _why(generic, index, link, part, attrs, told)) from error
 
 
 def _packed(part: str, attrs: Attrs) -> Iterator[bytes]:
@@ -144,13 +144,17 @@ def _packed(part: str, attrs: Attrs) -> Iterator[bytes]:
             yield bitset.exactly(row.wire, (there.get(str(mode), str(mode)) for mode in value))
 
 
-def _why(generic: Generic, index: int, link: str, part: str, attrs: Attrs, error: OSError) -> str:
+def _why(generic: Generic, index: int, link: str, part: str, attrs: Attrs, refusal: Refusal) -> str:
     """What the kernel says, or what is the matter where it says nothing, and the limits that are passed."""
     described = PARTS[part]
-    if error.errno == errno.EOPNOTSUPP and not generic.knows(FAMILY, described.set):
+    try:
+        generic.family(FAMILY)
+    except OSError as error:
+        return error.strerror or str(error)
+    if refusal.errno == errno.EOPNOTSUPP and not generic.knows(FAMILY, described.set):
         return f"this kernel cannot set {described.noun} by netlink"
     told = [attributes(memoryview(payload), 4) for payload in _ask(generic, part, _header(part, index))]
-    if error.strerror == os.strerror(errno.EOPNOTSUPP):
+    if refusal.sentence == os.strerror(errno.EOPNOTSUPP):
         return f"the driver of {link} has no {described.noun} that can be set"
     passed = []
     for name, wire in described.most.items():
@@ -158,7 +162,7 @@ def _why(generic: Generic, index: int, link: str, part: str, attrs: Attrs, error
         value = attrs.get(name)
         if isinstance(value, int) and value > most:
             passed.append(f"{name} is at most {most}")
-    return "; ".join([error.strerror or str(error), *passed])
+    return "; ".join([refusal.sentence, *passed])
 
 
 CODEC = Codec(dump, encode)

@@ -9,7 +9,6 @@ if all of them are, and the list of those that are stands for anything in betwee
 
 import errno
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -148,6 +147,7 @@ def configure(generic: Generic, link: bytes, name: str, attrs: Attrs) -> None:
     Raises:
         OSError: There is no such feature, it cannot change there, or the kernel leaves it as it is.
     """
+    generic.family(FAMILY)
     numbers = places(generic)
     for feature in attrs:
         if not _is_known(feature, numbers):
@@ -208,5 +208,7 @@ def _set(generic: Generic, link: bytes, size: int, value: int, mask: int) -> int
 
 
 def _unknown(feature: str, numbers: Mapping[str, int]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  # takes milliseconds to load; only mistakes need it
+
     near = get_close_matches(feature, [*numbers, *FAMILIES], n=1)
     return f"this kernel knows no feature {feature!r}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -10,7 +10,8 @@ from netgroupd.kernel.socket import NETLINK_GENERIC, Counters, Decode, Socket, T
 
 _CONTROL = 0x10
 _GET_FAMILY = 3
-_FAMILY_ID, _FAMILY_NAME, _FAMILY_COMMANDS, _COMMAND_ID = 1, 2, 6, 1
+_FAMILY_ID, _FAMILY_NAME, _FAMILY_COMMANDS, _FAMILY_GROUPS, _COMMAND_ID = 1, 2, 6, 7, 1
+_GROUP_NAME, _GROUP_ID = 1, 2
 
 
 def header(command: int) -> bytes:
@@ -27,6 +28,7 @@ class Generic:
         self._socket: Socket | None = None
         self._families: dict[str, int] = {}
         self._commands: dict[str, frozenset[int]] = {}
+        self._groups: dict[tuple[str, str], int] = {}
 
     def close(self) -> None:
         """Give the socket back, if there is one."""
@@ -53,7 +55,18 @@ class Generic:
             told = attributes(memoryview(found[0]), 4)
             self._families[name] = int(struct.unpack("=H", told[_FAMILY_ID])[0])
             self._commands[name] = frozenset(_commands(told.get(_FAMILY_COMMANDS, memoryview(b""))))
+            for group, number in _groups(told.get(_FAMILY_GROUPS, memoryview(b""))):
+                self._groups[name, group] = number
         return self._families[name]
+
+    def group(self, family: str, name: str) -> int:
+        """The number of a multicast group of a family, for ``Socket.join``.
+
+        Raises:
+            OSError: There is no such family.
+        """
+        self.family(family)
+        return self._groups[family, name]
 
     def knows(self, family: str, command: int) -> bool:
         """Whether a family that was spoken with has a command: older kernels have fewer."""
@@ -100,3 +113,9 @@ class Generic:
 def _commands(payload: memoryview) -> Iterator[int]:
     for _, start, end in walk(payload):
         yield int.from_bytes(attributes(payload, start, end)[_COMMAND_ID], "little")
+
+
+def _groups(payload: memoryview) -> Iterator[tuple[str, int]]:
+    for _, start, end in walk(payload):
+        told = attributes(payload, start, end)
+        yield bytes(told[_GROUP_NAME]).rstrip(b"\0").decode(), int.from_bytes(told[_GROUP_ID], "little")

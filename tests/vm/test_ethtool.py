@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What drivers are told, on a real kernel: as they tell by ioctl, kept where not spoken of, back after a refusal."""
 
+import select
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 from netgroupd.engine.observe import look
 from netgroupd.engine.transaction import plan_for, plan_now
 from netgroupd.errors import KernelError
-from netgroupd.kernel import links_layout, links_read
+from netgroupd.kernel import ethtool, ethtool_features, links_layout, links_read
 from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netns import entered
 from netgroupd.kernel.request import Selection
 from netgroupd.model.ethtool import PARTS
@@ -214,14 +216,25 @@ def test_feature_that_stays_off_is_refused_and_the_wish_is_taken_back(pipeline: 
     assert features("d0") == before
 
 
+@pytest.mark.parametrize(("part", "attrs"), [("rings", {"rx": 5}), ("features", {"rx-gro": False})])
 def test_part_that_the_kernel_has_no_message_for_is_told_plainly(
-    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, part: str, attrs: dict[str, Value]
 ) -> None:
-    monkeypatch.setitem(PARTS, "rings", PARTS["rings"]._replace(get=201, set=202))
-    wanted = Object("ethtool", ("n0", "rings"), {"rx": 5})
-    assert ("n0", "rings") not in pipeline.look().of("ethtool")
+    monkeypatch.setitem(PARTS, part, PARTS[part]._replace(get=201, set=202))
+    wanted = Object("ethtool", ("n0", part), attrs)
+    assert ("n0", part) not in pipeline.look().of("ethtool")
     (refused,) = pipeline.kernel.apply([Step(Op.CREATE, None, wanted, wanted.attrs)])
-    assert refused.refusal.sentence == "this kernel cannot set rings by netlink"
+    assert refused.refusal.sentence == f"this kernel cannot set {part} by netlink"
+
+
+def test_kernel_without_ethtool_by_netlink_says_so(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (ethtool, ethtool_features):
+        monkeypatch.setattr(module, "FAMILY", "ethtoool")
+    assert not pipeline.look().of("ethtool")
+    for part, attrs in (("rings", {"rx": 5}), ("features", {"rx-gro": False})):
+        wanted = Object("ethtool", ("n0", part), attrs)
+        (refused,) = pipeline.kernel.apply([Step(Op.CREATE, None, wanted, attrs)])
+        assert refused.refusal.sentence == "this kernel has no ethtoool"
 
 
 def test_each_link_is_asked_and_all_in_one_dump_where_they_are_many() -> None:
@@ -266,6 +279,11 @@ WAYS = [
     pytest.param(said("", "tx: off"), said("", "tx: off, tso: off"), id="wish_that_is_not_fulfilled"),
     pytest.param(said("", "tx: off, tso: off"), said("", "tx: on"), id="one_that_others_depend_on"),
     pytest.param(said("", "", VETH % "on"), said("", "", f"{VETH % 'off'}, {BRIDGE % 'off'}"), id="other_kinds"),
+    pytest.param(
+        said("", "", "t0: {kind: tun, mode: tap, ethtool: {link_modes: {speed: 1000, duplex: full}}}"),
+        said("", "", "t0: {kind: tun, mode: tap, ethtool: {link_modes: {speed: 100, duplex: half}}}"),
+        id="speed",
+    ),
     pytest.param(said(FEC), said("fec: {modes: [baser, rs], auto: on}"), id="error_correction"),
 ]
 
@@ -346,6 +364,18 @@ def test_link_that_went_comes_back_with_what_it_was_told(engine_in: EngineIn, la
     assert "d0" not in _names(("-n", "here")) or features("d0", "here") != before
     engine.expire()
     assert features("d0", "here") == before
+
+
+def test_news_of_drivers_are_told_to_who_listens_for_them(pipeline: Pipeline) -> None:
+    for part, attrs in (("rings", {"rx": 99}), ("coalesce", {"rx_usecs": 99})):
+        with Monitor(("link", "ethtool")) as monitor, Monitor(("link",)) as deaf:
+            assert not select.select([monitor], [], [], 0)[0]
+            pipeline.reach("ethtool", Object("ethtool", ("n0", part), attrs))
+            assert select.select([monitor], [], [], 0)[0]
+            assert not select.select([deaf], [], [], 0)[0]
+    with Monitor(("ethtool",)) as monitor:
+        pipeline.reach("ethtool", Object("ethtool", ("d0", "features"), {"rx-gro": False}))
+        assert select.select([monitor], [], [], 0)[0]
 
 
 def test_capture_has_the_features_of_virtual_links_that_somebody_changed(engine_in: EngineIn) -> None:
