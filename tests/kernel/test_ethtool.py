@@ -101,13 +101,13 @@ class Driver:
         self.said.append((family, command, b"".join(body)))
 
 
-def told(part: str, attrs: dict[str, Value]) -> Mapping[int, memoryview]:
-    """What a driver is told, but for its header."""
+def told(part: str, attrs: dict[str, Value], differs: dict[str, Value] | None = None) -> Mapping[int, memoryview]:
+    """What a driver is told that is to have ``attrs``, of which so much ``differs``, but for its header."""
     driver, names = Driver(), Names()
     names.note("e1", 7)
     context = Context(cast(Any, None), names, cast(Any, None), None, cast(Generic, driver))
     wanted = Object("ethtool", ("e1", part), attrs)
-    (call,) = CODEC.encode(Step(Op.CREATE, None, wanted, attrs), context)
+    (call,) = CODEC.encode(Step(Op.CHANGE, wanted, wanted, attrs if differs is None else differs), context)
     assert isinstance(call, Call)
     call.run()
     ((family, command, body),) = driver.said
@@ -134,6 +134,14 @@ SAID: list[tuple[str, dict[str, Value]]] = [
 @pytest.mark.parametrize(("part", "attrs"), SAID)
 def test_what_is_said_is_what_is_read(part: str, attrs: dict[str, Value]) -> None:
     assert _unpack(part, told(part, attrs), (), cast(Generic, None)) == attrs
+
+
+@pytest.mark.parametrize(("part", "whole"), [("link_modes", True), ("rings", False)])
+def test_of_link_modes_all_that_is_wanted_is_said_and_else_what_differs(part: str, *, whole: bool) -> None:
+    attrs = dict(next(attrs for of, attrs in SAID if of == part))
+    differs = dict([attrs.popitem()])
+    found = _unpack(part, told(part, {**attrs, **differs}, differs), (), cast(Generic, None))
+    assert found == ({**attrs, **differs} if whole else differs)
 
 
 def test_speed_of_a_link_without_a_carrier_is_not_told() -> None:

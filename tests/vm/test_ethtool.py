@@ -336,8 +336,9 @@ ENGINE = "links:\n  d0:\n    kind: dummy\n%s"
 FIRST = "    ethtool:\n      features: {gro: off}\n"
 
 
-def test_an_earlier_generation_has_what_it_did_not_mention(engine_in: EngineIn) -> None:
-    engine_in("here", ENGINE % FIRST).apply()
+@pytest.mark.parametrize("first", [pytest.param("", id="nothing_said"), pytest.param(FIRST, id="something_said")])
+def test_an_earlier_generation_has_what_it_did_not_mention(engine_in: EngineIn, first: str) -> None:
+    engine_in("here", ENGINE % first).apply()
     before = features("d0", "here")
     engine = engine_in(
         "here", ENGINE % "    ethtool:\n      features: {gro: on, tso: off, rx-udp-gro-forwarding: on}\n"
@@ -399,6 +400,15 @@ def test_capture_has_the_features_of_virtual_links_that_somebody_changed(engine_
     engine_in("there", text).apply()
     assert engine_in("there", text).capture() == text
     assert {name: features(name, "there") for name in before} == before
+
+
+def test_feature_that_cannot_be_on_beside_another_is_refused_at_its_step(engine_in: EngineIn) -> None:
+    engine_in("here", ENGINE % "").apply()
+    before = features("d0", "here")
+    engine = engine_in("here", ENGINE % "    ethtool:\n      features: {tso: on, tx: off}\n")
+    with pytest.raises(KernelError, match=r"all\.yaml:5: change ethtool d0 features: 'tso' of d0 stays off"):
+        engine.apply()
+    assert features("d0", "here") == before
 
 
 def test_refusal_names_the_line_and_leaves_all_as_it_was(engine_in: EngineIn) -> None:
