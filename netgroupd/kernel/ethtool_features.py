@@ -178,9 +178,7 @@ def _wanted(attrs: Attrs, features: Features, numbers: Mapping[str, int]) -> tup
     """The bits to set, those that are spoken of, and those of them that are to be so at once."""
     value = mask = strict = 0
     for name, wanted in attrs.items():
-        members = _members(name, features, numbers)
-        if not members and wanted:  # none of them is there at all
-            members = {each: 1 << numbers[each] for each in FAMILIES[name] if each in numbers}
+        members = _meant(name, features, numbers) if wanted else _members(name, features, numbers)
         bits = _joined(members)
         value |= _asked(wanted, members)
         mask |= bits
@@ -188,11 +186,16 @@ def _wanted(attrs: Attrs, features: Features, numbers: Mapping[str, int]) -> tup
     return value, mask, strict
 
 
+def _meant(name: str, features: Features, numbers: Mapping[str, int]) -> dict[str, int]:
+    """The bits that a word stands for, also where the link has none of them at all."""
+    found = _members(name, features, numbers)
+    return found or {each: 1 << numbers[each] for each in FAMILIES[name] if each in numbers}
+
+
 def _named(bits: int, attrs: Attrs, features: Features, numbers: Mapping[str, int]) -> str:
     """The first of ``attrs`` that speaks of one of ``bits``."""
     for name in attrs:
-        members = _members(name, features, numbers) or {each: 1 << numbers.get(each, 0) for each in FAMILIES[name]}
-        if _joined(members) & bits:
+        if _joined(_meant(name, features, numbers)) & bits:
             return repr(name)
     return "it"
 

@@ -5,6 +5,7 @@ import ctypes
 import fcntl
 import socket
 import struct
+import subprocess
 from collections.abc import Mapping
 
 from netgroupd.kernel.netns import entered
@@ -22,6 +23,13 @@ def _asked(netns: str | None, link: str, command: bytes) -> bytes:
     with entered(netns), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         fcntl.ioctl(asking, _SIOCETHTOOL, struct.pack("16sP16x", link.encode(), ctypes.addressof(buffer)))
     return buffer.raw
+
+
+def names(netns: str | None = None) -> set[str]:
+    """The links that are there."""
+    where = () if netns is None else ("-n", netns)
+    shown = subprocess.run(["ip", *where, "-br", "link"], capture_output=True, text=True, check=True).stdout
+    return {line.split()[0].partition("@")[0] for line in shown.splitlines()}
 
 
 def told(link: str, part: str, netns: str | None = None) -> tuple[int, ...]:

@@ -10,7 +10,6 @@ import pytest
 
 from netgroupd.engine.observe import look
 from netgroupd.engine.transaction import plan_for, plan_now
-from netgroupd.errors import KernelError
 from netgroupd.kernel import ethtool, ethtool_features, links_layout, links_read
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.monitor import Monitor
@@ -22,8 +21,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Step
 from tests.engine.universe import state_of
-from tests.vm.ethtool_calls import features, told
-from tests.vm.hosts import EngineIn, here
+from tests.vm.ethtool_calls import features, names, told
 from tests.vm.pipeline import Pipeline
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back
 
@@ -58,16 +56,11 @@ _BUS = Path("/sys/bus/netdevsim")
 def _plug(netns: str | None) -> None:
     """Plug in a simulated card with four queues, and call it n0."""
     where = () if netns is None else ("-n", netns)
-    before = _names(where)
+    before = names(netns)
     with entered(netns):
         (_BUS / "new_device").write_text(f"{NUMBER} 1 4")
-    (card,) = _names(where) - before
+    (card,) = names(netns) - before
     subprocess.run(["ip", *where, "link", "set", card, "name", "n0"], check=True)
-
-
-def _names(where: tuple[str, ...]) -> set[str]:
-    shown = subprocess.run(["ip", *where, "-br", "link"], capture_output=True, text=True, check=True).stdout
-    return {line.split()[0].partition("@")[0] for line in shown.splitlines()}
 
 
 @pytest.fixture
@@ -97,7 +90,7 @@ def card(kernel: Stumbling, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stumbli
 
 def by_ioctl(*links: str, netns: str = "engine") -> object:
     """All that the ioctl tells of links that are there."""
-    there = [link for link in links if link in _names(("-n", netns))]
+    there = [link for link in links if link in names(netns)]
     return {link: ({part: told(link, part, netns) for part in OTHERS}, features(link, netns)) for link in there}
 
 
@@ -253,6 +246,18 @@ def test_each_link_is_asked_and_all_in_one_dump_where_they_are_many() -> None:
             assert kernel.counters.messages - before <= most
 
 
+def test_news_of_drivers_are_told_to_who_listens_for_them(pipeline: Pipeline) -> None:
+    for part, attrs in (("rings", {"rx": 99}), ("coalesce", {"rx_usecs": 99})):
+        with Monitor(("link", "ethtool")) as monitor, Monitor(("link",)) as deaf:
+            assert not select.select([monitor], [], [], 0)[0]
+            pipeline.reach("ethtool", Object("ethtool", ("n0", part), attrs))
+            assert select.select([monitor], [], [], 0)[0]
+            assert not select.select([deaf], [], [], 0)[0]
+    with Monitor(("ethtool",)) as monitor:
+        pipeline.reach("ethtool", Object("ethtool", ("d0", "features"), {"rx-gro": False}))
+        assert select.select([monitor], [], [], 0)[0]
+
+
 CARD = "n0: {ethtool: {%s}}"
 DUMMY = "d0: {kind: dummy, up: true, ethtool: {features: {%s}}}"
 ALL = "rings: {rx: 64, tx: 32}, channels: {combined: 2}, coalesce: {rx_usecs: 9, adaptive_rx: on}, pause: {rx: on}"
@@ -330,93 +335,3 @@ def test_parts_live_where_their_link_does(kernel: Stumbling) -> None:
             assert not plan_now(kernel, goal, MINE)[0].steps
     finally:
         ip("netns del blue")
-
-
-ENGINE = "links:\n  d0:\n    kind: dummy\n%s"
-FIRST = "    ethtool:\n      features: {gro: off}\n"
-
-
-@pytest.mark.parametrize("first", [pytest.param("", id="nothing_said"), pytest.param(FIRST, id="something_said")])
-def test_an_earlier_generation_has_what_it_did_not_mention(engine_in: EngineIn, first: str) -> None:
-    engine_in("here", ENGINE % first).apply()
-    before = features("d0", "here")
-    engine = engine_in(
-        "here", ENGINE % "    ethtool:\n      features: {gro: on, tso: off, rx-udp-gro-forwarding: on}\n"
-    )
-    assert engine.apply().plan.steps
-    assert not engine.apply().plan.steps
-    assert features("d0", "here") != before
-    engine.rollback(1)
-    assert features("d0", "here") == before
-
-
-@pytest.mark.parametrize(
-    "later",
-    [
-        pytest.param("links: {d1: {kind: dummy}}", id="gone"),
-        pytest.param("links: {d0: {kind: ifb, ethtool: {features: {tso: off}}}}", id="of_another_kind"),
-    ],
-)
-def test_link_that_went_comes_back_with_what_it_was_told(engine_in: EngineIn, later: str) -> None:
-    engine_in("here", ENGINE % FIRST).apply()
-    before = features("d0", "here")
-    engine = engine_in("here", later)
-    engine.apply(confirm_s=0.0)
-    assert "d0" not in _names(("-n", "here")) or features("d0", "here") != before
-    engine.expire()
-    assert features("d0", "here") == before
-
-
-def test_news_of_drivers_are_told_to_who_listens_for_them(pipeline: Pipeline) -> None:
-    for part, attrs in (("rings", {"rx": 99}), ("coalesce", {"rx_usecs": 99})):
-        with Monitor(("link", "ethtool")) as monitor, Monitor(("link",)) as deaf:
-            assert not select.select([monitor], [], [], 0)[0]
-            pipeline.reach("ethtool", Object("ethtool", ("n0", part), attrs))
-            assert select.select([monitor], [], [], 0)[0]
-            assert not select.select([deaf], [], [], 0)[0]
-    with Monitor(("ethtool",)) as monitor:
-        pipeline.reach("ethtool", Object("ethtool", ("d0", "features"), {"rx-gro": False}))
-        assert select.select([monitor], [], [], 0)[0]
-
-
-def test_capture_has_the_features_of_virtual_links_that_somebody_changed(engine_in: EngineIn) -> None:
-    made = (
-        "links:\n  d[0-1]: {kind: dummy, ethtool: {features: {tso: off, gro: off}}}\n"
-        "  br: {kind: bridge, ports: d0, ethtool: {features: {tx: off}}}\n"
-        "  v0: {kind: veth, peer: v1, ethtool: {features: {tx-tcp-segmentation: off, rx-gro: on}}}\n"
-        "  i0: {kind: ifb}\n  d0.5: {}\n"
-    )
-    engine_in("here", made).apply()
-    before = {name: features(name, "here") for name in ("d0", "d1", "br", "v0", "v1", "i0", "d0.5")}
-    text = engine_in("here", made).capture()
-    told_of = [line.strip() for line in text.splitlines() if "ethtool" in line]
-    assert sorted(told_of) == [
-        "ethtool: {features: {rx-gro: true, tx-tcp-segmentation: false}}",
-        "ethtool: {features: {tso: false, rx-gro: false}}",
-        "ethtool: {features: {tso: false, rx-gro: false}}",
-        "ethtool: {features: {tx: false}}",
-    ]
-    assert not [step for step in engine_in("here", text).diff().steps if "ethtool" in str(step)]
-    engine_in("there", text).apply()
-    assert engine_in("there", text).capture() == text
-    assert {name: features(name, "there") for name in before} == before
-
-
-def test_feature_that_cannot_be_on_beside_another_is_refused_at_its_step(engine_in: EngineIn) -> None:
-    engine_in("here", ENGINE % "").apply()
-    before = features("d0", "here")
-    engine = engine_in("here", ENGINE % "    ethtool:\n      features: {tso: on, tx: off}\n")
-    with pytest.raises(KernelError, match=r"all\.yaml:5: change ethtool d0 features: 'tso' of d0 stays off"):
-        engine.apply()
-    assert features("d0", "here") == before
-
-
-def test_refusal_names_the_line_and_leaves_all_as_it_was(engine_in: EngineIn) -> None:
-    engine_in("here", "{}")
-    here("ip link add d9 type dummy")
-    before = features("d9", "here")
-    text = "links:\n  d9:\n    ethtool:\n      features:\n        gro: off\n        rx-vlan-filtre: on\n"
-    why = r"all\.yaml:5: change ethtool d9 features: this kernel knows no .*; did you mean 'rx-vlan-filter'\?"
-    with pytest.raises(KernelError, match=why):
-        engine_in("here", text).apply()
-    assert features("d9", "here") == before
