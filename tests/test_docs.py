@@ -22,12 +22,13 @@ DOCS = TOP / "docs"
 CARDS = ("eth0", "eth1")
 PORTS = tuple(f"swp{number}" for number in range(1, 7))
 _EXAMPLE = re.compile(r"(?:^Gives ([^\n]*?)[.:][^\n]*\n\n)?^```(yaml|mako)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_COUNT = re.compile(r"(\d+) (VLAN entries|VLAN settings|\w+)")
+_COUNT = re.compile(r"(\d+) (VLAN entries|VLAN settings|driver settings|\w+)")
 _CLASSES = {
     "VLAN entries": "bridge_vlan",
     "address": "address",
     "addresses": "address",
     "VLAN settings": "vlan_global",
+    "driver settings": "ethtool",
     "VNIs": "vni",
     "memberships": "mdb",
     "classes": "tclass",

@@ -146,6 +146,7 @@ COMMANDS = (
                     "fdb",
                     "mdb",
                     "tc",
+                    "ethtool",
                     "settings",
                 ),
             ),

@@ -35,6 +35,7 @@ _CLASSES = {
     "tc": ("qdisc", "tclass", "action", "chain", "filter"),
     "vlan": ("bridge_vlan", "vlan_global"),
     "vni": ("vni",),
+    "ethtool": ("ethtool",),
     "setting": ("sysctl",),
     "": tuple(CLASSES),
 }
@@ -155,6 +156,8 @@ def _brief(obj: Object, wanted: State) -> Object:
     if obj.cls == "filter":
         asked = wanted.of("filter").get(obj.key)
         return obj if asked and "handle" in asked.attrs else _without_handle(obj)
+    if obj.cls == "ethtool" and (told := wanted.of("ethtool").get(obj.key)):
+        return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in told.attrs})
     if obj.cls != "link":
         return obj
     asked = wanted.link(obj.name)

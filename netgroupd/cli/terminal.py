@@ -19,6 +19,7 @@ _CALLED = {
     "bridge_vlan": "bridge VLAN",
     "vlan_global": "VLAN setting",
     "vni": "VNI",
+    "ethtool": "driver setting",
     "fdb": "fdb entry",
     "mdb": "mdb entry",
     "tclass": "tc class",

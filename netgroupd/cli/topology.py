@@ -54,7 +54,7 @@ def signs_of(plan: Plan) -> dict[str, str]:
     for net in nets(plan):
         if net.object.cls == "link":
             signs[net.object.name] = net.sign
-        elif net.object.cls in ("address", "bridge_vlan", "vlan_global", "vni", "fdb", "mdb", "neighbour"):
+        elif net.object.cls in ("address", "bridge_vlan", "vlan_global", "vni", "ethtool", "fdb", "mdb", "neighbour"):
             signs.setdefault(net.object.name, "~")
     return signs
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from netgroupd.config.actions import expand_actions
 from netgroupd.config.addresses import expand_addresses
 from netgroupd.config.entries import Sink
+from netgroupd.config.ethtool import expand_ethtool
 from netgroupd.config.fdb import expand_fdb
 from netgroupd.config.groups import DEFAULT, OF_MADE, expand_groups
 from netgroupd.config.known import Known
@@ -48,6 +49,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
     expand_vlans(links, sink)
     expand_vlan_global(links, sink)
     expand_vnis(links, sink)
+    expand_ethtool(links, sink)
     expand_neighbours(sections["neighbours"], links, sink)
     expand_fdb(sections["fdb"], links, sink)
     expand_mdb(sections["mdb"], links, sink)

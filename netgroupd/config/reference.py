@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from netgroupd.config import sections
+from netgroupd.config.ethtool import FORMS as ETHTOOL_FORMS
 from netgroupd.config.links import rows_of
 from netgroupd.config.sections import Part
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.encap import FIELDS, NEEDED
+from netgroupd.model.ethtool import FAMILIES, FEATURES, PARTS, SHORT, WORDS
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
@@ -85,6 +87,7 @@ def _links() -> Iterator[str]:
     yield ""
     for part in sections.UNDER_LINK:
         yield from _part(part, "###")
+    yield from _ethtool()
     for name in sorted(KINDS):
         kind = KINDS[name]
         yield f"### kind: {name}\n\n{kind.doc}\n"
@@ -97,6 +100,21 @@ def _links() -> Iterator[str]:
         if kind.port:
             yield "Of its ports, under `port`:\n"
             yield from _table(kind.port)
+
+
+def _ethtool() -> Iterator[str]:
+    yield f"### ethtool\n\n{sections.ETHTOOL}\n"
+    for name, form in ETHTOOL_FORMS.items():
+        yield f"#### {name}\n\n{PARTS[name].doc}\n"
+        if name == FEATURES:
+            yield f"{sections.ETHTOOL_WORDS}\n"
+            yield "| short word | stands for |"
+            yield "|---|---|"
+            yield from (f"| `{word}` | `{SHORT[word]}` |" for word in WORDS)
+            yield from (f"| `{word}` | {', '.join(f'`{one}`' for one in ones)} |" for word, ones in FAMILIES.items())
+            yield ""
+        elif form.rows:
+            yield from _table(form.rows)
 
 
 def _tc() -> Iterator[str]:

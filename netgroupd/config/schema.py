@@ -11,13 +11,16 @@ from typing import TypeAlias
 
 from netgroupd.config import sections
 from netgroupd.config.entries import Form
+from netgroupd.config.ethtool import FORMS
 from netgroupd.config.links import rows_of
 from netgroupd.config.sections import Part
 from netgroupd.config.tc import BLOCKS
 from netgroupd.model.attr import Attr
+from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, WORDS, row_of
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.tc import qdisc
+from netgroupd.model.value import FLAG
 
 Json: TypeAlias = dict[str, object]
 
@@ -62,6 +65,7 @@ def schema() -> Json:
             "flag": _FLAG,
             "names": _NAMES,
             "settings": _settings(),
+            "ethtool": _ethtool(),
             **{part.form.what: _entry(part.form) for part in _PARTS},
             **{_ON_LINK + part.form.what: _entry(part.form) for part in sections.UNDER_LINK},
             "qdisc": _by_kind(sections.QDISC_FORMS),
@@ -160,6 +164,18 @@ def _settings() -> Json:
     return {"type": "object", "additionalProperties": {"anyOf": [value, _ref("settings")]}}
 
 
+def _ethtool() -> Json:
+    """By part; the kernel or a driver has the names of some."""
+    parts: Json = {}
+    for name, form in FORMS.items():
+        rows = {word: row for word in (*WORDS, *FAMILIES) if (row := row_of(name, word))} if name == FEATURES else {}
+        others = _or_expression(FLAG.schema) if name in NAMED else False
+        properties = _properties(rows or form.rows)
+        of_part: Json = {"type": "object", "properties": properties, "additionalProperties": others}
+        parts[name] = {"description": PARTS[name].doc, "anyOf": [of_part, {"type": "null"}]}
+    return {"type": ["object", "null"], "properties": parts, "additionalProperties": False}
+
+
 def _described(name: str, value: Json) -> Json:
     return {"description": sections.LINK_KEYS[name], **value}
 
@@ -179,6 +195,7 @@ def _common() -> Json:
         "ports": _described("ports", _ref("names")),
         "port": _described("port", port),
         "sysctl": _described("sysctl", _ref("settings")),
+        "ethtool": _described("ethtool", _ref("ethtool")),
         **_nested(sections.UNDER_LINK, _ON_LINK),
     }
 

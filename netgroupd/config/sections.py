@@ -91,7 +91,16 @@ LINK_KEYS = {
     "links": "The links of a VRF, as `ports`.",
     "port": "Its attributes as a port of its master.",
     "sysctl": "Kernel settings of the link, beginning with ipv4., ipv6. or mpls.",
+    "ethtool": "What its driver is told, part by part, as in `ethtool: {features: {tso: false}, rings: {rx: 4096}}`.",
 }
+ETHTOOL = (
+    "What ethtool(8) sets, part by part. All of it is there from the beginning: what is not mentioned stays as it is,"
+    " and what is not mentioned any more, too. A driver that has no such part, or not as much, says so when it is told."
+)
+ETHTOOL_WORDS = (
+    "A short word that stands for several features is all those of them that the link can change. What a feature"
+    " depends on has to be on as well: one that the kernel leaves off is refused."
+)
 VRFS = "Links of the kind vrf; `links` names what is in each."
 LINKS = (
     "Network interfaces by name. A link without a kind is there already. A name like `swp1.100` is that VLAN of"

@@ -92,6 +92,7 @@ def _fields(attrs: Mapping[str, Value]) -> Iterator[str]:
 def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[Row]:
     nested = {name: _texts(actual, cls) for name, cls in _NESTED.items()}
     nested["vlan_global"] = options_of(actual)
+    nested["ethtool"] = _of_drivers(actual)
     settings = {name: quoted(found) for name, found in _settings(actual).items()}
     counted = _kinds_with_counted_macs(actual)
     led_to_lo = _is_led_to_lo(actual)
@@ -134,7 +135,7 @@ def _counts(rows: list[Row]) -> bool:
 _OF_IPV4 = (bytes(12), b"\xfe\x80" + bytes(10))
 _NESTED = {"addresses": "address", "vlans": "bridge_vlan", "vnis": "vni"}
 _MAIN = {"address": "address", "bridge_vlan": "vid", "vni": "vni"}
-_READY = frozenset({*_NESTED, "vlan_global", "sysctl"})
+_READY = frozenset({*_NESTED, "vlan_global", "ethtool", "sysctl"})
 
 
 def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[tuple[str, Value]]:
@@ -188,6 +189,14 @@ def _settings(actual: State) -> dict[str, dict[str, Value]]:
         else:
             found[""][str(path) if "." in str(path) else str(path).replace("/", ".")] = setting.attrs["value"]
     return found
+
+
+def _of_drivers(actual: State) -> dict[str, str]:
+    """What the driver of each link is told, part by part."""
+    found: dict[str, dict[str, Value]] = defaultdict(dict)
+    for (link, part), obj in actual.of("ethtool").items():
+        found[str(link)][str(part)] = obj.attrs
+    return {name: quoted(parts) for name, parts in found.items()}
 
 
 def _texts(actual: State, cls: str) -> dict[str, str]:

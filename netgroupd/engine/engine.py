@@ -27,6 +27,7 @@ from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCH
 from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.journal import Entry
+from netgroupd.engine.lost_ethtool import add_lost_parts
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
@@ -172,6 +173,7 @@ class Engine(Unfinished):
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         self._add_lost_settings(kernel, plan, actual, mine)
         add_lost_options(kernel, plan, actual, mine.away)
+        add_lost_parts(kernel, plan, actual, self.applied, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
@@ -360,7 +362,8 @@ class Engine(Unfinished):
                 kernel.add_away(actual, away, Selection(classes=frozenset(CLASSES), everything=True))
             usual = kernel.usual(actual.of("link"))
             elsewhere = kernel.elsewhere()
-            actual.classes["sysctl"] = {one.key: one for one in kernel.changed_settings(actual.of("link"))}
+            for one in kernel.changed_settings(actual.of("link")):
+                actual.add(one)
         content = self._generations.content(self._generations.current)
         return captured(actual, usual, {number: name for name, number in content.groups.items()}, elsewhere)
 

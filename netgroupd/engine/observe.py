@@ -70,7 +70,7 @@ class Connection(Protocol):
         """What a link takes, for the kinds of ``links``."""
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
-        """The kernel settings, also of ``links``, that somebody has changed."""
+        """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
 
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""
@@ -182,6 +182,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         hooks=mine.hooks | spoken.hooks,
         entries=wanted.of("fdb").keys(),
         bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
+        ethtool={key: frozenset(obj.attrs) for key, obj in wanted.of("ethtool").items()},
     )
     actual.classes.update(kernel.dump(selection).classes)
     away = mine.away | spoken.away

@@ -91,7 +91,7 @@ class FakeKernel:
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """Every setting there is was made by somebody."""
         del links
-        return list(self.state.of("sysctl").values())
+        return [*self.state.of("sysctl").values(), *self.state.of("ethtool").values()]
 
     def elsewhere(self) -> frozenset[str]:
         """There is one network namespace."""
@@ -137,8 +137,8 @@ class FakeKernel:
     def _is_selected(self, obj: Object, selection: Selection) -> bool:
         if obj.cls == "link":
             return selection.has_link(obj.name, group_of(obj))
-        if obj.cls == "sysctl":
-            return obj.key[0] in selection.settings
+        if obj.cls in ("sysctl", "ethtool"):
+            return obj.key[0] in selection.settings or obj.key in selection.ethtool
         if obj.cls in _MARKED and (selection.held or selection.nexthops):
             asked = obj.key in selection.held.get(obj.cls, ()) or obj.attrs.get("nhid") in selection.nexthops
             return asked and (obj.cls, obj.key) in self._unmarked

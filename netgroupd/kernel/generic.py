@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Generic netlink: what WireGuard and teams speak.  The socket is opened when first needed."""
+"""Generic netlink: what WireGuard, teams and drivers speak.  The socket is opened when first needed."""
 
 import struct
+from collections.abc import Iterator
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, text
+from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, text, walk
 from netgroupd.kernel.socket import NETLINK_GENERIC, Counters, Decode, Socket, T
 
 _CONTROL = 0x10
 _GET_FAMILY = 3
-_FAMILY_ID, _FAMILY_NAME = 1, 2
+_FAMILY_ID, _FAMILY_NAME, _FAMILY_COMMANDS, _FAMILY_GROUPS, _COMMAND_ID = 1, 2, 6, 7, 1
+_GROUP_NAME, _GROUP_ID = 1, 2
 
 
 def header(command: int) -> bytes:
@@ -25,6 +27,8 @@ class Generic:
         self._counters = counters
         self._socket: Socket | None = None
         self._families: dict[str, int] = {}
+        self._commands: dict[str, frozenset[int]] = {}
+        self._groups: dict[tuple[str, str], int] = {}
 
     def close(self) -> None:
         """Give the socket back, if there is one."""
@@ -45,11 +49,28 @@ class Generic:
         """
         if name not in self._families:
             asked = request(_CONTROL, 0, header(_GET_FAMILY), text(_FAMILY_NAME, name))
-            answer, found = self._opened().ask(asked, lambda _kind, payload: bytes(attributes(payload, 4)[_FAMILY_ID]))
+            answer, found = self._opened().ask(asked, lambda _kind, payload: bytes(payload))
             if answer.errno:
                 raise OSError(answer.errno, f"this kernel has no {name}")
-            self._families[name] = int(struct.unpack("=H", found[0])[0])
+            told = attributes(memoryview(found[0]), 4)
+            self._families[name] = int(struct.unpack("=H", told[_FAMILY_ID])[0])
+            self._commands[name] = frozenset(_commands(told.get(_FAMILY_COMMANDS, memoryview(b""))))
+            for group, number in _groups(told.get(_FAMILY_GROUPS, memoryview(b""))):
+                self._groups[name, group] = number
         return self._families[name]
+
+    def group(self, family: str, name: str) -> int:
+        """The number of a multicast group of a family, for ``Socket.join``.
+
+        Raises:
+            OSError: There is no such family.
+        """
+        self.family(family)
+        return self._groups[family, name]
+
+    def knows(self, family: str, command: int) -> bool:
+        """Whether a family that was spoken with has a command: older kernels have fewer."""
+        return command in self._commands.get(family, ())
 
     def tell(self, family: str, command: int, *body: bytes) -> None:
         """Have the kernel do something.
@@ -57,9 +78,18 @@ class Generic:
         Raises:
             OSError: It refuses.
         """
-        answer, _ = self._opened().ask(request(self.family(family), 0, header(command), *body))
+        self.answered(family, command, lambda _kind, _payload: None, *body)
+
+    def answered(self, family: str, command: int, decode: Decode[T], *body: bytes) -> list[T]:
+        """Have the kernel do something, and what it answers.
+
+        Raises:
+            OSError: It refuses.
+        """
+        answer, found = self._opened().ask(request(self.family(family), 0, header(command), *body), decode)
         if answer.errno:
             raise OSError(answer.errno, answer.sentence)
+        return found
 
     def read(self, family: str, command: int, decode: Decode[T], *body: bytes, dump: bool = True) -> list[T]:
         """What the kernel tells; nothing where it has no such family.
@@ -78,3 +108,14 @@ class Generic:
         if answer.errno:
             raise KernelError([answer.refusal(f"read {family}")])
         return found
+
+
+def _commands(payload: memoryview) -> Iterator[int]:
+    for _, start, end in walk(payload):
+        yield int.from_bytes(attributes(payload, start, end)[_COMMAND_ID], "little")
+
+
+def _groups(payload: memoryview) -> Iterator[tuple[str, int]]:
+    for _, start, end in walk(payload):
+        told = attributes(payload, start, end)
+        yield bytes(told[_GROUP_NAME]).rstrip(b"\0").decode(), int.from_bytes(told[_GROUP_ID], "little")

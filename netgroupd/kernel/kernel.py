@@ -123,10 +123,16 @@ class Kernel:
         return samples_of(links.values(), lambda: Kernel(assume=self.features))
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
-        """The kernel settings, also of ``links``, that somebody has changed."""
-        from netgroupd.kernel.sysctls_changed import changed  # noqa: PLC0415  # only a capture needs it
+        """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
+        from netgroupd.kernel.ethtool_changed import changed_features  # noqa: PLC0415  # only a capture needs it
+        from netgroupd.kernel.sysctls_changed import changed  # noqa: PLC0415  # as above
 
-        return changed(self._context, links, lambda: Kernel(assume=self.features))
+        def connect() -> tuple["Kernel", Context]:
+            kernel = Kernel(assume=self.features)
+            return kernel, kernel._context
+
+        settings = changed(self._context, links, lambda: connect()[0])
+        return [*settings, *changed_features(self._context, links, connect)]
 
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""

@@ -6,12 +6,14 @@ A classic BPF program on the socket drops the news of other links in the kernel,
 before they wake anybody.
 """
 
+import select
 import struct
 from collections.abc import Iterable
 from typing import Self
 
 from netgroupd.kernel.features import RTNLGRP_LINK_BRIEF, features
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.socket import NETLINK_GENERIC, Counters, Socket
 
 _LINK, _TC = 1, 4
 _GROUPS = {
@@ -34,6 +36,7 @@ _GROUPS = {
 }
 """RTNLGRP numbers by class."""
 
+_NEWS = ("ethtool", "monitor")
 _BUFFER = 64 << 10  # bytes of news that the kernel keeps; one is as good as thousands
 _IFLA_GROUP = 27
 _NLATTR = 0xFFFFF000 + 12  # SKF_AD_OFF + SKF_AD_NLATTR: where attribute X is, from A on
@@ -76,19 +79,41 @@ class Monitor:
         Raises:
             UsageError: There is no such namespace.
         """
+        classes = frozenset(classes)
         self._socket = Socket(netns, buffer=_BUFFER)
         if groups:
             self._socket.attach(link_filter(*groups))
         brief = features().brief
         for number in {number for cls in classes for number in _GROUPS.get(cls, ())}:
             self._socket.join(RTNLGRP_LINK_BRIEF if brief and number == _LINK else number)
+        self._drivers = _drivers(netns) if "ethtool" in classes else None
+        self._both = select.epoll() if self._drivers else None
+        for each in (self._socket, self._drivers):
+            if self._both and each:
+                self._both.register(each.fileno(), select.EPOLLIN)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._socket.close()
+        for each in (self._both, self._drivers, self._socket):
+            if each:
+                each.close()
 
     def fileno(self) -> int:
         """For ``select``."""
-        return self._socket.fileno()
+        return (self._both or self._socket).fileno()
+
+
+def _drivers(netns: str | None) -> Socket | None:
+    """The news of what drivers are told, which are generic netlink's; none where the kernel has none."""
+    generic = Generic(netns, Counters())
+    try:
+        group = generic.group(*_NEWS)
+    except OSError:
+        return None
+    finally:
+        generic.close()
+    listening = Socket(netns, NETLINK_GENERIC, buffer=_BUFFER)
+    listening.join(group)
+    return listening

@@ -16,6 +16,7 @@ _PLACES = {
     "bridge_vlan": "bridge_vlans.CODEC",
     "vlan_global": "vlan_global.CODEC",
     "vni": "vnis.CODEC",
+    "ethtool": "ethtool.CODEC",
     "address": "addresses.CODEC",
     "neighbour": "neighbours.CODEC",
     "fdb": "fdb.CODEC",

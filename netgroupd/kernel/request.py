@@ -46,7 +46,8 @@ class Selection(NamedTuple):
     kernel tells keys, not files.  ``hooks`` of traffic control are a link (or shared
     block) and the parent that rules hang on.  ``rows`` are the attributes of links that
     matter, where not all do.  ``entries`` are forwarding entries that are wanted whoever
-    made them.
+    made them.  ``ethtool`` are the parts of links that drivers are told of, and which of their
+    attributes matter.
     ``held`` are keys by class: instead of what is netgroupd's comes what of others,
     be it DHCP or the kernel itself, keeps these from being made.
     ``nexthops`` are ids: of routes those of others come that go with these.
@@ -64,6 +65,7 @@ class Selection(NamedTuple):
     key_files: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     rows: frozenset[str] | None = None
     entries: Set[Key] = frozenset()
+    ethtool: Mapping[Key, frozenset[str]] = MappingProxyType({})
     held: Mapping[str, frozenset[Key]] = MappingProxyType({})
     nexthops: frozenset[int] = frozenset()
     everything: bool = False

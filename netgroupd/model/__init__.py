@@ -4,6 +4,7 @@
 from netgroupd.model import (
     address,
     bridge_vlan,
+    ethtool,
     fdb,
     link,
     mdb,
@@ -21,7 +22,7 @@ from netgroupd.model.tc import chain, filter, qdisc, shared  # noqa: A004  # the
 CLASSES: dict[str, Class] = {
     described.name: described
     for described in (
-        *(module.CLASS for module in (link, sysctl, bridge_vlan, vlan_global, vni)),
+        *(module.CLASS for module in (link, sysctl, bridge_vlan, vlan_global, vni, ethtool)),
         *(module.CLASS for module in (address, neighbour, fdb, mdb)),
         *(module.CLASS for module in (nexthop, route, rule)),
         *(qdisc.CLASS, qdisc.TCLASS, shared.CLASS, chain.CLASS, filter.CLASS),

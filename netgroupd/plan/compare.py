@@ -9,7 +9,7 @@ WireGuard.  Linear, and at C speed where nothing differs.
 from collections.abc import Mapping
 from functools import cache
 
-from netgroupd.model import CLASSES, fdb, nexthop, rule
+from netgroupd.model import CLASSES, ethtool, fdb, nexthop, rule
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
@@ -26,7 +26,8 @@ _UNORDERED = frozenset({"altnames", "features", "lock"})
 _PORT = "port."
 # A bridge whose topology changes does not tell it.  To say it again would end the haste with which it then forgets.
 # Of a route its place among others is for when it is made.
-_UNTOLD = frozenset({"ageing_time", BEHIND})
+# Without a carrier there is no speed to tell.
+_UNTOLD = frozenset({"ageing_time", BEHIND, "speed", "duplex"})
 # With 250 or 300 ticks to the second one hundredth is lost on the way there and back.
 _TICKS = frozenset(
     name for kind in KINDS.values() for rows in (kind.attrs, kind.port) for name, row in rows.items() if row.ticks
@@ -61,7 +62,12 @@ def group_of(link: Object) -> int:
 
 def row_of(obj: Object, name: str) -> Attr | None:
     """The row that describes an attribute of ``obj``; None for what only the kernel module knows."""
-    return _row(obj.cls, kind_of(obj), name)
+    return _row(obj.cls, _part_or_kind(obj), name)
+
+
+def _part_or_kind(obj: Object) -> str:
+    """What tells the rows of one object from those of another of its class."""
+    return str(obj.key[1]) if obj.cls == "ethtool" else kind_of(obj)
 
 
 @cache
@@ -70,6 +76,8 @@ def _row(cls: str, kind: str, name: str) -> Attr | None:
         queue = QDISCS.get(kind)
         own_rows = (queue.options if cls == "qdisc" else queue.classes) if queue else {}
         return own_rows.get(name) or CLASSES[cls].attrs.get(name)
+    if cls == "ethtool":
+        return ethtool.row_of(kind, name)
     if cls != "link":
         described = CLASSES.get(cls)
         return described.attrs.get(name) if described else None
@@ -184,7 +192,7 @@ def _silent(obj: Object, name: str) -> bool:
 def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, str]:
     """What it takes to change ``attrs`` of ``obj`` from ``have``, and the attribute that takes it."""
     needed, because = Change.IN_PLACE, ""
-    cls, kind = obj.cls, kind_of(obj)
+    cls, kind = obj.cls, _part_or_kind(obj)
     if cls == "nexthop" and nexthop.is_another(have, attrs):
         return Change.RECREATE, "group"
     if cls == "nexthop" and UNOWNED in attrs and nexthop.keeps_its_protocol(have):

@@ -26,7 +26,7 @@ from netgroupd.plan.step import Op, Step
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
-_STAYING = frozenset({"sysctl", "vlan_global"})
+_STAYING = frozenset({"sysctl", "vlan_global", "ethtool"})
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _BY_KERNEL = 2  # its protocol number of routes
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
@@ -182,7 +182,7 @@ class _Run:
 
     def _is_to_go(self, obj: Object) -> bool:
         if obj.cls in _STAYING or self.losses.goes_by_itself(obj):
-            return False  # what a sysctl was before nobody knows, and a VLAN always has options
+            return False  # what a sysctl was before nobody knows, and VLANs and drivers always have options
         if obj.cls == "qdisc" and obj.attrs.get("in_use"):
             return False  # its other hook has rules that are not netgroupd's
         if obj.cls == "fdb" and UNSAID in obj.attrs:

@@ -55,6 +55,7 @@ PHASES = (
     "enslave links",
     "settle links",
     "settle bridges",
+    "add ethtool",
     "add sysctl of a link",
     "unmap bridge_vlan",
     "add bridge_vlan",
@@ -136,6 +137,8 @@ def _by_depth(steps: list[Step], queues: Queues, sign: int) -> list[Step]:
 
 
 def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths, links: Mapping[Key, Object]) -> Stage:
+    if steps[0].object.cls == "ethtool":  # what a link can do follows from what the one below it does
+        steps.sort(key=lambda step: will_be[step.object.name])
     if steps[0].object.cls != "link":
         return Stage(phase, steps, [0] * len(steps))
     depths = was if phase == "delete link" else will_be

@@ -213,7 +213,7 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
         for name, value in net.after.items()
         if value is not None and name not in said_already and not (name in usual and same(name, usual[name], value))
     ]
-    if obj.cls == "link":
+    if obj.cls in ("link", "ethtool"):
         return "  ".join([_attr_text(name, value, names) for name, value in told])
     shown = [_attr_text(name, value, names) for name, value in told if value is not False or name in usual]
     said = title(obj) if shown else ()

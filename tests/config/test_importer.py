@@ -250,7 +250,7 @@ REMARKS = [
     pytest.param("auto swp1\niface swp1\n  up ip route add 'x\n", "swp1: up ip route add 'x; no", id="quote"),
     pytest.param("auto swp1\niface swp1\n  down ip route del x\n", "swp1: down ip route del x; what", id="down"),
     pytest.param("auto x\niface x\n  bridge-portprios swp1=999\n", "x: 'swp1=999' is no value of bridge-p", id="port"),
-    pytest.param("auto swp1\niface swp1\n  link-speed 100\n", "swp1: link-speed 100 has no equivalent", id="speed"),
+    pytest.param("auto swp1\niface swp1\n  ethernet-port tp\n", "swp1: ethernet-port tp has no equivalent", id="port"),
     pytest.param("no-auto-down usb0\n", "no-auto-down has no equivalent", id="set_aside"),
     pytest.param("allow-hotplug all\nmtu 7\n", "this line has no equivalent", id="belongs_to_nothing"),
     pytest.param("auto swp1\niface swp1\n  hwaddress random\n", "swp1: 'random' is no value of hwaddress", id="mac"),

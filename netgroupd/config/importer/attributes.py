@@ -224,7 +224,6 @@ REASONS = {
     "clag": "MLAG is another daemon's",
     "dns-": "name servers are resolvconf(8)'s",
     "es-sys-mac": "MLAG is another daemon's",
-    "link-": "speed, duplex and offloads belong to ethtool or systemd.link(5)",
     "mstpctl": "spanning tree by mstpd is another daemon's",
     "wireless-": "radio is iwconfig(8)'s",
     "wpa-": "radio is wpa_supplicant(8)'s",

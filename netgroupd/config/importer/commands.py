@@ -7,6 +7,7 @@ from netgroupd.config.importer import old_route
 from netgroupd.config.importer.commands_ip import Objects
 from netgroupd.config.importer.commands_link import LinkCommands
 from netgroupd.config.importer.draft import Draft, Place
+from netgroupd.config.importer.drivers import Drivers
 from netgroupd.config.importer.shell import NONE, commands, echoed
 from netgroupd.config.importer.stanzas import Option
 from netgroupd.config.importer.words import number
@@ -18,7 +19,7 @@ _OWN = ("ipv4", "ipv6", "mpls")  # the protocols that a link has settings of
 
 
 class Commands:
-    """Reads ip, bridge, sysctl, echo and what came before them; everything else is listed."""
+    """Reads ip, bridge, ethtool, sysctl, echo and what came before them; everything else is listed."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -28,6 +29,7 @@ class Commands:
             "brctl": links.brctl,
             "bridge": self._ip,
             "echo": self._echo,
+            "ethtool": Drivers(draft).run,
             "ifconfig": links.ifconfig,
             "ip": self._ip,
             "route": self._route,

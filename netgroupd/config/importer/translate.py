@@ -16,6 +16,7 @@ from netgroupd.config.importer.attributes import (
 )
 from netgroupd.config.importer.commands import Commands
 from netgroupd.config.importer.draft import Draft, Place
+from netgroupd.config.importer.drivers import Drivers
 from netgroupd.config.importer.gateways import NAMES, Gateways
 from netgroupd.config.importer.sound import leave_out_unsound
 from netgroupd.config.importer.stanzas import Option, Stanza
@@ -46,6 +47,7 @@ class Translation:
         self._vlans = VlanAware(draft)
         self._vxlans = Vxlans(draft)
         self._virtuals = Virtuals(draft)
+        self._drivers = Drivers(draft)
         self._order: dict[str, None] = {}  # the names, as they came
         self._waiting: list[tuple[str, Place]] = []  # stanzas that nothing brings up by name
         self._patterns: list[tuple[str, re.Pattern[str]]] = []
@@ -182,7 +184,7 @@ class Translation:
         }.get(option.name)
         if translate:
             translate(name, option)
-        takers = (self._vlans, self._vxlans, self._virtuals)
+        takers = (self._vlans, self._vxlans, self._virtuals, self._drivers)
         return bool(translate) or any(taker.take(name, option) for taker in takers)
 
     def _mode(self, name: str, option: Option) -> None:

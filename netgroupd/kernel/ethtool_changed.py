@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which features of links somebody has changed: those that a new link of the same kind has otherwise.
+
+What the driver of a card began with nobody can tell, nor what a link that stands on another
+one took from that; of these nothing is said.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from netgroupd.kernel.ethtool_features import Features, changed, features_of, places
+from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.netns import fresh
+from netgroupd.kernel.request import Context
+from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
+from netgroupd.model.ethtool import FEATURES
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.state import Key, Object
+from netgroupd.plan.compare import kind_of
+
+_OF_THE_HOST = frozenset({"netdevsim"})  # it cannot be made by name, and is a card to those who look at it
+
+
+def changed_features(
+    context: Context, links: Mapping[Key, Object], connect: Callable[[], tuple[SampleKernel, Context]]
+) -> list[Object]:
+    """The features of ``links`` that were changed, where that can be told."""
+    known = {link.name: Likeness.of(link, None) for link in links.values() if _is_told(link)}
+    if not known:
+        return []
+    try:
+        with fresh():
+            usual = dict(_samples({known[link.name]: link for link in links.values() if link.name in known}, connect))
+    except PermissionError:  # a confined daemon: nothing can be told
+        return []
+    numbers = places(context.generic)
+    found: list[Object] = []
+    for index, features in features_of(context.generic).items():
+        try:
+            name = context.names.name(index)
+        except UnknownLinkError:
+            continue
+        if name in known and (by_itself := usual.get(known[name])):
+            attrs = changed(features, by_itself, numbers)
+            found += [Object("ethtool", (name, FEATURES), attrs)] if attrs else []
+    return found
+
+
+def _is_told(link: Object) -> bool:
+    kind: Any = KINDS.get(kind_of(link))
+    return bool(kind) and not kind.lower and kind.name not in _OF_THE_HOST and not link.attrs.get("netns")
+
+
+def _samples(
+    likes: Mapping[Likeness, Object], connect: Callable[[], tuple[SampleKernel, Context]]
+) -> Iterator[tuple[Likeness, Features]]:
+    """The features of one new link of each kind, in the namespace of the calling thread."""
+    kernel, context = connect()
+    try:
+        for number, (like, link) in enumerate(likes.items()):
+            name = f"sample{number}"
+            if any(kernel.apply([step]) for step in sample_steps(name, "", like.kind, "", link)):
+                continue
+            if features := features_of(context.generic).get(context.names.index(name)):
+                yield like, features
+    finally:
+        kernel.close()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What drivers are told, by whole engines: earlier generations, links that went, captures, and refusals with lines."""
+
+import pytest
+
+from netgroupd.errors import KernelError
+from tests.vm.ethtool_calls import features, names
+from tests.vm.hosts import EngineIn, here
+
+ENGINE = "links:\n  d0:\n    kind: dummy\n%s"
+FIRST = "    ethtool:\n      features: {gro: off}\n"
+
+
+@pytest.mark.parametrize("first", [pytest.param("", id="nothing_said"), pytest.param(FIRST, id="something_said")])
+def test_an_earlier_generation_has_what_it_did_not_mention(engine_in: EngineIn, first: str) -> None:
+    engine_in("here", ENGINE % first).apply()
+    before = features("d0", "here")
+    engine = engine_in(
+        "here", ENGINE % "    ethtool:\n      features: {gro: on, tso: off, rx-udp-gro-forwarding: on}\n"
+    )
+    assert engine.apply().plan.steps
+    assert not engine.apply().plan.steps
+    assert features("d0", "here") != before
+    engine.rollback(1)
+    assert features("d0", "here") == before
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param("links: {d1: {kind: dummy}}", id="gone"),
+        pytest.param("links: {d0: {kind: ifb, ethtool: {features: {tso: off}}}}", id="of_another_kind"),
+    ],
+)
+def test_link_that_went_comes_back_with_what_it_was_told(engine_in: EngineIn, later: str) -> None:
+    engine_in("here", ENGINE % FIRST).apply()
+    before = features("d0", "here")
+    engine = engine_in("here", later)
+    engine.apply(confirm_s=0.0)
+    assert "d0" not in names("here") or features("d0", "here") != before
+    engine.expire()
+    assert features("d0", "here") == before
+
+
+def test_capture_has_the_features_of_virtual_links_that_somebody_changed(engine_in: EngineIn) -> None:
+    made = (
+        "links:\n  d[0-1]: {kind: dummy, ethtool: {features: {tso: off, gro: off}}}\n"
+        "  br: {kind: bridge, ports: d0, ethtool: {features: {tx: off}}}\n"
+        "  v0: {kind: veth, peer: v1, ethtool: {features: {tx-tcp-segmentation: off, rx-gro: on}}}\n"
+        "  i0: {kind: ifb}\n  d0.5: {}\n"
+    )
+    engine_in("here", made).apply()
+    before = {name: features(name, "here") for name in ("d0", "d1", "br", "v0", "v1", "i0", "d0.5")}
+    text = engine_in("here", made).capture()
+    told_of = [line.strip() for line in text.splitlines() if "ethtool" in line]
+    assert sorted(told_of) == [
+        "ethtool: {features: {rx-gro: true, tx-tcp-segmentation: false}}",
+        "ethtool: {features: {tso: false, rx-gro: false}}",
+        "ethtool: {features: {tso: false, rx-gro: false}}",
+        "ethtool: {features: {tx: false}}",
+    ]
+    assert not [step for step in engine_in("here", text).diff().steps if "ethtool" in str(step)]
+    engine_in("there", text).apply()
+    assert engine_in("there", text).capture() == text
+    assert {name: features(name, "there") for name in before} == before
+
+
+def test_feature_that_cannot_be_on_beside_another_is_refused_at_its_step(engine_in: EngineIn) -> None:
+    engine_in("here", ENGINE % "").apply()
+    before = features("d0", "here")
+    engine = engine_in("here", ENGINE % "    ethtool:\n      features: {tso: on, tx: off}\n")
+    with pytest.raises(KernelError, match=r"all\.yaml:5: change ethtool d0 features: 'tso' of d0 stays off"):
+        engine.apply()
+    assert features("d0", "here") == before
+
+
+def test_refusal_names_the_line_and_leaves_all_as_it_was(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    here("ip link add d9 type dummy")
+    before = features("d9", "here")
+    text = "links:\n  d9:\n    ethtool:\n      features:\n        gro: off\n        rx-vlan-filtre: on\n"
+    why = r"all\.yaml:5: change ethtool d9 features: this kernel knows no .*; did you mean 'rx-vlan-filter'\?"
+    with pytest.raises(KernelError, match=why):
+        engine_in("here", text).apply()
+    assert features("d9", "here") == before
