@@ -8,10 +8,12 @@ from typing import NamedTuple
 from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
+from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
 from netgroupd.plan.default_vlan import moved
 from netgroupd.plan.fate import (
@@ -41,7 +43,7 @@ _REPORTED: Mapping[str, tuple[Value, ...]] = {
 
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
-    "bridge_vlan": {"state": "forwarding"},
+    "bridge_vlan": USUAL_OF_MEMBER,
     "link": {"port.prio": 0, "port.queue_id": 0, "mode": "*NOMODE*"},
 }
 
@@ -263,6 +265,12 @@ def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     unmapped = {step.object.name for step in steps if step.attrs.get("port.vlan_tunnel") is False}
     for key, vlan in actual.of("bridge_vlan").items() if untagged or unmapped else ():
         if (vlan.name in untagged and vlan.attrs.get("pvid")) or (vlan.name in unmapped and "tunnel_id" in vlan.attrs):
+            yield vlan.cls, key
+    # Whether a limit on its groups is told at all, and taken, follows from what its bridge learns.
+    learning = {step.object.name for step in steps if not LEARNING.isdisjoint(step.attrs)}
+    settings = {step.object.key for step in steps if step.object.cls == "vlan_global" and SNOOPING in step.attrs}
+    for key, vlan in actual.of("bridge_vlan").items() if learning or settings else ():
+        if (bridge := bridge_of(vlan, actual)) in learning or (bridge, key[1]) in settings:
             yield vlan.cls, key
 
 

@@ -15,7 +15,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import classes, mdb, settings, tables, vlan_global
+from netgroupd.plan import bridge_vlan, classes, mdb, settings, tables, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -146,6 +146,8 @@ class _Run:
 
     def _said_again(self, want: Object, have: Object) -> Attrs:
         """What to say of an object that is lost; a source that nobody mentions is gone with its address."""
+        if want.cls == "bridge_vlan":
+            return bridge_vlan.said_again(want, have, self.desired, self.actual)
         source, said = have.attrs.get("src"), _for_good(want, have)
         if have.attrs.get(UNOWNED) == _BY_KERNEL and "src" not in want.attrs:
             return {**said, "src": None}  # it comes with an address, wherever that goes

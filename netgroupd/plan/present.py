@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, records
@@ -34,7 +35,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "rule": {"action": "lookup", "tos": 0},
     "neighbour": {"state": "permanent"},
     "nexthop": {"group_type": "mpath", "family": "inet"},
-    "bridge_vlan": {"state": "forwarding"},
+    "bridge_vlan": USUAL_OF_MEMBER,
     "mdb": {"filter_mode": "exclude"},
     "vlan_global": USUAL_OF_VLAN,
 }

@@ -17,7 +17,7 @@ from tests.vm.pipeline import Pipeline
 
 _SELECTION = Selection(
     classes=frozenset(CLASSES),
-    links=frozenset({"p0", "br0", "vx0", "vx1", "vx2"}),
+    links=frozenset({"p0", "p1", "br0", "vx0", "vx1", "vx2"}),
     bridges=frozenset({"br0"}),
     settings=frozenset(str(case.key[0]) for case in CASES if case.cls == "sysctl"),
 )

@@ -27,6 +27,8 @@ _RULE_ALIASES = {
 }
 _VLANS = several(vlans.FORM.rows["vid"].type)
 _OPTIONS = {name: row for name, row in vlan_global.FORM.rows.items() if name != "vid"}
+_MEMBER = {name: row for name, row in vlans.FORM.rows.items() if name not in ("vid", "pvid", "untagged", "tunnel_id")}
+_BY_WHICH = ("self", "master")
 _WAY = {name: routes.FORM.rows[name] for name in ("via", "dev", "onlink")}
 
 
@@ -109,7 +111,10 @@ class Objects:
         if [*words[:2]] == ["global", "set"]:
             self._vlan_global(name, [*words[2:]], place)
             return
-        rest = [word for word in _added(words) if word not in ("self", "master")]
+        if words[0] == "set":
+            self._vlan_set(name, [word for word in words[1:] if word not in _BY_WHICH], place)
+            return
+        rest = [word for word in _added(words) if word not in _BY_WHICH]
         flags: Body = {word: True for word in ("pvid", "untagged") if word in rest}
         rest = [word for word in rest if word not in flags]
         pairs = dict(zip(rest[::2], rest[1::2], strict=False))
@@ -118,6 +123,22 @@ class Objects:
         link, vid = pairs.get("dev", name), _vid(pairs["vid"])
         self._draft.mention(place, link, "vlans")
         self._draft.append(link, "vlans", {"vid": vid, **flags} if flags else vid)
+
+    def _vlan_set(self, name: str, words: list[str], place: Place) -> None:
+        """Give options to VLANs that a command has added before, for no two entries may speak of one."""
+        link, vids = take(words, "dev") or name, take(words, "vid")
+        body, left = read(words, _MEMBER)
+        refuse(left)
+        if vids is None or not body:
+            raise ValueError(NONE)
+        vid, entries = _vid(vids), self._draft.link(link).get("vlans", [])
+        there = next(
+            (entry for entry in entries if entry == vid or (isinstance(entry, dict) and entry["vid"] == vid)), 0
+        )
+        if not there:
+            raise ValueError(f"no command before it adds {vid} alone; write it into the entry of `vlans` that has it")
+        self._draft.mention(place, link, "vlans")
+        entries[entries.index(there)] = {"vid": vid, **(there if isinstance(there, dict) else {}), **body}
 
     def _vlan_global(self, name: str, words: list[str], place: Place) -> None:
         link, vids = take(words, "dev") or name, take(words, "vid")
