@@ -35,6 +35,7 @@ _CLASSES = {
     "tc": ("qdisc", "tclass", "action", "chain", "filter"),
     "vlan": ("bridge_vlan", "vlan_global"),
     "vni": ("vni",),
+    "vf": ("sriov", "vf"),
     "setting": ("sysctl",),
     "": tuple(CLASSES),
 }

@@ -19,6 +19,8 @@ _CALLED = {
     "bridge_vlan": "bridge VLAN",
     "vlan_global": "VLAN setting",
     "vni": "VNI",
+    "vf": "virtual function",
+    "sriov": "number of virtual functions",
     "fdb": "fdb entry",
     "mdb": "mdb entry",
     "tclass": "tc class",

@@ -27,6 +27,7 @@ from netgroupd.model.value import Value
 NESTED = frozenset(
     {"addresses", "vlans", "vlan_global", "vnis", "fdb", "mdb", "neighbours", "sysctl", "ports", "port", "links"}
 )
+NESTED |= {"num_vfs", "vfs"}
 _BESIDE = ("kind", *sorted(NESTED))
 
 _NAMELESS = Pattern("", (Range("", (), 0),), lambda env: "", True)  # of a key that cannot be read: no instances

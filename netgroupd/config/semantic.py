@@ -26,6 +26,7 @@ from netgroupd.config.semantic_tc import (
     sizes,
     templates,
 )
+from netgroupd.config.semantic_vfs import cards, functions
 from netgroupd.config.semantic_vlan_global import members, vlan_states, vlans_there
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
@@ -298,6 +299,8 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     vlans_there,
     vlan_states,
     members,
+    cards,
+    functions,
     shared_actions,
     sizes,
     preferences,

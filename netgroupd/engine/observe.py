@@ -182,6 +182,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         hooks=mine.hooks | spoken.hooks,
         entries=wanted.of("fdb").keys(),
         bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
+        cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
     )
     actual.classes.update(kernel.dump(selection).classes)
     away = mine.away | spoken.away

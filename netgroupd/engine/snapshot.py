@@ -13,6 +13,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
+from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
 from netgroupd.plan.default_vlan import moved
@@ -44,6 +45,7 @@ _REPORTED: Mapping[str, tuple[Value, ...]] = {
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": USUAL_OF_MEMBER,
+    "vf": USUAL_OF_FUNCTION,
     "link": {"port.prio": 0, "port.queue_id": 0, "mode": "*NOMODE*"},
 }
 
@@ -240,6 +242,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
     yield from _taken_vlans(steps, actual)
     yield from _taken_options(steps, shaken, actual)
+    yield from _taken_functions(steps, actual)
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
@@ -288,6 +291,12 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
         if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
     }
     yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
+
+
+def _taken_functions(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
+    """The virtual functions of cards that have another number of them."""
+    cards = {step.object.name for step in steps if step.object.cls == "sriov"}
+    yield from ((obj.cls, obj.key) for obj in actual.of("vf").values() if obj.name in cards)
 
 
 def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[str, Key]]:

@@ -222,7 +222,7 @@ class Kernel:
         """Which one of a range was refused: the kernel goes no further, so it is the first that is not as told."""
         about, cls = step.steps[0].object, cls_of(step)
         names = frozenset({about.name})
-        wanted = Selection(frozenset({cls}), names, bridges=names, hooks=hooks_of(State((about,))))
+        wanted = Selection(frozenset({cls}), names, bridges=names, cards=names, hooks=hooks_of(State((about,))))
         found = self.dump(wanted).of(cls)
         return next((one for one in step.steps if not _is_done(one, found.get(one.object.key))), step.steps[0])
 

@@ -16,6 +16,8 @@ _PLACES = {
     "bridge_vlan": "bridge_vlans.CODEC",
     "vlan_global": "vlan_global.CODEC",
     "vni": "vnis.CODEC",
+    "sriov": "vf.COUNT_CODEC",
+    "vf": "vf.CODEC",
     "address": "addresses.CODEC",
     "neighbour": "neighbours.CODEC",
     "fdb": "fdb.CODEC",

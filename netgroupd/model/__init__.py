@@ -12,6 +12,7 @@ from netgroupd.model import (
     route,
     rule,
     sysctl,
+    vf,
     vlan_global,
     vni,
 )
@@ -22,6 +23,7 @@ CLASSES: dict[str, Class] = {
     described.name: described
     for described in (
         *(module.CLASS for module in (link, sysctl, bridge_vlan, vlan_global, vni)),
+        *(vf.COUNT, vf.CLASS),
         *(module.CLASS for module in (address, neighbour, fdb, mdb)),
         *(module.CLASS for module in (nexthop, route, rule)),
         *(qdisc.CLASS, qdisc.TCLASS, shared.CLASS, chain.CLASS, filter.CLASS),

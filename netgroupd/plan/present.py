@@ -16,6 +16,7 @@ from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, records
 from netgroupd.model.value import Value
+from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
 from netgroupd.plan.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.beside import Said
@@ -38,6 +39,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": USUAL_OF_MEMBER,
     "mdb": {"filter_mode": "exclude"},
     "vlan_global": USUAL_OF_VLAN,
+    "vf": USUAL_OF_FUNCTION,
 }
 """What most objects of a class are, which goes without saying."""
 _NUMBER = re.compile(r"[0-9]+")
@@ -163,6 +165,8 @@ def title(obj: Object) -> tuple[str, ...]:
     if obj.cls == "mdb":
         link, port, group, vid, src = key
         key = (f"{link} {port} {group}", f"vid {vid}" if vid else None, f"src {src}" if src else None)
+    if obj.cls == "vf":
+        return (f"{key[0]} {key[1]}",)
     if obj.cls in _NUMBERED:
         # The name is both: all ports of a bridge are in thousands of VLANs.
         return (f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",)
@@ -214,7 +218,7 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
         for name, value in net.after.items()
         if value is not None and name not in said_already and not (name in usual and same(name, usual[name], value))
     ]
-    if obj.cls == "link":
+    if obj.cls in ("link", "vf"):
         return "  ".join([_attr_text(name, value, names) for name, value in told])
     shown = [_attr_text(name, value, names) for name, value in told if value is not False or name in usual]
     said = title(obj) if shown else ()
