@@ -36,7 +36,7 @@ def expand_vfs(links: Links, sink: Sink) -> None:
             links.report.once(entry.place(name), f"{name} of {told('vf', key)} is another elsewhere", hint)
         places.setdefault("", entry)
     for key, (attrs, places) in found.items():
-        sink.add("vf", key, attrs, _together(places))
+        sink.add("vf", key, {name: attrs[name] for name in CLASS.attrs if name in attrs}, _together(places))
 
 
 def _together(places: dict[str, Compiled]) -> Compiled:

@@ -174,6 +174,8 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         actual.classes["link"] = {**actual.of("link"), **read.of("link")}
     if DEFAULT in spoken.rows and Defaults(wanted, actual).changed():
         present.add("bridge_vlan")
+    if "sriov" in present:
+        present.add("vf")  # which go with another number of them, whoever has set them
     classes = (_MARKED | mine.classes | present) & CLASSES.keys() - {"link"}
     selection = Selection(
         classes=frozenset(classes),

@@ -103,8 +103,9 @@ def _read(function: Told) -> dict[str, Value]:
     if _VLANS in function:
         inner = attributes(function[_VLANS])
         _, attrs["vlan"], attrs["qos"] = struct.unpack_from("=III", inner[_VLAN])
-        assert _TAG.unpack
-        attrs["proto"] = _TAG.unpack(bytes(inner[_VLAN][12:14]))
+        tag = bytes(inner[_VLAN][12:14])
+        # A driver that knows of no other tags may tell of none.
+        attrs["proto"] = _TAG.unpack(tag) if _TAG.unpack and any(tag) else USUAL["proto"]
     if _RATE in function:
         _, attrs["min_tx_rate"], attrs["max_tx_rate"] = struct.unpack_from("=III", function[_RATE])
     for row in _SETTINGS:
@@ -191,5 +192,10 @@ def _write(context: Context, name: str, number: Value) -> None:
         raise
 
 
-CODEC = Codec(dump, encode)
+def blame(step: AnyStep, _path: tuple[int, ...]) -> str:
+    """What was said, for the kernel does not tell which of it a driver refuses, nor that there is no such function."""
+    return ", ".join(single(step).attrs)
+
+
+CODEC = Codec(dump, encode, blame)
 COUNT_CODEC = Codec(dump_numbers, encode_number)

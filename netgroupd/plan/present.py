@@ -29,6 +29,7 @@ _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
 _MAIN_TABLE = 254
 _NUMBERED = {"bridge_vlan": "vid", "vlan_global": "vid", "vni": "vni"}
+_NUMBERED |= {"vf": ""}
 USUAL: Mapping[str, Mapping[str, Value]] = {
     "link": {"group": GROUP_BASE},
     "address": {"scope": "global", "valid_lft": "forever", "preferred_lft": "forever", "metric": 0},
@@ -165,11 +166,9 @@ def title(obj: Object) -> tuple[str, ...]:
     if obj.cls == "mdb":
         link, port, group, vid, src = key
         key = (f"{link} {port} {group}", f"vid {vid}" if vid else None, f"src {src}" if src else None)
-    if obj.cls == "vf":
-        return (f"{key[0]} {key[1]}",)
     if obj.cls in _NUMBERED:
         # The name is both: all ports of a bridge are in thousands of VLANs.
-        return (f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",)
+        return (" ".join(filter(None, (str(key[0]), _NUMBERED[obj.cls], str(key[1])))),)
     told = tuple(str(field) for field in key if field is not None and field is not False)
     return (" ".join(told),) if obj.cls == "action" else told
 

@@ -9,6 +9,7 @@ import yaml
 
 from netgroupd.config.importer import Imported
 from tests.config.importing import import_at
+from tests.config.reading import told
 
 
 @pytest.fixture
@@ -95,6 +96,25 @@ def test_command_is_about_a_link(place: Path, command: str, name: str, want: dic
     assert yaml.safe_load(got.text)["links"][name] == want
 
 
+FUNCTIONS = [
+    pytest.param("ip link set x vf 0 mac 02:00:00:00:00:01 vlan 10 qos 3 proto 802.1ad",
+                 {"vfs": {0: {"mac": "02:00:00:00:00:01", "vlan": 10, "qos": 3, "proto": "802.1ad"}}}, id="vlan"),
+    pytest.param("ip link set dev x vf 1 rate 100; ip link set x vf 1 min_tx_rate 10 vf 2 trust on",
+                 {"vfs": {1: {"max_tx_rate": 100, "min_tx_rate": 10}, 2: {"trust": True}}}, id="several"),
+    pytest.param("ip link set x mtu 9000 vf 3 spoofchk off state disable query_rss on",
+                 {"mtu": 9000, "vfs": {3: {"spoofchk": False, "state": "disable", "query_rss": True}}}, id="beside"),
+    pytest.param("echo 8 > /sys/class/net/x/device/sriov_numvfs", {"num_vfs": 8}, id="number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "want"), FUNCTIONS)
+def test_command_is_about_virtual_functions(place: Path, command: str, want: dict[str, Any]) -> None:
+    got = imported(place, command)
+    assert got.problems == ()
+    assert yaml.safe_load(got.text)["links"]["x"] == {"up": True, **want}
+    assert told(got.text, known=("x",)) == []
+
+
 PORTS = [
     pytest.param("bridge link set dev x learning off isolated on", "x",
                  {"up": True, "port": {"learning": False, "isolated": True}}, id="port"),
@@ -135,7 +155,12 @@ LISTED = [
     pytest.param("ip route add 10.0.0.0/8 via", "via needs a value", id="no_value"),
     pytest.param("ip route add via 10.0.0.1", "it names no destination", id="no_destination"),
     pytest.param("ip link set x name y", "no equivalent of a new name", id="new_name"),
-    pytest.param("ip link set x vf 0 vlan 10", "no equivalent of vf 0 vlan 10", id="function"),
+    pytest.param("ip link set x vf 0 vlan 10 colour red", "no equivalent of colour red", id="function"),
+    pytest.param("ip link set x vf 0 vlan 9999", "vlan 9999: expected a whole number from 0 to 4095", id="its_vlan"),
+    pytest.param("ip link set x vf 0", "no equivalent of this command", id="nothing_of_a_function"),
+    pytest.param("ip link set x vf first trust on", "expected a whole number", id="no_function"),
+    pytest.param("ip link set x vf", "no equivalent of this command", id="no_number"),
+    pytest.param("echo 8 > /sys/class/net/x/device/numa_node", "no equivalent of this command", id="other_file"),
     pytest.param("ip link add v type vrf table 7", "write it under `vrfs`", id="vrf"),
     pytest.param("ip addr add 10.0.0.1/24 preferred_lft 60", "preferred_lft 60 of 10.0.0.1/24: IPv4", id="end"),
     pytest.param("route add -net 10.0.0.0 gw 10.1.0.1", "it says no netmask", id="no_netmask"),

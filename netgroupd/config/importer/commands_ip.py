@@ -9,7 +9,7 @@ from netgroupd.config.importer import addresses
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
-from netgroupd.config.importer.words import alone, number, read, refuse, take
+from netgroupd.config.importer.words import alone, number, read, refuse, split, take
 from netgroupd.model.attr import Attr
 from netgroupd.model.route import TYPES
 from netgroupd.model.rule import ACTIONS
@@ -50,7 +50,7 @@ class Objects:
 
     def route(self, name: str, words: Sequence[str], _place: Place, family: str) -> None:
         """Add a route."""
-        first, *ways = _split(_added(words), "nexthop")
+        first, *ways = split(_added(words), "nexthop")
         first = [word for before, word in pairwise(["", *first]) if before != "via" or word not in _FAMILIES]
         said, left = read(first, routes.FORM.rows, {"priority": "metric", "preference": "metric"}, _BY_WHOM)
         kind = {"type": left.pop(0)} if left and left[0] in TYPES else {}
@@ -182,16 +182,6 @@ def _address_in(left: Sequence[str], row: Attr) -> str:
     word = alone(left, "address")
     row.type.parse(word)
     return word
-
-
-def _split(words: Sequence[str], separator: str) -> list[list[str]]:
-    found: list[list[str]] = [[]]
-    for word in words:
-        if word == separator:
-            found.append([])
-        else:
-            found[-1].append(word)
-    return found
 
 
 def _way(words: Sequence[str]) -> Body:
