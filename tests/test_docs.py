@@ -28,6 +28,8 @@ _CLASSES = {
     "address": "address",
     "addresses": "address",
     "VLAN settings": "vlan_global",
+    "numbers": "sriov",
+    "functions": "vf",
     "VNIs": "vni",
     "memberships": "mdb",
     "classes": "tclass",

@@ -18,6 +18,7 @@ from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.tc import qdisc
+from netgroupd.model.vf import COUNT
 
 Json: TypeAlias = dict[str, object]
 
@@ -152,7 +153,11 @@ def _section(part: Part) -> Json:
 
 
 def _nested(parts: Iterable[Part], where: str = "") -> Json:
-    return {part.name: {"description": part.doc, **_several(_ref(where + part.form.what))} for part in parts}
+    return {part.name: _under(part, _ref(where + part.form.what)) for part in parts}
+
+
+def _under(part: Part, entry: Json) -> Json:
+    return _keyed(part.doc, entry) if part.key else {"description": part.doc, **_several(entry)}
 
 
 def _settings() -> Json:
@@ -178,6 +183,7 @@ def _common() -> Json:
         "kind": kind,
         "ports": _described("ports", _ref("names")),
         "port": _described("port", port),
+        "num_vfs": _described("num_vfs", value_schema(COUNT.attrs["num_vfs"])),
         "sysctl": _described("sysctl", _ref("settings")),
         **_nested(sections.UNDER_LINK, _ON_LINK),
     }

@@ -12,21 +12,22 @@ from netgroupd.config.node import Entry, Mapping, Node, Scalar, kind_of
 from netgroupd.model.value import Value
 from netgroupd.model.vf import CLASS, COUNT
 
-FORM = Form.of(CLASS, leave="link")._replace(required=frozenset())
-COUNT_FORM = Form.of(COUNT, leave="link", main="num_vfs")
-KEY = "vf"
+FORM = Form(CLASS.name, CLASS.attrs, frozenset())
+_NUMBERED = Form.of(CLASS, leave="link")
+_COUNT = Form.of(COUNT, leave="link", main="num_vfs")
+_KEY = CLASS.key[1].name
 
 
 def expand_vfs(links: Links, sink: Sink) -> None:
     """Make what is said of the functions of every card."""
-    for link, _, attrs, entry in written_under(links, "num_vfs", COUNT_FORM):
+    for link, _, attrs, entry in written_under(links, "num_vfs", _COUNT):
         if attrs:
             sink.add("sriov", (link,), attrs, entry)
     found: dict[tuple[str, Value], tuple[dict[str, Value], dict[str, Compiled]]] = {}
     for link, keys, attrs, entry in _written(links):
-        if KEY not in keys:
+        if _KEY not in keys:
             continue
-        key = (link, keys[KEY])
+        key = (link, keys[_KEY])
         whole, places = found.setdefault(key, ({}, {}))
         for name, value in attrs.items():
             if whole.setdefault(name, value) == value:
@@ -59,11 +60,15 @@ def _written(links: Links) -> Iterator[Made]:
         entries = [
             compiled
             for _, _, body in read
-            if body and (compiled := compile_entry(body, FORM, block.pattern.ranges, links.values))
+            if body and (compiled := compile_entry(body, _form_of(body), block.pattern.ranges, links.values))
         ]
         for name, env in instances(block):
             for entry in entries:
                 yield from entry.each(links.values, env, name)
+
+
+def _form_of(body: Node) -> Form:
+    return _NUMBERED if isinstance(body, Mapping) else FORM
 
 
 def _body(links: Links, key: str, entry: Entry) -> Node | None:
@@ -73,7 +78,7 @@ def _body(links: Links, key: str, entry: Entry) -> Node | None:
         body = Mapping({}, body.at)
     if not isinstance(body, Mapping):
         return body
-    if KEY in body.entries:
-        links.report.error(body.entries[KEY].at, f"unknown key {KEY!r}", "the number stands in front: vfs: {0: …}")
+    if _KEY in body.entries:
+        links.report.error(body.entries[_KEY].at, f"unknown key {_KEY!r}", "the number stands in front: vfs: {0: …}")
         return None
-    return Mapping({KEY: Entry(entry.at, Scalar(key, entry.at)), **body.entries}, entry.at)
+    return Mapping({_KEY: Entry(entry.at, Scalar(key, entry.at)), **body.entries}, entry.at)

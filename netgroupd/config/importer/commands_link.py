@@ -12,6 +12,7 @@ from netgroupd.config.importer.words import alone, read, refuse, split, take
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
+from netgroupd.model.vf import CLASS
 
 Handler = Callable[[str, Sequence[str], Place, str], None]
 # As `ip` has the words of a link; what it says otherwise than by a name and a value is left alone.
@@ -20,7 +21,7 @@ _ALIASES = {
     **dict.fromkeys(("txqlen", "qlen", "txqueuelen"), "txqueuelen"),
     "address": "mac",
 }
-_NUMBER = vfs.FORM.rows["vf"]
+_NUMBER = CLASS.key[1]
 _BRCTL = {"addbr": 0, "addif": 1, "stp": 1}  # with how many words at least
 _SHORT = {"stp_state": "stp"}
 _PORTS = {"bridge_slave": "bridge", "bond_slave": "bond"}
