@@ -23,8 +23,9 @@ _SELECTION = Selection(
 )
 # What was there before nobody knows, so it is not taken back.
 _LASTING = frozenset({"sysctl", "vlan_global"})
-# Traffic control has a list of its own.
+# Traffic control has a list of its own, and so have functions of cards.
 _ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
+_ELSEWHERE |= {"sriov", "vf"}
 # What ``ip`` tells by netgroupd's own names: nothing that netgroupd gets wrong both ways hides from it.
 _LISTS = {
     "rule": (("-4", "rule"), ("-6", "rule")),

@@ -5,6 +5,7 @@ This card keeps what it was told of functions that it has no more; one of hardwa
 """
 
 import json
+import select
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel import links_layout, links_read
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
@@ -201,6 +203,18 @@ def test_functions_are_told_where_their_card_lives(kernel: Stumbling) -> None:
         become(kernel, state_of("links: {}"))
     finally:
         ip("netns del blue")
+
+
+@pytest.mark.parametrize("cls", ["vf", "sriov"])
+def test_change_of_a_function_is_told_to_who_listens_for_it(kernel: Stumbling, cls: str) -> None:
+    become(kernel, card("up: true, num_vfs: 4"))
+    loud = True
+    while loud:
+        with Monitor((cls,), netns="engine") as monitor:
+            loud = bool(select.select([monitor], [], [], 2)[0])
+    with Monitor((cls,), netns="engine") as monitor:
+        ip("link set sim vf 0 trust on")
+        assert select.select([monitor], [], [], 0)[0]
 
 
 HARDWARE = "links:\n  sim:\n    %s\n"
