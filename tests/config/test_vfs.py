@@ -128,7 +128,7 @@ TAKEN = [
     pytest.param(said("kind: netdevsim, id: 1, num_vfs: 4"), id="simulated_card"),
     pytest.param(said("num_vfs: null, vfs: null"), id="nothing"),
     pytest.param(
-        said("vfs: {0: {mac: '02:00:00:00:00:01'}}") + "  eth1: {vfs: {0: {mac: '02:00:00:00:00:01'}}}\n",
+        said("vfs: {0: {mac: '02:00:00:00:00:01'}}") + "  eth1: {vfs: {1: {mac: '02:00:00:00:00:01'}}}\n",
         id="two_cards",
     ),
 ]

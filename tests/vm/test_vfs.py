@@ -279,6 +279,14 @@ class TestHardware:
         with pytest.raises(KernelError, match="lo: it is no network card"):
             desk("here", "links: {lo: {num_vfs: 2}}").apply()
 
+    def test_refusal_of_sysfs_that_cannot_be_written_says_what_it_takes(self, desk: EngineIn) -> None:
+        subprocess.run(["mount", "-o", "remount,ro", "/sys"], check=True)
+        try:
+            with pytest.raises(KernelError, match="sim: systemd keeps /sys from it; it needs ReadWritePaths=/sys/dev"):
+                desk("here", HARDWARE % "num_vfs: 2").apply()
+        finally:
+            subprocess.run(["mount", "-o", "remount,rw", "/sys"], check=True)
+
     def test_capture_has_the_functions(self, desk: EngineIn) -> None:
         _NUMBER.write_text("4")
         for command in (
