@@ -75,6 +75,9 @@ class Connection(Protocol):
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""
 
+    def card_of(self, name: str) -> str:
+        """The card that a link is a virtual function of; "" for none."""
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 

@@ -134,6 +134,12 @@ class Kernel:
 
         return elsewhere(self._context)
 
+    def card_of(self, name: str) -> str:
+        """The card that a link is a virtual function of; "" for none."""
+        from netgroupd.kernel.vf import card_of  # noqa: PLC0415  # only a plan that takes functions away needs it
+
+        return card_of(self._context, name)
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
         return way_to(self._context, address, source, vrf, mark)

@@ -31,6 +31,7 @@ _MAC, _RATE, _VLANS, _VLAN = 1, 6, 12, 1
 _WITHOUT_COUNTERS = 1 << 3
 _ASKED = 1 | _WITHOUT_COUNTERS
 _FILE = "sriov_numvfs"
+_OF = "physfn"
 _DEVICES = Path("/sys/bus")
 _OF_VLAN = ("vlan", "qos", "proto")
 _OF_RATE = ("min_tx_rate", "max_tx_rate")
@@ -66,8 +67,12 @@ def _all_with_functions(context: Context) -> list[str]:
         except (OSError, ValueError):
             continue
         if has_some:
-            found.append(bytes(told[IFLA_IFNAME]).rstrip(b"\0").decode(errors="surrogateescape"))
+            found.append(_text(told, IFLA_IFNAME))
     return sorted(found)
+
+
+def _text(told: Told, kind: int) -> str:
+    return bytes(told.get(kind, b"")).rstrip(b"\0").decode(errors="surrogateescape")
 
 
 def _directory(told: Told) -> Path:
@@ -76,7 +81,7 @@ def _directory(told: Told) -> Path:
     Raises:
         OSError: It has none.
     """
-    bus, device = (bytes(told.get(kind, b"")).rstrip(b"\0").decode() for kind in (_BUS, _PARENT))
+    bus, device = (_text(told, kind) for kind in (_BUS, _PARENT))
     if not bus or not device:
         raise OSError(errno.EOPNOTSUPP, "it is no network card")
     return _DEVICES / bus / "devices" / device
@@ -195,6 +200,21 @@ def _write(context: Context, name: str, number: Value) -> None:
 def blame(step: AnyStep, _path: tuple[int, ...]) -> str:
     """What was said, for the kernel does not tell which of it a driver refuses, nor that there is no such function."""
     return ", ".join(single(step).attrs)
+
+
+def card_of(context: Context, name: str) -> str:
+    """The card that a link is a virtual function of, if both are in this namespace; "" for none."""
+    told = next((told for _, told in _cards(context, Selection(cards=frozenset({name})))), {})
+    try:
+        device = (_directory(told) / _OF).readlink().name
+    except OSError:
+        return ""
+    asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, _WITHOUT_COUNTERS))
+    for payload in context.socket.dump(asked, _whole, "read the cards"):
+        card = attributes(memoryview(payload), _BODY)
+        if _text(card, _PARENT) == device:
+            return _text(card, IFLA_IFNAME)
+    return ""
 
 
 CODEC = Codec(dump, encode, blame)

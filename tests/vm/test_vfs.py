@@ -16,9 +16,8 @@ import pytest
 from netgroupd.engine.observe import look
 from netgroupd.engine.transaction import plan_for, plan_now
 from netgroupd.errors import KernelError
-from netgroupd.kernel import links_layout, links_read
+from netgroupd.kernel import links_layout, links_read, vf
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
@@ -94,7 +93,7 @@ def test_attribute_is_set_and_set_back_and_nothing_else_changes(pipeline: Pipeli
         assert (step.op, dict(step.attrs)) == (Op.CHANGE, {name: value})
         told.append(functions("engine"))
     assert told[0] != before or name == "proto"  # which ``ip`` tells only with a VLAN
-    assert [vf for place, vf in enumerate(told[0]) if place != 2] == [before[place] for place in (0, 1, 3)]
+    assert [one for place, one in enumerate(told[0]) if place != 2] == [before[place] for place in (0, 1, 3)]
     assert told[1] == before
 
 
@@ -312,14 +311,24 @@ def test_capture_of_a_card_without_functions_says_nothing_of_them(desk: EngineIn
     assert "vfs" not in desk("here", "{}").capture()
 
 
-def test_what_is_no_card_has_no_functions() -> None:
+def test_link_is_known_as_a_function_of_a_card(
+    kernel: Stumbling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    become(kernel, card("up: true", more=", other: {kind: netdevsim, id: 9}"))
+    assert kernel.card_of("other") == ""
+    devices = tmp_path / "netdevsim/devices"  # for no simulated card has links of its functions
+    (devices / "netdevsim9").mkdir(parents=True)
+    (devices / "netdevsim9/physfn").symlink_to(f"../{CARD}")
+    monkeypatch.setattr(vf, "_DEVICES", tmp_path)
+    assert [kernel.card_of(name) for name in ("other", "sim", "lo")] == ["sim", "", ""]
+    become(kernel, state_of("links: {}"))
+
+
+def test_what_is_no_card_has_no_functions_nor_is_one() -> None:
     with Kernel() as kernel:
+        assert [kernel.card_of(name) for name in ("lo", "gone")] == ["", ""]
         wanted = Selection(classes=frozenset({"sriov", "vf"}), cards=frozenset({"lo", "gone"}))
         assert not [*kernel.dump(wanted)]
         step = Step(Op.CREATE, None, Object("sriov", ("gone",), {"num_vfs": 1}), {"num_vfs": 1})
         (refused,) = kernel.apply([step])
         assert "there is no link 'gone'" in str(refused.refusal)
-
-
-def test_engine_has_a_connection_like_this() -> None:
-    assert issubclass(Kernels, Kernel)
