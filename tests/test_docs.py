@@ -28,6 +28,7 @@ _CLASSES = {
     "address": "address",
     "addresses": "address",
     "VLAN settings": "vlan_global",
+    "number": "sriov",
     "numbers": "sriov",
     "functions": "vf",
     "VNIs": "vni",

@@ -157,7 +157,7 @@ def test_limit_of_somebody_else_is_said_again_only_where_the_bridge_learns() -> 
 
 def test_limit_of_somebody_else_is_said_again_where_another_vlan_becomes_the_default() -> None:
     have = actual(more={"vlan_default_pvid": 1})
-    own = {"pvid": True, "untagged": True, "state": "forwarding"}
+    own: dict[str, Value] = {"pvid": True, "untagged": True, "state": "forwarding"}
     for name in ("br", "p1", "p2"):
         have.add(Object("bridge_vlan", (name, 1), {**own, "mcast_max_groups": 7}))
     want = said("", ports="p1: {kind: dummy, master: br, vlans: [1]}", bridge=", vlan_default_pvid: 5")
