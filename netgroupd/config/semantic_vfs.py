@@ -21,9 +21,9 @@ def cards(checked: Checked) -> None:
         said = numbers.get((obj.name,))
         number, count = obj.key[1], said.attrs.get("num_vfs") if said else None
         if isinstance(count, int) and isinstance(number, int) and number >= count and said:
-            there = checked.report.where(checked.entry(said).at)
-            last = f"has functions 0 to {count - 1}" if count else "has no functions"
-            checked.report.once(checked.entry(obj).at, f"{obj.name!r} {last}, by its num_vfs, and no {number}", there)
+            hint = f"its num_vfs is at {checked.report.where(checked.entry(said).at)}"
+            has = f"functions 0 to {count - 1}, and no {number}" if count else f"no functions, and so no {number}"
+            checked.report.once(checked.entry(obj).at, f"{obj.name!r} has {has}", hint)
 
 
 def functions(checked: Checked) -> None:

@@ -32,7 +32,7 @@ CLASS = Class(
                 nullable=True,
             ),
             Attr("state", word(8, STATES), "Its spanning-tree state on this port.", 3),
-            Attr("mcast_router", number(8, 0, 3), "Whether a multicast router is behind the port in this VLAN.", 6),
+            Attr("mcast_router", number(8, 0, 3), "Whether a multicast router is there: 0 no, 1 as heard, 2 yes.", 6),
             Attr("mcast_max_groups", U32, "The most multicast groups of the port in this VLAN, 0 for any number.", 8),
             Attr("neigh_suppress", FLAG, "Answer for known neighbours in this VLAN.", 9),
         )

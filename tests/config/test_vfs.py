@@ -72,12 +72,12 @@ REFUSED = [
     ),
     pytest.param(
         said("num_vfs: 2, vfs: {'[1-2]': {trust: on}}"),
-        "2:28: 'eth0' has functions 0 to 1, by its num_vfs, and no 2; a.yaml:2",
+        "2:28: 'eth0' has functions 0 to 1, and no 2; its num_vfs is at a.yaml:2",
         id="function_beyond_the_number",
     ),
     pytest.param(
         said("num_vfs: 0, vfs: {0: }"),
-        "2:28: 'eth0' has no functions, by its num_vfs, and no 0; a.yaml:2",
+        "2:28: 'eth0' has no functions, and so no 0; its num_vfs is at a.yaml:2",
         id="no_functions",
     ),
     pytest.param(
