@@ -55,6 +55,13 @@ def test_what_a_driver_does_not_tell_is_left_out(number: int, want: dict[str, Va
     assert vf._read(attributes(memoryview(function))) == {"mac": "00:00:00:00:00:00", **want}
 
 
+@pytest.mark.parametrize(("tag", "want"), [(b"\0\0", "802.1q"), (b"\x81\0", "802.1q"), (b"\x88\xa8", "802.1ad")])
+def test_driver_that_tells_of_no_tag_has_the_usual_one(tag: bytes, want: str) -> None:
+    vlan = nest(12, attr(1, struct.pack("=III2s2x", 3, 0, 0, tag)))
+    found = vf._read(attributes(memoryview(attr(1, struct.pack("=I32x", 3)) + vlan)))
+    assert found["proto"] == want
+
+
 def test_message_about_the_most_functions_fits_the_list() -> None:
     said: dict[str, Value] = {
         "mac": "02:00:00:00:00:01",

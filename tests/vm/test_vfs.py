@@ -253,6 +253,16 @@ class TestHardware:
         desk("here", HARDWARE % "vfs: {1: {vlan: 6, trust: true}}").rollback(1)
         assert functions("here") == before
 
+    def test_what_an_earlier_generation_does_not_mention_is_what_it_was_then(self, desk: EngineIn) -> None:
+        _NUMBER.write_text("2")
+        here("ip link set sim vf 1 vlan 9")
+        desk("here", HARDWARE % "vfs: {0: {vlan: 5}}").apply()
+        before = functions("here")
+        desk("here", HARDWARE % "num_vfs: 3\n    vfs: {0: {vlan: 6}, 1: {vlan: 7}, 2: {trust: true}}").apply()
+        assert len(functions("here")) == 3
+        desk("here", HARDWARE % "vfs: {0: {vlan: 5}}").rollback(1)
+        assert functions("here") == before
+
     def test_plan_says_that_all_functions_go_on_the_way(self, desk: EngineIn) -> None:
         desk("here", HARDWARE % "num_vfs: 2").apply()
         plan = desk("here", HARDWARE % "num_vfs: 3\n    vfs: {'[0-2]': {vlan: 5}}").diff()
