@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``netgroupctl rehearse``: the configuration applied to a copy of this host inside a virtual machine.
 
-The copy has a dummy link for each piece of hardware and, by ``capture``, what
+The copy has a dummy link for each piece of hardware, or a simulated card where files
+speak of its virtual functions, and, by ``capture``, what
 this host has on top of it.  Nothing outside of the virtual machine is touched.
 """
 
@@ -10,7 +11,7 @@ import re
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,16 @@ from netgroupd.errors import LabError
 from netgroupd.lab.boot import Guest
 from netgroupd.lab.machine import Machine
 from netgroupd.lab.ways import image_for
-from netgroupd.model.state import State
+from netgroupd.model.state import Object, State
 from netgroupd.plan import present
 
 _PACKAGE = Path(__file__).parents[2]
 _COPY, _WANTED = "/run/rehearsal/copy", "/run/rehearsal/wanted"
 _GENERATIONS = "/var/lib/netgroup/generations"
 _LIMIT_S = 1800.0
+_SIMULATED = "/sys/bus/netdevsim"
+_FIRST_CARD = 0x8000  # its number, which no file asks for
+_FUNCTIONS = 256  # the most that a card of the copy can have
 _UNITS = {"M": 1, "G": 1024}
 
 
@@ -84,10 +88,7 @@ def _prepare(machine: Machine, engine: Engine, actual: State, copy: str) -> None
     """Make the hardware, then what stands on it; afterwards nothing of that is netgroupd's."""
     hardware = [link for link in actual.of("link").values() if not link.attrs.get("kind") and link.name != "lo"]
     _shell(machine, ["rm -rf /var/lib/netgroup", f"mkdir -p {_COPY} {_WANTED}"])
-    _shell(
-        machine,
-        (f"ip link show {link.name} >/dev/null 2>&1 || ip link add {link.name} type dummy" for link in hardware),
-    )
+    _shell(machine, _made(hardware, {obj.name for state in (engine.desired(), actual) for obj in _functions(state)}))
     links = (*engine.desired().of("link").values(), *actual.of("link").values())
     namespaces = sorted({str(link.attrs["netns"]) for link in links if link.attrs.get("netns")})
     _shell(machine, (f"ip netns add {shlex.quote(netns)}" for netns in namespaces))
@@ -114,6 +115,27 @@ def _prepare(machine: Machine, engine: Engine, actual: State, copy: str) -> None
     for name in ("index", str(Generations(engine.paths.state).current)):
         if (here / name).exists():
             machine.put(f"{_GENERATIONS}/{name}", (here / name).read_bytes())
+
+
+def _functions(state: State) -> Iterator[Object]:
+    """What a state says of virtual functions."""
+    for cls in ("sriov", "vf"):
+        yield from state.of(cls).values()
+
+
+def _made(hardware: Iterable[Object], cards: Container[str]) -> Iterator[str]:
+    """The commands that make what stands for hardware; only ``cards`` need functions."""
+    yield "mount -t debugfs none /sys/kernel/debug 2>/dev/null || true"  # it may be there
+    for number, link in enumerate(hardware, _FIRST_CARD):
+        made = f"ip link add {link.name} type dummy"
+        if link.name in cards:
+            card = f"netdevsim{number}"
+            made = (
+                f"{{ echo '{number} 1' > {_SIMULATED}/new_device;"
+                f" echo {_FUNCTIONS} > /sys/kernel/debug/netdevsim/{card}/max_vfs;"
+                f" ip link set dev $(ls {_SIMULATED}/devices/{card}/net) name {link.name}; }}"
+            )
+        yield f"ip link show {link.name} >/dev/null 2>&1 || {made}"
 
 
 def _shell(machine: Machine, lines: Iterable[str]) -> None:

@@ -36,6 +36,7 @@ _CLASSES = {
     "vlan": ("bridge_vlan", "vlan_global"),
     "vni": ("vni",),
     "ethtool": ("ethtool",),
+    "vf": ("sriov", "vf"),
     "setting": ("sysctl",),
     "": tuple(CLASSES),
 }

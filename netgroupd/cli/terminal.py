@@ -20,6 +20,8 @@ _CALLED = {
     "vlan_global": "VLAN setting",
     "vni": "VNI",
     "ethtool": "driver setting",
+    "vf": "virtual function",
+    "sriov": "number of virtual functions",
     "fdb": "fdb entry",
     "mdb": "mdb entry",
     "tclass": "tc class",

@@ -48,13 +48,18 @@ class Topology(NamedTuple):
     edges: tuple[Edge, ...]
 
 
+_ON_LINKS = frozenset(
+    ("address", "bridge_vlan", "vlan_global", "vni", "ethtool", "sriov", "vf", "fdb", "mdb", "neighbour")
+)
+
+
 def signs_of(plan: Plan) -> dict[str, str]:
     """What happens to each link, by name; a link whose addresses change is changed too."""
     signs: dict[str, str] = {}
     for net in nets(plan):
         if net.object.cls == "link":
             signs[net.object.name] = net.sign
-        elif net.object.cls in ("address", "bridge_vlan", "vlan_global", "vni", "ethtool", "fdb", "mdb", "neighbour"):
+        elif net.object.cls in _ON_LINKS:
             signs.setdefault(net.object.name, "~")
     return signs
 

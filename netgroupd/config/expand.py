@@ -27,6 +27,7 @@ from netgroupd.config.semantic import check
 from netgroupd.config.sysctl import expand_sysctl
 from netgroupd.config.tc import expand_tc
 from netgroupd.config.values import Values
+from netgroupd.config.vfs import expand_vfs
 from netgroupd.config.vlan_global import expand_vlan_global
 from netgroupd.config.vlans import expand_vlans
 from netgroupd.config.vnis import expand_vnis
@@ -50,6 +51,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
     expand_vlan_global(links, sink)
     expand_vnis(links, sink)
     expand_ethtool(links, sink)
+    expand_vfs(links, sink)
     expand_neighbours(sections["neighbours"], links, sink)
     expand_fdb(sections["fdb"], links, sink)
     expand_mdb(sections["mdb"], links, sink)

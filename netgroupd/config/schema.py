@@ -21,6 +21,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.tc import qdisc
 from netgroupd.model.value import FLAG
+from netgroupd.model.vf import COUNT
 
 Json: TypeAlias = dict[str, object]
 
@@ -156,7 +157,11 @@ def _section(part: Part) -> Json:
 
 
 def _nested(parts: Iterable[Part], where: str = "") -> Json:
-    return {part.name: {"description": part.doc, **_several(_ref(where + part.form.what))} for part in parts}
+    return {part.name: _under(part, _ref(where + part.form.what)) for part in parts}
+
+
+def _under(part: Part, entry: Json) -> Json:
+    return _keyed(part.doc, entry) if part.key else {"description": part.doc, **_several(entry)}
 
 
 def _settings() -> Json:
@@ -194,6 +199,7 @@ def _common() -> Json:
         "kind": kind,
         "ports": _described("ports", _ref("names")),
         "port": _described("port", port),
+        "num_vfs": _described("num_vfs", value_schema(COUNT.attrs["num_vfs"])),
         "sysctl": _described("sysctl", _ref("settings")),
         "ethtool": _described("ethtool", _ref("ethtool")),
         **_nested(sections.UNDER_LINK, _ON_LINK),

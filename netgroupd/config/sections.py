@@ -19,6 +19,7 @@ from netgroupd.config import (
     routes,
     rules,
     tc,
+    vfs,
     vlan_global,
     vlans,
     vnis,
@@ -48,6 +49,7 @@ UNDER_LINK = (
     Part("addresses", "Its IP addresses.", addresses.FORM),
     Part("vlans", "The VLANs that a bridge, or a port of one, is a member of.", vlans.FORM),
     Part("vlan_global", "What a bridge does in VLANs of its own and of its ports.", vlan_global.FORM),
+    Part("vfs", "What a network card does for its virtual functions.", vfs.FORM, "the number of the function, from 0"),
     Part("vnis", "The networks that a VXLAN with `vnifilter` takes.", vnis.FORM),
     Part("neighbours", "Its neighbours.", neighbours.UNDER_LINK),
     Part("fdb", "Its forwarding entries.", fdb.UNDER_LINK),
@@ -90,6 +92,7 @@ LINK_KEYS = {
     "ports": "The links that it is the master of: the same as `master` on each of them.",
     "links": "The links of a VRF, as `ports`.",
     "port": "Its attributes as a port of its master.",
+    "num_vfs": "How many virtual functions a network card has. Another number goes by way of none, unless one is 0.",
     "sysctl": "Kernel settings of the link, beginning with ipv4., ipv6. or mpls.",
     "ethtool": "What its driver is told, part by part, as in `ethtool: {features: {tso: false}, rings: {rx: 4096}}`.",
 }

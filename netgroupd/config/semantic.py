@@ -26,7 +26,8 @@ from netgroupd.config.semantic_tc import (
     sizes,
     templates,
 )
-from netgroupd.config.semantic_vlan_global import vlan_states, vlans_there
+from netgroupd.config.semantic_vfs import cards, functions
+from netgroupd.config.semantic_vlan_global import members, vlan_states, vlans_there
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -297,6 +298,9 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     memberships,
     vlans_there,
     vlan_states,
+    members,
+    cards,
+    functions,
     shared_actions,
     sizes,
     preferences,

@@ -2,11 +2,12 @@
 """What is said of VLANs that their bridge does not have, does not take, or has no use for."""
 
 from netgroupd.config.checked import Checked
-from netgroupd.model.bridge_vlan import DEFAULT_VID
+from netgroupd.model.bridge_vlan import AS_LONG_AS_ASKED, DEFAULT_VID, OF_PORTS
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value
 
 _SNOOPING = "mcast_snooping"
+_LIMIT = "mcast_max_groups"
 
 
 def vlans_there(checked: Checked) -> None:
@@ -43,6 +44,44 @@ def vlan_states(checked: Checked) -> None:
         elif bridge.get("stp_state"):
             hint = "the kernel refuses that, unless a daemon speaks it instead"
             checked.report.warn(place, f"{name!r} speaks the spanning tree protocol, {told}", hint)
+
+
+def members(checked: Checked) -> None:
+    """What ports have in a VLAN is not said of bridges, nor a limit where no groups are learned."""
+    for obj in checked.state.of("bridge_vlan").values():
+        entry = checked.entry(obj)
+        if checked.attrs(obj.name).get("kind") == "bridge":
+            foreign = [name for name in OF_PORTS if obj.attrs.get(name)]
+            if obj.attrs.get("mcast_router") == AS_LONG_AS_ASKED:
+                checked.report.once(entry.place("mcast_router"), f"{obj.name!r} is a bridge, and takes 0, 1 or 2")
+            for name in foreign:
+                told = f"{obj.name!r} is a bridge, and only its ports have {name!r} in a VLAN"
+                checked.report.once(entry.place(name), told, "say it of a port")
+        elif obj.attrs.get("mcast_router") == AS_LONG_AS_ASKED:
+            told = f"{obj.name!r} has it for some minutes, and is then asked again: the kernel makes it 1"
+            checked.report.warn(entry.place("mcast_router"), told, "2 is for good")
+        if _LIMIT in obj.attrs:
+            _limit(checked, obj)
+
+
+def _limit(checked: Checked, obj: Object) -> None:
+    """A bridge takes a limit where it learns groups for each VLAN, and in this one."""
+    name, place = str(_bridge_of(obj, checked)), checked.entry(obj).place(_LIMIT)
+    bridge, options = checked.attrs(name), checked.state.of("vlan_global").get((name, obj.key[1]))
+    if bridge.get("kind") != "bridge" or name == obj.name:
+        return
+    takes = f"and takes no number of groups for VLAN {obj.key[1]} of {obj.name!r}"
+    for option in ("vlan_filtering", "mcast_vlan_snooping"):
+        if bridge.get(option) is False:
+            told = f"{name!r} does not learn multicast for each VLAN, {takes}"
+            checked.report.once(place, told, f"set {option} of {name!r}")
+            return
+    if options and options.attrs.get(_SNOOPING) is False:
+        hint = f"leave `{_SNOOPING}` out: {checked.report.where(checked.entry(options).place(_SNOOPING))}"
+        checked.report.once(place, f"{name!r} sends all multicast of VLAN {obj.key[1]} to all ports, {takes}", hint)
+    elif not bridge.get("mcast_vlan_snooping"):
+        told = f"no file has {name!r} learn multicast for each VLAN; else it takes no number of groups for one"
+        checked.report.warn(place, told, f"the kernel refuses that: set mcast_vlan_snooping of {name!r}")
 
 
 def unused(checked: Checked) -> None:

@@ -64,6 +64,10 @@ class Carried:
             if above and self._links[above,].attrs.get("master") == name:
                 self._within.setdefault(name, set()).add(above)
 
+    def links(self) -> Iterator[tuple[str, str]]:
+        """The links that the ways need, each with whose way it is."""
+        yield from ((name, ways[0].whose) for name, ways in self._carriers.items())
+
     def cut_by(self, step: Step) -> tuple[str, str] | None:
         """The link that a step would cut, and whose way that is."""
         obj = step.object

@@ -61,6 +61,7 @@ def refuse_cuts(
         _unlearned(plan, ways),
         _cuts(plan, carried, ways, detours),
         _filtered(plan, ways, around, asked),
+        _functions_gone(plan, carried, asked),
     ):
         if name not in allow:
             told.setdefault(name, []).append(sentence)
@@ -84,6 +85,17 @@ def _filtered(plan: Plan, ways: Sequence[Way], around: State, asked: Asked) -> I
     said = said_in(plan.steps) if found else None
     for step, name, whose in found:
         yield name, _sentence(step, name, whose, said=said)
+
+
+def _functions_gone(plan: Plan, carried: Carried, asked: Asked) -> Iterator[tuple[str, str]]:
+    """The links of the ways that are virtual functions of a card which they are taken from."""
+    for step in singles(plan.steps):
+        if step.object.cls == "sriov" and (step.op is Op.DELETE or step.attrs.get("num_vfs") == 0):
+            yield from (
+                (name, _sentence(step, name, whose))
+                for name, whose in carried.links()
+                if asked.card_of(name) == step.object.name
+            )
 
 
 def _shortened(name: str, sentences: Iterable[str]) -> Iterator[str]:
@@ -239,7 +251,7 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
         hooks = frozenset((name, hook) for name in names for hook in (CLSACT, *CLSACT_HOOKS))
         return kernel.dump(Selection(frozenset({"qdisc", "filter"}), hooks=hooks))
 
-    return Asked(kind, whole, rules)
+    return Asked(kind, whole, rules, kernel.card_of)
 
 
 def _sentence(step: Step, link: str, whose: str, instead: str = "", said: Said | None = None) -> str:

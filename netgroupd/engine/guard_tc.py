@@ -34,12 +34,13 @@ _MATTERING = ON_QDISCS | {"action"}
 class Asked(NamedTuple):
     """What else is to be known of links: the kind of one, and all of some, where a plan only needed a part.
 
-    And the rules at the hooks of some, whoever has put them there.
+    And the rules at the hooks of some, whoever has put them there; and the card that one is a function of.
     """
 
     kind: Callable[[str], str]
     whole: Callable[[Set[str]], Mapping[Key, Object]]
     rules: Callable[[Set[str]], State]
+    card_of: Callable[[str], str]
 
 
 def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Asked) -> Iterator[tuple[Step, str, str]]:

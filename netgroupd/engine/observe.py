@@ -75,6 +75,9 @@ class Connection(Protocol):
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""
 
+    def card_of(self, name: str) -> str:
+        """The card that a link is a virtual function of; "" for none."""
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 
@@ -174,6 +177,8 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         actual.classes["link"] = {**actual.of("link"), **read.of("link")}
     if DEFAULT in spoken.rows and Defaults(wanted, actual).changed():
         present.add("bridge_vlan")
+    if "sriov" in present:
+        present.add("vf")  # which go with another number of them, whoever has set them
     classes = (_MARKED | mine.classes | present) & CLASSES.keys() - {"link"}
     selection = Selection(
         classes=frozenset(classes),
@@ -183,6 +188,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         entries=wanted.of("fdb").keys(),
         bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
         ethtool={key: frozenset(obj.attrs) for key, obj in wanted.of("ethtool").items()},
+        cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
     )
     actual.classes.update(kernel.dump(selection).classes)
     away = mine.away | spoken.away

@@ -27,7 +27,7 @@ from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.vlan_global import bridge_of, left
 
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
-_STAYING = frozenset({"link", "sysctl", "vlan_global", "ethtool"})
+_STAYING = frozenset({"link", "sysctl", "vlan_global", "ethtool", "sriov", "vf"})
 # Of these a file says all that there is.
 _WHOLE = frozenset({"rule", "action", "chain", "filter"})
 # So it does of where a route or a nexthop leads, and of what kind a thing is.

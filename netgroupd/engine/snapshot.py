@@ -8,10 +8,13 @@ from typing import NamedTuple
 from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
+from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
+from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
 from netgroupd.plan.default_vlan import moved
 from netgroupd.plan.fate import (
@@ -41,7 +44,8 @@ _REPORTED: Mapping[str, tuple[Value, ...]] = {
 
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
-    "bridge_vlan": {"state": "forwarding"},
+    "bridge_vlan": USUAL_OF_MEMBER,
+    "vf": USUAL_OF_FUNCTION,
     "link": {"port.prio": 0, "port.queue_id": 0, "mode": "*NOMODE*"},
 }
 
@@ -238,6 +242,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
     yield from _taken_vlans(steps, actual)
     yield from _taken_options(steps, shaken, actual)
+    yield from _taken_functions(steps, actual)
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
@@ -264,6 +269,12 @@ def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     for key, vlan in actual.of("bridge_vlan").items() if untagged or unmapped else ():
         if (vlan.name in untagged and vlan.attrs.get("pvid")) or (vlan.name in unmapped and "tunnel_id" in vlan.attrs):
             yield vlan.cls, key
+    # Whether a limit on its groups is told at all, and taken, follows from what its bridge learns.
+    learning = {step.object.name for step in steps if not LEARNING.isdisjoint(step.attrs)}
+    settings = {step.object.key for step in steps if step.object.cls == "vlan_global" and SNOOPING in step.attrs}
+    for key, vlan in actual.of("bridge_vlan").items() if learning or settings else ():
+        if (bridge := bridge_of(vlan, actual)) in learning or (bridge, key[1]) in settings:
+            yield vlan.cls, key
 
 
 def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
@@ -280,6 +291,12 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
         if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
     }
     yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
+
+
+def _taken_functions(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
+    """The virtual functions of cards that have another number of them."""
+    cards = {step.object.name for step in steps if step.object.cls == "sriov"}
+    yield from ((obj.cls, obj.key) for obj in actual.of("vf").values() if obj.name in cards)
 
 
 def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[str, Key]]:

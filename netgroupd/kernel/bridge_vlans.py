@@ -12,7 +12,7 @@ from netgroupd.kernel import message
 from netgroupd.kernel.lists import BODY, dump_lists, ends, header
 from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, goal
+from netgroupd.kernel.rows import blamer, goal, pack_rows, paths_of
 from netgroupd.model.bridge_vlan import CLASS, STATES
 from netgroupd.model.state import NOTHING, Object
 from netgroupd.model.value import Value
@@ -23,6 +23,8 @@ _RTM_SETLINK, _RTM_DELLINK = 19, 17
 
 _ENTRY = 1
 _INFO, _RANGE, _STATE, _TUNNEL, _NEIGH_SUPPRESS = 1, 2, 3, 4, 9
+_MULTICAST = (CLASS.attrs["mcast_router"], CLASS.attrs["mcast_max_groups"])
+_READ = (CLASS.attrs["state"], *_MULTICAST, CLASS.attrs["neigh_suppress"])
 _TUNNEL_ID, _TUNNEL_CMD = 1, 2
 _VLAN_INFO = struct.Struct("=HH")  # flags, vid
 _BITS = {"pvid": 2, "untagged": 4}
@@ -44,10 +46,9 @@ def _decode_entry(found: Mapping[int, memoryview], link: str) -> Iterator[Object
     flags, first = _VLAN_INFO.unpack_from(found[_INFO])
     last = int.from_bytes(found[_RANGE], "little") if _RANGE in found else first
     attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
-    for name, number in (("state", _STATE), ("neigh_suppress", _NEIGH_SUPPRESS)):
-        unpack = CLASS.attrs[name].type.unpack
-        if number in found and unpack:
-            attrs[name] = unpack(bytes(found[number]))
+    for row in _READ:
+        if row.wire in found and row.type.unpack:
+            attrs[row.name] = row.type.unpack(bytes(found[row.wire]))
     tunnel = attributes(found[_TUNNEL]).get(_TUNNEL_ID) if _TUNNEL in found else None
     for vid in range(first, last + 1):
         if tunnel is None:
@@ -85,7 +86,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     # A bridge says that it has it off, and refuses to be told so.
     if attrs.get("neigh_suppress") or before.get("neigh_suppress"):
         options.append(u8(_NEIGH_SUPPRESS, int(bool(attrs.get("neigh_suppress")))))
-    yield say(RTM_NEWVLAN, flags, *options)
+    # What nobody changes is not said: a bridge that does not learn groups in this VLAN refuses to be told of them.
+    yield say(RTM_NEWVLAN, flags, *options, pack_rows(_MULTICAST, one.attrs, context.names))
 
 
 CODEC = Codec(
@@ -97,6 +99,7 @@ CODEC = Codec(
             (_ENTRY, _STATE): "state",
             (_ENTRY, _TUNNEL): "tunnel_id",
             (_ENTRY, _NEIGH_SUPPRESS): "neigh_suppress",
+            **paths_of(_MULTICAST, _ENTRY),
         }
     ),
     BODY,

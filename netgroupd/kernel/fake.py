@@ -12,6 +12,7 @@ from itertools import islice
 
 from netgroupd.errors import Refusal
 from netgroupd.kernel.batch import Refused, ends
+from netgroupd.kernel.fake_cards import FakeCards
 from netgroupd.kernel.fake_links import mtu_of, refuses, remembered
 from netgroupd.kernel.fake_settings import lacks_ipv6, write
 from netgroupd.kernel.features import Features
@@ -44,7 +45,7 @@ class RefusalError(Exception):
         super().__init__(os.strerror(number))
 
 
-class FakeKernel:
+class FakeKernel(FakeCards):
     """Objects, and what steps do to them; ``foreign`` ones carry no mark of netgroupd."""
 
     def __init__(
@@ -147,7 +148,7 @@ class FakeKernel:
         if obj.cls in ON_QDISCS or obj.cls == "action":
             place = f"{SHARED}{obj.name}" if obj.cls == "action" else obj.name
             return selection.everything or any(place == where for where, _ in selection.hooks)
-        return selection.everything or obj.name in selection.links | selection.bridges
+        return selection.everything or obj.name in selection.links | selection.bridges | selection.cards
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do ``steps`` in batches; behind a batch with a refusal nothing more is done, unless of what is optional."""

@@ -140,6 +140,12 @@ class Kernel:
 
         return elsewhere(self._context)
 
+    def card_of(self, name: str) -> str:
+        """The card that a link is a virtual function of; "" for none."""
+        from netgroupd.kernel.vf import card_of  # noqa: PLC0415  # only a plan that takes functions away needs it
+
+        return card_of(self._context, name)
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
         return way_to(self._context, address, source, vrf, mark)
@@ -228,7 +234,7 @@ class Kernel:
         """Which one of a range was refused: the kernel goes no further, so it is the first that is not as told."""
         about, cls = step.steps[0].object, cls_of(step)
         names = frozenset({about.name})
-        wanted = Selection(frozenset({cls}), names, bridges=names, hooks=hooks_of(State((about,))))
+        wanted = Selection(frozenset({cls}), names, bridges=names, cards=names, hooks=hooks_of(State((about,))))
         found = self.dump(wanted).of(cls)
         return next((one for one in step.steps if not _is_done(one, found.get(one.object.key))), step.steps[0])
 

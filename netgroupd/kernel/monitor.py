@@ -21,6 +21,8 @@ _GROUPS = {
     "bridge_vlan": (33,),
     "vlan_global": (33,),
     "vni": (35,),
+    "sriov": (_LINK,),
+    "vf": (_LINK,),
     "address": (5, 9),
     "neighbour": (3,),
     "fdb": (3,),

@@ -17,6 +17,8 @@ _PLACES = {
     "vlan_global": "vlan_global.CODEC",
     "vni": "vnis.CODEC",
     "ethtool": "ethtool.CODEC",
+    "sriov": "vf.COUNT_CODEC",
+    "vf": "vf.CODEC",
     "address": "addresses.CODEC",
     "neighbour": "neighbours.CODEC",
     "fdb": "fdb.CODEC",

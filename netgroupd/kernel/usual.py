@@ -36,6 +36,8 @@ _LOWER = "lower"
 _CARD = Object("link", ("",), NOTHING)
 _BY_MODE = frozenset({"bond", "ipvlan", "ipvtap", "tun"})
 _KEYED = frozenset({"erspan", "ip6erspan"})
+# A simulated card outlives the namespace, and of its number there is one in all of them: that which is wanted.
+_OUTLIVING = frozenset({"netdevsim"})
 _LIKE_A_CARD = "dummy"  # as a port, of which a card has what its master gives it
 
 
@@ -64,7 +66,7 @@ def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[],
     samples: dict[Likeness, Object] = {}
     for link in links.values():
         master = links.get((link.attrs.get("master"),))
-        if kind_of(link) in KINDS:
+        if kind_of(link) in KINDS and kind_of(link) not in _OUTLIVING:
             samples.setdefault(Likeness.of(link, master), link)
         if master:  # a card may be among its ports, or what is taken for one
             samples.setdefault(Likeness("", kind_of(master)), _CARD)

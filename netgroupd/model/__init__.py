@@ -13,6 +13,7 @@ from netgroupd.model import (
     route,
     rule,
     sysctl,
+    vf,
     vlan_global,
     vni,
 )
@@ -23,6 +24,7 @@ CLASSES: dict[str, Class] = {
     described.name: described
     for described in (
         *(module.CLASS for module in (link, sysctl, bridge_vlan, vlan_global, vni, ethtool)),
+        *(vf.COUNT, vf.CLASS),
         *(module.CLASS for module in (address, neighbour, fdb, mdb)),
         *(module.CLASS for module in (nexthop, route, rule)),
         *(qdisc.CLASS, qdisc.TCLASS, shared.CLASS, chain.CLASS, filter.CLASS),

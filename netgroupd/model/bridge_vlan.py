@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The VLANs of bridge ports and of bridges themselves, under ``bridge vlan``'s names."""
 
+from collections.abc import Mapping
+
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.state import Object, State
-from netgroupd.model.value import FLAG, LINK, Value, number, word
+from netgroupd.model.value import FLAG, LINK, U32, Value, number, word
 
 DEFAULT_VID = 1
 """The VLAN that a bridge and its ports are in by themselves, unless `vlan_default_pvid` says another."""
@@ -30,10 +32,21 @@ CLASS = Class(
                 nullable=True,
             ),
             Attr("state", word(8, STATES), "Its spanning-tree state on this port.", 3),
+            Attr("mcast_router", number(8, 0, 3), "Whether a multicast router is there: 0 no, 1 as heard, 2 yes.", 6),
+            Attr("mcast_max_groups", U32, "The most multicast groups of the port in this VLAN, 0 for any number.", 8),
             Attr("neigh_suppress", FLAG, "Answer for known neighbours in this VLAN.", 9),
         )
     ),
 )
+
+USUAL: Mapping[str, Value] = {"state": "forwarding", "mcast_router": 1, "mcast_max_groups": 0}
+"""What a VLAN has that a port or bridge is new to."""
+
+OF_PORTS = ("tunnel_id", "mcast_max_groups", "neigh_suppress")
+"""What the VLANs of a bridge itself do not have."""
+
+AS_LONG_AS_ASKED = 3
+"""The ``mcast_router`` that becomes 1 again by itself, some minutes later; only a port takes it."""
 
 
 def bridge_of(link: Object) -> str:

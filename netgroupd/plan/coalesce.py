@@ -28,6 +28,7 @@ from netgroupd.plan.order import UPPER_FIRST, Stage
 from netgroupd.plan.ranges import RANGED, range_steps
 from netgroupd.plan.series import address_steps, mac_step
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
+from netgroupd.plan.vf import by_card
 
 # For links to be deleted together.  The ids are netgroupd's own, so that what a
 # crash leaves in them is still recognised.
@@ -80,6 +81,8 @@ def coalesce(
 
 def _drawn_together(stage: Stage, actual: State) -> Sequence[AnyStep]:
     """The steps of a phase that is neither about links nor about groups of them."""
+    if stage.steps[0].object.cls == "vf":
+        return by_card(stage.steps)
     if stage.steps[0].object.cls in RANGED:
         return range_steps(stage.steps)
     return emptied(stage.steps, actual) if stage.phase in EMPTYING else stage.steps

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from netgroupd.model.bridge_vlan import DEFAULT_VID, bridge_of, default_vid
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.bridge_vlan import said_again
 from netgroupd.plan.step import Op, Step
 
 DEFAULT = "vlan_default_pvid"
@@ -86,7 +87,7 @@ class Defaults:
             return
         want, moves = self._desired.of("bridge_vlan").get(have.key), self.moves(name)
         if want and moves:
-            yield Step(Op.CHANGE, have, want, want.attrs, why)
+            yield Step(Op.CHANGE, have, want, said_again(want, have, self._desired, self._actual), why)
         elif not want and not moves:
             yield Step(Op.DELETE, have, None, why=why)
 

@@ -15,7 +15,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import classes, mdb, settings, tables, vlan_global
+from netgroupd.plan import bridge_vlan, classes, mdb, settings, tables, vf, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -26,7 +26,7 @@ from netgroupd.plan.step import Op, Step
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
-_STAYING = frozenset({"sysctl", "vlan_global", "ethtool"})
+_STAYING = frozenset({"sysctl", "vlan_global", "ethtool", "sriov", "vf"})
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _BY_KERNEL = 2  # its protocol number of routes
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
@@ -123,6 +123,9 @@ class _Run:
             return mdb.arranged(steps, wants, haves, self.losses.why)
         if cls == "vlan_global":
             return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
+        if cls in ("sriov", "vf"):
+            cards = vf.remade(self.desired, self.actual)
+            return vf.explained(steps, cards) if cls == "sriov" else vf.said_again(steps, self.desired, cards)
         if cls == "bridge_vlan":
             told = [*self._defaults.follow(doomed, partial(self._lists, cls))]
             again = {step.object.key for step in told}
@@ -146,6 +149,8 @@ class _Run:
 
     def _said_again(self, want: Object, have: Object) -> Attrs:
         """What to say of an object that is lost; a source that nobody mentions is gone with its address."""
+        if want.cls == "bridge_vlan":
+            return bridge_vlan.said_again(want, have, self.desired, self.actual)
         source, said = have.attrs.get("src"), _for_good(want, have)
         if have.attrs.get(UNOWNED) == _BY_KERNEL and "src" not in want.attrs:
             return {**said, "src": None}  # it comes with an address, wherever that goes

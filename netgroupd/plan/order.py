@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
+from netgroupd.plan.bridge_vlan import SNOOPING, apart, bridge_in
 from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths
@@ -44,6 +45,7 @@ PHASES = (
     "delete bridge_vlan",
     "delete vni",
     "delete address",
+    "delete sriov",
     "delete link",
     "add sysctl",
     "take links down",
@@ -51,6 +53,8 @@ PHASES = (
     "move links",
     "change links",
     "create links",
+    "add sriov",
+    "add vf",
     "shrink links",
     "enslave links",
     "settle links",
@@ -60,6 +64,7 @@ PHASES = (
     "unmap bridge_vlan",
     "add bridge_vlan",
     "add vlan_global",
+    "limit bridge_vlan",
     "add vni",
     "add address",
     "bring links up",
@@ -112,7 +117,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
         elif cls == "filter":
             filters = filters or Order(changes.steps, desired, first.rules)
             cut.add(filters.phase(step), step)
-        elif cls == "bridge_vlan" and step.op is Op.CHANGE:
+        elif cls == "bridge_vlan" and step.op is not Op.DELETE:
             cut.vlan(step)
         else:
             cut.replace(step, changes)
@@ -196,6 +201,9 @@ class _Cut:
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
+        self.sides = desired, actual
+        options = (step for step in changes.steps if step.object.cls == "vlan_global")
+        self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
         vlans = (step for step in changes.steps if step.object.cls == "bridge_vlan")
         self.mapped = frozenset([(step.object.name, vni) for step in vlans if (vni := step.attrs.get("tunnel_id"))])
         self.careless: set[str] = set()  # masters that neither take something of a new port nor give it something
@@ -234,9 +242,17 @@ class _Cut:
             self._change(step)
 
     def vlan(self, step: Step) -> None:
-        """Cut the change of a VLAN that has the VNI which another of its port is to get: no two have one."""
-        have, want = step.before, step.object
-        assert have is not None
+        """Cut what a VLAN takes only later, and its VNI where another of its port is to get that: no two have one."""
+        now, later = apart(step, (bridge_in(step.object.name, *self.sides), step.object.key[1]), self.learning)
+        if later:
+            self.add("limit bridge_vlan", later)
+        if now and now.before:
+            self._unmap(now, now.before)
+        elif now:
+            self.add("add bridge_vlan", now)
+
+    def _unmap(self, step: Step, have: Object) -> None:
+        want = step.object
         tunnel = have.attrs.get("tunnel_id")
         left = step.attrs
         if "tunnel_id" in left and tunnel != left["tunnel_id"] and (want.name, tunnel) in self.mapped:

@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, records
 from netgroupd.model.value import Value
+from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
 from netgroupd.plan.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.beside import Said
@@ -27,6 +29,7 @@ _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
 _MAIN_TABLE = 254
 _NUMBERED = {"bridge_vlan": "vid", "vlan_global": "vid", "vni": "vni"}
+_NUMBERED |= {"vf": ""}
 USUAL: Mapping[str, Mapping[str, Value]] = {
     "link": {"group": GROUP_BASE},
     "address": {"scope": "global", "valid_lft": "forever", "preferred_lft": "forever", "metric": 0},
@@ -34,9 +37,10 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "rule": {"action": "lookup", "tos": 0},
     "neighbour": {"state": "permanent"},
     "nexthop": {"group_type": "mpath", "family": "inet"},
-    "bridge_vlan": {"state": "forwarding"},
+    "bridge_vlan": USUAL_OF_MEMBER,
     "mdb": {"filter_mode": "exclude"},
     "vlan_global": USUAL_OF_VLAN,
+    "vf": USUAL_OF_FUNCTION,
 }
 """What most objects of a class are, which goes without saying."""
 _NUMBER = re.compile(r"[0-9]+")
@@ -164,7 +168,7 @@ def title(obj: Object) -> tuple[str, ...]:
         key = (f"{link} {port} {group}", f"vid {vid}" if vid else None, f"src {src}" if src else None)
     if obj.cls in _NUMBERED:
         # The name is both: all ports of a bridge are in thousands of VLANs.
-        return (f"{key[0]} {_NUMBERED[obj.cls]} {key[1]}",)
+        return (" ".join(filter(None, (str(key[0]), _NUMBERED[obj.cls], str(key[1])))),)
     told = tuple(str(field) for field in key if field is not None and field is not False)
     return (" ".join(told),) if obj.cls == "action" else told
 
@@ -213,7 +217,7 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
         for name, value in net.after.items()
         if value is not None and name not in said_already and not (name in usual and same(name, usual[name], value))
     ]
-    if obj.cls in ("link", "ethtool"):
+    if obj.cls in ("link", "ethtool", "vf"):
         return "  ".join([_attr_text(name, value, names) for name, value in told])
     shown = [_attr_text(name, value, names) for name, value in told if value is not False or name in usual]
     said = title(obj) if shown else ()

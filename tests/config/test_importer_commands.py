@@ -9,6 +9,7 @@ import yaml
 
 from netgroupd.config.importer import Imported
 from tests.config.importing import import_at
+from tests.config.reading import told
 
 
 @pytest.fixture
@@ -95,6 +96,25 @@ def test_command_is_about_a_link(place: Path, command: str, name: str, want: dic
     assert yaml.safe_load(got.text)["links"][name] == want
 
 
+FUNCTIONS = [
+    pytest.param("ip link set x vf 0 mac 02:00:00:00:00:01 vlan 10 qos 3 proto 802.1ad",
+                 {"vfs": {0: {"mac": "02:00:00:00:00:01", "vlan": 10, "qos": 3, "proto": "802.1ad"}}}, id="vlan"),
+    pytest.param("ip link set dev x vf 1 rate 100; ip link set x vf 1 min_tx_rate 10 vf 2 trust on",
+                 {"vfs": {1: {"max_tx_rate": 100, "min_tx_rate": 10}, 2: {"trust": True}}}, id="several"),
+    pytest.param("ip link set x mtu 9000 vf 3 spoofchk off state disable query_rss on",
+                 {"mtu": 9000, "vfs": {3: {"spoofchk": False, "state": "disable", "query_rss": True}}}, id="beside"),
+    pytest.param("echo 8 > /sys/class/net/x/device/sriov_numvfs", {"num_vfs": 8}, id="number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "want"), FUNCTIONS)
+def test_command_is_about_virtual_functions(place: Path, command: str, want: dict[str, Any]) -> None:
+    got = imported(place, command)
+    assert got.problems == ()
+    assert yaml.safe_load(got.text)["links"]["x"] == {"up": True, **want}
+    assert told(got.text, known=("x",)) == []
+
+
 PORTS = [
     pytest.param("bridge link set dev x learning off isolated on", "x",
                  {"up": True, "port": {"learning": False, "isolated": True}}, id="port"),
@@ -103,6 +123,13 @@ PORTS = [
     pytest.param("bridge vlan add vid 7 dev x pvid untagged", "x",
                  {"up": True, "vlans": [{"vid": 7, "pvid": True, "untagged": True}]}, id="vlan_of_a_port"),
     pytest.param("bridge vlan add dev x vid 10-20 master", "x", {"up": True, "vlans": ["[10-20]"]}, id="vlans"),
+    pytest.param("bridge vlan add dev x vid 10-20; bridge vlan set vid 10-20 dev x mcast_router 2 state blocking",
+                 "x", {"up": True, "vlans": [{"vid": "[10-20]", "mcast_router": 2, "state": "blocking"}]},
+                 id="options_of_the_vlans_of_a_port"),
+    pytest.param("bridge vlan add dev x vid 7 pvid; bridge vlan set vid 7 dev x mcast_max_groups 9 neigh_suppress on",
+                 "x", {"up": True, "vlans": [
+                     {"vid": 7, "pvid": True, "mcast_max_groups": 9, "neigh_suppress": True}]},
+                 id="options_of_a_vlan_of_a_port"),
     pytest.param("bridge vlan global set dev br vid 1 mcast_snooping 0", "br",
                  {"up": True, "kind": "bridge", "ports": "x", "vlan_global": [{"vid": 1, "mcast_snooping": False}]},
                  id="options_of_a_vlan"),
@@ -128,7 +155,12 @@ LISTED = [
     pytest.param("ip route add 10.0.0.0/8 via", "via needs a value", id="no_value"),
     pytest.param("ip route add via 10.0.0.1", "it names no destination", id="no_destination"),
     pytest.param("ip link set x name y", "no equivalent of a new name", id="new_name"),
-    pytest.param("ip link set x vf 0 vlan 10", "no equivalent of vf 0 vlan 10", id="function"),
+    pytest.param("ip link set x vf 0 vlan 10 colour red", "no equivalent of colour red", id="function"),
+    pytest.param("ip link set x vf 0 vlan 9999", "vlan 9999: expected a whole number from 0 to 4095", id="its_vlan"),
+    pytest.param("ip link set x vf 0", "no equivalent of this command", id="nothing_of_a_function"),
+    pytest.param("ip link set x vf first trust on", "expected a whole number", id="no_function"),
+    pytest.param("ip link set x vf", "no equivalent of this command", id="no_number"),
+    pytest.param("echo 8 > /sys/class/net/x/device/numa_node", "no equivalent of this command", id="other_file"),
     pytest.param("ip link add v type vrf table 7", "write it under `vrfs`", id="vrf"),
     pytest.param("ip addr add 10.0.0.1/24 preferred_lft 60", "preferred_lft 60 of 10.0.0.1/24: IPv4", id="end"),
     pytest.param("route add -net 10.0.0.0 gw 10.1.0.1", "it says no netmask", id="no_netmask"),
@@ -136,6 +168,9 @@ LISTED = [
     pytest.param("ip neigh add x dev y", "expected an IPv4 or IPv6 address", id="no_neighbour"),
     pytest.param("bridge vlan add vid 5000 dev x", "expected a whole number from 1 to 4094", id="no_vlan"),
     pytest.param("route del default", "no equivalent of this command", id="deleting"),
+    pytest.param("bridge vlan set vid 7 dev x state learning", "no command before it adds 7 alone", id="no_vlan_yet"),
+    pytest.param("bridge vlan set vid 7 dev x", "no equivalent of this command", id="nothing_of_a_vlan"),
+    pytest.param("bridge vlan set vid 7 dev x mcast_router 9", "mcast_router 9: expected a whole", id="no_such_router"),
     pytest.param("bridge vlan del vid 1 dev x", "no equivalent of this command", id="deleting_a_vlan"),
     pytest.param("bridge vlan global set vid 1 dev x mcast_querier 1", "it is no bridge here", id="no_bridge"),
     pytest.param("bridge vlan global set vid 1 dev x msti 3", "no equivalent of msti 3", id="tree_of_a_vlan"),

@@ -76,6 +76,37 @@ REFUSED = [
         "leave `state` out, or mst_enabled of 'br'",
         id="state_of_a_vlan_where_trees_have_some",
     ),
+    pytest.param(
+        said("", "vlan_filtering: on, mcast_vlan_snooping: off", port=", {vid: 21, mcast_max_groups: 9}"),
+        "4:73: 'br' does not learn multicast for each VLAN, and takes no number of groups for VLAN 21 of 'p1'; "
+        "set mcast_vlan_snooping of 'br'",
+        id="number_of_groups_where_none_are_learned_for_each_vlan",
+    ),
+    pytest.param(
+        said("{vid: 21, mcast_snooping: off}", port=", {vid: 21, mcast_max_groups: 9}"),
+        "4:73: 'br' sends all multicast of VLAN 21 to all ports, and takes no number of groups for VLAN 21 of 'p1'; "
+        "leave `mcast_snooping` out: a.yaml:3",
+        id="number_of_groups_in_a_vlan_that_learns_none",
+    ),
+    *(
+        pytest.param(
+            said("", f"{LEARNS}, vlans: [{{vid: 9, {option}}}]").replace("vlans: [10],\n", "\n"),
+            f"2:{86 + len(option.partition(':')[0])}: {why}",
+            id=f"{option.partition(':')[0]}_of_a_bridge",
+        )
+        for option, why in (
+            (
+                "neigh_suppress: on",
+                "'br' is a bridge, and only its ports have 'neigh_suppress' in a VLAN; say it of a port",
+            ),
+            ("tunnel_id: 7", "'br' is a bridge, and only its ports have 'tunnel_id' in a VLAN; say it of a port"),
+            (
+                "mcast_max_groups: 7",
+                "'br' is a bridge, and only its ports have 'mcast_max_groups' in a VLAN; say it of a port",
+            ),
+            ("mcast_router: 3", "'br' is a bridge, and takes 0, 1 or 2"),
+        )
+    ),
 ]
 DOUBTFUL = [
     pytest.param(
@@ -106,6 +137,17 @@ DOUBTFUL = [
         "the kernel refuses that, unless a daemon speaks it instead",
         id="state_of_a_vlan_where_the_bridge_speaks_stp",
     ),
+    pytest.param(
+        said("", "vlan_filtering: on", port=", {vid: 21, mcast_max_groups: 9}"),
+        "4:73: warning: no file has 'br' learn multicast for each VLAN; else it takes no number of groups for one; "
+        "the kernel refuses that: set mcast_vlan_snooping of 'br'",
+        id="number_of_groups_where_nothing_says_how_they_are_learned",
+    ),
+    pytest.param(
+        said("", port=", {vid: 21, mcast_router: 3}"),
+        "4:69: warning: 'p1' has it for some minutes, and is then asked again: the kernel makes it 1; 2 is for good",
+        id="router_for_some_minutes",
+    ),
 ]
 TAKEN = [
     pytest.param(said("{vid: '[1,10,20]', mcast_querier: on}"), id="vlans_of_the_bridge_or_a_port"),
@@ -113,6 +155,11 @@ TAKEN = [
     pytest.param(said("{vid: 10, mcast_snooping: off}"), id="vlan_that_learns_nothing"),
     pytest.param("links: {br9: {vlan_global: [{vid: 7, mcast_querier: on}]}}\n", id="bridge_of_somebody_else"),
     pytest.param(said("", port=", {vid: 21, state: blocking}"), id="state_of_a_vlan"),
+    pytest.param(
+        said("", port=", {vid: 21, mcast_max_groups: 9, mcast_router: 2}"), id="multicast_of_a_port_in_a_vlan"
+    ),
+    pytest.param(said("").replace("[10],", "[{vid: 10, mcast_router: 2}],"), id="multicast_of_a_bridge_in_a_vlan"),
+    pytest.param("links: {br9: {vlans: [{vid: 7, mcast_max_groups: 4}]}}\n", id="limit_of_somebody_elses_port"),
 ]
 
 
@@ -121,6 +168,15 @@ def test_nothing_is_said_of_vlans_of_a_bridge_without_filtering_twice() -> None:
     assert [line for line in lacking if ":3:" in line] == [
         "a.yaml:3:19: warning: 'br' learns multicast for all VLANs together; "
         "set vlan_filtering and mcast_vlan_snooping of 'br'"
+    ]
+
+
+def test_number_of_groups_needs_a_bridge_that_knows_vlans() -> None:
+    assert [
+        line for line in told(said("", "vlan_filtering: off", port=", {vid: 21, mcast_max_groups: 9}")) if "21" in line
+    ][:1] == [
+        "a.yaml:4:73: 'br' does not learn multicast for each VLAN, and takes no number of groups for VLAN 21 of 'p1'; "
+        "set vlan_filtering of 'br'"
     ]
 
 

@@ -9,6 +9,7 @@ from netgroupd.model.kinds.wireguard import ANOTHER_KEY
 from netgroupd.model.route import BEHIND
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import Value
+from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.atomic import placed
@@ -335,3 +336,35 @@ def test_spanning_trees_of_vlans_are_told_to_be_left_out() -> None:
         ("p1", 12): {},
         ("br", 10): {"mcast_querier": True},
     }
+
+
+def _function(card: str, number: int, **attrs: Value) -> Object:
+    return Object("vf", (card, number), {**USUAL_OF_FUNCTION, "spoofchk": False, **attrs})
+
+
+def test_functions_are_written_as_ranges_beside_the_macs_that_each_has() -> None:
+    cards = [Object("link", (name,), {"kind": "", "up": True}) for name in ("eth0", "eth1")]
+    numbers = [Object("sriov", (name,), {"num_vfs": 4}) for name in ("eth0", "eth1")]
+    functions = [
+        _function(name, number, mac=f"02:00:00:00:0{card}:0{number}", trust=number > 0, vlan=10 + card)
+        for card, name in enumerate(("eth0", "eth1"))
+        for number in range(4)
+    ]
+    actual = State([*cards, *numbers, *functions])
+    text = captured(actual, {}, {})
+    found = desired(text, known=("eth0", "eth1"))
+    assert found.problems == ()
+    assert {key: dict(obj.attrs) for key, obj in found.state.of("vf").items()} == {
+        vf.key: {name: value for name, value in vf.attrs.items() if USUAL_OF_FUNCTION.get(name) != value}
+        for vf in functions
+    }
+    assert {key: dict(obj.attrs) for key, obj in found.state.of("sriov").items()} == {
+        one.key: dict(one.attrs) for one in numbers
+    }
+    assert '"[1-3]": {vlan: ' in text
+
+
+def test_cards_without_functions_say_nothing_of_them() -> None:
+    card = Object("link", ("eth0",), {"kind": "", "up": True})
+    text = captured(State([card, Object("sriov", ("eth0",), {"num_vfs": 0})]), {}, {})
+    assert "vfs" not in text

@@ -10,6 +10,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake_cards import FakeCards
 from netgroupd.kernel.ways import Route
 from netgroupd.model import rule
 from netgroupd.model.state import Object
@@ -301,3 +302,22 @@ def refused_in_red(desk: Desk, text: str) -> str:
     except GuardError as error:
         return str(error)
     return ""
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        pytest.param("num_vfs: 4", True, id="another_number"),
+        pytest.param("num_vfs: 0", True, id="none"),
+        pytest.param("num_vfs: 2, vfs: {0: {vlan: 5}}", False, id="the_same_number"),
+    ],
+)
+@pytest.mark.parametrize("card", ["eth2", "eth3"])
+def test_card_keeps_the_functions_that_packets_leave_by(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, text: str, card: str, *, cut: bool
+) -> None:
+    there = [Object("link", ("eth3",), {"kind": "", "up": True}), Object("sriov", ("eth2",), {"num_vfs": 2})]
+    monkeypatch.setattr(FakeCards, "cards", {"eth1": card})
+    told = refused(desk, there, Route("eth1", LOCAL), f"links: {{eth2: {{{text}}}}}")
+    assert ("sriov eth2 would cut the way of your session" in told) == (cut and card == "eth2")
+    assert bool(told) == (cut and card == "eth2")

@@ -24,15 +24,23 @@ from netgroupd.engine.engine import Engine
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 other = Object("link", ("other",), {"kind": "bridge", "mtu": 1500, "up": False, "group": 0})
-Engine.__init__.__kwdefaults__["connect"] = lambda _netns: FakeKernel([other])
+card = Object("link", ("ens9",), {"mtu": 1500, "up": False, "group": 0})
+number = Object("sriov", ("ens9",), {"num_vfs": 2})
+Engine.__init__.__kwdefaults__["connect"] = lambda _netns: FakeKernel([other, card, number])
 sys.exit(main(["--offline", "rehearse", "--json", "--config", sys.argv[1]]))
+"""
+FILES = """\
+links:
+  br-[1-20]: {kind: bridge, up: true}
+  other: {mtu: 1400}
+  ens9: {num_vfs: 16, vfs: {"[0-15]": {vlan: 5}}}
 """
 
 
 def test_installed_command_rehearses_a_change_of_this_host(tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.mkdir(mode=0o755)
-    (config / "10-bridges.yaml").write_text("links:\n  br-[1-20]: {kind: bridge, up: true}\n  other: {mtu: 1400}\n")
+    (config / "10-bridges.yaml").write_text(FILES)
     subprocess.run([CHECKOUT / ".ci/stage", tmp_path / "root"], check=True)
     alone = ["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else [])]
     command = [sys.executable, "-c", REHEARSE, str(config)]
@@ -44,4 +52,4 @@ def test_installed_command_rehearses_a_change_of_this_host(tmp_path: Path) -> No
     )
     assert (got.returncode, got.stdout[:1]) == (0, "{"), got.stderr
     told = json.loads(got.stdout)
-    assert (told["verified"], told["summary"].partition(";")[0]) == (True, "20 to create, 1 to change")
+    assert (told["verified"], told["summary"].partition(";")[0]) == (True, "36 to create, 2 to change, 1 to recreate")

@@ -121,3 +121,45 @@ def test_groups_go_from_a_vlan_that_learns_none_when_it_does_again() -> None:
         (Op.CHANGE, "vlan_global"),
         (Op.DELETE, "mdb"),
     ]
+
+
+def test_limit_of_a_port_comes_behind_what_has_its_vlan_learn() -> None:
+    limited = "p1: {kind: dummy, master: br, vlans: [{vid: '[20-23]', mcast_max_groups: 7, mcast_router: 2}]}"
+    want = said("{vid: '[20-22]', mcast_snooping: on}", ports=limited)
+    plan = planned(want, actual(*(of_vlan(vid, mcast_snooping=False) for vid in (20, 21, 22))))
+    order = [
+        (step.op, cls_of(step), sorted(first.attrs))
+        for step in plan.steps
+        for first in [*singles([step])][:1]
+        if cls_of(step) != "link"
+    ]
+    assert order == [
+        (Op.CHANGE, "bridge_vlan", ["mcast_router"]),
+        (Op.CREATE, "bridge_vlan", ["mcast_max_groups", "mcast_router"]),
+        (Op.CHANGE, "vlan_global", ["mcast_snooping"]),
+        (Op.CHANGE, "bridge_vlan", ["mcast_max_groups"]),
+    ]
+
+
+def test_limit_of_somebody_else_is_said_again_only_where_the_bridge_learns() -> None:
+    def again(**bridge: Value) -> dict[str, Value]:
+        have = actual(more={"vlan_stats_per_port": False})
+        have.add(Object("bridge_vlan", ("p1", 20), {"state": "forwarding", "mcast_max_groups": 7, "mcast_router": 2}))
+        want = said("", bridge=", vlan_stats_per_port: true")
+        want.classes["link"]["br",] = Object("link", ("br",), {**want.of("link")["br",].attrs, **bridge})
+        plan = planned(want, have)
+        (step,) = [step for step in singles(plan.steps) if step.object.key == ("p1", 20)]
+        return dict(step.attrs)
+
+    assert again() == {"mcast_max_groups": 7, "mcast_router": 2}
+    assert again(vlan_filtering=False).keys() == {"mcast_router"}
+
+
+def test_limit_of_somebody_else_is_said_again_where_another_vlan_becomes_the_default() -> None:
+    have = actual(more={"vlan_default_pvid": 1})
+    own: dict[str, Value] = {"pvid": True, "untagged": True, "state": "forwarding"}
+    for name in ("br", "p1", "p2"):
+        have.add(Object("bridge_vlan", (name, 1), {**own, "mcast_max_groups": 7}))
+    want = said("", ports="p1: {kind: dummy, master: br, vlans: [1]}", bridge=", vlan_default_pvid: 5")
+    (step,) = [step for step in singles(planned(want, have).steps) if step.object.key == ("p1", 1)]
+    assert dict(step.attrs) == {"mcast_max_groups": 7}

@@ -32,6 +32,9 @@ link add p0 type dummy
 link set p0 master br0
 link set p0 type bridge_slave vlan_tunnel on
 link set p0 up
+link add br1 type bridge vlan_filtering 1 mcast_vlan_snooping 1
+link add p1 type dummy
+link set p1 master br1
 link set br0 up
 link add vx0 type vxlan id 10 dstport 4789 remote 192.0.2.99 dev d0
 link add vx1 type vxlan external dstport 4790
@@ -231,6 +234,7 @@ _VLAN = {
     "state": ("learning", "forwarding"),
     "tunnel_id": (1000, 2000),
     "neigh_suppress": (True, False),
+    "mcast_router": (2, 0),
 }
 _GROUPS = {
     "ipv4": ("239.1.1.1", ["192.0.2.7"], ["192.0.2.8", "192.0.2.7"]),
@@ -332,6 +336,8 @@ def _bridges() -> Iterator[Case]:
         yield from _cases("mdb", f"{name}-listed", key, {}, {"source_list": (one, None)})
     yield from _cases("bridge_vlan", "port", ("p0", 100), {}, _VLAN)
     yield from _cases("bridge_vlan", "bridge", ("br0", 100), {}, {"pvid": (True, False), "untagged": (True, False)})
+    yield from _cases("bridge_vlan", "bridge", ("br0", 100), {}, {"mcast_router": (2, 1)})
+    yield from _cases("bridge_vlan", "learning", ("p1", 100), {}, {"mcast_max_groups": (7, 0)})
     yield from _cases("vlan_global", "bridge", ("br0", 1), {}, _OPTIONS)
 
 

@@ -17,14 +17,15 @@ from tests.vm.pipeline import Pipeline
 
 _SELECTION = Selection(
     classes=frozenset(CLASSES),
-    links=frozenset({"p0", "br0", "vx0", "vx1", "vx2"}),
+    links=frozenset({"p0", "p1", "br0", "vx0", "vx1", "vx2"}),
     bridges=frozenset({"br0"}),
     settings=frozenset(str(case.key[0]) for case in CASES if case.cls == "sysctl"),
 )
 # What was there before nobody knows, so it is not taken back.
 _LASTING = frozenset({"sysctl", "vlan_global"})
-# Traffic control has a list of its own.
+# Traffic control has a list of its own, and so have functions of cards.
 _ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
+_ELSEWHERE |= {"sriov", "vf"}
 # What ``ip`` tells by netgroupd's own names: nothing that netgroupd gets wrong both ways hides from it.
 _LISTS = {
     "rule": (("-4", "rule"), ("-6", "rule")),

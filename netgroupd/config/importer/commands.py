@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command lines of ``up`` and its relatives -> what they would do, where that can be said."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from netgroupd.config.importer import old_route
@@ -13,6 +14,7 @@ from netgroupd.config.importer.stanzas import Option
 from netgroupd.config.importer.words import number
 from netgroupd.model.sysctl import PATH
 
+_CARD = re.compile(r"/sys/class/net/([^/]+)/device/sriov_numvfs")
 _SILENT = frozenset({"-w", "-q", "-e", "-wq", "-qw"})
 _FAMILIES = {"-4": "inet", "-6": "inet6"}
 _OWN = ("ipv4", "ipv6", "mpls")  # the protocols that a link has settings of
@@ -83,6 +85,9 @@ class Commands:
 
     def _echo(self, name: str, words: Sequence[str], place: Place) -> None:
         path, value = echoed(words[1:])
+        if (card := _CARD.fullmatch(path)) and value.isdecimal():
+            self._draft.put(place, card[1], "num_vfs", int(value))
+            return
         if not path.startswith("/proc/sys/net/"):
             raise ValueError(NONE)
         self._set(name, path.removeprefix("/proc/sys/"), value, place)

@@ -9,7 +9,7 @@ from netgroupd.config.importer import addresses
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
-from netgroupd.config.importer.words import alone, number, read, refuse, take
+from netgroupd.config.importer.words import alone, number, read, refuse, split, take
 from netgroupd.model.attr import Attr
 from netgroupd.model.route import TYPES
 from netgroupd.model.rule import ACTIONS
@@ -27,6 +27,8 @@ _RULE_ALIASES = {
 }
 _VLANS = several(vlans.FORM.rows["vid"].type)
 _OPTIONS = {name: row for name, row in vlan_global.FORM.rows.items() if name != "vid"}
+_MEMBER = {name: row for name, row in vlans.FORM.rows.items() if name not in ("vid", "pvid", "untagged", "tunnel_id")}
+_BY_WHICH = ("self", "master")
 _WAY = {name: routes.FORM.rows[name] for name in ("via", "dev", "onlink")}
 
 
@@ -48,7 +50,7 @@ class Objects:
 
     def route(self, name: str, words: Sequence[str], _place: Place, family: str) -> None:
         """Add a route."""
-        first, *ways = _split(_added(words), "nexthop")
+        first, *ways = split(_added(words), "nexthop")
         first = [word for before, word in pairwise(["", *first]) if before != "via" or word not in _FAMILIES]
         said, left = read(first, routes.FORM.rows, {"priority": "metric", "preference": "metric"}, _BY_WHOM)
         kind = {"type": left.pop(0)} if left and left[0] in TYPES else {}
@@ -109,7 +111,10 @@ class Objects:
         if [*words[:2]] == ["global", "set"]:
             self._vlan_global(name, [*words[2:]], place)
             return
-        rest = [word for word in _added(words) if word not in ("self", "master")]
+        if words[0] == "set":
+            self._vlan_set(name, [word for word in words[1:] if word not in _BY_WHICH], place)
+            return
+        rest = [word for word in _added(words) if word not in _BY_WHICH]
         flags: Body = {word: True for word in ("pvid", "untagged") if word in rest}
         rest = [word for word in rest if word not in flags]
         pairs = dict(zip(rest[::2], rest[1::2], strict=False))
@@ -118,6 +123,22 @@ class Objects:
         link, vid = pairs.get("dev", name), _vid(pairs["vid"])
         self._draft.mention(place, link, "vlans")
         self._draft.append(link, "vlans", {"vid": vid, **flags} if flags else vid)
+
+    def _vlan_set(self, name: str, words: list[str], place: Place) -> None:
+        """Give options to VLANs that a command has added before, for no two entries may speak of one."""
+        link, vids = take(words, "dev") or name, take(words, "vid")
+        body, left = read(words, _MEMBER)
+        refuse(left)
+        if vids is None or not body:
+            raise ValueError(NONE)
+        vid, entries = _vid(vids), self._draft.link(link).get("vlans", [])
+        there = next(
+            (entry for entry in entries if entry == vid or (isinstance(entry, dict) and entry["vid"] == vid)), 0
+        )
+        if not there:
+            raise ValueError(f"no command before it adds {vid} alone; write it into the entry of `vlans` that has it")
+        self._draft.mention(place, link, "vlans")
+        entries[entries.index(there)] = {"vid": vid, **(there if isinstance(there, dict) else {}), **body}
 
     def _vlan_global(self, name: str, words: list[str], place: Place) -> None:
         link, vids = take(words, "dev") or name, take(words, "vid")
@@ -161,16 +182,6 @@ def _address_in(left: Sequence[str], row: Attr) -> str:
     word = alone(left, "address")
     row.type.parse(word)
     return word
-
-
-def _split(words: Sequence[str], separator: str) -> list[list[str]]:
-    found: list[list[str]] = [[]]
-    for word in words:
-        if word == separator:
-            found.append([])
-        else:
-            found[-1].append(word)
-    return found
 
 
 def _way(words: Sequence[str]) -> Body:

@@ -3,14 +3,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from netgroupd.config import vfs
 from netgroupd.config.importer.attributes import TUNNEL_KINDS, switch
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
-from netgroupd.config.importer.words import alone, read, refuse, take
+from netgroupd.config.importer.words import alone, read, refuse, split, take
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
+from netgroupd.model.vf import CLASS
 
 Handler = Callable[[str, Sequence[str], Place, str], None]
 # As `ip` has the words of a link; what it says otherwise than by a name and a value is left alone.
@@ -19,6 +21,7 @@ _ALIASES = {
     **dict.fromkeys(("txqlen", "qlen", "txqueuelen"), "txqueuelen"),
     "address": "mac",
 }
+_NUMBER = CLASS.key[1]
 _BRCTL = {"addbr": 0, "addif": 1, "stp": 1}  # with how many words at least
 _SHORT = {"stp_state": "stp"}
 _PORTS = {"bridge_slave": "bridge", "bond_slave": "bond"}
@@ -67,6 +70,7 @@ class LinkCommands:
         if "type" in rest[:-1]:
             at = rest.index("type")
             kind, options, rest = rest[at + 1], rest[at + 2 :], rest[:at]
+        rest, functions = _functions(rest) if verb == "set" else (rest, {})
         body, left = read([word for word in rest if word not in ("dev", "name")], _OF_LINKS, _ALIASES)
         for word in ("up", "down"):
             if word in left:
@@ -82,6 +86,9 @@ class LinkCommands:
             body |= {"kind": kind, **self._of_kind(kind, options)}
         self._put(link, body, place)
         self._put_port(link, of_port, place)
+        for number, said in functions.items():
+            self._draft.mention(place, link, "vfs")
+            self._draft.link(link).setdefault("vfs", {}).setdefault(number, {}).update(said)
 
     @staticmethod
     def _of_kind(kind: str, options: Sequence[str]) -> Body:
@@ -118,6 +125,24 @@ class LinkCommands:
         if body:
             self._draft.mention(place, link, "port")
             self._draft.link(link).setdefault("port", {}).update(body)
+
+
+def _functions(words: Sequence[str]) -> tuple[list[str], dict[int, Body]]:
+    """What is said of virtual functions, each behind its number, and the words that are not about one.
+
+    Raises:
+        ValueError: It is no number, or nothing is said of it.
+    """
+    rest, *parts = split(words, "vf")
+    found: dict[int, Body] = {}
+    for part in parts:
+        number = _NUMBER.type.parse(part[0]) if part else None
+        body, left = read(part[1:], vfs.FORM.rows, {"rate": "max_tx_rate"})
+        if not isinstance(number, int) or not body:
+            raise ValueError(NONE)
+        found.setdefault(number, {}).update(body)
+        rest += left
+    return rest, found
 
 
 def _options(words: Sequence[str], rows: Mapping[str, Attr], aliases: Mapping[str, str] | None = None) -> Body:

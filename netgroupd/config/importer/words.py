@@ -53,6 +53,17 @@ def take(words: list[str], name: str) -> str | None:
     return value
 
 
+def split(words: Sequence[str], separator: str) -> list[list[str]]:
+    """What stands before the first separator, and behind each."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word == separator:
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found
+
+
 def alone(left: Sequence[str], what: str) -> str:
     """Give the one word that stands alone.
 

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The virtual functions of a fake kernel that the host itself uses as links."""
+
+from collections.abc import Mapping
+
+
+class FakeCards:
+    """What a test says of links that are functions of cards."""
+
+    cards: Mapping[str, str] = {}
+
+    def card_of(self, name: str) -> str:
+        """The card that a link is a virtual function of; "" for none."""
+        return self.cards.get(name, "")

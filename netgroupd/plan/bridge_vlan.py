@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Limits on the multicast groups of a port in a VLAN: a bridge takes them only while it learns groups there.
+
+So one comes behind the setting that has its VLAN learn, and of a VLAN that is lost and
+made again only what the bridge will take is said again.
+"""
+
+from collections.abc import Set
+
+from netgroupd.model import bridge_vlan
+from netgroupd.model.bridge_vlan import USUAL
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.plan.step import Op, Step
+
+LIMIT = "mcast_max_groups"
+LEARNING = frozenset({"vlan_filtering", "mcast_vlan_snooping"})
+"""What a bridge has on that learns groups for each VLAN."""
+SNOOPING = "mcast_snooping"
+"""What has it learn in one VLAN."""
+_MULTICAST = ("mcast_router", LIMIT)
+
+
+def said_again(want: Object, have: Object, desired: State, actual: State) -> Attrs:
+    """What to say of a VLAN that is lost: what is wanted, and of what else it had that which no message keeps."""
+    kept = {name: value for name in _MULTICAST if (value := have.attrs.get(name, USUAL[name])) != USUAL[name]}
+    if not kept.keys() - want.attrs.keys():
+        return want.attrs
+    if LIMIT in kept and not _learns(bridge_in(want.name, desired, actual), desired, actual):
+        del kept[LIMIT]
+    return {**kept, **want.attrs}
+
+
+def bridge_in(name: str, *states: State) -> str:
+    """The bridge that a link is or is a port of, by the first of ``states`` that tells; "" is none."""
+    links = (state.link(name) for state in states)
+    return next((bridge for link in links if link and (bridge := bridge_vlan.bridge_of(link))), "")
+
+
+def _learns(bridge: str, desired: State, actual: State) -> bool:
+    """Whether a bridge learns groups for each VLAN in the end."""
+    found = [link.attrs if link else NOTHING for link in (actual.link(bridge), desired.link(bridge))]
+    return all({**found[0], **found[1]}.get(name) for name in LEARNING)
+
+
+def apart(step: Step, place: Key, learning: Set[Key]) -> tuple[Step | None, Step | None]:
+    """What is said of a VLAN at once, and what when its bridge has begun to learn in it, which it is to."""
+    if LIMIT not in step.attrs or place not in learning:
+        return step, None
+    rest = {name: value for name, value in step.attrs.items() if name != LIMIT}
+    limit = Step(Op.CHANGE, step.before or step.after, step.after, {LIMIT: step.attrs[LIMIT]}, step.why)
+    return (step._replace(attrs=rest) if rest or step.op is Op.CREATE else None), limit
