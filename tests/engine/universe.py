@@ -287,6 +287,10 @@ LOSING = {
         "w: {kind: veth, peer: v, alias: w, addresses: [10.0.2.1/24]}, d: {kind: dummy}}",
         "links: {d: {kind: dummy, alias: d}}",
     ),
+    "what_had_the_name_of_the_other_end_of_a_pair": (
+        "links: {e: {kind: bridge, up: true, mac: '02:00:00:00:00:01'}}",
+        "links: {e: {kind: veth, peer: f, up: true}, f: {kind: veth, peer: e, up: true}}",
+    ),
     "what_is_below_though_nobody_mentions_it": (
         "links: {a: {kind: dummy, mtu: 1400}, b: {kind: bridge, mtu: 1300}, "
         "v: {kind: vlan, link: a, id: 5, mtu: 1400}}",
