@@ -20,6 +20,24 @@ REFUSED = [
                  "4:22: 'd' is a port of 'b' and below the macvlan 'm'; "
                  "the kernel hands what comes in to one of them; the other is at a.yaml:3",
                  id="macvlan_of_a_port"),
+    pytest.param(f"links:\n  g: {{{GRE}}}\n  v: {{kind: vlan, link: g, id: 5}}\n",
+                 "3:19: 'v', a vlan, cannot stand on 'g': it is a gre", id="vlan_of_a_tunnel_without_ethernet"),
+    pytest.param("links:\n  t: {kind: tun, mode: tun}\n  v: {kind: vlan, link: t, id: 5}\n",
+                 "3:19: 'v', a vlan, cannot stand on 't': it is a tun of IP packets", id="vlan_of_a_tun"),
+    pytest.param(f"{DUMMY}  m: {{kind: macvlan, link: d}}\n  n: {{kind: macvtap, link: m}}\n",
+                 "4:22: 'n', a macvtap, cannot stand on 'm': it is a macvlan; say 'link: d', which is below 'm'",
+                 id="macvtap_of_a_macvlan"),
+    pytest.param(f"{DUMMY}  b: {{kind: bridge}}\n  m: {{kind: macvtap, link: d, master: b}}\n",
+                 "4:31: 'm' cannot be a port of the bridge 'b': it is a macvtap", id="macvtap_in_a_bridge"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7, local: 192.0.2.1, remote: '2001:db8::1'}\n",
+                 "2:45: the ends of 'v' are of different protocols: 192.0.2.1 and 2001:db8::1", id="ends_of_a_vxlan"),
+    pytest.param("links: {d: {kind: dummy, up: on}}\n"
+                 "nexthops: {1: {via: 192.0.2.1, dev: d}, 2: {group: [{id: 1}]}}\n"
+                 "routes: [{to: '2001:db8::/32', nhid: 2}]\n",
+                 "3:38: the route to 2001:db8::/32 is one of IPv6, and nexthop 1 is not", id="nexthop_of_ipv4"),
+    pytest.param("nexthops: {1: {blackhole: on}}\nroutes: [{to: '2001:db8::/32', nhid: 1}]\n",
+                 "2:38: the route to 2001:db8::/32 is one of IPv6, and nexthop 1 is not; "
+                 "say 'family: inet6' of nexthop 1", id="nexthop_that_says_no_family"),
     *(pytest.param(f"{DUMMY}  x: {{kind: {kind}, link: d}}\n",
                    f"3:{place}: 'x' cannot have the lower link 'd': a {kind.split(',')[0]} stands on none; {hint}",
                    id=f"lower_link_of_a_{kind.split(',')[0]}")
