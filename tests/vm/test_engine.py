@@ -301,3 +301,14 @@ def test_what_is_remembered_is_not_read_again(kernel: Stumbling) -> None:
     read = [new.name for new, old in zip(seen.last.links, before.links, strict=True) if new is not old]
     assert "d2" in read
     assert "d1" not in read
+
+
+@pytest.mark.vm("stock")
+def test_tun_that_cannot_have_what_it_is_told_goes_again(kernel: Stumbling) -> None:
+    goal = state_of("links: {t: {kind: tun, mode: tun, mac: '02:00:00:00:00:01'}}")
+    actual = look(kernel, goal, MINE)
+    plan = plan_for(kernel, goal, actual, MINE)
+    with pytest.raises(KernelError):
+        converge(kernel, plan, goal, MINE)
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert not kernel.has_link("t")
