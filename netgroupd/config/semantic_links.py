@@ -92,6 +92,15 @@ def tunnel_ends(checked: Checked) -> None:
             checked.report.once(checked.links.place(name, "remote"), told)
 
 
+def replay_windows(checked: Checked) -> None:
+    """A MACsec that refuses nothing that was seen before has no window for what comes late."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["macsec"]):
+        if attrs.get("window") and not attrs.get("replay", name in links.known):
+            told = f"{name!r} cannot have 'window': it takes what was seen before"
+            checked.report.once(links.place(name, "window"), told, "set replay, too")
+
+
 class _Taker(NamedTuple):
     """What all that comes in by a link is handed to, and the link and its attribute that say so."""
 

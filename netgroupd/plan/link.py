@@ -187,7 +187,7 @@ class _Comparison:
         self.fate.gone[want.name] = f"{want.name} is recreated"
 
     def _goes_with_other_end(self, have: Object) -> bool:
-        """Whether the other end of a pair is netgroupd's and goes: this one may not have been marked when it was made."""
+        """Whether the other end of a pair is netgroupd's and goes: a new pair is marked at one end first."""
         other = self.have.get((peer_of(have),))
         want = self.want.get((peer_of(have),))
         stays = want is not None and peer_of(want) in ("", have.name)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that get another MAC, by a step or by what they have it of: the kernel forgets all neighbours of such a link."""
+"""Links that get another MAC, by a step or with what they have it of: the kernel forgets all of their neighbours."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Key, State
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.step import Op, Step
@@ -41,7 +41,7 @@ def _readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
 
 
 def _followed(found: set[str], actual: State) -> frozenset[str]:
-    """With those that have their MAC of another one: a bridge of its ports, these of a bond, a VLAN of what is below."""
+    """With those that have the MAC of another: a bridge of its ports, these of a bond, a VLAN of what is below."""
     if not found:
         return frozenset()
     beside: dict[str, list[str]] = defaultdict(list)

@@ -82,6 +82,18 @@ REFUSED = [
     pytest.param("links:\n  b: {kind: bond, updelay: 200}\n",
                  "2:19: the bond 'b' cannot have 'updelay': it does not look at carriers; "
                  "set miimon, the milliseconds between two looks", id="bond_delay_without_miimon"),
+    pytest.param("links:\n  b: {kind: bond, miimon: 100, updelay: 250}\n",
+                 "2:32: the bond 'b' cannot have 'updelay': it looks at carriers every 100 ms, and would wait 200; "
+                 "a multiple of miimon", id="bond_delay_between_two_looks"),
+    pytest.param("links:\n  b: {kind: bond}\n  d: {kind: dummy, master: b, port: {prio: 5}}\n",
+                 "3:31: 'd' cannot have 'prio': the mode of the bond 'b' is balance-rr; "
+                 "the kernel takes it for active-backup, balance-tlb, balance-alb", id="option_of_a_port_of_a_bond"),
+    pytest.param(f"{DUMMY}  m: {{kind: macsec, link: d, window: 5}}\n",
+                 "3:30: 'm' cannot have 'window': it takes what was seen before; set replay, too", id="macsec"),
+    pytest.param("links:\n  b: {kind: bridge}\n  'd[1-2]': {kind: dummy, master: b}\n"
+                 "fdb: [{dev: 'd[1-2]', mac: 02:00:00:00:00:01}]\n",
+                 "4:7: the bridge 'b' cannot send what is for 02:00:00:00:00:01 by 'd2': it does so by 'd1'",
+                 id="one_address_by_two_ports"),
     pytest.param("links:\n  b: {kind: bond, miimon: 100, arp_interval: 200}\n",
                  "2:32: the bond 'b' cannot have 'arp_interval': it has 'miimon'; "
                  "it watches its ports by one of the two", id="bond_that_watches_in_two_ways"),

@@ -355,7 +355,8 @@ BORROWED = {
         "{links: {a: {kind: dummy, up: true, mac: '02:00:00:00:00:01', master: b}, b: {kind: bridge, up: true}}, "
         "neighbours: [{dev: b, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]}",
         "{links: {a: {kind: dummy, up: true, mac: '02:00:00:00:00:01', master: null}, b: {kind: bridge, up: true}, "
-        "d: {kind: dummy, addresses: [10.0.1.1/24]}}, neighbours: [{dev: b, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]}",
+        "d: {kind: dummy, addresses: [10.0.1.1/24]}}, "
+        "neighbours: [{dev: b, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]}",
     ),
     "neighbours_with_the_mac_of_what_is_below": (
         "{links: {a: {kind: dummy, up: true, mac: '02:00:00:00:00:01'}, v: {kind: vlan, link: a, id: 5, up: true}}, "

@@ -22,7 +22,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.value import NO_MAC
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
-from tests.engine.universe import FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, BORROWED, ROUTES, UNIVERSE, state_of
+from tests.engine.universe import BORROWED, FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, ROUTES, UNIVERSE, state_of
 from tests.vm.link_cases import BASE
 from tests.vm.meanwhile import repeatedly
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
