@@ -267,6 +267,18 @@ def _unshared(checked: Checked) -> None:
                 checked.report.once(checked.entry(obj).at, told_)
 
 
+def _forwarded(checked: Checked) -> None:
+    """A bridge sends what is for one address by one port."""
+    seen: dict[tuple[Value, ...], str] = {}
+    for (name, mac, vlan, where, *_), obj in checked.state.of("fdb").items():
+        master = checked.links.attrs.get(str(name), {}).get("master") if where == "master" else None
+        other = seen.setdefault((master, mac, vlan), str(name)) if master else name
+        if other != name:
+            in_vlan = f" in VLAN {vlan}" if vlan else ""
+            told_ = f"the bridge {master!r} cannot send what is for {mac}{in_vlan} by {name!r}: it does so by {other!r}"
+            checked.report.once(checked.entry(obj).at, told_)
+
+
 _CHECKS: tuple[Callable[[Checked], None], ...] = (
     _complete,
     _identified,
@@ -278,10 +290,14 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     _vlans,
     semantic_links.unfit_ports,
     semantic_links.foundations,
+    semantic_links.unfit_foundations,
     semantic_links.takers,
     semantic_links.tunnels,
+    semantic_links.tunnel_ends,
+    semantic_links.replay_windows,
     semantic_links.sockets,
     semantic_bonds.options,
+    semantic_bonds.ports,
     _sizes,
     _vrfs,
     _references,
@@ -291,10 +307,12 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.addresses,
     semantic_ip.routes,
     semantic_ip.ways,
+    semantic_ip.nexthops_of_routes,
     semantic_ip.rules,
     semantic_ip.nexthops,
     semantic_ip.neighbours,
     _unshared,
+    _forwarded,
     memberships,
     vlans_there,
     vlan_states,

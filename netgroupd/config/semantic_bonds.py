@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from netgroupd.config.checked import Checked
-from netgroupd.model.kinds.bond import LOOK_BY_THEMSELVES, MODES_OF, WITH_CARRIERS
+from netgroupd.model.kinds.bond import LOOK_BY_THEMSELVES, MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import Attrs
 
 _BY_DEFAULT = "balance-rr"
@@ -28,9 +28,29 @@ def _not_for(mode: str, attrs: Attrs) -> Iterator[tuple[str, str, str]]:
             yield row, f"its mode is {mode}", f"the kernel takes it for {', '.join(modes)}"
 
 
+def ports(checked: Checked) -> None:
+    """No port of a bond has an option that the kernel does not take in the bond's mode."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["bond"]):
+        mode = str(attrs.get("mode") or ("" if name in links.known else _BY_DEFAULT))
+        for port in checked.by_master.get(name, ()) if mode else ():
+            for row, modes in PORT_MODES_OF.items():
+                if links.attrs[port].get(row) and mode not in modes:
+                    option = row.removeprefix("port.")
+                    what = f"{port!r} cannot have {option!r}: the mode of the bond {name!r} is {mode}"
+                    hint = f"the kernel takes it for {', '.join(modes)}"
+                    checked.report.once(links.place(port, "port"), what, hint)
+
+
 def _at_odds(mode: str, attrs: Attrs) -> Iterator[tuple[str, str, str]]:
     """What does not go with looking at carriers, and what does not go without."""
-    if attrs.get("miimon", 100 if mode in LOOK_BY_THEMSELVES else 0):
+    if looks := attrs.get("miimon", 100 if mode in LOOK_BY_THEMSELVES else 0):
+        assert isinstance(looks, int)
+        for row in WITH_CARRIERS:
+            delay = attrs.get(row)
+            if isinstance(delay, int) and delay % looks:
+                least = delay - delay % looks
+                yield row, f"it looks at carriers every {looks} ms, and would wait {least}", "a multiple of miimon"
         for row in ("arp_interval", "arp_validate"):
             if mode in MODES_OF[row] and attrs.get(row) not in (None, 0, "none"):
                 yield row, "it has 'miimon'", "it watches its ports by one of the two"

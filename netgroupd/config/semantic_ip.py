@@ -126,6 +126,27 @@ _OF_FAMILIES = {
 _USUAL = (None, 0, False, "global", "medium", ())
 
 
+def nexthops_of_routes(checked: Checked) -> None:
+    """No IPv6 route goes by a nexthop object of IPv4."""
+    described = checked.state.of("nexthop")
+    for obj in checked.state.of("route").values() if described else ():
+        used = described.get((obj.attrs.get("nhid"),)) if obj.key[0] == "inet6" else None
+        if used is None:
+            continue
+        members = [described.get((member.get("id"),)) for member in records(used.attrs, "group")]
+        ipv4 = next((each for each in (members or [used]) if each and _family_of_nexthop(each) == "inet"), None)
+        if ipv4:
+            what = f"{told('route', obj.key)} is one of IPv6, and nexthop {ipv4.key[0]} is not"
+            hint = "" if ipv4.attrs.get("via") else f"say 'family: inet6' of nexthop {ipv4.key[0]}"
+            checked.report.once(checked.entry(obj).place("nhid"), what, hint)
+
+
+def _family_of_nexthop(obj: Object) -> str:
+    """What a nexthop is of that is no group: of IPv4, if nothing says otherwise."""
+    via = obj.attrs.get("via")
+    return str(obj.attrs.get("family") or (family_of(str(via)) if via else "inet"))
+
+
 def rules(checked: Checked) -> None:
     """The networks of a rule are of its protocol, it does one thing, and it goes only forward."""
     for obj in checked.state.of("rule").values():

@@ -9,12 +9,22 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
 
-# All that no bridge takes, but the bridge itself, are without Ethernet addresses.
+_WITHOUT_ETHERNET = frozenset(
+    {"bareudp", "gre", "ip6gre", "ip6tnl", "ipip", "nlmon", "sit", "vti", "vti6", "wireguard", "xfrm"}
+)
+_TAPS = frozenset({"macvtap", "ipvtap"})  # whose program takes all that comes in
 _UNFIT = {
-    "bridge": frozenset(
-        {"bareudp", "bridge", "gre", "ip6gre", "ip6tnl", "ipip", "nlmon", "sit", "vti", "vti6", "wireguard", "xfrm"}
-    ),
+    "bridge": _WITHOUT_ETHERNET | _TAPS | {"bridge", "ipvlan", "vrf"},
+    "bond": _TAPS | {"vrf"},
+    "team": _TAPS | {"ipvlan", "vrf"},
     "vrf": frozenset({"vrf"}),
+}
+_NO_FOUNDATION = _WITHOUT_ETHERNET | {"vrf"}
+_IPVLANS = frozenset({"ipvlan", "ipvtap"})
+_NO_FOUNDATION_OF = {
+    **dict.fromkeys(("vlan", "macsec"), _NO_FOUNDATION | _IPVLANS),
+    **dict.fromkeys(("macvlan", "macvtap"), _NO_FOUNDATION | _IPVLANS | {"macvlan", "macvtap"}),
+    **dict.fromkeys(_IPVLANS, _NO_FOUNDATION | _IPVLANS),
 }
 _TAKE_PORTS = frozenset({"bond", "bridge", "team"})
 _TAKE_LOWER = {"macvlan": "macvlan", "macvtap": "macvlan", "ipvlan": "ipvlan", "ipvtap": "ipvlan", "macsec": "macsec"}
@@ -57,6 +67,38 @@ def foundations(checked: Checked) -> None:
 
 
 _ON_NONE = tuple(name for name, kind in KINDS.items() if not kind.lower)
+
+
+def unfit_foundations(checked: Checked) -> None:
+    """What has frames of its own stands on what has frames, and not on its like, for the kernel looks below that."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(_NO_FOUNDATION_OF):
+        lower, kind = str(attrs.get("link") or ""), str(attrs["kind"])
+        below = links.attrs.get(lower, {})
+        of_lower = "tun of IP packets" if below.get("mode") == "tun" else str(below.get("kind"))
+        if of_lower in _NO_FOUNDATION_OF[kind] or of_lower == "tun of IP packets":
+            told = f"{name!r}, a {kind}, cannot stand on {lower!r}: it is a {of_lower}"
+            alike = _TAKE_LOWER.get(of_lower) == _TAKE_LOWER.get(kind, "") and below.get("link")
+            hint = f"say 'link: {below['link']}', which is below {lower!r}" if alike else ""
+            checked.report.once(links.place(name, "link"), told, hint)
+
+
+def tunnel_ends(checked: Checked) -> None:
+    """A VXLAN sends by one protocol."""
+    for name, attrs in checked.of_kinds(["vxlan"]):
+        local, remote = attrs.get("local"), attrs.get("remote")
+        if local and remote and (":" in str(local)) != (":" in str(remote)):
+            told = f"the ends of {name!r} are of different protocols: {local} and {remote}"
+            checked.report.once(checked.links.place(name, "remote"), told)
+
+
+def replay_windows(checked: Checked) -> None:
+    """A MACsec that refuses nothing that was seen before has no window for what comes late."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["macsec"]):
+        if attrs.get("window") and not attrs.get("replay", name in links.known):
+            told = f"{name!r} cannot have 'window': it takes what was seen before"
+            checked.report.once(links.place(name, "window"), told, "set replay, too")
 
 
 class _Taker(NamedTuple):

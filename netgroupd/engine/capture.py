@@ -24,7 +24,7 @@ from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.beside import unplaced
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
-from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.fate import TEAMING, hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
 from netgroupd.plan.present import USUAL
 
@@ -159,18 +159,24 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
         required = {name: attrs[name] for name in sorted(KINDS[kind].required) if name in attrs}
         chosen = {**required, **differing_from(by_itself, attrs, _OTHERWISE | required.keys())}
         yield from _nested({"up": False, **chosen} if is_held_down(link, lower) else chosen)
-    usual_mtu = lower.attrs.get("mtu") if lower else 65536 if link.name == "lo" else 1500
-    if attrs.get("mtu") not in (
-        None,
-        usual_mtu,
-        usual.get(Likeness.of(link, None), NOTHING).get("mtu") if not lower else None,
-    ):
+    if attrs.get("mtu") is not None and not _has_mtu_by_itself(link, links, usual):
         yield "mtu", attrs["mtu"]
     if attrs.get("master"):
         yield "master", attrs["master"]
     group = attrs.get("group")
     if group not in (None, 0, GROUP_BASE):
         yield "group", names.get(int(str(group)), group)
+
+
+def _has_mtu_by_itself(link: Object, links: Mapping[Key, Object], usual: Usual) -> bool:
+    """Whether any such link has this MTU: what it sends through does not say another one, and no bond gives it one."""
+    mtu, master = link.attrs.get("mtu"), links.get((link.attrs.get("master"),))
+    if link.attrs.get("dev") or (kind_of(master) in TEAMING and master and master.attrs.get("mtu") != mtu):
+        return False
+    if lower := links.get((link.attrs.get("link"),)):
+        return mtu == lower.attrs.get("mtu")
+    alone = usual.get(Likeness.of(link, None), NOTHING)
+    return mtu == (65536 if link.name == "lo" else alone.get("mtu", 1500))
 
 
 def _nested(attrs: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:

@@ -30,7 +30,8 @@ from netgroupd.plan.vlan_global import bridge_of, left
 _STAYING = frozenset({"link", "sysctl", "vlan_global", "ethtool", "sriov", "vf"})
 # Of these a file says all that there is.
 _WHOLE = frozenset({"rule", "action", "chain", "filter"})
-# So it does of where a route or a nexthop leads, and of what kind a thing is.
+# So it does of where a route or a nexthop leads, but for what it had not: not to mention that does not take it away.
+# And so it does of what kind a thing is.
 _SAID = {
     "route": WAY | {"type", "scope"},
     "nexthop": frozenset({"family", "via", "dev", "blackhole", "encap", "group"}),
@@ -139,7 +140,7 @@ def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Obj
             was = {
                 name: value
                 for name, value in zip(attrs, had, strict=True)
-                if name not in said and not same(name, attrs[name], value)
+                if (name not in said or value is None) and not same(name, attrs[name], value)
             }
             made = {name: attrs[name] for name in was}
         if was:

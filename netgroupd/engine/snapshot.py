@@ -28,6 +28,7 @@ from netgroupd.plan.fate import (
     why_muted,
 )
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
+from netgroupd.plan.readdressed import forgotten
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
@@ -240,6 +241,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         resized.update(resized_ports(resized, actual.of("link")))
         yield from (("link", (name,)) for name in resized)
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
+    yield from (("neighbour", key) for key in forgotten(steps, actual))
     yield from _taken_vlans(steps, actual)
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)

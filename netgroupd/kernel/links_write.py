@@ -190,6 +190,8 @@ def _create_otherwise(kind: str, name: str, attrs: Attrs, context: Context) -> I
         return
     index = context.names.reserve(name)
     yield Call(partial(tuntap.create, context.netns, name, index, attrs))
+    if "group" in later:  # alone: what goes beside it may be refused, and nothing would say whose it is
+        yield from _set(index, "", NOTHING, {"group": later.pop("group")}, context)
     yield from _set(index, "", NOTHING, later, context)
 
 

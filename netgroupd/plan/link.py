@@ -174,7 +174,7 @@ class _Comparison:
 
     def _recreate(self, want: Object, have: Object, name: str) -> None:
         kind = kind_of(have)
-        if not kind or not self.owned.has(have):
+        if not kind or not (self.owned.has(have) or self._goes_with_other_end(have)):
             whose = f"a link of kind {kind} that is not netgroupd's" if kind else "hardware"
             self._problem(
                 want,
@@ -185,6 +185,13 @@ class _Comparison:
         why = f"{kind} {name} cannot change in place"
         self.replaced[want.name] = why
         self.fate.gone[want.name] = f"{want.name} is recreated"
+
+    def _goes_with_other_end(self, have: Object) -> bool:
+        """Whether the other end of a pair is netgroupd's and goes: a new pair is marked at one end first."""
+        other = self.have.get((peer_of(have),))
+        want = self.want.get((peer_of(have),))
+        stays = want is not None and peer_of(want) in ("", have.name)
+        return other is not None and self.owned.has(other) and not stays
 
     def _drop(self, have: Object) -> None:
         if kind_of(have):

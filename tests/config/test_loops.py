@@ -47,6 +47,6 @@ def test_loop_is_told_with_all_its_links(text: str, want: str) -> None:
 
 
 def test_loops_of_different_links_are_all_told() -> None:
-    text = "links:\n  a: {kind: macvlan, link: b}\n  b: {kind: macvlan, link: a}\n"
-    more = "  c: {kind: macvlan, link: d}\n  d: {kind: macvlan, link: e}\n  e: {kind: macvlan, link: c}\n"
+    text = "links:\n  a: {kind: macvlan, link: b}\n  b: {kind: vlan, id: 5, link: a}\n"
+    more = "  c: {kind: vlan, id: 5, link: d}\n  d: {kind: vlan, id: 5, link: e}\n  e: {kind: vlan, id: 5, link: c}\n"
     assert [problem.rpartition(": ")[2] for problem in told(text + more)] == ["a → b → a", "c → d → e → c"]

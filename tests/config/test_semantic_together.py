@@ -20,6 +20,24 @@ REFUSED = [
                  "4:22: 'd' is a port of 'b' and below the macvlan 'm'; "
                  "the kernel hands what comes in to one of them; the other is at a.yaml:3",
                  id="macvlan_of_a_port"),
+    pytest.param(f"links:\n  g: {{{GRE}}}\n  v: {{kind: vlan, link: g, id: 5}}\n",
+                 "3:19: 'v', a vlan, cannot stand on 'g': it is a gre", id="vlan_of_a_tunnel_without_ethernet"),
+    pytest.param("links:\n  t: {kind: tun, mode: tun}\n  v: {kind: vlan, link: t, id: 5}\n",
+                 "3:19: 'v', a vlan, cannot stand on 't': it is a tun of IP packets", id="vlan_of_a_tun"),
+    pytest.param(f"{DUMMY}  m: {{kind: macvlan, link: d}}\n  n: {{kind: macvtap, link: m}}\n",
+                 "4:22: 'n', a macvtap, cannot stand on 'm': it is a macvlan; say 'link: d', which is below 'm'",
+                 id="macvtap_of_a_macvlan"),
+    pytest.param(f"{DUMMY}  b: {{kind: bridge}}\n  m: {{kind: macvtap, link: d, master: b}}\n",
+                 "4:31: 'm' cannot be a port of the bridge 'b': it is a macvtap", id="macvtap_in_a_bridge"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7, local: 192.0.2.1, remote: '2001:db8::1'}\n",
+                 "2:45: the ends of 'v' are of different protocols: 192.0.2.1 and 2001:db8::1", id="ends_of_a_vxlan"),
+    pytest.param("links: {d: {kind: dummy, up: on}}\n"
+                 "nexthops: {1: {via: 192.0.2.1, dev: d}, 2: {group: [{id: 1}]}}\n"
+                 "routes: [{to: '2001:db8::/32', nhid: 2}]\n",
+                 "3:38: the route to 2001:db8::/32 is one of IPv6, and nexthop 1 is not", id="nexthop_of_ipv4"),
+    pytest.param("nexthops: {1: {blackhole: on}}\nroutes: [{to: '2001:db8::/32', nhid: 1}]\n",
+                 "2:38: the route to 2001:db8::/32 is one of IPv6, and nexthop 1 is not; "
+                 "say 'family: inet6' of nexthop 1", id="nexthop_that_says_no_family"),
     *(pytest.param(f"{DUMMY}  x: {{kind: {kind}, link: d}}\n",
                    f"3:{place}: 'x' cannot have the lower link 'd': a {kind.split(',')[0]} stands on none; {hint}",
                    id=f"lower_link_of_a_{kind.split(',')[0]}")
@@ -64,6 +82,18 @@ REFUSED = [
     pytest.param("links:\n  b: {kind: bond, updelay: 200}\n",
                  "2:19: the bond 'b' cannot have 'updelay': it does not look at carriers; "
                  "set miimon, the milliseconds between two looks", id="bond_delay_without_miimon"),
+    pytest.param("links:\n  b: {kind: bond, miimon: 100, updelay: 250}\n",
+                 "2:32: the bond 'b' cannot have 'updelay': it looks at carriers every 100 ms, and would wait 200; "
+                 "a multiple of miimon", id="bond_delay_between_two_looks"),
+    pytest.param("links:\n  b: {kind: bond}\n  d: {kind: dummy, master: b, port: {prio: 5}}\n",
+                 "3:31: 'd' cannot have 'prio': the mode of the bond 'b' is balance-rr; "
+                 "the kernel takes it for active-backup, balance-tlb, balance-alb", id="option_of_a_port_of_a_bond"),
+    pytest.param(f"{DUMMY}  m: {{kind: macsec, link: d, window: 5}}\n",
+                 "3:30: 'm' cannot have 'window': it takes what was seen before; set replay, too", id="macsec"),
+    pytest.param("links:\n  b: {kind: bridge}\n  'd[1-2]': {kind: dummy, master: b}\n"
+                 "fdb: [{dev: 'd[1-2]', mac: 02:00:00:00:00:01}]\n",
+                 "4:7: the bridge 'b' cannot send what is for 02:00:00:00:00:01 by 'd2': it does so by 'd1'",
+                 id="one_address_by_two_ports"),
     pytest.param("links:\n  b: {kind: bond, miimon: 100, arp_interval: 200}\n",
                  "2:32: the bond 'b' cannot have 'arp_interval': it has 'miimon'; "
                  "it watches its ports by one of the two", id="bond_that_watches_in_two_ways"),

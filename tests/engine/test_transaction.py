@@ -19,15 +19,15 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, Plan, Step
-from tests.engine.universe import FURTHER_NAMES, LOSING, NEXTHOPS, OF_BONDS, UNIVERSE, state_of
+from tests.engine.universe import BORROWED, FURTHER_NAMES, LOSING, NEXTHOPS, OF_BONDS, UNIVERSE, state_of
 
 MODES = "modes_of_bonds_with_ports"
 PAIRS = [
     *(pytest.param(UNIVERSE[old], UNIVERSE[new], id=f"{old}-{new}") for old, new in permutations(UNIVERSE, 2)),
     *(pytest.param(*texts, id=name) for name, texts in LOSING.items()),
     *(pytest.param(*reversed(texts), id=f"{name}_backwards") for name, texts in LOSING.items()),
-    pytest.param(*OF_BONDS[MODES], id=MODES),
-    pytest.param(*reversed(OF_BONDS[MODES]), id=f"{MODES}_backwards"),
+    pytest.param(*BORROWED[MODES], id=MODES),
+    pytest.param(*reversed(BORROWED[MODES]), id=f"{MODES}_backwards"),
 ]
 REFUSALS = [errno.EPERM, errno.EBUSY, errno.ENOMEM, errno.EEXIST, errno.ENODEV]
 _SMALL = 10  # steps; where there are more, one way of refusing each takes long enough

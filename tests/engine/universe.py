@@ -287,6 +287,10 @@ LOSING = {
         "w: {kind: veth, peer: v, alias: w, addresses: [10.0.2.1/24]}, d: {kind: dummy}}",
         "links: {d: {kind: dummy, alias: d}}",
     ),
+    "what_had_the_name_of_the_other_end_of_a_pair": (
+        "links: {e: {kind: bridge, up: true, mac: '02:00:00:00:00:01'}}",
+        "links: {e: {kind: veth, peer: f, up: true}, f: {kind: veth, peer: e, up: true}}",
+    ),
     "what_is_below_though_nobody_mentions_it": (
         "links: {a: {kind: dummy, mtu: 1400}, b: {kind: bridge, mtu: 1300}, "
         "v: {kind: vlan, link: a, id: 5, mtu: 1400}}",
@@ -346,7 +350,21 @@ LOSING = {
     ),
 }
 """Two configurations; on the way from one to the other the kernel takes away more than is told."""
-OF_BONDS = {
+BORROWED = {
+    "neighbours_with_the_mac_of_a_port": (
+        "{links: {a: {kind: dummy, up: true, mac: '02:00:00:00:00:01', master: b}, b: {kind: bridge, up: true}}, "
+        "neighbours: [{dev: b, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]}",
+        "{links: {a: {kind: dummy, up: true, mac: '02:00:00:00:00:01', master: null}, b: {kind: bridge, up: true}, "
+        "d: {kind: dummy, addresses: [10.0.1.1/24]}}, "
+        "neighbours: [{dev: b, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]}",
+    ),
+    "neighbours_with_the_mac_of_what_is_below": (
+        "{links: {a: {kind: dummy, up: true, mac: '02:00:00:00:00:01'}, v: {kind: vlan, link: a, id: 5, up: true}}, "
+        "neighbours: [{dev: v, ip: 'fd00::9', lladdr: '02:00:00:00:00:09'}]}",
+        "{links: {a: {kind: dummy, up: true, mac: '02:00:00:00:00:02', alias: a}, "
+        "v: {kind: vlan, link: a, id: 5, up: true}, d: {kind: dummy, alias: d}}, "
+        "neighbours: [{dev: v, ip: 'fd00::9', lladdr: '02:00:00:00:00:09'}]}",
+    ),
     "modes_of_bonds_with_ports": (
         _BONDS
         % (
@@ -370,7 +388,7 @@ OF_BONDS = {
         "p: {kind: dummy, mac: '02:00:00:00:00:03', master: b}}",
     ),
 }
-"""The same of MACs and MTUs that bonds give and take, which only the real kernel does."""
+"""The same of MACs and MTUs that links have of others, which only the real kernel gives and takes."""
 
 
 def state_of(text: str, there: Iterable[str] = ()) -> State:

@@ -258,6 +258,21 @@ HOSTS = {
         """,
         ("    udp6zerocsumtx: true\n    udp6zerocsumrx: true\n",),
     ),
+    "mtus-as-of-any-card": Host(
+        """
+        ip link add d0 mtu 9000 up type dummy
+        ip link add vx0 mtu 1500 type vxlan id 5 dstport 4789 dev d0
+        ip link add gt1 mtu 1500 type gretap local 192.0.2.1 remote 192.0.2.3
+        ip link add bo0 mtu 1450 type bond
+        ip link add d1 master bo0 type dummy
+        ip link set d1 mtu 1500
+        """,
+        (
+            "  d1:\n    kind: dummy\n    mtu: 1500\n    master: bo0\n",
+            '  gt1:\n    kind: gretap\n    local: "192.0.2.1"\n    remote: "192.0.2.3"\n    mtu: 1500\n',
+            "    dstport: 4789\n    mtu: 1500\n",
+        ),
+    ),
     "isatap": Host(
         "ip link add si1 type sit local 192.0.2.1 isatap",
         ("    isatap: true\n",),

@@ -22,7 +22,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.value import NO_MAC
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
-from tests.engine.universe import FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, OF_BONDS, ROUTES, UNIVERSE, state_of
+from tests.engine.universe import BORROWED, FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, ROUTES, UNIVERSE, state_of
 from tests.vm.link_cases import BASE
 from tests.vm.meanwhile import repeatedly
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
@@ -110,7 +110,7 @@ def test_what_follows_what_needs_one_run_there_and_back(kernel: Stumbling, texts
     become(kernel, State())
 
 
-@pytest.mark.parametrize("texts", [*LOSING.values(), *OF_BONDS.values()], ids=[*LOSING, *OF_BONDS])
+@pytest.mark.parametrize("texts", [*LOSING.values(), *BORROWED.values()], ids=[*LOSING, *BORROWED])
 def test_what_the_kernel_takes_away_with_something_comes_back(kernel: Stumbling, texts: Sequence[str]) -> None:
     kernel.confined = True
     goals = [*map(state_of, texts)]
@@ -127,7 +127,7 @@ def test_what_the_kernel_takes_away_with_something_comes_back(kernel: Stumbling,
             put_back(kernel, Snapshot.of(plan, actual), MINE)
             assert there(kernel, new) == before, f"after {place} of {present.text(plan)}"
             assert not plan_for(kernel, old, look(kernel, old, MINE), MINE).steps
-        become(kernel, new, at_once=texts not in OF_BONDS.values())
+        become(kernel, new, at_once=texts not in BORROWED.values())
         assert not plan_for(kernel, new, look(kernel, new, MINE), MINE).steps
     become(kernel, State())
 
@@ -301,3 +301,14 @@ def test_what_is_remembered_is_not_read_again(kernel: Stumbling) -> None:
     read = [new.name for new, old in zip(seen.last.links, before.links, strict=True) if new is not old]
     assert "d2" in read
     assert "d1" not in read
+
+
+@pytest.mark.vm("stock")
+def test_tun_that_cannot_have_what_it_is_told_goes_again(kernel: Stumbling) -> None:
+    goal = state_of("links: {t: {kind: tun, mode: tun, mac: '02:00:00:00:00:01'}}")
+    actual = look(kernel, goal, MINE)
+    plan = plan_for(kernel, goal, actual, MINE)
+    with pytest.raises(KernelError):
+        converge(kernel, plan, goal, MINE)
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert not kernel.has_link("t")

@@ -119,6 +119,33 @@ def test_bond_looks_after_its_ports_as_it_did_before_another_mode(directory: Pat
     assert there() == before
 
 
+_ROUTE = """
+links: {d0: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}
+nexthops: {1: {via: 10.0.0.4, dev: d0}}
+routes: [{to: 10.9.0.0/16, %s}]
+"""
+_SEVERAL = "nexthops: [{via: 10.0.0.2}, {via: 10.0.0.3}]"
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("dev: d0", "dev: d0, via: 10.0.0.2"),
+        ("dev: d0", "nhid: 1"),
+        (_SEVERAL, "dev: d0"),
+        ("nhid: 1", "via: 10.0.0.2, dev: d0"),
+    ],
+)
+def test_route_leads_again_where_it_led(directory: Path, before: str, after: str) -> None:
+    applied(directory, _ROUTE % before)
+    was = there()["routes"]
+    engine = applied(directory, _ROUTE % after)
+    assert there()["routes"] != was
+    engine.rollback()
+    assert there()["routes"] == was
+
+
 def macs() -> dict[str, str]:
     return {name: link["address"] for name, link in there()["links"].items()}
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Links that get another MAC, by a step or with what they have it of: the kernel forgets all of their neighbours."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from netgroupd.model.state import Key, State
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import TEAMING
+from netgroupd.plan.step import Op, Step
+
+_BORROW_OF_PORTS = TEAMING | {"bridge"}
+_LEAVING = frozenset({"master", "netns"})
+# They have the MAC of the link below them unless they were given another one.
+_HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
+
+
+def forgotten(steps: Iterable[Step], actual: State) -> Iterator[Key]:
+    """The neighbours that may be lost with the MACs that links have now, all but those that are answered for."""
+    neighbours = [obj for obj in actual.of("neighbour").values() if not obj.key[2]]
+    names = _readdressed(steps, actual) if neighbours else frozenset[str]()
+    yield from (obj.key for obj in neighbours if obj.name in names)
+
+
+def _readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
+    """The names of the links that may get another MAC."""
+    found: set[str] = set()
+    for step in steps:
+        if step.object.cls != "link":
+            continue
+        if step.op is Op.CHANGE and "mac" in step.attrs:
+            found.add(step.object.name)
+        if step.op is Op.CHANGE and _LEAVING.isdisjoint(step.attrs):
+            continue
+        before = step.before.attrs.get("master") if step.before else None
+        for master in filter(None, (actual.link(str(name)) for name in (before, step.attrs.get("master")) if name)):
+            found.add(master.name)
+            if kind_of(master) in TEAMING:
+                found.add(step.object.name)  # which has the MAC of these meanwhile
+    return _followed(found, actual)
+
+
+def _followed(found: set[str], actual: State) -> frozenset[str]:
+    """With those that have the MAC of another: a bridge of its ports, these of a bond, a VLAN of what is below."""
+    if not found:
+        return frozenset()
+    beside: dict[str, list[str]] = defaultdict(list)
+    for link in actual.of("link").values():
+        if (lower := link.attrs.get("link")) and kind_of(link) in _HAVE_THAT_OF_LOWER:
+            beside[str(lower)].append(link.name)
+        if (master := actual.link(str(link.attrs.get("master")))) and kind_of(master) in _BORROW_OF_PORTS:
+            beside[link.name].append(master.name)
+            if kind_of(master) in TEAMING:
+                beside[master.name].append(link.name)
+    waiting = [*found]
+    while waiting:
+        new = [name for name in beside.get(waiting.pop(), ()) if name not in found]
+        found.update(new)
+        waiting += new
+    return frozenset(found)
