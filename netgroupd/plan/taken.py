@@ -36,13 +36,13 @@ def waiting(steps: list[Step], actual: State) -> list[Step]:
     names = {f"{kind} {index}" for kind, index in held}
     holding = (rule for rule in actual.of("filter").values() if not names.isdisjoint(_held(rule)))
     rules = (rule for rule in holding if UNSAID not in rule.attrs)
-    again = [Step(Op.CHANGE, rule, rule, {"actions": rule.attrs["actions"]}) for rule in rules]
+    again = [Step(Op.CHANGE, rule, rule, {"actions": rule.attrs["actions"], HOLDS: ()}) for rule in rules]
     return [*again, *(step._replace(why=_WHY) if step.object.key in held else step for step in steps)]
 
 
 def is_said_again(step: Step) -> bool:
-    """Whether a rule is said again as it is."""
-    return step.before is step.after
+    """Whether a rule is said again as it is, to let go of an index."""
+    return step.attrs.get(HOLDS) == ()
 
 
 def _held(rule: Object) -> tuple[str, ...]:

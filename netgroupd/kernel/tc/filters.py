@@ -16,7 +16,7 @@ from netgroupd.kernel.tc import filters_read, filters_run
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS, Match
 from netgroupd.kernel.tc.filters_frame import NEW, frames, handle_of
 from netgroupd.kernel.tc.filters_frame import frame as frame_of
-from netgroupd.kernel.tc.hash_tables import delete_table
+from netgroupd.kernel.tc.hash_tables import delete_preference, delete_table
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELTFILTER, RTM_NEWTFILTER, Place
 from netgroupd.model.tc.protocol import protocol_number, swapped
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
@@ -52,7 +52,12 @@ def _has_other_flags(step: Step) -> bool:
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The message that a step takes; two for a classifier whose rules the kernel does not change."""
     if isinstance(step, RangeStep):
-        yield _delete(step.steps[0], context.names, _ALL)
+        first, whole = step.steps[0], _delete(step.steps[0], context.names, _ALL)
+        if first.object.attrs["kind"] != "u32":
+            yield whole
+            return
+        yield from encode(first, context)
+        yield Call(lambda: delete_preference(context.socket, whole))
         return
     one = single(step)
     if one.op is Op.DELETE and table_of(one.object):
