@@ -29,6 +29,7 @@ from netgroupd.model.tc.action import (
     shared,
     usual_control,
 )
+from netgroupd.model.tc.action_whole import takes
 from netgroupd.model.tc.masked import halves
 from netgroupd.model.value import Value
 
@@ -150,7 +151,10 @@ def _pack_mpls(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
 
 
 def _unpack_mpls(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
-    return {"do": _MPLS_WORDS[_U32.unpack_from(rest)[0]], **read("mpls", _MPLS, found)}
+    """Without the protocol that the kernel tells of a step that takes none."""
+    step = _MPLS_WORDS[_U32.unpack_from(rest)[0]]
+    told = read("mpls", _MPLS, found)
+    return {"do": step, **{name: value for name, value in told.items() if takes("mpls", step, name)}}
 
 
 def _pack_csum(fields: Fields, _names: Names) -> tuple[bytes, bytes]:

@@ -13,6 +13,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Call, Codec, Context, Request
 from netgroupd.kernel.rows import goal, single
 from netgroupd.kernel.tc import filters_read, filters_run
+from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS, Match
 from netgroupd.kernel.tc.filters_frame import NEW, frames, handle_of
 from netgroupd.kernel.tc.filters_frame import frame as frame_of
@@ -34,9 +35,10 @@ def _write(step: Step, names: Names) -> bytes:
     form = CLASSIFIERS[str(frame.attrs["kind"])]
     said: Match = key[4]  # type: ignore[assignment]  # what filter.key makes
     # One that the kernel drops on the way gets another handle where that is the kernel's to give.
-    handle = handle_of(step.before.attrs) if step.before and not step.why else handle_of(frame.attrs)
-    if _has_other_flags(step):
-        handle = handle_of(step.object.attrs)  # the old one was of a table that may have gone with it
+    if step.before and not step.why and not _has_other_flags(step):
+        handle = handle_of(step.before.attrs)
+    else:  # the old one was of a table that may have gone with it
+        handle = handle_of(frame.attrs) & (words.OF_RULE if frame.attrs["kind"] == "u32" else -1)
     place = frame.place
     header = HEADER.pack(0, 0, 0, place.ifindex, handle or form.handle(said), place.parent, frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)
