@@ -112,6 +112,8 @@ def _parse_flow(raw: object) -> Value:
     said = {name: value for name, value in match.items() if value != _FLOW_DEFAULTS.get(name)}
     if "baseclass" in said and str(said["baseclass"]).partition(":")[2] in _FIRST_CLASS:
         del said["baseclass"]
+    if "perturb" in said and said.get("mode") != "hash":
+        raise ValueError("perturb: expected mode hash beside it, for nothing else is hashed anew")
     return {"mode": "map", **said}
 
 
