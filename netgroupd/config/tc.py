@@ -25,6 +25,7 @@ from netgroupd.model.state import Attrs, Key
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc import layers, qdisc, queues
 from netgroupd.model.tc.bpf import CURRENT
+from netgroupd.model.tc.filter import HOLDS
 from netgroupd.model.tc.handle import HANDLE
 from netgroupd.model.value import Value, word
 
@@ -39,7 +40,7 @@ _MATCHES = tuple(
     Attr(kind, known, f"What the classifier {kind} matches.") for kind, known in classifier.RECORDS.items()
 )
 _ACTION = classifier.CLASS.attrs["actions"]
-_ATTRS = {name: row for name, row in classifier.CLASS.attrs.items() if name not in ("kind", "actions", CURRENT)}
+_ATTRS = {name: row for name, row in classifier.CLASS.attrs.items() if name not in ("kind", "actions", CURRENT, HOLDS)}
 
 FILTER = Form(
     "filter",

@@ -2,7 +2,8 @@
 """In which order a capture writes what is there: one that is the same on each host, and gives the same host."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from netgroupd.model.link import WITH_LINK
@@ -20,8 +21,16 @@ def in_order(actual: State) -> State:
     ordered = State(groups=actual.groups)
     for cls, found in actual.classes.items():
         by = _ORDERS.get(cls, _by_name if cls in _ON_LINKS else None)
-        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=by)} if by else found
+        objects = _as_made(found.values()) if cls == "filter" else found.values()
+        ordered.classes[cls] = {obj.key: obj for obj in sorted(objects, key=by)} if by else found
     return ordered
+
+
+def _as_made(rules: Iterable[Object]) -> Iterator[Object]:
+    """Rules in the order in which they came: of a preference of BPF the kernel asks, and tells, the last one first."""
+    for (_, kind), found in groupby(rules, lambda rule: (rule.key[:4], rule.attrs.get("kind"))):
+        alike = [*found]
+        yield from reversed(alike) if kind == "bpf" else alike
 
 
 def _by_name(obj: Object) -> tuple[object, ...]:

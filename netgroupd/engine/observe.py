@@ -30,6 +30,7 @@ from netgroupd.plan.default_vlan import DEFAULT, Defaults
 from netgroupd.plan.hooks import Hook
 from netgroupd.plan.link import Owned
 from netgroupd.plan.step import AnyStep
+from netgroupd.plan.taken import taken
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _NAME = itemgetter(0)  # of a key
@@ -191,6 +192,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
     )
     actual.classes.update(kernel.dump(selection).classes)
+    _add_holders(kernel, wanted, actual, selection)
     away = mine.away | spoken.away
     if away:
         with_links = selection._replace(classes=selection.classes | {"link"}, key_files=keys)
@@ -245,6 +247,18 @@ def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -
         kernel.add_away(theirs, away, selection)
     for obj in theirs:
         actual.add(obj)
+
+
+def _add_holders(kernel: Connection, wanted: State, actual: State, selection: Selection) -> None:
+    """Have rules tell which of them have an action of their own under the index of a shared one that is wanted."""
+    actions, wants = actual.of("action"), wanted.of("action")
+    of_rules = taken(actions.values())
+    if not of_rules:
+        return
+    actual.classes["action"] = {key: found for key, found in actions.items() if key in wants or key not in of_rules}
+    if missing := of_rules & wants.keys():
+        rules = kernel.dump(selection._replace(classes=frozenset({"filter"}), taken=missing))
+        actual.classes["filter"] = {**rules.of("filter")}
 
 
 def _narrow(actual: State, wanted: State) -> None:

@@ -12,6 +12,7 @@ from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
@@ -78,7 +79,7 @@ class Snapshot(NamedTuple):
         classes = actual.classes
         for name, key in touched:
             obj = classes[name].get(key) if name in classes else None
-            if obj is None:
+            if obj is None or OF_RULES in obj.attrs:
                 absent.append((name, key))
             else:
                 found.append(obj)

@@ -50,6 +50,7 @@ class Selection(NamedTuple):
     attributes matter.
     ``held`` are keys by class: instead of what is netgroupd's comes what of others,
     be it DHCP or the kernel itself, keeps these from being made.
+    ``taken`` are shared actions whose indices rules have for actions of their own: such a rule tells it.
     ``nexthops`` are ids: of routes those of others come that go with these.
     ``everything`` is what ``capture`` wants.
     """
@@ -68,6 +69,7 @@ class Selection(NamedTuple):
     entries: Set[Key] = frozenset()
     ethtool: Mapping[Key, frozenset[str]] = MappingProxyType({})
     held: Mapping[str, frozenset[Key]] = MappingProxyType({})
+    taken: frozenset[Key] = frozenset()
     nexthops: frozenset[int] = frozenset()
     everything: bool = False
 

@@ -27,7 +27,10 @@ class Remade(NamedTuple):
 def remade(desired: State, actual: State) -> Remade:
     """The classes that are made anew or make room for a qdisc above them, with those below, and their rules."""
     haves = actual.of("tclass")
-    going = {_hook(have) for have in haves.values() if _goes_first(have, desired)}
+    led: frozenset[Hook] = frozenset()
+    if not haves.keys() <= desired.of("tclass").keys():
+        led = frozenset(hook for rule in desired.of("filter").values() for hook in _used_by(rule)[1:])
+    going = {_hook(have) for have in haves.values() if _goes_first(have, desired, led)}
     if not going:
         return Remade()
     classes = _with_those_below(going, haves)
@@ -52,11 +55,11 @@ def _hook(one: Object) -> Hook:
     return one.name, str(one.key[1])
 
 
-def _goes_first(have: Object, desired: State) -> bool:
+def _goes_first(have: Object, desired: State, led: frozenset[Hook]) -> bool:
     want = desired.of("tclass").get(have.key)
     if want is None:
-        # A class with others below it takes no qdisc.
-        return (have.name, have.attrs.get("parent")) in desired.of("qdisc")
+        # A class with others below it takes no qdisc, and a rule that stays lets go of none by itself.
+        return _hook(have) in led or (have.name, have.attrs.get("parent")) in desired.of("qdisc")
     attrs = differing(want, have)
     return bool(attrs) and hardest(want, attrs, have.attrs)[0] is Change.RECREATE
 

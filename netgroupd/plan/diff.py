@@ -15,7 +15,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import bridge_vlan, classes, mdb, settings, tables, vf, vlan_global
+from netgroupd.plan import bridge_vlan, classes, mdb, settings, tables, taken, vf, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -92,7 +92,7 @@ class _Run:
 
     def of(self, cls: str) -> list[Step]:
         """The changes to the objects of one class; deletions first, in reverse order."""
-        wants, haves = self.desired.of(cls), self.actual.of(cls)
+        wants, haves = self.desired.of(cls), self._haves(cls)
         doomed = []
         if not haves.keys() <= wants.keys():  # at C speed where nothing is to go
             doomed = [obj for key, obj in haves.items() if key not in wants and self._is_to_go(obj)]
@@ -114,11 +114,16 @@ class _Run:
                 steps += _again(want, have, why)
         return self._with_what_follows(cls, steps, doomed)
 
+    def _haves(self, cls: str) -> Mapping[Key, Object]:
+        return taken.standing(self.actual) if cls == "action" else self.actual.of(cls)
+
     def _with_what_follows(self, cls: str, steps: list[Step], doomed: list[Object]) -> list[Step]:
         """Add what the kernel changes by itself with these steps."""
         wants, haves = self.desired.of(cls), self.actual.of(cls)
         if cls == "sysctl":
             return [*steps, *settings.said_again(steps, wants, haves)]
+        if cls == "action":
+            return taken.waiting(steps, self.actual)
         if cls == "mdb":
             return mdb.arranged(steps, wants, haves, self.losses.why)
         if cls == "vlan_global":

@@ -2,7 +2,9 @@
 """Rules of traffic control that go with all others of their preference: one message for all of them.
 
 The kernel deletes a preference as a whole where no handle is said.  A hook that is
-owned is owned whole, so what is in it is in the picture of it.  Linear.
+owned is owned whole, so what is in it is in the picture of it.  Rules of u32 and their
+tables go one by one, and the preference itself with the last of them: while others of
+its qdisc or block have rules of u32 the kernel keeps it without any.  Linear.
 """
 
 from collections import Counter
@@ -10,7 +12,7 @@ from collections.abc import Sequence
 
 from netgroupd.model.state import Key, State
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
-from netgroupd.plan.tables import is_u32
+from netgroupd.plan.tables import inside, is_u32
 
 EMPTYING = frozenset({"delete filter", "empty chain"})
 """The phases that only delete rules."""
@@ -21,16 +23,22 @@ def emptied(steps: Sequence[Step], actual: State) -> list[AnyStep]:
     doomed: dict[Key, list[Step]] = {}
     for step in steps:
         doomed.setdefault(step.object.key[:4], []).append(step)
-    if len(doomed) == len(steps):
+    hashed = any(is_u32(found[0].object) for found in doomed.values())
+    if len(doomed) == len(steps) and not hashed:
         return [*steps]
-    held = Counter([key[:4] for key in actual.of("filter")])
-    # Hash tables go in an order of their own.
-    whole = {place for place, found in doomed.items() if len(found) == held[place] > 1 and not is_u32(found[0].object)}
+    rules = actual.of("filter")
+    held = Counter([key[:4] for key in rules])
+    if hashed:
+        held.subtract([rule.key[:4] for rule in inside((step.object for step in steps), rules.values())])
+    whole = {place for place, found in doomed.items() if len(found) == held[place]}
     drawn: list[AnyStep] = []
     for step in steps:
         place = step.object.key[:4]
-        if place not in whole:
+        found = doomed[place]
+        if place not in whole or (len(found) == 1 and not is_u32(step.object)):
             drawn.append(step)
-        elif found := doomed.pop(place, ()):
+        elif is_u32(step.object):
+            drawn.append(RangeStep(Op.DELETE, (step,)) if step is found[-1] else step)
+        elif step is found[0]:
             drawn.append(RangeStep(Op.DELETE, tuple(found)))
     return drawn

@@ -32,6 +32,7 @@ from netgroupd.plan.swap import untangle
 # before it is up, for the cost of enslaving links that are up is quadratic.
 PHASES = (
     "regroup links",
+    "say filter again",
     "delete filter",
     "delete chain",
     "delete queue",

@@ -12,6 +12,7 @@ from netgroupd.plan.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.replaced import stay_beside
 from netgroupd.plan.step import AnyStep, Op, Step
 from netgroupd.plan.tables import is_u32, pref_of, standing
+from netgroupd.plan.taken import is_said_again
 
 LEVELS = (
     "add filter of a spare chain",
@@ -75,6 +76,8 @@ class Order:
     def phase(self, step: Step) -> str:
         """The phase of a step about a filter."""
         key = step.object.key
+        if is_said_again(step):
+            return "say filter again"
         if step.op is Op.DELETE and (key in self._in_the_way or not self._is_last(step.object)):
             return "delete filter"
         return LEVELS[level_of(step)]

@@ -99,7 +99,24 @@ OF_CHAINS = [
     ("ingress: {pref: 1, u32: {indev: lo}}", ""),
     ("ingress: {pref: 1, matchall: {}, action: {skbedit: {queue_mapping: 1}}}", "cannot have queue_mapping; it is for"),
     ("ingress: {pref: 1, matchall: {}, skip_sw: true, action: {skbedit: {queue_mapping: 1}}}", ""),
+    ("ingress: {pref: 1, fw: {mark: 5}}", "filter lo ingress 1 mark 0x5 needs a classid or an action; the kernel does"),
+    ("ingress: {pref: 1, fw: {mark: 5}, action: drop}", ""),
 ]
+_SHARED = "actions: {gact 7: drop}\ntc:\n  lo: {ingress_block: 7}\n  block 7: {filters: {pref: 1, %s}}\n"
+IN_BLOCK = [
+    ("flow: {keys: dst}", "mode map needs a baseclass other than the first; a block has no qdisc"),
+    ("flow: {keys: dst, baseclass: '1:5'}", ""),
+    ("matchall: {}, skip_hw: true, action: gact 7", "cannot have skip_hw beside an action that is shared; the kernel"),
+    ("matchall: {}, skip_sw: true, action: [pipe, gact 7]", "cannot have skip_sw beside an action that is shared"),
+    ("matchall: {}, skip_hw: false, action: gact 7", ""),
+    ("matchall: {}, skip_hw: true, action: drop", ""),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), IN_BLOCK, ids=[row[0] for row in IN_BLOCK])
+def test_rule_that_the_kernel_never_takes_is_told(said: str, want: str) -> None:
+    found = told(_SHARED % said)
+    assert [want in problem for problem in found] == [True] * bool(want), "\n".join(found)
 
 
 @pytest.mark.parametrize(("said", "want"), OF_CHAINS, ids=[row[0] for row in OF_CHAINS])

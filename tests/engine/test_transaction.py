@@ -19,7 +19,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, Plan, Step
-from tests.engine.universe import BORROWED, FURTHER_NAMES, LOSING, NEXTHOPS, OF_BONDS, UNIVERSE, state_of
+from tests.engine.universe import BORROWED, FURTHER_NAMES, LOSING, NEXTHOPS, UNIVERSE, state_of
 
 MODES = "modes_of_bonds_with_ports"
 PAIRS = [

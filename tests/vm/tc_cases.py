@@ -272,6 +272,7 @@ def _classes() -> Iterator[Case]:
     into, elsewhere = (_into(classid) for classid in ("1:10", "1:2"))
     yield Case("class-with-its-rule", (root, other, top, below, into), (root, other, top))
     yield Case("class-that-a-rule-leaves", (root, other, top, below, into), (root, other, elsewhere))
+    yield Case("class-that-a-rule-still-names", (root, other, top, below, into), (root, other, top, into))
     goto, last = _into("1:2", pref=5, actions="goto chain 7"), _into("1:10", chain=7)
     yield Case("class-of-a-chain", (root, other, top, below, goto, last), (root, other, _into("1:2", pref=5)))
     inner = qdisc("prio", {}, parent="1:100", handle="30:")

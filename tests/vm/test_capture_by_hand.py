@@ -21,6 +21,16 @@ class Host(NamedTuple):
 
 
 HOSTS = {
+    "programs-of-one-preference": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 clsact
+        tc filter add dev d0 ingress pref 5 bpf bytecode "1,6 0 0 1" action drop
+        tc filter add dev d0 ingress pref 5 bpf bytecode "1,6 0 0 2" action pass
+        tc filter add dev d0 ingress pref 5 bpf bytecode "1,6 0 0 3" action drop
+        """,
+        (),
+    ),
     "fdb-of-bridge-itself": Host(
         """
         ip link add d0 up address 02:00:00:00:00:10 type dummy

@@ -8,7 +8,7 @@ at the size alone.
 """
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.kernel.message import attr, attributes, nest, text, u32, u64, walk
@@ -29,6 +29,7 @@ from netgroupd.model.tc.action import (
     shared,
     usual_control,
 )
+from netgroupd.model.tc.action_whole import takes
 from netgroupd.model.tc.masked import halves
 from netgroupd.model.value import Value
 
@@ -150,7 +151,10 @@ def _pack_mpls(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
 
 
 def _unpack_mpls(rest: bytes, found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:
-    return {"do": _MPLS_WORDS[_U32.unpack_from(rest)[0]], **read("mpls", _MPLS, found)}
+    """Without the protocol that the kernel tells of a step that takes none."""
+    step = _MPLS_WORDS[_U32.unpack_from(rest)[0]]
+    told = read("mpls", _MPLS, found)
+    return {"do": step, **{name: value for name, value in told.items() if takes("mpls", step, name)}}
 
 
 def _pack_csum(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
@@ -313,11 +317,14 @@ def unpack_actions(payload: memoryview, names: Names) -> tuple[Value, ...]:
     return tuple(_unpack_one(payload[start:end], names) for _, start, end in walk(payload))
 
 
-def has_shared(payload: memoryview) -> bool:
-    """Whether a filter has one of its actions together with others, which no name says."""
+def held_by(payload: memoryview) -> Iterator[Held]:
+    """The actions of a filter, as they are told apart and held."""
     for _, start, end in walk(payload):
         found = attributes(payload[start:end])
-        kind = bytes(found[_KIND]).rstrip(b"\0").decode()
-        if _OPTIONS in found and held(kind, attributes(found[_OPTIONS])).is_shared:
-            return True
-    return False
+        if _OPTIONS in found:
+            yield held(bytes(found[_KIND]).rstrip(b"\0").decode(), attributes(found[_OPTIONS]))
+
+
+def has_shared(payload: memoryview) -> bool:
+    """Whether a filter has one of its actions together with others, which no name says."""
+    return any(one.is_shared for one in held_by(payload))

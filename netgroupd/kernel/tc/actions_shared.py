@@ -12,10 +12,12 @@ from netgroupd.kernel.message import attributes, nest, text, u32, walk
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import single
+from netgroupd.kernel.socket import Answer
 from netgroupd.kernel.tc.actions import pack_action, unpack_action
 from netgroupd.kernel.tc.tcmsg import RTM_DELACTION, RTM_GETACTION, RTM_NEWACTION
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc.action import FIELDS
+from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import Value
 from netgroupd.plan.hooks import SHARED
 from netgroupd.plan.step import AnyStep, Op
@@ -25,10 +27,11 @@ _TAB, _ROOT_FLAGS = 1, 2
 _KIND, _INDEX = 1, 3
 _LARGE = b"\1\0\0\0" * 2  # TCA_ACT_FLAG_LARGE_DUMP_ON
 _TRIES, _PAUSE_S = 200, 0.01
+_TAKEN = "a rule that is not netgroupd's has an action of its own under this index; choose another one"
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
-    """The selected actions; of all that there are, those that stand by themselves."""
+    """The selected actions, those of rules marked; of all that there are, those that stand by themselves."""
     if selection.everything:
         return [obj for kind in FIELDS for obj in _standing(context, kind)]
     named = sorted(
@@ -44,7 +47,8 @@ def _named(kind: str, index: int) -> bytes:
 def _one(context: Context, kind: str, index: int) -> list[Object]:
     asked = message.request(RTM_GETACTION, 0, _HEADER, _named(kind, index))
     _, told = context.socket.ask(asked, lambda _kind, payload: bytes(payload))
-    return [obj for payload in told for obj, _ in _read(payload, context.names)]
+    found = (read for payload in told for read in _read(payload, context.names))
+    return [obj if stands else obj._replace(attrs={**obj.attrs, OF_RULES: True}) for obj, stands in found]
 
 
 def _standing(context: Context, kind: str) -> list[Object]:
@@ -85,8 +89,11 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         yield Call(lambda: _delete(context, kind, index))
         return
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
-    packed = pack_action(1, index, _record(one.object.attrs), context.names)
-    yield message.request(RTM_NEWACTION, message.NLM_F_CREATE | how, _HEADER, nest(_TAB, packed))
+    packed = nest(_TAB, pack_action(1, index, _record(one.object.attrs), context.names))
+    if one.op is Op.CREATE and one.why:
+        yield Call(lambda: _create(context, packed))
+        return
+    yield message.request(RTM_NEWACTION, message.NLM_F_CREATE | how, _HEADER, packed)
 
 
 def _identity(key: Key) -> tuple[str, int]:
@@ -95,17 +102,33 @@ def _identity(key: Key) -> tuple[str, int]:
     return str(kind), index
 
 
+def _create(context: Context, packed: bytes) -> None:
+    """Make an action whose index a rule has had for one of its own."""
+    how = message.NLM_F_ACK | message.NLM_F_CREATE | message.NLM_F_EXCL
+    answer = _when_let_go(context, message.request(RTM_NEWACTION, how, _HEADER, packed), errno.EEXIST)
+    if answer.errno == errno.EEXIST:
+        raise OSError(answer.errno, _TAKEN)
+    if answer.errno:
+        raise OSError(answer.errno, answer.sentence or os.strerror(answer.errno))
+
+
 def _delete(context: Context, kind: str, index: int) -> None:
-    """Delete an action; filters that were deleted let go of it some time later."""
+    """Delete an action."""
     asked = message.request(RTM_DELACTION, message.NLM_F_ACK, _HEADER, _named(kind, index))
+    answer = _when_let_go(context, asked, errno.EPERM)
+    if answer.errno:
+        raise OSError(answer.errno, answer.sentence or os.strerror(answer.errno))
+
+
+def _when_let_go(context: Context, asked: bytes, refusal: int) -> Answer:
+    """Ask until the answer is another than ``refusal``: what filters had they let go of some time later."""
     for _ in range(_TRIES):
         answer, _ = context.socket.ask(asked)
-        if answer.errno != errno.EPERM:
+        if answer.errno != refusal:
             break
         grace.passed()
         time.sleep(_PAUSE_S)
-    if answer.errno:
-        raise OSError(answer.errno, answer.sentence or os.strerror(answer.errno))
+    return answer
 
 
 CODEC = Codec(dump, encode, body=len(_HEADER))

@@ -13,10 +13,11 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Call, Codec, Context, Request
 from netgroupd.kernel.rows import goal, single
 from netgroupd.kernel.tc import filters_read, filters_run
+from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS, Match
 from netgroupd.kernel.tc.filters_frame import NEW, frames, handle_of
 from netgroupd.kernel.tc.filters_frame import frame as frame_of
-from netgroupd.kernel.tc.hash_tables import delete_table
+from netgroupd.kernel.tc.hash_tables import delete_preference, delete_table
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELTFILTER, RTM_NEWTFILTER, Place
 from netgroupd.model.tc.protocol import protocol_number, swapped
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
@@ -34,9 +35,10 @@ def _write(step: Step, names: Names) -> bytes:
     form = CLASSIFIERS[str(frame.attrs["kind"])]
     said: Match = key[4]  # type: ignore[assignment]  # what filter.key makes
     # One that the kernel drops on the way gets another handle where that is the kernel's to give.
-    handle = handle_of(step.before.attrs) if step.before and not step.why else handle_of(frame.attrs)
-    if _has_other_flags(step):
-        handle = handle_of(step.object.attrs)  # the old one was of a table that may have gone with it
+    if step.before and not step.why and not _has_other_flags(step):
+        handle = handle_of(step.before.attrs)
+    else:  # the old one was of a table that may have gone with it
+        handle = handle_of(frame.attrs) & (words.OF_RULE if frame.attrs["kind"] == "u32" else -1)
     place = frame.place
     header = HEADER.pack(0, 0, 0, place.ifindex, handle or form.handle(said), place.parent, frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)
@@ -52,7 +54,12 @@ def _has_other_flags(step: Step) -> bool:
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The message that a step takes; two for a classifier whose rules the kernel does not change."""
     if isinstance(step, RangeStep):
-        yield _delete(step.steps[0], context.names, _ALL)
+        first, whole = step.steps[0], _delete(step.steps[0], context.names, _ALL)
+        if first.object.attrs["kind"] != "u32":
+            yield whole
+            return
+        yield from encode(first, context)
+        yield Call(lambda: delete_preference(context.socket, whole))
         return
     one = single(step)
     if one.op is Op.DELETE and table_of(one.object):

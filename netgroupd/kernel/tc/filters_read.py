@@ -9,7 +9,7 @@ costs more where they are put in: bench/tc.py has the figures.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attributes
@@ -17,7 +17,7 @@ from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.tc import programs, u32_listed
 from netgroupd.kernel.tc import u32 as words
-from netgroupd.kernel.tc.actions import has_shared
+from netgroupd.kernel.tc.actions import has_shared, held_by
 from netgroupd.kernel.tc.actions_seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters_seen import Seen
@@ -26,8 +26,8 @@ from netgroupd.kernel.tc.filters_unsaid import does_more, matches_more, named, u
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
-from netgroupd.model.state import Object
-from netgroupd.model.tc.filter import SHARES
+from netgroupd.model.state import Key, Object
+from netgroupd.model.tc.filter import HOLDS, SHARES
 from netgroupd.model.tc.filter import key as key_of
 from netgroupd.model.tc.handle import handle_text
 from netgroupd.model.tc.protocol import protocol_name, swapped
@@ -46,7 +46,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         asked = message.request(
             RTM_GETTFILTER, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
         )
-        decoder = Decoder(context.names, where, parent, everything=selection.everything)
+        decoder = Decoder(context.names, where, parent, taken=selection.taken, everything=selection.everything)
         what = f"dump of filters of {where} {parent}".rstrip()
         # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
         with uncollected():
@@ -63,9 +63,12 @@ def dump(context: Context, selection: Selection) -> list[Object]:
 class Decoder:
     """Makes rules out of the messages of one hook."""
 
-    def __init__(self, names: Names, where: str, parent: str, *, everything: bool = False) -> None:
-        """``everything``: also note which rules share what only a capture asks for."""
+    def __init__(
+        self, names: Names, where: str, parent: str, *, taken: Set[Key] = frozenset(), everything: bool = False
+    ) -> None:
+        """Also note which rules have ``taken`` for themselves; ``everything``: which share what a capture asks for."""
         self._names = names
+        self._taken = taken
         self._everything = everything
         self._where = where
         self._parent = parent
@@ -75,7 +78,7 @@ class Decoder:
 
     def read(self, payload: memoryview) -> Object | None:
         """The rule of a message; None where it tells of what rules hang on."""
-        if seen := self._seen.read(payload):
+        if not self._taken and (seen := self._seen.read(payload)):
             return seen
         handle, info = HEADER.unpack_from(payload)[4::2]
         if not handle:
@@ -122,6 +125,10 @@ class Decoder:
             return rule._replace(key=named(rule) if more else rule.key, attrs={**attrs, UNSAID: True})
         return rule
 
+    def _held(self, actions: memoryview) -> tuple[str, ...]:
+        own = (one for one in held_by(actions) if not one.stands)
+        return tuple(f"{one.kind} {one.number}" for one in own if (one.kind, one.number) in self._taken)
+
     def mixed(self) -> list[u32_listed.Hung]:
         """Where the kernel has listed u32 rules of another chain or hook as well."""
         return [hung for hung, tables in self._own_tables.items() if tables > 1]
@@ -134,6 +141,8 @@ class Decoder:
             "skip_hw": bool(bits & SKIP_HW),
             "skip_sw": bool(bits & SKIP_SW),
         }
+        if self._taken and form.actions in options and (held := self._held(options[form.actions])):
+            attrs[HOLDS] = held
         if self._everything and form.actions in options and has_shared(options[form.actions]):
             attrs[SHARES] = True
         if form.classid in options:

@@ -16,6 +16,8 @@ from netgroupd.model.value import Value
 Match = tuple[tuple[str, Value], ...]
 Found = Mapping[int, memoryview]
 
+OF_RULE = 0xFFF
+"""What of a handle is a rule's own in its bucket; the kernel may give a preference a table of another number."""
 HASH, LINK, DIVISOR, SEL, INDEV, MARK = 2, 3, 4, 5, 8, 10
 _SELECTOR = struct.Struct("=BBBx2sHhh4s")  # flags, shift, keys, mask of 16 bits, plus, at; of the hash: at, mask
 _KEY = struct.Struct(">II")

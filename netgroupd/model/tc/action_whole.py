@@ -66,6 +66,12 @@ def whole(kind: str, fields: Fields) -> Fields:
     return {**fields, CURRENT: True} if kind == "bpf" and "pinned" in fields else fields
 
 
+def takes(kind: str, step: str, name: str) -> bool:
+    """Whether an action that does this has a field."""
+    taken = _OF_STEP.get((kind, step))
+    return taken is None or name in taken
+
+
 def _whole_policer(fields: Fields) -> Fields:
     fields = {name: value for name, value in fields.items() if value != 0 or name not in _NONE_IF_ZERO}
     for name, other in _BESIDE.items():

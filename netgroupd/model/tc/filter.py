@@ -112,6 +112,8 @@ def _parse_flow(raw: object) -> Value:
     said = {name: value for name, value in match.items() if value != _FLOW_DEFAULTS.get(name)}
     if "baseclass" in said and str(said["baseclass"]).partition(":")[2] in _FIRST_CLASS:
         del said["baseclass"]
+    if "perturb" in said and said.get("mode") != "hash":
+        raise ValueError("perturb: expected mode hash beside it, for nothing else is hashed anew")
     return {"mode": "map", **said}
 
 
@@ -136,6 +138,8 @@ _MOST_BLOCKS = 0xFFFFFFFF
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 SHARES = "shares"
 """The mark of a rule that has an action together with others that does not stand by itself, which no file can say."""
+HOLDS = "holds"
+"""The actions that a rule has for itself under the indices of shared ones that are wanted."""
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}
 RECORDS["flower"] = _FLOWER._replace(parse=_parse_flower)
 RECORDS["fw"] = _FW._replace(parse=_parse_fw)
@@ -165,6 +169,7 @@ CLASS = Class(
             Attr("optional", FLAG, "Whether the others stay when the kernel refuses it.", silent=True),
             Attr("direct_action", FLAG, "A BPF program says itself what is to happen."),
             Attr(CURRENT, FLAG, "Whether a BPF program is the one that is pinned now."),
+            Attr(HOLDS, several(string()), "What it has under the indices of shared actions.", silent=True),
         )
     ),
 )

@@ -9,6 +9,9 @@ from netgroupd.model.attr import Attr, Class, table
 from netgroupd.model.tc.action import ACTIONS, FIELDS
 from netgroupd.model.value import number, word
 
+OF_RULES = "of_rules"
+"""The mark of an action that goes with the last rule that has it: its index is not free for a shared one."""
+
 CLASS = Class(
     "action",
     "An action that several filters share.",

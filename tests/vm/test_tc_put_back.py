@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules that are deleted by a change which is refused behind that: what the kernel told of them, it takes."""
+
+import json
+
+import pytest
+
+from netgroupd.errors import KernelError
+from tests.vm.hosts import EngineIn
+from tests.vm.tc_action_cases import ACTION_CASES
+
+_REFUSED = {"pref": 9, "protocol": "ip", "flower": {"dst_ip": "10.3.0.1"}, "skip_sw": True, "action": "drop"}
+_LINKS = "links: {v0: {kind: veth, peer: v1, up: true}, v2: {kind: dummy, up: true}}\n"
+
+
+def _text(*rules: object) -> str:
+    lines = "".join(f"      - {json.dumps(rule)}\n" for rule in rules)
+    return f"{_LINKS}tc:\n  v0:\n    egress:\n{lines}"
+
+
+def _comes_back(engine_in: EngineIn, text: str) -> None:
+    engine_in("here", text).apply()
+    with pytest.raises(KernelError) as caught:
+        engine_in("here", _text(_REFUSED)).apply()
+    assert "put back" not in str(caught.value)
+    assert not engine_in("here", text).diff().steps
+
+
+def _of_u32(pref: int) -> object:
+    return {"pref": pref, "protocol": "ip", "u32": {"match": {"ip dst": "10.0.0.[1-3]"}}, "action": "drop"}
+
+
+def test_rules_of_u32_come_back_whatever_tables_their_preferences_had(engine_in: EngineIn) -> None:
+    engine_in("here", _text(_of_u32(20))).apply()
+    _comes_back(engine_in, _text(_of_u32(10), _of_u32(20)))
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["first", "second"])
+def test_actions_come_back(engine_in: EngineIn, place: int) -> None:
+    actions = (said[place] for said in ACTION_CASES.values())
+    text = _text(*({"pref": pref, "matchall": {}, "action": action} for pref, action in enumerate(actions, 1)))
+    _comes_back(engine_in, text)
+    captured = engine_in("here", text).capture()
+    engine_in("there", captured).apply()
+    assert engine_in("there", captured).capture() == captured
