@@ -120,22 +120,26 @@ class _Run:
     def _with_what_follows(self, cls: str, steps: list[Step], doomed: list[Object]) -> list[Step]:
         """Add what the kernel changes by itself with these steps."""
         wants, haves = self.desired.of(cls), self.actual.of(cls)
-        if cls == "sysctl":
-            return [*steps, *settings.said_again(steps, wants, haves)]
-        if cls == "action":
-            return taken.waiting(steps, self.actual)
-        if cls == "mdb":
-            return mdb.arranged(steps, wants, haves, self.losses.why)
-        if cls == "vlan_global":
-            return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
-        if cls in ("sriov", "vf"):
-            cards = vf.remade(self.desired, self.actual)
-            return vf.explained(steps, cards) if cls == "sriov" else vf.said_again(steps, self.desired, cards)
-        if cls == "bridge_vlan":
-            told = [*self._defaults.follow(doomed, partial(self._lists, cls))]
-            again = {step.object.key for step in told}
-            return [*(step for step in steps if step.object.key not in again), *told]
+        match cls:
+            case "sysctl":
+                return [*steps, *settings.said_again(steps, wants, haves)]
+            case "action":
+                return taken.waiting(steps, self.actual)
+            case "mdb":
+                return mdb.arranged(steps, wants, haves, self.losses.why)
+            case "vlan_global":
+                return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
+            case "sriov" | "vf":
+                return self._with_what_a_card_loses(cls, steps)
+            case "bridge_vlan":
+                told = [*self._defaults.follow(doomed, partial(self._lists, cls))]
+                again = {step.object.key for step in told}
+                steps = [*(step for step in steps if step.object.key not in again), *told]
         return steps
+
+    def _with_what_a_card_loses(self, cls: str, steps: list[Step]) -> list[Step]:
+        cards = vf.remade(self.desired, self.actual)
+        return vf.explained(steps, cards) if cls == "sriov" else vf.said_again(steps, self.desired, cards)
 
     def _lost_options(self, haves: Mapping[Key, Object]) -> dict[Key, str]:
         """The VLANs whose options the kernel forgets, each with the reason."""
