@@ -28,11 +28,11 @@ _CLASSES = {
     "address": "address",
     "addresses": "address",
     "VLAN settings": "vlan_global",
+    "VNIs": "vni",
+    "memberships": "mdb",
     "number": "sriov",
     "numbers": "sriov",
     "functions": "vf",
-    "VNIs": "vni",
-    "memberships": "mdb",
     "classes": "tclass",
 }
 

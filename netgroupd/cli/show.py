@@ -33,9 +33,9 @@ _CLASSES = {
     "fdb": ("fdb",),
     "mdb": ("mdb",),
     "tc": ("qdisc", "tclass", "action", "chain", "filter"),
+    "vf": ("sriov", "vf"),
     "vlan": ("bridge_vlan", "vlan_global"),
     "vni": ("vni",),
-    "vf": ("sriov", "vf"),
     "setting": ("sysctl",),
     "": tuple(CLASSES),
 }

@@ -19,10 +19,10 @@ _CALLED = {
     "bridge_vlan": "bridge VLAN",
     "vlan_global": "VLAN setting",
     "vni": "VNI",
-    "vf": "virtual function",
-    "sriov": "number of virtual functions",
     "fdb": "fdb entry",
     "mdb": "mdb entry",
+    "vf": "virtual function",
+    "sriov": "number of virtual functions",
     "tclass": "tc class",
 }
 

@@ -48,17 +48,15 @@ class Topology(NamedTuple):
     edges: tuple[Edge, ...]
 
 
-_ON_LINKS = frozenset({"address", "bridge_vlan", "vlan_global", "vni", "fdb", "mdb", "neighbour"})
-_ON_LINKS |= {"sriov", "vf"}
-
-
 def signs_of(plan: Plan) -> dict[str, str]:
     """What happens to each link, by name; a link whose addresses change is changed too."""
     signs: dict[str, str] = {}
     for net in nets(plan):
         if net.object.cls == "link":
             signs[net.object.name] = net.sign
-        elif net.object.cls in _ON_LINKS:
+        elif net.object.cls in ("address", "bridge_vlan", "vlan_global", "vni", "fdb", "mdb", "neighbour"):
+            signs.setdefault(net.object.name, "~")
+        if net.object.cls in ("sriov", "vf"):
             signs.setdefault(net.object.name, "~")
     return signs
 

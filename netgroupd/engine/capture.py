@@ -93,10 +93,10 @@ def _fields(attrs: Mapping[str, Value]) -> Iterator[str]:
 def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[Row]:
     nested = {name: _texts(actual, cls) for name, cls in _NESTED.items()}
     nested["vlan_global"] = options_of(actual)
-    nested |= functions_of(actual)
     settings = {name: quoted(found) for name, found in _settings(actual).items()}
     counted = _kinds_with_counted_macs(actual)
     led_to_lo = _is_led_to_lo(actual)
+    nested |= functions_of(actual)
     for link in actual.of("link").values():
         attrs = dict(_link(link, actual, usual, names))
         if kind_of(link) in counted:

@@ -183,11 +183,11 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
     selection = Selection(
         classes=frozenset(classes),
         links=_listed(wanted, actual, mine) if classes & _LISTS else frozenset(),
+        cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
         settings=frozenset(str(key[0]) for key in wanted.of("sysctl")),
         hooks=mine.hooks | spoken.hooks,
         entries=wanted.of("fdb").keys(),
         bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
-        cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
     )
     actual.classes.update(kernel.dump(selection).classes)
     away = mine.away | spoken.away

@@ -23,8 +23,8 @@ CLASSES: dict[str, Class] = {
     described.name: described
     for described in (
         *(module.CLASS for module in (link, sysctl, bridge_vlan, vlan_global, vni)),
-        *(vf.COUNT, vf.CLASS),
         *(module.CLASS for module in (address, neighbour, fdb, mdb)),
+        *(vf.COUNT, vf.CLASS),
         *(module.CLASS for module in (nexthop, route, rule)),
         *(qdisc.CLASS, qdisc.TCLASS, shared.CLASS, chain.CLASS, filter.CLASS),
     )

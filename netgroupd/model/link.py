@@ -66,5 +66,5 @@ COMMON = table(
 CLASS = Class("link", "A network interface.", (Attr("name", NAME, "Its name, up to 15 characters."),), COMMON)
 
 WITH_LINK = frozenset({"address", "neighbour", "fdb", "mdb", "bridge_vlan", "vlan_global", "vni", "sysctl"})
-WITH_LINK |= {"sriov", "vf"}
 """Classes of objects that are in the network namespace that their link lives in."""
+WITH_LINK |= {"sriov", "vf"}

@@ -27,8 +27,8 @@ from netgroupd.plan.step import Op, Step
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
 _STAYING = frozenset({"sysctl", "vlan_global"})
-_STAYING |= {"sriov", "vf"}
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
+_STAYING |= {"sriov", "vf"}
 _BY_KERNEL = 2  # its protocol number of routes
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
