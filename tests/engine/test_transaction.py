@@ -16,9 +16,9 @@ from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
-from netgroupd.model.value import NO_MAC, Value
+from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import AnyStep, Op, Plan, Step
+from netgroupd.plan.step import AnyStep, Step
 from tests.engine.universe import FURTHER_NAMES, LOSING, NEXTHOPS, OF_BONDS, UNIVERSE, state_of
 
 MODES = "modes_of_bonds_with_ports"
@@ -376,33 +376,3 @@ def test_what_follows_what_needs_one_run(texts: Sequence[str], hardware: Sequenc
         kernel.messages = 0
         converge(kernel, plan, goal, EVERYTHING)
         assert kernel.messages == len(plan.steps)
-
-
-def test_vlans_that_come_back_are_told_only_what_a_new_one_has_not() -> None:
-    links = [Object("link", (name,), {"kind": "bridge" if name == "br" else "dummy"}) for name in ("br", "p1")]
-    links[1] = links[1]._replace(attrs={"kind": "dummy", "master": "br"})
-    usual: dict[str, Value] = {"state": "forwarding", "mcast_router": 1, "mcast_max_groups": 0}
-    vlans = [Object("bridge_vlan", ("p1", 5), {**usual, "mcast_router": 2}), Object("bridge_vlan", ("p1", 6), usual)]
-    actual = State([*links, *vlans])
-    plan = Plan(tuple(Step(Op.DELETE, vlan, None) for vlan in vlans))
-    goal = Snapshot.of(plan, actual).over(State(links), {})
-    assert {key: dict(vlan.attrs) for key, vlan in goal.of("bridge_vlan").items()} == {
-        ("p1", 5): {"mcast_router": 2},
-        ("p1", 6): {},
-    }
-
-
-def test_functions_that_come_back_are_told_only_what_a_new_one_has_not() -> None:
-    card = Object("link", ("eth0",), {"kind": "", "up": True})
-    had, has = (Object("sriov", ("eth0",), {"num_vfs": number}) for number in (2, 0))
-    functions = [
-        Object("vf", ("eth0", number), {"vlan": 0, "qos": 0, "trust": bool(number), "spoofchk": False, "mac": NO_MAC})
-        for number in range(2)
-    ]
-    snapshot = Snapshot.of(Plan((Step(Op.CHANGE, had, has, {"num_vfs": 0}),)), State([card, had, *functions]))
-    goal = snapshot.over(State([card, has]), {})
-    assert {key: dict(vf.attrs) for key, vf in goal.of("vf").items()} == {
-        ("eth0", 0): {"spoofchk": False},
-        ("eth0", 1): {"trust": True, "spoofchk": False},
-    }
-    assert dict(goal.of("sriov")["eth0",].attrs) == {"num_vfs": 2}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What there was, as the goal of putting it back: no more is said of it than it takes."""
+
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.model.state import Object, State
+from netgroupd.model.value import NO_MAC, Value
+from netgroupd.plan.step import Op, Plan, Step
+
+
+def test_vlans_that_come_back_are_told_only_what_a_new_one_has_not() -> None:
+    links = [Object("link", (name,), {"kind": "bridge" if name == "br" else "dummy"}) for name in ("br", "p1")]
+    links[1] = links[1]._replace(attrs={"kind": "dummy", "master": "br"})
+    usual: dict[str, Value] = {"state": "forwarding", "mcast_router": 1, "mcast_max_groups": 0}
+    vlans = [Object("bridge_vlan", ("p1", 5), {**usual, "mcast_router": 2}), Object("bridge_vlan", ("p1", 6), usual)]
+    actual = State([*links, *vlans])
+    plan = Plan(tuple(Step(Op.DELETE, vlan, None) for vlan in vlans))
+    goal = Snapshot.of(plan, actual).over(State(links), {})
+    assert {key: dict(vlan.attrs) for key, vlan in goal.of("bridge_vlan").items()} == {
+        ("p1", 5): {"mcast_router": 2},
+        ("p1", 6): {},
+    }
+
+
+def test_functions_that_come_back_are_told_only_what_a_new_one_has_not() -> None:
+    card = Object("link", ("eth0",), {"kind": "", "up": True})
+    had, has = (Object("sriov", ("eth0",), {"num_vfs": number}) for number in (2, 0))
+    functions = [
+        Object("vf", ("eth0", number), {"vlan": 0, "qos": 0, "trust": bool(number), "spoofchk": False, "mac": NO_MAC})
+        for number in range(2)
+    ]
+    snapshot = Snapshot.of(Plan((Step(Op.CHANGE, had, has, {"num_vfs": 0}),)), State([card, had, *functions]))
+    goal = snapshot.over(State([card, has]), {})
+    assert {key: dict(vf.attrs) for key, vf in goal.of("vf").items()} == {
+        ("eth0", 0): {"spoofchk": False},
+        ("eth0", 1): {"trust": True, "spoofchk": False},
+    }
+    assert dict(goal.of("sriov")["eth0",].attrs) == {"num_vfs": 2}
