@@ -2,14 +2,16 @@
 """In which order a capture writes what is there: one that is the same on each host, and gives the same host."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
 from netgroupd.model.link import WITH_LINK
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Key, Object, State
 
 _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
+_ASKED_IN_TURN = frozenset({"basic", "bpf"})
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 
@@ -31,6 +33,26 @@ def _as_made(rules: Iterable[Object]) -> Iterator[Object]:
     for (_, kind), found in groupby(rules, lambda rule: (rule.key[:4], rule.attrs.get("kind"))):
         alike = [*found]
         yield from reversed(alike) if kind == "bpf" else alike
+
+
+def in_turn(rules: Iterable[Object]) -> frozenset[Key]:
+    """The preferences whose rules are asked in the order in which they came; of flower the first of each mask is."""
+    masks: dict[Key, set[object]] = defaultdict(set)
+    for rule in rules:
+        kind = rule.attrs.get("kind")
+        if kind == "flower":
+            masks[rule.key[:4]].add(_mask(rule))
+        elif kind in _ASKED_IN_TURN:
+            masks[rule.key[:4]].add(rule.key)
+    return frozenset(pref for pref, found in masks.items() if len(found) > 1)
+
+
+def _mask(rule: Object) -> object:
+    """What rules have alike that match the same bits."""
+    match = rule.key[4]
+    assert isinstance(match, tuple)
+    pairs = (pair for pair in match if isinstance(pair, tuple))
+    return tuple((name, str(value).partition("/")[2]) for name, value in pairs)
 
 
 def _by_name(obj: Object) -> tuple[object, ...]:

@@ -8,8 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from netgroupd.engine.capture_order import in_turn
 from netgroupd.engine.yaml_text import quoted
-from netgroupd.model.state import Attrs, Object, State, records
+from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.tc.action import FIELDS, shared
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
@@ -36,10 +37,11 @@ _USUAL = {"no_percpu": False, "hw_stats": "any"}
 
 
 class _Entry(NamedTuple):
-    """One entry of a list: what may be a range, and the rest."""
+    """One entry of a list: what may be a range, the rest, and among which it keeps its place, if any."""
 
     key: Attrs
     rest: Attrs
+    among: Key = ()
 
 
 def sayable(actual: State) -> tuple[State, list[str]]:
@@ -121,27 +123,35 @@ def tc_rows(actual: State) -> Iterator[Row]:
         parent = {"parent": chain.key[1]} if chain.key[1] else {}
         number = {} if chain.key[2] is ALL else {"chain": chain.key[2]}
         parts[chain.name]["chains"].append(_Entry(number, {**parent, **_said(chain.attrs)}))
+    among = in_turn(actual.of("filter").values())
     for rule in actual.of("filter").values():
         hook = str(rule.key[1])
         place = hook if hook in CLSACT_HOOKS and "ingress" in parts[rule.name] else "filters"
-        parts[rule.name][place].append(_filter(rule, hook if place == "filters" else ""))
+        entry = _filter(rule, hook if place == "filters" else "")
+        parts[rule.name][place].append(entry._replace(among=rule.key[:4]) if rule.key[:4] in among else entry)
     for name, lists in parts.items():
         texts = (f"{part}: [{', '.join(_folded(lists[part]))}]" for part in _SECTIONS if part in lists)
         yield (name, *blocks[name], *texts)
 
 
 def _folded(entries: Iterable[_Entry]) -> Iterator[str]:
-    """The entries as texts; those that differ by their keys alone are one with ranges."""
-    alike: dict[str, list[str]] = defaultdict(list)
-    for key, rest in entries:
-        text = quoted(rest)[1:-1]
+    """The entries as texts; those that differ by their keys alone are one with ranges, unless others stand between."""
+    alike: list[tuple[str, list[str]]] = []
+    places: dict[str, int] = {}
+    last: dict[Key, int] = {}
+    for key, rest, among in entries:
+        text, key_text = quoted(rest)[1:-1], quoted(key)[1:-1]
         # A range in a list would make the list longer, not more entries.
-        foldable = not any(isinstance(inner, tuple) for value in key.values() for inner in _inside(value))
-        if foldable:
-            alike[text].append(quoted(key)[1:-1])
-        else:
-            alike[", ".join(filter(None, (quoted(key)[1:-1], text)))].append("")
-    for text, keys in alike.items():
+        if any(isinstance(inner, tuple) for value in key.values() for inner in _inside(value)):
+            text, key_text = ", ".join(filter(None, (key_text, text))), ""
+        place = places.get(text, -1)
+        if place < last.get(among, 0):
+            place = places[text] = len(alike)
+            alike.append((text, []))
+        alike[place][1].append(key_text)
+        if among:
+            last[among] = place
+    for text, keys in alike:
         for key_text in fold_names(filter(None, keys)) or ("",):
             yield "{" + ", ".join(filter(None, (key_text, text))) + "}"
 

@@ -192,6 +192,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
     )
     actual.classes.update(kernel.dump(selection).classes)
+    _drop_echoes(actual)
     _add_holders(kernel, wanted, actual, selection)
     away = mine.away | spoken.away
     if away:
@@ -249,6 +250,14 @@ def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -
         actual.add(obj)
 
 
+def _drop_echoes(actual: State) -> None:
+    """Leave out what the kernel tells of the egress of a qdisc that has none: the same as of its ingress."""
+    lone = {qdisc.name for qdisc in actual.of("qdisc").values() if qdisc.attrs["kind"] == "ingress"}
+    for cls in ("filter", "chain") if lone else ():
+        found = actual.of(cls).items()
+        actual.classes[cls] = {key: obj for key, obj in found if key[1] != "egress" or key[0] not in lone}
+
+
 def _add_holders(kernel: Connection, wanted: State, actual: State, selection: Selection) -> None:
     """Have rules tell which of them have an action of their own under the index of a shared one that is wanted."""
     actions, wants = actual.of("action"), wanted.of("action")
@@ -259,6 +268,7 @@ def _add_holders(kernel: Connection, wanted: State, actual: State, selection: Se
     if missing := of_rules & wants.keys():
         rules = kernel.dump(selection._replace(classes=frozenset({"filter"}), taken=missing))
         actual.classes["filter"] = {**rules.of("filter")}
+        _drop_echoes(actual)
 
 
 def _narrow(actual: State, wanted: State) -> None:

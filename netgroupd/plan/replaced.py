@@ -76,13 +76,13 @@ def stay_beside(steps: Iterable[Step]) -> frozenset[Key]:
     kinds: dict[Key, set[object]] = defaultdict(set)
     matches = set[tuple[Key, object, object]]()
     for step in steps:
-        if step.object.cls != "filter" or is_u32(step.object):
+        if step.object.cls != "filter":
             continue
-        if step.op is Op.DELETE:
-            doomed.append(step.object)
-        elif step.op is Op.CREATE:
+        if step.op is Op.CREATE:
             kinds[step.object.key[:4]].add(_kind(step.object))
             matches.add(_match(step.object))
+        elif step.op is Op.DELETE and not is_u32(step.object):
+            doomed.append(step.object)
     return frozenset(
         obj.key
         for obj in doomed

@@ -21,15 +21,24 @@ class Host(NamedTuple):
 
 
 HOSTS = {
-    "programs-of-one-preference": Host(
+    "rules-that-are-asked-in-turn": Host(
         """
         ip link add d0 up type dummy
         tc qdisc add dev d0 clsact
         tc filter add dev d0 ingress pref 5 bpf bytecode "1,6 0 0 1" action drop
         tc filter add dev d0 ingress pref 5 bpf bytecode "1,6 0 0 2" action pass
         tc filter add dev d0 ingress pref 5 bpf bytecode "1,6 0 0 3" action drop
+        tc filter add dev d0 ingress pref 6 protocol ip flower dst_ip 10.0.0.1 action drop
+        tc filter add dev d0 ingress pref 6 protocol ip flower dst_ip 10.0.0.0/24 action pass
+        tc filter add dev d0 ingress pref 6 protocol ip flower dst_ip 10.0.0.0/16 action drop
+        tc filter add dev d0 ingress pref 7 protocol ip flower dst_ip 10.0.0.1 action drop
+        tc filter add dev d0 ingress pref 7 protocol ip flower dst_ip 10.0.0.2 action pass
         """,
-        (),
+        (
+            '0 0 1"}, protocol: all, action: [{gact: {control: drop}}]}, {pref: 5, bpf: {bytecode: "1,6 0 0 2"}',
+            '0.1"}, protocol: ip, action: [{gact: {control: drop}}]}, {pref: 6, flower: {dst_ip: "10.0.0.0/24"}',
+            '{pref: 7, flower: {dst_ip: "10.0.0.2"}',
+        ),
     ),
     "fdb-of-bridge-itself": Host(
         """

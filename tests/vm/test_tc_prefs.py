@@ -40,3 +40,11 @@ def test_chain_that_u32_leaves_gets_a_template(engine_in: EngineIn, left: str) -
     text = _text(_OTHERS, chains=chains)
     engine_in("here", text).apply()
     assert not engine_in("here", text).diff().steps
+
+
+def test_rule_makes_room_for_one_of_u32(engine_in: EngineIn) -> None:
+    moved = "protocol: arp, flower: {}, action: drop}"
+    hashed = "protocol: ip, u32: {match: {ip dst: 10.0.0.1}}, action: drop}"
+    for text in (_text(f"{{pref: 5, {moved}"), _text(f"{{pref: 5, {hashed}", f"{{pref: 10, {moved}")):
+        engine_in("here", text).apply()
+        assert not engine_in("here", text).diff().steps
