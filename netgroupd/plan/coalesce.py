@@ -203,12 +203,17 @@ def _keeps_order(items: list[tuple[int, AnyStep]], stage: Stage) -> bool:
     return all(place.get(str(step.object.attrs.get("link")), 0) <= place[step.object.name] for step in stage.steps)
 
 
+_CARD = "netdevsim"  # no request deletes it, nor a group that it is in
+
+
 def _delete(steps: list[Step], members: Members) -> list[AnyStep]:
     """Delete ports before the VRFs that they are in, each as one message if there are many."""
     masters = [step for step in steps if kind_of(step.before) == "vrf"]
-    others = [step for step in steps if kind_of(step.before) != "vrf"]
+    cards = [step for step in steps if kind_of(step.before) == _CARD]
+    others = [step for step in steps if kind_of(step.before) not in ("vrf", _CARD)]
     aside = _set_aside(masters, others, members)
-    return aside + _delete_together(others, SCRATCH, members) + _delete_together(masters, SCRATCH_MASTERS, members)
+    together = _delete_together(others, SCRATCH, members) + _delete_together(masters, SCRATCH_MASTERS, members)
+    return aside + together + _delete_singly(cards, members)
 
 
 def _set_aside(masters: list[Step], others: list[Step], members: Members) -> list[AnyStep]:

@@ -28,7 +28,7 @@ from netgroupd.plan.step import Op, RangeStep, Step
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
 from tests.vm.pipeline import Pipeline
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
 
 CARD = "netdevsim7"
 _BUS = Path("/sys/bus/netdevsim")
@@ -319,6 +319,15 @@ class TestHardware:
 
 def test_capture_of_a_card_without_functions_says_nothing_of_them(desk: EngineIn, plugged: None) -> None:
     assert "vfs" not in desk("here", "{}").capture()
+
+
+@pytest.mark.parametrize("group", ["", ", group: cards"])
+def test_card_goes_with_many_links_that_go_in_one_message(kernel: Stumbling, group: str) -> None:
+    more = f", 'd[1-6]': {{kind: dummy{group}}}, sim.5: {{}}"
+    text = f"groups: {{cards: {{}}}}\nlinks: {{sim: {{kind: netdevsim, id: 7{group}}}{more}}}"
+    become(kernel, state_of(text))
+    become(kernel, State())
+    assert told("ip", "-br", "link").count("\n") == 1
 
 
 def test_link_is_known_as_a_function_of_a_card(
