@@ -107,7 +107,7 @@ BY_OTHERS = (
     "ip address add 2001:db8:5::1/64 dev s1",
     "ip link add b0 up type bridge",
     "ip link add d0 up type dummy",
-    "ip link set v1 master b0",
+    "ip link set v1 up master b0",  # without a carrier v0 loses its neighbours, sooner or later
     "bridge fdb add 02:00:00:00:00:07 dev v1 master static",
     "bridge mdb add dev b0 port v1 grp 239.1.1.1 permanent",
     "ip route add 10.9.0.0/16 via 10.0.0.9 dev v0 initcwnd 20 features ecn fastopen_no_cookie 1",
