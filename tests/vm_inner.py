@@ -8,9 +8,12 @@ namespace per test costs some milliseconds, a boot per test would cost seconds.
 
 import ctypes
 import faulthandler
+import fcntl
 import json
 import os
 import sys
+import termios
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -40,8 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Say which test runs, should it be the last."""
+    """Say which test runs, should it be the last: a kernel that panics takes along what is on its way."""
     _tell(start=nodeid)
+    while any(fcntl.ioctl(_REPORTS, termios.FIONREAD, bytes(4))):
+        time.sleep(0.001)
     faulthandler.dump_traceback_later(_TEST_LIMIT_S, exit=True)
 
 
