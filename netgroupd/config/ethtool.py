@@ -7,9 +7,9 @@ Several blocks may speak of one part of a link: what they say comes together.
 from collections.abc import Iterator, Mapping
 
 from netgroupd.config.entries import Compiled, Form, Made, Sink, compile_entry
-from netgroupd.config.links import Block, Links, instances
+from netgroupd.config.links import Block, Links, instances, mappings_under
 from netgroupd.config.node import Mapping as MappingNode
-from netgroupd.config.node import Node, Scalar, kind_of
+from netgroupd.config.node import Node, Scalar
 from netgroupd.model.attr import Attr
 from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, SHORT, WORDS, row_of
 
@@ -22,13 +22,7 @@ FORMS: Mapping[str, Form] = {
 
 def expand_ethtool(links: Links, sink: Sink) -> None:
     """Make the parts of every link that has some."""
-    for block in links.blocks:
-        node = block.nested("ethtool")
-        if node is None:
-            continue
-        if not isinstance(node, MappingNode):
-            links.report.error(node.at, f"'ethtool' must be {_EXAMPLE}, not {kind_of(node)}")
-            continue
+    for block, node in mappings_under(links, "ethtool", _EXAMPLE):
         for part, entry in node.entries.items():
             if part not in PARTS:
                 links.values.unknown(part, entry.at, tuple(PARTS))

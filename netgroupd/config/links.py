@@ -320,3 +320,13 @@ def written_under(links: Links, section: str, form: Form) -> Iterator[Made]:
         for name, env in instances(block):
             for entry in entries:
                 yield from entry.each(links.values, env, name)
+
+
+def mappings_under(links: Links, section: str, expected: str) -> Iterator[tuple[Block, MappingNode]]:
+    """What each block has under one key that holds a mapping by names of its own, such as ``vfs``."""
+    for block in links.blocks:
+        node = block.nested(section)
+        if isinstance(node, MappingNode):
+            yield block, node
+        elif node is not None:
+            links.report.error(node.at, f"{section!r} must be {expected}, not {kind_of(node)}")

@@ -7,8 +7,8 @@ What several entries say of one function comes together, as what several say of 
 from collections.abc import Iterator
 
 from netgroupd.config.entries import Compiled, Form, Made, Sink, compile_entry, told
-from netgroupd.config.links import Links, instances, written_under
-from netgroupd.config.node import Entry, Mapping, Node, Scalar, kind_of
+from netgroupd.config.links import Links, instances, mappings_under, written_under
+from netgroupd.config.node import Entry, Mapping, Node, Scalar
 from netgroupd.model.value import Value
 from netgroupd.model.vf import CLASS, COUNT
 
@@ -49,13 +49,7 @@ def _together(places: dict[str, Compiled]) -> Compiled:
 
 def _written(links: Links) -> Iterator[Made]:
     """What all links have under ``vfs``."""
-    for block in links.blocks:
-        node = block.nested("vfs")
-        if node is None:
-            continue
-        if not isinstance(node, Mapping):
-            links.report.error(node.at, f"'vfs' must be a mapping by the numbers of functions, not {kind_of(node)}")
-            continue
+    for block, node in mappings_under(links, "vfs", "a mapping by the numbers of functions"):
         read = ((key, entry, _body(links, key, entry)) for key, entry in node.entries.items())
         entries = [
             compiled
