@@ -193,7 +193,7 @@ def _write(context: Context, name: str, number: Value) -> None:
         raise OSError(errno.EOPNOTSUPP, "it has no virtual functions") from error
     except OSError as error:
         if error.errno == errno.EROFS:
-            raise OSError(errno.EROFS, "systemd keeps /sys from it; it needs ReadWritePaths=/sys/devices") from error
+            raise OSError(errno.EROFS, "/sys is read-only for netgroupd") from error
         raise
 
 

@@ -48,7 +48,7 @@ def test_call_starts_no_daemon_that_is_disabled(daemon: None) -> None:
     "text",
     [
         pytest.param("links:\n  a0: {kind: tun, mode: tap}\n", id="device_file"),
-        pytest.param("links:\n  a0: {kind: netdevsim, id: 7}\n", id="file_in_sysfs"),
+        pytest.param("links:\n  a0: {kind: netdevsim, id: 7, num_vfs: 2}\n", id="files_in_sysfs"),
         pytest.param(
             "links:\n  a0: {kind: wireguard, private_key_file: /etc/wireguard/a0, listen_port: 443, up: true}\n",
             id="key_file_and_port_below_1024",
