@@ -25,7 +25,8 @@ from netgroupd.errors import LabError
 from netgroupd.lab.boot import Guest
 from netgroupd.lab.kernel import CHECKOUT, recipe
 from netgroupd.lab.machine import Machine
-from netgroupd.lab.ways import pc_image
+from netgroupd.lab.user_mode import MEMORY
+from netgroupd.lab.ways import pc_image, user_mode_image
 
 RESULTS = Path(__file__).parent / "results"
 _OUT = "/tmp/bench-out"
@@ -71,10 +72,16 @@ BENCHES = (
 
 
 class Ask(NamedTuple):
-    """How to run the benches: at small sizes, and with a clock that counts instructions."""
+    """How to run the benches: at small sizes, with a clock that counts instructions, in kernels that are processes."""
 
     quick: bool = False
     counted: bool = False
+    process: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """What the name of the results ends with: their figures are not for comparing with others."""
+        return "-process" * self.process + "-counted" * self.counted
 
 
 def on_host(bench: Bench, quick: bool, directory: Path) -> None:
@@ -87,10 +94,13 @@ def on_host(bench: Bench, quick: bool, directory: Path) -> None:
 def in_guest(bench: Bench, kernel: str, ask: Ask, directory: Path, part: Sequence[str] = ()) -> None:
     """Run a bench, or a part of it, in a fresh guest and bring its figures back."""
     memory_mib = min(bench.memory_mib, _QUICK_MEMORY_MIB) if ask.quick else bench.memory_mib
-    guest = Guest(CHECKOUT, memory_mib=memory_mib, counted=ask.counted)
+    guest = Guest(CHECKOUT, cpus=1 if ask.process else 2, memory_mib=memory_mib, counted=ask.counted)
     limit_s = _QUICK_LIMIT_S if ask.quick else bench.limit_s
     argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *part, *["--quick"] * ask.quick]
-    with Machine(guest, pc_image(kernel, guest), lifetime_s=limit_s + 2 * _GOING_S) as machine:
+    image = user_mode_image(kernel, guest) if ask.process else pc_image(kernel, guest)
+    if not image:
+        raise LabError(f"a kernel as a process of this host does not start, or {memory_mib} MiB in {MEMORY} are not free")
+    with Machine(guest, image, lifetime_s=limit_s + 2 * _GOING_S) as machine:
         try:
             result = machine.run(argv, timeout_s=limit_s, cwd=CHECKOUT)
         finally:
@@ -160,14 +170,16 @@ def main() -> int:
     """Run what was asked for; say at the end what failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: minutes instead of hours")
-    parser.add_argument("--counted", action="store_true", help="a clock that counts instructions, for a busy machine")
+    guests = parser.add_mutually_exclusive_group()
+    guests.add_argument("--counted", action="store_true", help="a clock that counts instructions, for a busy machine")
+    guests.add_argument("--process", action="store_true", help="kernels as processes: an hour or two without KVM")
     parser.add_argument("--into", type=Path, metavar="DIR", help="an earlier day's results, to go on with")
     names = [bench.name for bench in BENCHES]
     parser.add_argument("names", nargs="*", choices=[[], *names], metavar="NAME", help=", ".join(names))
     options = parser.parse_args()
-    today = f"{time.strftime('%Y-%m-%d')}-{recipe('stock').version.partition('-')[0]}{'-counted' * options.counted}"
+    ask = Ask(options.quick, options.counted, options.process)
+    today = f"{time.strftime('%Y-%m-%d')}-{recipe('stock').version.partition('-')[0]}{ask.suffix}"
     results = options.into or RESULTS / today
-    ask = Ask(options.quick, options.counted)
     chosen = [bench for bench in BENCHES if not options.names or bench.name in options.names]
     failed = [failure for bench in chosen for failure in run_one(bench, ask, results)]
     results.mkdir(parents=True, exist_ok=True)

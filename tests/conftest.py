@@ -18,6 +18,11 @@ _VM_TESTS = Path(__file__).parent / "vm"
 _ON_THE_HOST = Place(systemd=False, kernel="", cpus=0)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests of the patched kernel run on another with the same patches, which looks for mistakes."""
+    parser.addoption("--patched", choices=("patched", "debug", "kcsan"), default="patched", metavar="FLAVOUR")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Load the half that belongs here: each imports what would cost the other seconds."""
     if not GUEST_KERNEL:

@@ -66,13 +66,13 @@ class Outcome(NamedTuple):
 class GuestSession:
     """The tests of one place, run in one guest, or in as many as die under them."""
 
-    def __init__(self, place: Place, nodeids: list[str]) -> None:
+    def __init__(self, place: Place, nodeids: list[str], flavour: str) -> None:
         if place.systemd:
             _build_package()
             _fetch_broker()
         self._kernel = place.kernel
         self._guest = Guest(python_path=CHECKOUT, systemd=place.systemd, cpus=place.cpus)
-        self._image = image_for(place.kernel, self._guest)
+        self._image = image_for(flavour, self._guest)
         self._machine: Machine | None = None
         self._remaining = list(nodeids)
         self._outcomes: dict[str, queue.SimpleQueue[Outcome]] = {nodeid: queue.SimpleQueue() for nodeid in nodeids}
@@ -143,8 +143,11 @@ class GuestSession:
 class Lab:
     """All guest sessions of one pytest session."""
 
-    def __init__(self, wanted: dict[Place, list[str]]) -> None:
-        self._sessions = {place: GuestSession(place, nodeids) for place, nodeids in wanted.items()}
+    def __init__(self, wanted: dict[Place, list[str]], flavours: dict[str, str]) -> None:
+        self._sessions = {
+            place: GuestSession(place, nodeids, flavours.get(place.kernel, place.kernel))
+            for place, nodeids in wanted.items()
+        }
         self._pool = ThreadPoolExecutor(max_workers=(os.cpu_count() or 1) + 1)
 
     def start(self) -> None:
@@ -192,7 +195,7 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():  # building a kernel takes minutes: show it
         try:
-            session.config.stash[_LAB] = Lab(wanted)
+            session.config.stash[_LAB] = Lab(wanted, {"patched": session.config.option.patched})
         except NetgroupError as error:
             raise pytest.UsageError(str(error)) from error
     session.config.stash[_LAB].start()
