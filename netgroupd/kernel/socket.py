@@ -36,6 +36,7 @@ from netgroupd.kernel.netns import entered
 
 NETLINK_ROUTE = 0
 NETLINK_GENERIC = 16
+_KERNEL = (0, 0)  # where messages go by themselves; strace shows them as what they are only where a call says so
 _SOL_NETLINK = 270
 _CAP_ACK = 10
 _EXT_ACK = 11
@@ -172,7 +173,7 @@ class Socket:
 
     def send(self, *parts: bytes | bytearray, count: int = 1) -> None:
         """Send ``count`` messages, in parts, with one call; the kernel has done them when it returns."""
-        self._raw.sendmsg(parts)
+        self._raw.sendmsg(parts, (), 0, _KERNEL)
         self.counters.syscalls += 1
         self.counters.messages += count
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each bench at its very smallest, so that none is found broken on the day when its figures are wanted."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bench import apply, groups, l3mdev, links, memory, packets, peers
+from bench import apply, groups, l3mdev, links, memory, packets, peers, traced
 from bench.apply import Desk
 from bench.links import Stack
 from bench.peer_files import Size
@@ -70,3 +71,8 @@ def test_a_peer_takes_a_stack_up_and_down() -> None:
     assert messages[Phase.CREATE] == messages[Phase.ADD] >= 3  # one for each link, and ip's own questions
     assert messages[Phase.REMOVE] >= 6
     assert found[1] == {"note": "cannot tell"}
+
+
+def test_messages_of_netgroupd_are_counted() -> None:
+    program = "from netgroupd.kernel.socket import Socket, noop; Socket().send(noop(1), noop(2), count=2)"
+    assert traced.costs([sys.executable, "-c", program]).messages == 2
