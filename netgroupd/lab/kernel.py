@@ -105,8 +105,9 @@ def recipe(name: str, checkout: Path = CHECKOUT, arch: Arch = Arch.PC) -> Recipe
     directory = checkout / "kernel-patches"
     if not directory.is_dir():
         raise LabError(f"{directory} is not there, and the lab's kernel is built from it")
-    fragments = flavour.fragments if arch is Arch.PC else (*flavour.fragments, f"config.{arch.value}")
-    config = b"".join((directory / fragment).read_bytes() for fragment in fragments)
+    of_arch = (directory / f"{fragment}.{arch.value}" for fragment in flavour.fragments)
+    fragments = [*(directory / fragment for fragment in flavour.fragments), *filter(Path.exists, of_arch)]
+    config = b"".join(fragment.read_bytes() for fragment in fragments)
     patches = read_series(directory / "series") if flavour.patched else ()
     return Recipe(flavour, arch, _source_version(), config, patches)
 
