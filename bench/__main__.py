@@ -99,7 +99,7 @@ def in_guest(bench: Bench, kernel: str, ask: Ask, directory: Path, part: Sequenc
     argv = [sys.executable, "-m", f"bench.{bench.name}", "--out", _OUT, *part, *["--quick"] * ask.quick]
     image = user_mode_image(kernel, guest) if ask.process else pc_image(kernel, guest)
     if not image:
-        raise LabError(f"a kernel as a process of this host does not start, or {memory_mib} MiB in {MEMORY} are not free")
+        raise LabError(f"no kernel runs as a process of this host, or {memory_mib} MiB in {MEMORY} are not free")
     with Machine(guest, image, lifetime_s=limit_s + 2 * _GOING_S) as machine:
         try:
             result = machine.run(argv, timeout_s=limit_s, cwd=CHECKOUT)
