@@ -10,7 +10,6 @@ from netgroupd.model.state import Object, records
 from netgroupd.model.tc.action import shared
 from netgroupd.model.tc.filter import block_number
 
-
 _ON_CLSACT = frozenset({"", "ingress", "egress"})  # a block has no name for its one place
 
 

@@ -50,14 +50,14 @@ def in_turn(rules: Iterable[Object]) -> frozenset[Key]:
 
 def _mask(rule: Object) -> object:
     """What rules have alike that match the same bits."""
+    return tuple((name, str(value).partition("/")[2]) for name, value in _pairs(rule))
+
+
+def _pairs(rule: Object) -> Iterator[tuple[Any, ...]]:
+    """What a rule matches, by name; what no file can say is told otherwise."""
     match = rule.key[4]
     assert isinstance(match, tuple)
-    return tuple((name, str(value).partition("/")[2]) for name, value in filter(_is_pair, match))
-
-
-def _is_pair(part: object) -> bool:
-    """Whether it is the name of a key and its value; what no file can say is told otherwise."""
-    return isinstance(part, tuple)
+    return (pair for pair in match if isinstance(pair, tuple))
 
 
 def _by_name(obj: Object) -> tuple[object, ...]:
@@ -71,9 +71,8 @@ def _by_key(obj: Object) -> tuple[object, ...]:
 
 def _by_chain(rule: Object) -> tuple[object, ...]:
     """Chains by number, for the kernel has them as they came; hash tables of a preference before what is in them."""
-    _, parent, chain, pref, match = rule.key
-    assert isinstance(match, tuple)
-    place: dict[str, Any] = dict(filter(_is_pair, match)) if rule.attrs.get("kind") == "u32" else {}
+    _, parent, chain, pref, _ = rule.key
+    place = dict(_pairs(rule)) if rule.attrs.get("kind") == "u32" else {}
     table = place.get("table", 0)
     return _by_name(rule), _sizes(str(parent)), chain, pref, table, "divisor" not in place, place.get("bucket", 0)
 
