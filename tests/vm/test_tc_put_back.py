@@ -68,3 +68,20 @@ def test_what_an_earlier_generation_did_not_say_of_a_rule_is_given_back(engine_i
     engine_in("here", _text({**rule, "skip_hw": True, "action": "drop", "classid": "1:1"})).apply()
     engine_in("here", _text(rule)).rollback()
     assert engine_in("here", "{}").capture() == captured
+
+
+@pytest.mark.parametrize(
+    ("was", "more"),
+    [
+        ("qdiscs: {kind: hfsc, handle: '1:'}, classes: {classid: '1:1', rt: 1mbit%s}", ", ls: 1mbit, ul: 2mbit"),
+        ("qdiscs: {kind: fq_codel, handle: '1:'%s}", ", ce_threshold: 1ms, ce_threshold_selector: 1"),
+    ],
+    ids=["hfsc", "fq_codel"],
+)
+def test_option_that_ends_with_its_object_alone_is_gone_again(engine_in: EngineIn, was: str, more: str) -> None:
+    texts = [f"{_LINKS}tc: {{v0: {{{was % said}}}}}\n" for said in ("", more)]
+    engine_in("here", texts[0]).apply()
+    captured = engine_in("here", "{}").capture()
+    engine_in("here", texts[1]).apply()
+    engine_in("here", texts[0]).rollback()
+    assert engine_in("here", "{}").capture() == captured
