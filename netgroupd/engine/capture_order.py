@@ -92,6 +92,7 @@ _ORDERS: Mapping[str, Callable[[Object], Any]] = {
     "mdb": _by_key,
     "filter": _by_chain,
     "chain": _by_key,
+    "tclass": _by_key,
     "fdb": _by_address,
 }
 

@@ -185,6 +185,13 @@ def test_chains_and_hash_tables_are_in_order() -> None:
     assert _rules("u32", *reversed(places)) == _rules("u32", *places)
 
 
+def test_classes_are_in_order() -> None:
+    root = Object("qdisc", ("v0", "root"), {"kind": "htb", "handle": "1:"})
+    rates = {"1:6": 1000, "1:10": 2000, "1:2": 3000}
+    told = [Object("tclass", ("v0", key), {"kind": "htb", "parent": "1:", "rate": rate}) for key, rate in rates.items()]
+    assert captured(State((CARD, root, *reversed(told))), {}, {}) == captured(State((CARD, root, *told)), {}, {})
+
+
 @pytest.mark.parametrize(("kind", "last_first"), [("basic", True), ("bpf", True), ("flow", False)])
 def test_rules_are_in_the_order_in_which_they_came(kind: str, last_first: bool) -> None:
     text = _rules(kind, (0, {"match": "one"}), (0, {"match": "two"}))
