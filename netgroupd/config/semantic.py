@@ -17,7 +17,7 @@ from netgroupd.config.namespaces import namespaces
 from netgroupd.config.semantic_atomic import atomic
 from netgroupd.config.semantic_mdb import memberships
 from netgroupd.config.semantic_queues import queues
-from netgroupd.config.semantic_rules import taken_rules
+from netgroupd.config.semantic_rules import taken_hooks, taken_rules
 from netgroupd.config.semantic_tc import (
     hash_tables,
     incoming_links,
@@ -327,6 +327,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     incoming_links,
     templates,
     received,
+    taken_hooks,
     taken_rules,
     atomic,
     queues,

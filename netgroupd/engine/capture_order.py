@@ -11,7 +11,8 @@ from netgroupd.model.link import WITH_LINK
 from netgroupd.model.state import Key, Object, State
 
 _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
-_ASKED_IN_TURN = frozenset({"basic", "bpf"})
+_LAST_FIRST = frozenset({"basic", "bpf"})
+_ASKED_IN_TURN = _LAST_FIRST | {"flow"}
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 
@@ -23,16 +24,16 @@ def in_order(actual: State) -> State:
     ordered = State(groups=actual.groups)
     for cls, found in actual.classes.items():
         by = _ORDERS.get(cls, _by_name if cls in _ON_LINKS else None)
-        objects = _as_made(found.values()) if cls == "filter" else found.values()
+        objects = as_made(found.values()) if cls == "filter" else found.values()
         ordered.classes[cls] = {obj.key: obj for obj in sorted(objects, key=by)} if by else found
     return ordered
 
 
-def _as_made(rules: Iterable[Object]) -> Iterator[Object]:
-    """Rules in the order in which they came: of a preference of BPF the kernel asks, and tells, the last one first."""
+def as_made(rules: Iterable[Object]) -> Iterator[Object]:
+    """Rules in the order in which they came: of some the kernel asks, and tells, the last of a preference first."""
     for (_, kind), found in groupby(rules, lambda rule: (rule.key[:4], rule.attrs.get("kind"))):
         alike = [*found]
-        yield from reversed(alike) if kind == "bpf" else alike
+        yield from reversed(alike) if kind in _LAST_FIRST else alike
 
 
 def in_turn(rules: Iterable[Object]) -> frozenset[Key]:
@@ -49,10 +50,14 @@ def in_turn(rules: Iterable[Object]) -> frozenset[Key]:
 
 def _mask(rule: Object) -> object:
     """What rules have alike that match the same bits."""
+    return tuple((name, str(value).partition("/")[2]) for name, value in _pairs(rule))
+
+
+def _pairs(rule: Object) -> Iterator[tuple[Any, ...]]:
+    """What a rule matches, by name; what no file can say is told otherwise."""
     match = rule.key[4]
     assert isinstance(match, tuple)
-    pairs = (pair for pair in match if isinstance(pair, tuple))
-    return tuple((name, str(value).partition("/")[2]) for name, value in pairs)
+    return (pair for pair in match if isinstance(pair, tuple))
 
 
 def _by_name(obj: Object) -> tuple[object, ...]:
@@ -62,6 +67,14 @@ def _by_name(obj: Object) -> tuple[object, ...]:
 
 def _by_key(obj: Object) -> tuple[object, ...]:
     return tuple(_sizes(str(part)) for part in obj.key)
+
+
+def _by_chain(rule: Object) -> tuple[object, ...]:
+    """Chains by number, for the kernel has them as they came; hash tables of a preference before what is in them."""
+    _, parent, chain, pref, _ = rule.key
+    place = dict(_pairs(rule)) if rule.attrs.get("kind") == "u32" else {}
+    table = place.get("table", 0)
+    return _by_name(rule), _sizes(str(parent)), chain, pref, table, "divisor" not in place, place.get("bucket", 0)
 
 
 def _by_address(entry: Object) -> tuple[object, ...]:
@@ -77,6 +90,9 @@ _ORDERS: Mapping[str, Callable[[Object], Any]] = {
     "link": _by_name,
     "neighbour": _by_key,
     "mdb": _by_key,
+    "filter": _by_chain,
+    "chain": _by_key,
+    "tclass": _by_key,
     "fdb": _by_address,
 }
 

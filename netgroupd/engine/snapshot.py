@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
+from netgroupd.engine.capture_order import as_made
 from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
@@ -89,7 +90,7 @@ class Snapshot(NamedTuple):
         lent = Lent(found, actual)
         kept = (obj if obj.cls != "link" or obj.name in given else lent.without(obj, _MAC) for obj in found)
         steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
-        return cls(tuple(steady), tuple(absent))
+        return cls(tuple(_in_turn(tuple(steady), actual)), tuple(absent))
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.
@@ -170,6 +171,13 @@ class Snapshot(NamedTuple):
         """Out of plain values."""
         absent = tuple((name, key_from(key)) for name, key in plain["absent"])
         return cls(objects_from(plain["objects"]), absent)
+
+
+def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:
+    """The same with the rules of traffic control last, in the order in which they came: the kernel asks some so."""
+    rules = {obj.key: obj for obj in objects if obj.cls == "filter"}
+    yield from (obj for obj in objects if obj.cls != "filter")
+    yield from (rules[rule.key] for rule in as_made(actual.of("filter").values()) if rule.key in rules)
 
 
 def release_states(goal: State, actual: State) -> None:

@@ -119,6 +119,20 @@ def test_rule_that_the_kernel_never_takes_is_told(said: str, want: str) -> None:
     assert [want in problem for problem in found] == [True] * bool(want), "\n".join(found)
 
 
+OF_HOOKS = [
+    ("{ingress_block: 7, egress_block: 7}", "both hooks of lo cannot be in block 7; the kernel has a link once in a"),
+    ("{ingress_block: 7, egress_block: 8}", ""),
+    ("{filters: {pref: 1, parent: '1:', matchall: {}, action: {ct: {zone: 5}}}}", "cannot have ct; the kernel takes"),
+    ("{ingress: {pref: 1, matchall: {}, action: {ct: {zone: 5}}}}", ""),
+]
+
+
+@pytest.mark.parametrize(("said", "want"), OF_HOOKS, ids=[row[0] for row in OF_HOOKS])
+def test_hook_that_the_kernel_never_takes_is_told(said: str, want: str) -> None:
+    found = [problem for problem in told(f"tc: {{lo: {said}}}\n") if "warning" not in problem]
+    assert [want in problem for problem in found] == [True] * bool(want), "\n".join(found)
+
+
 @pytest.mark.parametrize(("said", "want"), OF_CHAINS, ids=[row[0] for row in OF_CHAINS])
 def test_rule_that_does_not_fit_where_it_is_is_told(said: str, want: str) -> None:
     found = told(f"tc:\n  lo: {{{said}}}\n")

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.observe import Connection
 from netgroupd.engine.paths import Paths
+from netgroupd.kernel.kernels import Kernels
 
 EngineIn: TypeAlias = Callable[[str, str], Engine]
 
@@ -26,7 +28,7 @@ class Hosts:
         self._directory = directory
         self._made: set[str] = set()
 
-    def engine(self, netns: str, text: str) -> Engine:
+    def engine(self, netns: str, text: str, connect: Callable[[str | None], Connection] = Kernels) -> Engine:
         """The engine of one, which has a file that says ``text``."""
         if netns not in self._made:
             subprocess.run(["ip", "netns", "add", netns], check=True)
@@ -34,9 +36,15 @@ class Hosts:
         config = self._directory / netns
         config.mkdir(exist_ok=True)
         (config / "all.yaml").write_text(text)
-        return Engine(Paths((config,), self._directory / "state", self._directory / "group"), netns=netns)
+        paths = Paths((config,), self._directory / "state", self._directory / "group")
+        return Engine(paths, netns=netns, connect=connect)
+
+    def forget(self, netns: str) -> None:
+        """Delete a namespace, so that its engine begins in an empty one."""
+        self._made.remove(netns)
+        subprocess.run(["ip", "netns", "del", netns], check=True)
 
     def close(self) -> None:
         """Delete the namespaces."""
-        for netns in self._made:
-            subprocess.run(["ip", "netns", "del", netns], check=True)
+        for netns in tuple(self._made):
+            self.forget(netns)

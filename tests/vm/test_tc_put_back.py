@@ -43,3 +43,45 @@ def test_actions_come_back(engine_in: EngineIn, place: int) -> None:
     captured = engine_in("here", text).capture()
     engine_in("there", captured).apply()
     assert engine_in("there", captured).capture() == captured
+
+
+_ASKED_IN_TURN = {
+    "bpf": [{"bytecode": f"1,6 0 0 {number}"} for number in range(3)],
+    "basic": [{"match": f"meta(fwmark eq {number})"} for number in range(3)],
+    "flow": [{"keys": key, "baseclass": "1:5"} for key in ("src", "dst", "mark")],
+}
+
+
+@pytest.mark.parametrize("kind", _ASKED_IN_TURN)
+def test_rules_that_are_asked_in_turn_come_back_in_their_order(engine_in: EngineIn, kind: str) -> None:
+    text = _text(*({"pref": 5, kind: match, "action": "pass"} for match in _ASKED_IN_TURN[kind]))
+    engine_in("here", text).apply()
+    captured = engine_in("here", text).capture()
+    _comes_back(engine_in, text)
+    assert engine_in("here", text).capture() == captured
+
+
+def test_what_an_earlier_generation_did_not_say_of_a_rule_is_given_back(engine_in: EngineIn) -> None:
+    rule: dict[str, object] = {"pref": 1, "protocol": "ip", "u32": {"match": {"ip dst": "10.0.0.1"}}}
+    engine_in("here", _text(rule)).apply()
+    captured = engine_in("here", "{}").capture()
+    engine_in("here", _text({**rule, "skip_hw": True, "action": "drop", "classid": "1:1"})).apply()
+    engine_in("here", _text(rule)).rollback()
+    assert engine_in("here", "{}").capture() == captured
+
+
+@pytest.mark.parametrize(
+    ("was", "more"),
+    [
+        ("qdiscs: {kind: hfsc, handle: '1:'}, classes: {classid: '1:1', rt: 1mbit%s}", ", ls: 1mbit, ul: 2mbit"),
+        ("qdiscs: {kind: fq_codel, handle: '1:'%s}", ", ce_threshold: 1ms, ce_threshold_selector: 1"),
+    ],
+    ids=["hfsc", "fq_codel"],
+)
+def test_option_that_ends_with_its_object_alone_is_gone_again(engine_in: EngineIn, was: str, more: str) -> None:
+    texts = [f"{_LINKS}tc: {{v0: {{{was % said}}}}}\n" for said in ("", more)]
+    engine_in("here", texts[0]).apply()
+    captured = engine_in("here", "{}").capture()
+    engine_in("here", texts[1]).apply()
+    engine_in("here", texts[0]).rollback()
+    assert engine_in("here", "{}").capture() == captured

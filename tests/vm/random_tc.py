@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Random traffic control on a real kernel: one configuration after the other, each drawn or made of the last.
+
+``python -m tests.vm.random_tc FIRST COUNT`` in a guest takes as many seeds from the first on,
+and says what went wrong.
+"""
+
+import difflib
+import json
+import random
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from netgroupd.engine.engine import Engine
+from netgroupd.errors import KernelError
+from netgroupd.model.state import Key, Object
+from netgroupd.plan import present
+from netgroupd.plan.step import Plan
+from tests.vm.hosts import Hosts
+from tests.vm.random_tc_rules import TEMPLATED, Groups, draw_groups, shared_actions, touch_groups
+from tests.vm.stumbling import Stumbling
+from tests.vm.tc_flower_cases import Raw
+from tests.vm.tc_qdisc_cases import BOUNDED, CLASSES, QDISCS, STABS
+
+_LINKS = {
+    "v0": {"kind": "veth", "peer": "v1", "numtxqueues": 4, "up": True},
+    "v1": {"up": True},
+    "v2": {"kind": "dummy", "up": True},
+}
+_HOOKS = tuple((link, hook) for link in ("v0", "v1") for hook in ("ingress", "egress"))
+_BLOCKS = (7, 8)
+_CLASSFUL = ("htb", "hfsc", "prio")
+_OF_QUEUES = ("mq", "mqprio", "noqueue")
+_CLASSES = range(1, 7)
+_TEMPLATE = {"chain": TEMPLATED, "protocol": "ip", "flower": {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}}
+_ATOMIC = {"chain": 3, "atomic": True}
+_REFUSALS = 3
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """What hangs below the root of a link."""
+
+    root: Raw = field(default_factory=dict)
+    classes: Mapping[int, Raw] = field(default_factory=dict)
+    leaves: Mapping[int, Raw] = field(default_factory=dict)
+    rules: Groups = field(default_factory=dict)
+
+    def text(self) -> dict[str, object]:
+        """The tree as a file has it: a leaf is in a class that is there and has no other below it."""
+        if not self.root:
+            return {}
+        above = {said["parent"] for said in self.classes.values()}
+        prio = self.root["kind"] == "prio"
+        free = [number for number in self.leaves if (prio and number <= 2) or number in self.classes]
+        leaves = [self.leaves[number] for number in free if f"1:{number}" not in above]
+        said: dict[str, object] = {"qdiscs": [self.root, *leaves], "classes": list(self.classes.values())}
+        if self.root["kind"] in _CLASSFUL:
+            said["filters"] = [{"parent": "1:", **rule} for group in self.rules.values() for rule in group]
+        return {name: entries for name, entries in said.items() if entries}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """The rules of a hook or block, and what is said of its chains; or the block that the hook is in."""
+
+    block: int | None = None
+    chains: tuple[Raw, ...] = ()
+    rules: Groups = field(default_factory=dict)
+
+    def entries(self) -> list[Raw]:
+        """The rules as a file has them."""
+        groups = list(self.rules.values())
+        if {"atomic": True} in self.chains:  # tables have one number, and cannot be beside themselves
+            groups = [group for group in groups if "table" not in str(group)]
+        return [rule for group in groups for rule in group]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A whole configuration."""
+
+    shared: Raw
+    trees: Mapping[str, Tree]
+    hooks: Mapping[tuple[str, str], Hook | None]
+    blocks: Mapping[int, Hook]
+
+    def text(self) -> str:
+        """The configuration as a file has it."""
+        tc: dict[str, dict[str, object]] = {link: tree.text() for link, tree in self.trees.items()}
+        for (link, hook), said in self.hooks.items():
+            if said is not None and said.block:
+                tc[link][f"{hook}_block"] = said.block
+            elif said is not None:
+                tc[link][hook] = said.entries()
+                chains = [{"parent": hook, **chain} for chain in said.chains]
+                tc[link]["chains"] = [*tc[link].get("chains", ()), *chains]  # type: ignore[misc]  # a list of ours
+        in_blocks = {said.block for said in self.hooks.values() if said}
+        for number, block in self.blocks.items():
+            if number in in_blocks:
+                tc[f"block {number}"] = {"filters": block.entries(), "chains": block.chains}
+        return json.dumps({"links": _LINKS, "actions": self.shared, "tc": tc}, indent=1)
+
+
+def draw(rng: random.Random) -> Policy:
+    """A configuration out of nothing."""
+    return Policy(
+        shared=shared_actions(rng),
+        trees={link: _tree(rng) for link in ("v0", "v1")},
+        hooks={(link, hook): _hook(rng, hook) for link, hook in _HOOKS},
+        blocks={number: _of_block(rng) for number in _BLOCKS},
+    )
+
+
+def touch(rng: random.Random, policy: Policy) -> Policy:
+    """The same configuration after somebody has worked on it."""
+    hooks = {
+        at: _worked(rng, hook, partial(_touch_hook, place=at[1]), partial(_hook, place=at[1]))
+        for at, hook in policy.hooks.items()
+    }
+    blocks = {number: _worked(rng, block, _touch_block, _of_block) for number, block in policy.blocks.items()}
+    trees = {link: _worked(rng, tree, _touch_tree, _tree) for link, tree in policy.trees.items()}
+    shared = policy.shared if rng.random() < 0.5 else shared_actions(rng)
+    return Policy(shared=shared, trees=trees, hooks=hooks, blocks=blocks)
+
+
+def _worked(
+    rng: random.Random,
+    part: _Part,
+    touched: Callable[[random.Random, _Part], _Part],
+    fresh: Callable[[random.Random], _Part],
+) -> _Part:
+    how = rng.random()
+    return part if how < 0.2 else fresh(rng) if how < 0.4 else touched(rng, part)
+
+
+def _hook(rng: random.Random, place: str) -> Hook | None:
+    how = rng.random()
+    if how < 0.15:
+        return None
+    return Hook(block=_BLOCKS[place == "egress"]) if how < 0.35 else _with_rules(rng, place)
+
+
+def _of_block(rng: random.Random) -> Hook:
+    return _with_rules(rng, "block")
+
+
+def _with_rules(rng: random.Random, place: str) -> Hook:
+    chains: tuple[Raw, ...] = tuple(chain for chain in (_TEMPLATE, _ATOMIC) if rng.random() < 0.3)
+    chains = ({"atomic": True},) if not chains and rng.random() < 0.2 else chains
+    return Hook(chains=chains, rules=draw_groups(rng, place))
+
+
+def _touch_hook(rng: random.Random, hook: Hook | None, place: str) -> Hook | None:
+    return hook if hook is None or hook.block else _touch_rules(rng, hook, place)
+
+
+def _touch_block(rng: random.Random, block: Hook) -> Hook:
+    return _touch_rules(rng, block, "block")
+
+
+def _touch_rules(rng: random.Random, hook: Hook, place: str) -> Hook:
+    chains = hook.chains if rng.random() < 0.7 else _with_rules(rng, place).chains
+    return replace(hook, chains=chains, rules=touch_groups(rng, hook.rules, place))
+
+
+def _options(rng: random.Random, kind: str) -> Raw:
+    """Some options of a qdisc that go together."""
+    cases: list[Raw] = [
+        {**base, name: value} for name, (base, *values) in QDISCS.get(kind, {}).items() for value in values
+    ]
+    cases += [said for name, *both in BOUNDED if name == kind for said in both]
+    cases += [said for name, *both in STABS if name == kind for said in both]
+    said = dict(rng.choice(cases or [{}]))
+    return {"kind": kind, **said}
+
+
+def _class(rng: random.Random, kind: str, number: int) -> Raw:
+    options = CLASSES[kind]
+    name = rng.choice(tuple(options))
+    base, *values = options[name]
+    parent = rng.choice(["1:", *(f"1:{above}" for above in range(1, number))])
+    return {"classid": f"1:{number}", "parent": parent, **base, name: rng.choice(values)}
+
+
+def _leaf(rng: random.Random, number: int) -> Raw:
+    kind = rng.choice([kind for kind in QDISCS if kind not in (*_OF_QUEUES, *CLASSES)])
+    return {"parent": f"1:{number}", "handle": f"{number + 10}:", **_options(rng, kind), "stab": None}
+
+
+def _tree(rng: random.Random) -> Tree:
+    if rng.random() < 0.2:
+        return Tree()
+    kind = rng.choice([kind for kind in (*QDISCS, *_CLASSFUL * 3) if kind not in _OF_QUEUES])
+    numbers = sorted(rng.sample(_CLASSES, rng.randint(0, 4))) if kind in CLASSES else []
+    numbers = [number for number in numbers if number == numbers[0] or number - 1 in numbers]
+    drawn = {number: _class(rng, kind, number) for number in numbers}
+    return Tree(
+        root={"handle": "1:", **_options(rng, kind)},
+        classes=_rooted(drawn),
+        leaves={number: _leaf(rng, number) for number in _CLASSES if rng.random() < 0.5},
+        rules=draw_groups(rng, "1:", 3),
+    )
+
+
+def _rooted(classes: Mapping[int, Raw]) -> Mapping[int, Raw]:
+    """The classes, where one whose class above is not there is below the qdisc."""
+    there = {said["classid"] for said in classes.values()}
+    return {
+        number: said if said["parent"] in there else {**said, "parent": "1:"}
+        for number, said in sorted(classes.items())
+    }
+
+
+def _touch_tree(rng: random.Random, tree: Tree) -> Tree:
+    if not tree.root:
+        return _tree(rng)
+    kind = str(tree.root["kind"])
+    root = tree.root if rng.random() < 0.6 else {"handle": "1:", **_options(rng, kind)}
+    classes = {number: said for number, said in tree.classes.items() if rng.random() < 0.7}
+    for number in _CLASSES if kind in CLASSES else ():
+        if rng.random() < 0.2:
+            classes[number] = _class(rng, kind, number)
+    leaves = {number: leaf if rng.random() < 0.6 else _leaf(rng, number) for number, leaf in tree.leaves.items()}
+    return Tree(root=root, classes=_rooted(classes), leaves=leaves, rules=touch_groups(rng, tree.rules, "1:"))
+
+
+class _Kernel(Stumbling):
+    """One that does not look for settings of links, which no round changes and which would take most of its time."""
+
+    def __init__(self, stumbles_at: int, netns: str | None) -> None:
+        super().__init__(netns)
+        self.stumbles_at = stumbles_at
+
+    def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
+        """Nothing was."""
+        return []
+
+
+class Round:
+    """One seed: a configuration out of nothing, then others of it, each looked at from all sides."""
+
+    def __init__(self, hosts: Hosts, seed: int) -> None:
+        self._rng = random.Random(seed)
+        self._hosts = hosts
+
+    def run(self, changes: int = 1) -> None:
+        """Go through it."""
+        policy = draw(self._rng)
+        self._arrive(policy.text())
+        for _ in range(changes):
+            before, policy = policy.text(), touch(self._rng, policy)
+            captured = self._captured()
+            self._refused(before, policy.text(), captured)
+            self._arrive(policy.text())
+            self._here(policy.text()).rollback()
+            assert _words(self._here(before).diff()) == "no differences", "after a rollback"
+            _same(self._captured(), captured, "after a rollback")
+            self._here(policy.text()).apply()
+
+    def _engine(self, netns: str, text: str, stumbles_at: int = -1) -> Engine:
+        return self._hosts.engine(netns, text, partial(_Kernel, stumbles_at))
+
+    def _here(self, text: str) -> Engine:
+        return self._engine("here", text)
+
+    def _captured(self) -> str:
+        return self._here("{}").capture()
+
+    def _arrive(self, text: str) -> None:
+        """Apply it: nothing is left to do, and what is captured is the same anywhere."""
+        self._here(text).apply()
+        assert _words(self._here(text).diff()) == "no differences", "applied again"
+        captured = self._captured()
+        assert _words(self._here(captured).diff()) == "no differences", "what was captured"
+        assert "#" not in captured, captured
+        self._engine("there", captured).apply()
+        elsewhere = self._engine("there", captured).capture()
+        self._hosts.forget("there")
+        _same(elsewhere, captured, "captured elsewhere")
+
+    def _refused(self, before: str, text: str, captured: str) -> None:
+        """Have some steps of a change refused: it is as it was."""
+        steps = len(self._here(text).diff().steps)
+        for nth in sorted(self._rng.sample(range(steps), min(_REFUSALS, steps))):
+            told = self._stumbled(text, nth)
+            assert "put back" not in told, f"refused step {nth} of {steps}: {told}"
+            if not told:  # it went with another step, and nothing was left to do
+                self._here(text).rollback()
+            assert _words(self._here(before).diff()) == "no differences", f"refused step {nth} of {steps}"
+            _same(self._captured(), captured, f"refused step {nth} of {steps}")
+
+    def _stumbled(self, text: str, nth: int) -> str:
+        try:
+            self._engine("here", text, nth).apply()
+        except KernelError as error:
+            assert "Cannot allocate memory" in str(error), f"refused step {nth}: {error}"  # noqa: PT017  # if at all
+            return str(error)
+        return ""
+
+
+def _same(got: str, want: str, when: str) -> None:
+    """Two captures are alike."""
+    wanted, found = (text.replace("}, {", "},\n{").splitlines() for text in (want, got))
+    differences = "\n".join(difflib.unified_diff(wanted, found, "want", "got", lineterm="", n=1))
+    assert not differences, f"{when}:\n{differences}"
+
+
+def _words(plan: Plan) -> str:
+    return present.text(plan)
+
+
+def main(first: int, count: int) -> int:
+    """Take the seeds one after the other, each in namespaces of its own."""
+    wrong = 0
+    for seed in range(first, first + count):
+        with tempfile.TemporaryDirectory() as directory:
+            hosts = Hosts(Path(directory))
+            try:
+                Round(hosts, seed).run()
+            except Exception:  # whatever it is, the other seeds are taken too
+                wrong += 1
+                sys.stdout.write(f"seed {seed}: {traceback.format_exc(limit=-3)}\n")
+                sys.stdout.flush()
+            finally:
+                hosts.close()
+    sys.stdout.write(f"{count} rounds, {wrong} went wrong\n")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))
