@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
+from netgroupd.engine.capture_order import as_added
 from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
@@ -43,6 +44,8 @@ _REPORTED: Mapping[str, tuple[Value, ...]] = {
     "l2only": (False,),
     "mac": (NO_MAC,),
 }
+# Of these a link that has become another one is made anew.
+_FOR_LIFE = frozenset({"lightweight", "l2only"})
 
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
@@ -78,6 +81,8 @@ class Snapshot(NamedTuple):
         found, absent = [], []
         classes = actual.classes
         for name, key in touched:
+            if name == "address" and key in actual.of(name):
+                continue  # in their own order, below
             obj = classes[name].get(key) if name in classes else None
             if obj is None or OF_RULES in obj.attrs:
                 absent.append((name, key))
@@ -89,7 +94,7 @@ class Snapshot(NamedTuple):
         lent = Lent(found, actual)
         kept = (obj if obj.cls != "link" or obj.name in given else lent.without(obj, _MAC) for obj in found)
         steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
-        return cls(tuple(steady), tuple(absent))
+        return cls((*steady, *_as_added(touched, actual)), tuple(absent))
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.
@@ -119,7 +124,11 @@ class Snapshot(NamedTuple):
             name: value for name, value in obj.attrs.items() if name in changed or silent.get(name, _UNSAID) != value
         }
         if obj.cls == "link":
-            was = {name: value for name, value in was.items() if value not in _REPORTED.get(name, ())}
+            was = {
+                name: value
+                for name, value in was.items()
+                if value not in _REPORTED.get(name, ()) or (name in _FOR_LIFE and changed.get(name))
+            }
             key = (obj.attrs.get("master"),)
             master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
             refused = frozenset(_refused(was, obj, master))
@@ -198,6 +207,14 @@ def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> I
         yield from (name for name, modes in PORT_MODES_OF.items() if mode not in modes)
     if len(str(was.get("mac"))) != len(NO_MAC):
         yield "mac"  # of a tunnel of IP packets: its local address
+
+
+def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
+    """The addresses among what is touched, in the order in which they are to come back."""
+    found = actual.of("address")
+    if not any(cls == "address" and key in found for cls, key in touched):
+        return []
+    return as_added(obj for key, obj in found.items() if ("address", key) in touched)
 
 
 def _without(link: Object, name: str) -> Object:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
+from netgroupd.kernel.kernels import Kernels
 
 EngineIn: TypeAlias = Callable[[str, str], Engine]
 
@@ -26,7 +27,7 @@ class Hosts:
         self._directory = directory
         self._made: set[str] = set()
 
-    def engine(self, netns: str, text: str) -> Engine:
+    def engine(self, netns: str, text: str, connect: Callable[[str | None], Kernels] = Kernels) -> Engine:
         """The engine of one, which has a file that says ``text``."""
         if netns not in self._made:
             subprocess.run(["ip", "netns", "add", netns], check=True)
@@ -34,7 +35,9 @@ class Hosts:
         config = self._directory / netns
         config.mkdir(exist_ok=True)
         (config / "all.yaml").write_text(text)
-        return Engine(Paths((config,), self._directory / "state", self._directory / "group"), netns=netns)
+        return Engine(
+            Paths((config,), self._directory / "state", self._directory / "group"), netns=netns, connect=connect
+        )
 
     def close(self) -> None:
         """Delete the namespaces."""
