@@ -12,7 +12,7 @@ from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
@@ -263,6 +263,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from _taken_vlans(steps, actual)
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
+    yield from _taken_with_nexthops(steps, shaken, actual)
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
@@ -311,6 +312,23 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
         if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
     }
     yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
+
+
+def _taken_with_nexthops(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
+    """The groups that lose a nexthop, the last of which takes them along, and what goes by way of them."""
+    nexthops = actual.of("nexthop")
+    gone = {step.object.key[0] for step in steps if step.object.cls == "nexthop" and step.op is Op.DELETE}
+    if shaken:
+        gone.update(each.key[0] for each in nexthops.values() if shaken.intersection(hangs_on(each)))
+    if not gone:
+        return
+    groups = [
+        each for each in nexthops.values() if any(member["id"] in gone for member in records(each.attrs, "group"))
+    ]
+    gone.update(each.key[0] for each in groups)
+    yield from ((each.cls, each.key) for each in groups)
+    for cls in ("route", "fdb"):
+        yield from ((cls, key) for key, each in actual.of(cls).items() if each.attrs.get("nhid") in gone)
 
 
 def _taken_functions(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:

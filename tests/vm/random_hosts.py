@@ -93,14 +93,13 @@ class Life:
 
     def _seen(self, *configs: Config) -> str:
         """What the kernel has: what a capture says, and of that what configurations speak of every attribute."""
-        lines = set()
+        lines, links = set(), self._config.get("links", {})
         with _Host("here") as kernel:
             kernel.remember(Seen())
             for config in configs:
-                links = config.get("links", {})
                 for key, attrs in there(kernel, state_of(text(config))).items():
-                    # A MAC that nobody chose is another one of a link that is made again.
-                    chosen = key[0] != "link" or "mac" in links.get(str(key[1][0]), {})
+                    # A MAC that nobody chose is another one of a link that is made again, and none cannot be said.
+                    chosen = "mac" in links.get(str(key[1][0]), {})
                     lines |= {f"{key} {name}: {value}\n" for name, value in attrs.items() if name != "mac" or chosen}
         return self._engine(self._config).capture() + "".join(sorted(lines))
 

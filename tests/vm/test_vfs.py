@@ -84,6 +84,11 @@ def test_every_attribute_is_tried() -> None:
     assert not [name for name, value in OTHERS.items() if BACK[name] == value]
 
 
+@pytest.mark.vm("patched")
+def test_card_is_made_that_is_said_to_be_neither_light_nor_without_ip(kernel: Stumbling) -> None:
+    become(kernel, card("lightweight: false, l2only: false"))
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_attribute_is_set_and_set_back_and_nothing_else_changes(pipeline: Pipeline, name: str) -> None:
     before = functions("engine")
