@@ -42,8 +42,8 @@ assert len(_PORT) == sum(len(wires.by_name) for wires in PORT.values()), "port a
 
 _NONE = Wires(())
 _MADE_OTHERWISE = frozenset({"tun", "netdevsim"})
-_FROM_THE_START = frozenset({"lightweight", "l2only"})
-"""What a link is from the moment on that it is there, and what may not be said of it later."""
+_FROM_THE_START = frozenset({"lightweight", "l2only", "protodown"})
+"""What no link is by itself, and what may not be said to one of these when it is there, not even that it is not."""
 _QUEUED = frozenset({"bond", "team"})
 _ONE_QUEUE: Attrs = {"numtxqueues": 1, "numrxqueues": 1}
 """What a lightweight link of those kinds has unless it says more: they have 16, of which none holds a packet."""

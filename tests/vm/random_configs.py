@@ -106,13 +106,18 @@ def _other_links(rng: random.Random, said: Any, config: Config) -> Any:
         return {name: _other_links(rng, value, config) for name, value in said.items()}
     if isinstance(said, list | tuple):
         return [_other_links(rng, value, config) for value in said]
-    return rng.choice([*config["links"]]) if said in _NAMES and rng.random() < 0.2 else said
+    return rng.choice(_names(config)) if said in _NAMES and rng.random() < 0.2 else said
 
 
 def _link(rng: random.Random, config: Config) -> Config:
     """A link that there is."""
-    body: Config = config["links"][rng.choice([*config["links"]])]
+    body: Config = config["links"][rng.choice(_names(config))]
     return body
+
+
+def _names(config: Config) -> list[str]:
+    """The links that files can make."""
+    return [name for name in config["links"] if name != "lo"]
 
 
 def _put(body: Config, name: str, value: Any) -> None:
@@ -178,7 +183,7 @@ def _set_up(rng: random.Random, config: Config) -> None:
 
 def _swap_bodies(rng: random.Random, config: Config) -> None:
     links = config["links"]
-    one, other = rng.choice([*links]), rng.choice([*links])
+    one, other = rng.choice(_names(config)), rng.choice(_names(config))
     links[one], links[other] = links[other], links[one]
 
 

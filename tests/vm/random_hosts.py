@@ -187,8 +187,7 @@ def main(seeds: list[str]) -> None:
             except Exception:
                 done["failed"] += 1
                 told.append(f"== seed {seed}: {life.doing}\n{traceback.format_exc()}")
-            for sentence in life.refused:
-                told.append(f"-- seed {seed} refused: {sentence}")
+            told += [f"-- seed {seed} refused: {sentence}" for sentence in life.refused]
             done.update(life.done)
             done["refused"] += len(life.refused)
     sys.stdout.write("\n".join((*told, f"{dict(done)}\n")))

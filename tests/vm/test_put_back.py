@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a refused change leaves: links, addresses and nexthops are as they were, also where the kernel took more along."""
+"""What a refused change leaves: links, addresses and nexthops as they were, also where the kernel took more along."""
 
 import pytest
 
