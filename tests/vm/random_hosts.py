@@ -12,16 +12,18 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from netgroupd.engine.engine import Engine
 from netgroupd.errors import ConfigError, KernelError
+from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.seen import Seen
 from netgroupd.model.state import Key, Object
 from netgroupd.plan import present
+from netgroupd.plan.step import AnyStep
 from tests.engine.universe import state_of
 from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
@@ -37,6 +39,12 @@ class _Host(Stumbling):
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         return []
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        refused = super().apply(steps, progress)
+        if refused:  # to put things back is refused nothing
+            self.stumbles_at = -1
+        return refused
 
 
 def _stumbling(at: int, netns: str | None) -> _Host:
@@ -121,7 +129,7 @@ class Life:
     def _stumble(self, goal: Config) -> None:
         """Have one step refused: then all is as it was."""
         steps = len(self._engine(goal).diff().steps)
-        at = self._rng.randrange(steps + 1)
+        at = self._rng.randrange(max(1, steps))
         self.doing = f"stumble at {at} of {steps}\n" + _difference(text(self._config), text(goal), 999)
         before = self._seen(self._config, goal)
         try:
