@@ -7,7 +7,7 @@ and is doubtful is looked for in ``doubtful``.
 
 from collections.abc import Callable
 
-from netgroupd.config import semantic_bonds, semantic_ip, semantic_links
+from netgroupd.config import semantic_bonds, semantic_forwarding, semantic_ip, semantic_links
 from netgroupd.config.checked import Checked, named
 from netgroupd.config.doubtful import doubt
 from netgroupd.config.entries import Sink, told
@@ -314,6 +314,8 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.neighbours,
     _unshared,
     _forwarded,
+    semantic_forwarding.entries,
+    semantic_forwarding.neighbours,
     memberships,
     vlans_there,
     vlan_states,

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
-from netgroupd.engine.capture_order import as_made
+from netgroupd.engine.capture_order import as_added, as_made
 from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
@@ -44,6 +44,8 @@ _REPORTED: Mapping[str, tuple[Value, ...]] = {
     "l2only": (False,),
     "mac": (NO_MAC,),
 }
+# Of these a link that has become another one is made anew.
+_FOR_LIFE = frozenset({"lightweight", "l2only"})
 
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
@@ -79,6 +81,8 @@ class Snapshot(NamedTuple):
         found, absent = [], []
         classes = actual.classes
         for name, key in touched:
+            if name == "address" and key in actual.of(name):
+                continue  # in their own order, below
             obj = classes[name].get(key) if name in classes else None
             if obj is None or OF_RULES in obj.attrs:
                 absent.append((name, key))
@@ -90,7 +94,7 @@ class Snapshot(NamedTuple):
         lent = Lent(found, actual)
         kept = (obj if obj.cls != "link" or obj.name in given else lent.without(obj, _MAC) for obj in found)
         steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
-        return cls(tuple(_in_turn(tuple(steady), actual)), tuple(absent))
+        return cls((*_in_turn(tuple(steady), actual), *_as_added(touched, actual)), tuple(absent))
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.
@@ -120,7 +124,11 @@ class Snapshot(NamedTuple):
             name: value for name, value in obj.attrs.items() if name in changed or silent.get(name, _UNSAID) != value
         }
         if obj.cls == "link":
-            was = {name: value for name, value in was.items() if value not in _REPORTED.get(name, ())}
+            was = {
+                name: value
+                for name, value in was.items()
+                if value not in _REPORTED.get(name, ()) or (name in _FOR_LIFE and changed.get(name))
+            }
             key = (obj.attrs.get("master"),)
             master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
             refused = frozenset(_refused(was, obj, master))
@@ -208,6 +216,14 @@ def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> I
         yield "mac"  # of a tunnel of IP packets: its local address
 
 
+def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
+    """The addresses among what is touched, in the order in which they are to come back."""
+    found = actual.of("address")
+    if not any(cls == "address" and key in found for cls, key in touched):
+        return []
+    return as_added(obj for key, obj in found.items() if ("address", key) in touched)
+
+
 def _without(link: Object, name: str) -> Object:
     return link._replace(attrs={each: value for each, value in link.attrs.items() if each != name})
 
@@ -254,6 +270,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from _taken_vlans(steps, actual)
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
+    yield from _taken_with_nexthops(steps, shaken, actual)
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
@@ -302,6 +319,23 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
         if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
     }
     yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
+
+
+def _taken_with_nexthops(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
+    """The groups that lose a nexthop, the last of which takes them along, and what goes by way of them."""
+    nexthops = actual.of("nexthop")
+    gone = {step.object.key[0] for step in steps if step.object.cls == "nexthop" and step.op is Op.DELETE}
+    if shaken:
+        gone.update(each.key[0] for each in nexthops.values() if shaken.intersection(hangs_on(each)))
+    if not gone:
+        return
+    groups = [
+        each for each in nexthops.values() if any(member["id"] in gone for member in records(each.attrs, "group"))
+    ]
+    gone.update(each.key[0] for each in groups)
+    yield from ((each.cls, each.key) for each in groups)
+    for cls in ("route", "fdb"):
+        yield from ((cls, key) for key, each in actual.of(cls).items() if each.attrs.get("nhid") in gone)
 
 
 def _taken_functions(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:

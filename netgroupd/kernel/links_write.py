@@ -42,6 +42,8 @@ assert len(_PORT) == sum(len(wires.by_name) for wires in PORT.values()), "port a
 
 _NONE = Wires(())
 _MADE_OTHERWISE = frozenset({"tun", "netdevsim"})
+_FROM_THE_START = frozenset({"lightweight", "l2only", "protodown"})
+"""What no link is by itself, and what may not be said to one of these when it is there, not even that it is not."""
 _QUEUED = frozenset({"bond", "team"})
 _ONE_QUEUE: Attrs = {"numtxqueues": 1, "numrxqueues": 1}
 """What a lightweight link of those kinds has unless it says more: they have 16, of which none holds a packet."""
@@ -177,7 +179,8 @@ def _create(step: Step, context: Context) -> Iterator[Request]:
 
 
 def _create_otherwise(kind: str, name: str, attrs: Attrs, context: Context) -> Iterator[Request]:
-    later = {row: value for row, value in attrs.items() if row not in KINDS[kind].attrs}
+    own = KINDS[kind].attrs
+    later = {row: value for row, value in attrs.items() if row not in own and (value or row not in _FROM_THE_START)}
     if kind == "netdevsim":
         # The kernel chooses the index, so all that follows waits for it.
         def run() -> None:

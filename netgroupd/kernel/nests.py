@@ -100,8 +100,14 @@ DATA = {
 }
 """IFLA_INFO_DATA by kind."""
 
+_NONE_OF_PORTS = {"bridge": {"backup_nhid": 0}}  # which the kernel takes for none, and does not report
+
 PORT = {
-    name: Wires(plain(kind.port.values()), absent(kind.port.values()), _RESTLESS_OF_PORTS.get(name, frozenset()))
+    name: Wires(
+        plain(kind.port.values()),
+        {**absent(kind.port.values()), **_NONE_OF_PORTS.get(name, {})},
+        _RESTLESS_OF_PORTS.get(name, frozenset()),
+    )
     for name, kind in KINDS.items()
     if kind.port and name not in ELSEWHERE
 }

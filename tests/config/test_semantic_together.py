@@ -158,6 +158,16 @@ REFUSED = [
     )),
     pytest.param(f"{DUMMY}neighbours:\n- {{dev: d, ip: 10.0.0.9, proxy: on, state: noarp}}\n",
                  "4:44: 10.0.0.9 on 'd' is answered for (proxy), and has no 'state'", id="what_is_answered_for"),
+    pytest.param("neighbours:\n- {dev: lo, ip: 10.0.0.9}\n",
+                 "2:17: 'lo' sends to no link-layer addresses, and cannot have 10.0.0.9 as a neighbour",
+                 id="neighbour_of_lo"),
+    pytest.param(f"{DUMMY}fdb:\n- {{dev: d, mac: '02:00:00:00:00:01', dst: 10.0.0.9}}\n",
+                 "4:43: 'd' is no VXLAN, and sends to no other host (dst); leave it out", id="other_end_of_no_tunnel"),
+    pytest.param(f"{DUMMY}fdb:\n- {{dev: d, mac: '00:00:00:00:00:00', dst: 10.0.0.9}}\n",
+                 "4:43: 'd' is no VXLAN, and sends to no other host (dst); leave it out", id="several_of_them"),
+    pytest.param("links:\n  d: {kind: dummy, master: r}\n  r: {kind: vrf, table: 7, up: on}\n"
+                 "fdb:\n- {dev: d, mac: '02:00:00:00:00:01', where: master}\n",
+                 "5:45: 'd' is no port of a bridge, in whose table this would be", id="entry_of_no_bridge"),
     *(pytest.param(f"links:\n  d: {{kind: dummy, addresses: {{address: {said}}}}}\n", f"2:{want}", id=name)
       for name, said, want in (
         ("label_of_ipv6", "'2001:db8::1/64', label: x", "66: 2001:db8::1/64 is one of IPv6, which has no 'label'"),

@@ -64,7 +64,7 @@ def told(*command: str) -> str:
     ).stdout
 
 
-def there(kernel: Kernels, goal: State) -> dict[tuple[str, object], object]:
+def there(kernel: Kernels, goal: State) -> dict[tuple[str, Key], dict[str, object]]:
     return {
         (obj.cls, obj.key): {
             name: value == "forever" if name in AGEING else value

@@ -84,6 +84,21 @@ def test_every_attribute_is_tried() -> None:
     assert not [name for name, value in OTHERS.items() if BACK[name] == value]
 
 
+@pytest.mark.vm("patched")
+def test_card_is_made_that_is_said_to_be_neither_light_nor_without_ip(kernel: Stumbling) -> None:
+    become(kernel, card("lightweight: false, l2only: false, protodown: false"))
+
+
+@pytest.mark.vm("stock")
+def test_functions_of_a_card_that_was_to_go_come_back(engine_in: EngineIn) -> None:
+    engine_in("here", "links: {sim: {kind: netdevsim, id: 7, num_vfs: 2, vfs: {1: {vlan: 100}}}}").apply()
+    before = functions("here")
+    engine = engine_in("here", "links: {sim: {kind: dummy}}")
+    engine.apply(confirm_s=0.0)
+    engine.expire()
+    assert functions("here") == before
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_attribute_is_set_and_set_back_and_nothing_else_changes(pipeline: Pipeline, name: str) -> None:
     before = functions("engine")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is said of forwarding entries and neighbours, and not for the links that they are of."""
+
+from collections.abc import Iterator
+
+from netgroupd.config.checked import Checked
+from netgroupd.model.state import Object
+
+_OF_TUNNELS = ("dst", "vni", "port", "via", "nhid")
+_WITHOUT_ADDRESSES = frozenset({"wireguard"})
+
+
+def entries(checked: Checked) -> None:
+    """Only a VXLAN sends to other hosts; in the table of a bridge are its ports."""
+    for key, obj in checked.state.of("fdb").items():
+        kind = checked.links.kind(obj.name)
+        if not kind or obj.name in checked.links.unsound:
+            continue
+        place = checked.entry(obj).place
+        for field in _sent(obj) if kind != "vxlan" else ():
+            told = f"{obj.name!r} is no VXLAN, and sends to no other host ({field})"
+            checked.report.once(place(field), told, "leave it out")
+        if key[3] == "master" and kind != "bridge" and not _may_be_in_bridge(obj, checked):
+            checked.report.once(place("where"), f"{obj.name!r} is no port of a bridge, in whose table this would be")
+
+
+def _sent(obj: Object) -> Iterator[str]:
+    *_, dst, src_vni = obj.key
+    yield from (name for name in _OF_TUNNELS if obj.attrs.get(name) or (name == "dst" and dst))
+    if src_vni is not None:
+        yield "src_vni"
+
+
+def _may_be_in_bridge(obj: Object, checked: Checked) -> bool:
+    """Whether its master is a bridge, as far as can be told: what no file says of it stays."""
+    attrs = checked.attrs(obj.name)
+    if "master" not in attrs:
+        return True
+    master = attrs["master"]
+    return bool(master) and checked.links.kind(str(master)) in ("", "bridge")
+
+
+def neighbours(checked: Checked) -> None:
+    """The kernel has one neighbour of IPv4, 0.0.0.0, on a link that sends to no addresses."""
+    for key, obj in checked.state.of("neighbour").items():
+        sends = obj.name != "lo" and checked.links.kind(obj.name) not in _WITHOUT_ADDRESSES
+        if not (sends or key[2] or ":" in str(key[1])):
+            told = f"{obj.name!r} sends to no link-layer addresses, and cannot have {key[1]} as a neighbour"
+            checked.report.once(checked.entry(obj).place("ip"), told)

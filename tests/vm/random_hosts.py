@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lives of hosts that go from one random configuration to the next: there, back, nowhere half way, and elsewhere.
+
+Run as a program in a guest, ``python -m tests.vm.random_hosts SEED…``, it says what the kernel
+refused of each life, and what went wrong.
+"""
+
+import base64
+import difflib
+import random
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from netgroupd.engine.engine import Engine
+from netgroupd.errors import ConfigError, KernelError
+from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.seen import Seen
+from netgroupd.model.state import Key, Object
+from netgroupd.plan import present
+from netgroupd.plan.step import AnyStep
+from tests.engine.universe import state_of
+from tests.vm.hosts import Hosts
+from tests.vm.link_cases import KEY_FILES
+from tests.vm.random_configs import CARD, NAMES_OF_LINKS, START, Config, changed, text
+from tests.vm.stumbling import Stumbling, there
+
+_SIMULATED = Path("/sys/bus/netdevsim")
+_CHANGES = 8
+
+
+class _Host(Stumbling):
+    """A kernel that does not tell which settings somebody has changed: there are thousands, which takes seconds."""
+
+    def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
+        return []
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        refused = super().apply(steps, progress)
+        if refused:  # to put things back is refused nothing
+            self.stumbles_at = -1
+        return refused
+
+
+def _stumbling(at: int, netns: str | None) -> _Host:
+    kernel = _Host(netns)
+    kernel.stumbles_at = at
+    return kernel
+
+
+class Life:
+    """A host that goes from one random configuration to the next, and back, and elsewhere."""
+
+    def __init__(self, seed: int, directory: Path) -> None:
+        self.refused: list[str] = []
+        self.done: Counter[str] = Counter()
+        self.doing = ""
+        self._rng = random.Random(seed)
+        self._hosts = Hosts(directory)
+        self._config: Config = {}
+        with Kernel() as kernel:
+            self._patched = kernel.features.new_group
+        for number, path in enumerate(KEY_FILES, 1):
+            Path(path).write_bytes(base64.b64encode(bytes([number] * 32)))
+
+    def live(self) -> None:
+        """Live it.
+
+        Raises:
+            AssertionError, NetgroupError: Something is not as it was, or not as it was to be.
+        """
+        try:
+            self._engine({})
+            self._become(dict(START))
+            then = [self._now()]
+            for _ in range(_CHANGES):
+                goal = changed(self._rng, self._config, self._rng.randrange(1, 16), patched=self._patched)
+                if self._rng.random() < 0.5:
+                    self._stumble(goal)
+                self._become(goal)
+                then.append(self._now())
+            self._go_back(*self._rng.choice(then))
+            self._move()
+        finally:
+            self._hosts.close()
+            if (_SIMULATED / "devices" / "netdevsim7").exists():
+                (_SIMULATED / "del_device").write_text("7")
+
+    def _engine(self, goal: Config, stumbles_at: int = -1) -> Engine:
+        return self._hosts.engine("here", text(goal), partial(_stumbling, stumbles_at))
+
+    def _now(self) -> tuple[int, Config, str]:
+        """Which generation is in effect, of which configuration, and what there is."""
+        current = self._engine(self._config).in_effect()
+        return current.number if current else 0, self._config, self._seen(self._config)
+
+    def _seen(self, *configs: Config) -> str:
+        """What the kernel has: what a capture says, and of that what configurations speak of every attribute."""
+        lines, links = set(), self._config.get("links", {})
+        with _Host("here") as kernel:
+            kernel.remember(Seen())
+            for config in configs:
+                for key, attrs in there(kernel, state_of(text(config))).items():
+                    # A MAC that nobody chose is another one of a link that is made again, and none cannot be said.
+                    chosen = "mac" in links.get(str(key[1][0]), {})
+                    lines |= {f"{key} {name}: {value}\n" for name, value in attrs.items() if name != "mac" or chosen}
+        return self._engine(self._config).capture() + "".join(sorted(lines))
+
+    def _become(self, goal: Config) -> None:
+        """Apply it; of what the kernel refuses nothing stays."""
+        self.doing = "become\n" + _difference(text(self._config), text(goal), 999)
+        before = self._seen(self._config, goal)
+        engine = self._engine(goal)
+        try:
+            engine.apply(allow=_everything(goal))
+        except (ConfigError, KernelError) as error:
+            self.refused.append(str(error))
+            _same(before, self._seen(self._config, goal))
+            return
+        self._config = goal
+        self.done["applied"] += 1
+        _nothing_left(engine)
+
+    def _stumble(self, goal: Config) -> None:
+        """Have one step refused: then all is as it was."""
+        steps = len(self._engine(goal).diff().steps)
+        at = self._rng.randrange(max(1, steps))
+        self.doing = f"stumble at {at} of {steps}\n" + _difference(text(self._config), text(goal), 999)
+        before = self._seen(self._config, goal)
+        try:
+            self._engine(goal, at).apply(allow=_everything(goal))
+        except KernelError:
+            _same(before, self._seen(self._config, goal))
+            self.done["stumbled"] += 1
+        else:
+            self._config = goal
+
+    def _go_back(self, generation: int, config: Config, was: str) -> None:
+        self.doing += f"roll back to {generation}\n{text(config)}"
+        self._engine(self._config).rollback(generation, allow=_everything(self._config))
+        self._config = config
+        _same(was, self._seen(config))
+        self.done["rolled back"] += 1
+
+    def _move(self) -> None:
+        """Leave this namespace for another one by what a capture says."""
+        told = self._engine(self._config).capture()
+        self.doing = f"move\n{told}"
+        self._engine({}).apply(allow=_everything(self._config))
+        new = self._hosts.engine("there", told, partial(_stumbling, -1))
+        new.apply()
+        _nothing_left(new)
+        _same(_said(told), _said(new.capture()))
+        self.done["moved"] += 1
+
+
+def _everything(config: Config) -> frozenset[str]:
+    """That any link may be cut."""
+    return frozenset((*NAMES_OF_LINKS, CARD, *config.get("links", ())))
+
+
+def _said(told: str) -> str:
+    """It without what is said of things that are left out."""
+    return "".join(line for line in told.splitlines(keepends=True) if not line.startswith("#"))
+
+
+def _difference(before: str, after: str, around: int = 0) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=around, lineterm="")
+    return "\n".join([*lines][3:])
+
+
+def _same(want: str, got: str) -> None:
+    assert got == want, _difference(want, got)
+
+
+def _nothing_left(engine: Engine) -> None:
+    left = engine.diff()
+    assert not left.steps, present.text(left)
+
+
+def main(seeds: list[str]) -> None:
+    """Live a life for each seed, and say what came of it."""
+    done: Counter[str] = Counter()
+    told: list[str] = []
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as directory:
+            life = Life(int(seed), Path(directory))
+            try:
+                life.live()
+            except Exception:
+                done["failed"] += 1
+                told.append(f"== seed {seed}: {life.doing}\n{traceback.format_exc()}")
+            told += [f"-- seed {seed} refused: {sentence}" for sentence in life.refused]
+            done.update(life.done)
+            done["refused"] += len(life.refused)
+    sys.stdout.write("\n".join((*told, f"{dict(done)}\n")))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a refused change leaves: links, addresses and nexthops as they were, also where the kernel took more along."""
+
+import pytest
+
+from netgroupd.engine.observe import look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.errors import KernelError
+from tests.engine.universe import state_of
+from tests.vm.stumbling import MINE, Stumbling, become, there, there_and_back, told
+
+_ANOTHER = "b: {kind: dummy, alias: b}"
+_PORT = "a: {kind: dummy, master: br%s}, br: {kind: bridge}"
+BEFORE_AND_AFTER = {
+    "what_light_ones_were": ("links: {a: {kind: dummy}}", "links: {a: {kind: dummy, lightweight: true}, %s}"),
+    "what_those_without_ip_were": ("links: {a: {kind: dummy}}", "links: {a: {kind: dummy, l2only: true}, %s}"),
+    "nexthop_to_send_to_instead": (
+        "links: {%s}" % (_PORT % ""),
+        "links: {%s, %%s}" % (_PORT % ", port: {backup_nhid: 3}"),
+    ),
+}
+
+
+@pytest.mark.vm("patched")
+@pytest.mark.parametrize("name", BEFORE_AND_AFTER)
+def test_comes_back_after_any_refusal(kernel: Stumbling, name: str) -> None:
+    before, after = BEFORE_AND_AFTER[name]
+    become(kernel, state_of(before))
+    there_and_back(kernel, state_of(after % _ANOTHER), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_addresses_of_a_link_that_was_made_again_come_back_in_their_order(kernel: Stumbling) -> None:
+    addresses = "addresses: ['fd00::1/64', 'fd00::2/64', 10.0.0.2/24, 10.0.0.1/24]"
+    become(kernel, state_of(f"links: {{a: {{kind: dummy, up: true, {addresses}}}}}"))
+
+    def listed() -> list[str]:
+        return [line.split()[3] for line in told("ip", "-o", "address", "show", "scope", "global").splitlines()]
+
+    there_and_back(kernel, state_of("links: {a: {kind: ifb, up: true}, b: {kind: dummy}}"), listed, refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_group_whose_only_nexthop_was_to_go_without_it_comes_back(kernel: Stumbling) -> None:
+    group = "4: {group: [{id: 3}], fdb: true}"
+    become(kernel, state_of(f"nexthops: {{3: {{via: 192.0.2.8, fdb: true}}, {group}}}"))
+    goal = state_of(f"nexthops: {{{group}}}")
+    actual, before = look(kernel, goal, MINE), there(kernel, goal)
+    plan = plan_for(kernel, goal, actual, MINE)
+    with pytest.raises(KernelError):
+        converge(kernel, plan, goal, MINE)
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert there(kernel, goal) == before
