@@ -138,6 +138,16 @@ def test_a_part_that_fails_leaves_the_others_theirs(monkeypatch: pytest.MonkeyPa
     assert run == [()]
 
 
+def test_a_kernel_as_a_process_has_one_processor_or_the_bench_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = []
+    monkeypatch.setattr(runner, "user_mode_image", lambda name, guest: asked.append((name, guest.cpus)))
+    with pytest.raises(LabError, match="no kernel runs as a process of this host"):
+        runner.in_guest(runner.Bench("dumps"), "stock", runner.Ask(process=True), tmp_path)
+    assert asked == [("stock", 1)]
+
+
 @pytest.mark.parametrize("name", stacks.NAMES)
 def test_a_stack_can_be_cut_to_any_size(name: str, tmp_path: Path) -> None:
     text = stacks.cut((stacks.STACKS / f"{name}.yaml").read_text(), 2)
