@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from netgroupd.engine.capture_order import in_turn
 from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.tc.action import FIELDS, shared
@@ -23,6 +22,7 @@ from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.fold import Row, fold_names
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, hangs_on_one_of, swept
 from netgroupd.plan.present import title
+from netgroupd.plan.turns import several
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
@@ -123,7 +123,7 @@ def tc_rows(actual: State) -> Iterator[Row]:
         parent = {"parent": chain.key[1]} if chain.key[1] else {}
         number = {} if chain.key[2] is ALL else {"chain": chain.key[2]}
         parts[chain.name]["chains"].append(_Entry(number, {**parent, **_said(chain.attrs)}))
-    among = in_turn(actual.of("filter").values())
+    among = several(actual.of("filter").values())
     for rule in actual.of("filter").values():
         hook = str(rule.key[1])
         place = hook if hook in CLSACT_HOOKS and "ingress" in parts[rule.name] else "filters"
