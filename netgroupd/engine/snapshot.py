@@ -17,6 +17,7 @@ from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
+from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
 from netgroupd.plan.default_vlan import moved
 from netgroupd.plan.fate import (
@@ -275,6 +276,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
     yield from _taken_with_nexthops(steps, shaken, actual)
+    yield from ((one.cls, one.key) for one in given_a_share(steps, actual))
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))

@@ -192,10 +192,10 @@ def test_classes_are_in_order() -> None:
     assert captured(State((CARD, root, *reversed(told))), {}, {}) == captured(State((CARD, root, *told)), {}, {})
 
 
-@pytest.mark.parametrize(("kind", "last_first"), [("basic", True), ("bpf", True), ("flow", False)])
-def test_rules_are_in_the_order_in_which_they_came(kind: str, last_first: bool) -> None:
-    text = _rules(kind, (0, {"match": "one"}), (0, {"match": "two"}))
-    assert (text.index("two") < text.index("one")) == last_first
+@pytest.mark.parametrize("kind", ["basic", "bpf", "flow"])
+def test_rules_are_in_the_order_in_which_they_came(kind: str) -> None:
+    text = _rules(kind, (0, {"match": "two"}), (0, {"match": "one"}))
+    assert text.index("two") < text.index("one")
 
 
 def test_neighbour_without_arp_is_captured_unless_its_link_has_none() -> None:

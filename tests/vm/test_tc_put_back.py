@@ -30,6 +30,23 @@ def _of_u32(pref: int) -> object:
     return {"pref": pref, "protocol": "ip", "u32": {"match": {"ip dst": "10.0.0.[1-3]"}}, "action": "drop"}
 
 
+def test_curve_that_a_class_of_hfsc_gets_with_one_below_it_is_gone_again(engine_in: EngineIn) -> None:
+    one, below = "{classid: '1:1', rt: 1mbit}", "{classid: '1:2', parent: '1:1', rt: 1mbit}"
+    tree = "{qdiscs: {kind: hfsc, handle: '1:'}, classes: [%s], egress: [%s]}"
+    was, then, refused = (
+        f"{_LINKS}tc: {{v0: {tree % said}}}\n"
+        for said in ((one, ""), (f"{one}, {below}", ""), (f"{one}, {below}", json.dumps(_REFUSED)))
+    )
+    engine_in("here", was).apply()
+    captured = engine_in("here", "{}").capture()
+    with pytest.raises(KernelError):
+        engine_in("here", refused).apply()
+    assert engine_in("here", "{}").capture() == captured
+    engine_in("here", then).apply()
+    engine_in("here", was).rollback()
+    assert engine_in("here", "{}").capture() == captured
+
+
 def test_rules_of_u32_come_back_whatever_tables_their_preferences_had(engine_in: EngineIn) -> None:
     engine_in("here", _text(_of_u32(20))).apply()
     _comes_back(engine_in, _text(_of_u32(10), _of_u32(20)))
