@@ -198,6 +198,17 @@ def test_rules_are_in_the_order_in_which_they_came(kind: str) -> None:
     assert text.index("two") < text.index("one")
 
 
+@pytest.mark.parametrize(
+    ("marks", "want"),
+    [((1, 2, 3), "[1-3]"), ((2, 1), "2)"), ((1, 3, 2), "3)")],
+    ids=["up", "down", "mixed"],
+)
+def test_rules_that_are_asked_in_turn_are_a_range_where_they_count_up(marks: tuple[int, ...], want: str) -> None:
+    text = _rules("basic", *((0, {"match": f"meta(fwmark eq {mark})"}) for mark in marks))
+    assert text.count("pref: 5") == (1 if want == "[1-3]" else len(marks))
+    assert want in text
+
+
 def test_neighbour_without_arp_is_captured_unless_its_link_has_none() -> None:
     link = CARD._replace(attrs={**CARD.attrs, "mac": "02:00:00:00:00:01"})
     found = [
