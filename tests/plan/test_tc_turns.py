@@ -5,6 +5,7 @@ import pytest
 
 from netgroupd.model.state import Object, State
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tables import match_of
 from netgroupd.plan.turns import arrange, behind
 
 
@@ -23,7 +24,7 @@ def _masks(masks: str) -> list[Object]:
 
 
 def _told(steps: list[Step]) -> str:
-    return " ".join(("-" if step.op is Op.DELETE else "+") + dict(step.object.key[4])["match"] for step in steps)  # type: ignore[arg-type]  # pairs
+    return " ".join(("-" if step.op is Op.DELETE else "+") + str(match_of(step.object.key)["match"]) for step in steps)
 
 
 def _arranged(desired: list[Object], actual: list[Object]) -> str:
