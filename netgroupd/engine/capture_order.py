@@ -2,17 +2,13 @@
 """In which order a capture writes what is there: one that is the same on each host, and gives the same host."""
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
 from typing import Any
 
 from netgroupd.model.link import WITH_LINK
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Object, State
 
 _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
-_LAST_FIRST = frozenset({"basic", "bpf"})
-_ASKED_IN_TURN = _LAST_FIRST | {"flow"}
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 
@@ -24,33 +20,8 @@ def in_order(actual: State) -> State:
     ordered = State(groups=actual.groups)
     for cls, found in actual.classes.items():
         by = _ORDERS.get(cls, _by_name if cls in _ON_LINKS else None)
-        objects = as_made(found.values()) if cls == "filter" else found.values()
-        ordered.classes[cls] = {obj.key: obj for obj in sorted(objects, key=by)} if by else found
+        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=by)} if by else found
     return ordered
-
-
-def as_made(rules: Iterable[Object]) -> Iterator[Object]:
-    """Rules in the order in which they came: of some the kernel asks, and tells, the last of a preference first."""
-    for (_, kind), found in groupby(rules, lambda rule: (rule.key[:4], rule.attrs.get("kind"))):
-        alike = [*found]
-        yield from reversed(alike) if kind in _LAST_FIRST else alike
-
-
-def in_turn(rules: Iterable[Object]) -> frozenset[Key]:
-    """The preferences whose rules are asked in the order in which they came; of flower the first of each mask is."""
-    masks: dict[Key, set[object]] = defaultdict(set)
-    for rule in rules:
-        kind = rule.attrs.get("kind")
-        if kind == "flower":
-            masks[rule.key[:4]].add(_mask(rule))
-        elif kind in _ASKED_IN_TURN:
-            masks[rule.key[:4]].add(rule.key)
-    return frozenset(pref for pref, found in masks.items() if len(found) > 1)
-
-
-def _mask(rule: Object) -> object:
-    """What rules have alike that match the same bits."""
-    return tuple((name, str(value).partition("/")[2]) for name, value in _pairs(rule))
 
 
 def _pairs(rule: Object) -> Iterator[tuple[Any, ...]]:

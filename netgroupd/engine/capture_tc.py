@@ -4,11 +4,11 @@
 What the kernel puts on a link by itself has no handle and does not come.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from netgroupd.engine.capture_order import in_turn
 from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.tc.action import FIELDS, shared
@@ -23,11 +23,13 @@ from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.fold import Row, fold_names
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, hangs_on_one_of, swept
 from netgroupd.plan.present import title
+from netgroupd.plan.turns import several
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
 _BLOCKS = ("ingress_block", "egress_block")
 _NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, SHARES})
 
+_NUMBERS = re.compile("([0-9]+)")
 _NOWHERE = "mirred to a link that is gone"
 _APART = (
     "# left out (that rules have an action together is for the section actions to say; "
@@ -123,7 +125,7 @@ def tc_rows(actual: State) -> Iterator[Row]:
         parent = {"parent": chain.key[1]} if chain.key[1] else {}
         number = {} if chain.key[2] is ALL else {"chain": chain.key[2]}
         parts[chain.name]["chains"].append(_Entry(number, {**parent, **_said(chain.attrs)}))
-    among = in_turn(actual.of("filter").values())
+    among = several(actual.of("filter").values())
     for rule in actual.of("filter").values():
         hook = str(rule.key[1])
         place = hook if hook in CLSACT_HOOKS and "ingress" in parts[rule.name] else "filters"
@@ -137,6 +139,7 @@ def tc_rows(actual: State) -> Iterator[Row]:
 def _folded(entries: Iterable[_Entry]) -> Iterator[str]:
     """The entries as texts; those that differ by their keys alone are one with ranges, unless others stand between."""
     alike: list[tuple[str, list[str]]] = []
+    in_turn = set[int]()
     places: dict[str, int] = {}
     last: dict[Key, int] = {}
     for key, rest, among in entries:
@@ -151,9 +154,20 @@ def _folded(entries: Iterable[_Entry]) -> Iterator[str]:
         alike[place][1].append(key_text)
         if among:
             last[among] = place
-    for text, keys in alike:
-        for key_text in fold_names(filter(None, keys)) or ("",):
+            in_turn |= set() if "flower" in key else {place}  # of one mask no order matters
+    for place, (text, keys) in enumerate(alike):
+        foldable = place not in in_turn or _count_up(keys)
+        for key_text in (fold_names(filter(None, keys)) if foldable else keys) or ("",):
             yield "{" + ", ".join(filter(None, (key_text, text))) + "}"
+
+
+def _count_up(keys: list[str]) -> bool:
+    """Whether texts differ in one number alone, which grows: as a range they come in the same order."""
+    rows = [_NUMBERS.split(key) for key in keys]
+    if len({(len(row), *row[::2]) for row in rows}) > 1:
+        return False
+    moving = [numbers for column in zip(*rows, strict=True) if len(numbers := [*dict.fromkeys(column)]) > 1]
+    return not moving or (len(moving) == 1 and moving[0] == sorted(moving[0], key=int) and len(moving[0]) == len(keys))
 
 
 def _inside(value: Value) -> Iterable[Value]:

@@ -181,6 +181,8 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
     if "sriov" in present:
         present.add("vf")  # which go with another number of them, whoever has set them
     classes = (_MARKED | mine.classes | present) & CLASSES.keys() - {"link"}
+    if "chain" in classes:
+        classes |= {"filter"}  # an atomic one without rules has one that leads to where they would be
     selection = Selection(
         classes=frozenset(classes),
         links=_listed(wanted, actual, mine) if classes & _LISTS else frozenset(),

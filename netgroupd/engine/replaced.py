@@ -19,6 +19,7 @@ from netgroupd.model.link import COMMON
 from netgroupd.model.route import WAY
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import LINK, NO_MAC, Value
+from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import group_of, kind_of, row_of, same
 from netgroupd.plan.fate import followers, hangs_on
 from netgroupd.plan.link import Owned
@@ -76,6 +77,8 @@ class Replaced(NamedTuple):
             made[place] = {**made[place], **said} if place in made else said
         for name, mtu in _made_smaller(made, actual):
             made["link", (name,)] = {"mtu": mtu, **made.get(("link", (name,)), NOTHING)}
+        for one in given_a_share(singles(plan.steps), actual):
+            made[one[:2]] = {"ls": one.attrs["rt"], **made.get(one[:2], NOTHING)}
         altered = _altered((actual.of(name)[key], attrs) for (name, key), attrs in made.items())
         return cls._of(chain(altered, _drawn_macs(doomed, made, actual)))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
-from netgroupd.engine.capture_order import as_added, as_made
+from netgroupd.engine.capture_order import as_added
 from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
@@ -17,6 +17,7 @@ from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
+from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
 from netgroupd.plan.default_vlan import moved
 from netgroupd.plan.fate import (
@@ -34,6 +35,7 @@ from netgroupd.plan.readdressed import forgotten
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
+from netgroupd.plan.turns import behind
 from netgroupd.plan.vlan_global import bridge_of
 
 # Reported of links, and refused where the link's driver has no say in them or at all.
@@ -110,7 +112,10 @@ class Snapshot(NamedTuple):
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal, actual)
         for obj in self.objects:
-            if obj.cls != "filter" or UNSAID not in obj.attrs:  # or nothing can make it what it was
+            if obj.cls != "filter":
+                goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
+            elif UNSAID not in obj.attrs:  # or nothing can make it what it was
+                goal.classes.get("filter", {}).pop(obj.key, None)  # behind those that stay
                 goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
         return goal
 
@@ -185,7 +190,7 @@ def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:
     """The same with the rules of traffic control last, in the order in which they came: the kernel asks some so."""
     rules = {obj.key: obj for obj in objects if obj.cls == "filter"}
     yield from (obj for obj in objects if obj.cls != "filter")
-    yield from (rules[rule.key] for rule in as_made(actual.of("filter").values()) if rule.key in rules)
+    yield from (rules[key] for key in actual.of("filter") if key in rules)
 
 
 def release_states(goal: State, actual: State) -> None:
@@ -271,9 +276,11 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
     yield from _taken_with_nexthops(steps, shaken, actual)
+    yield from ((one.cls, one.key) for one in given_a_share(steps, actual))
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
+    yield from ((rule.cls, rule.key) for rule in behind((obj for obj in doomed if obj.cls == "filter"), actual))
     if silent := muted(steps, actual.of("link")):
         # One that speaks a protocol again begins with the settings of a new link.
         afresh = {name for name, _ in silent}

@@ -18,6 +18,7 @@ from netgroupd.model.tc.action import chain_led_to
 from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, beside, chain_of, led_to, said_as
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing
+from netgroupd.plan.turns import Turns
 
 SWITCH_PREF = 1
 _Side = tuple[Key, int]  # the key of a chain, or of all of a hook, and which of the two beside
@@ -99,8 +100,9 @@ def placed(desired: State, actual: State) -> State:
         policy = policies.get(key[:3]) or policies.get((*key[:2], ALL))
         (policy.rules if policy else filters)[key] = rule
     held = Counter(filter(None, map(_side_of, actual.of("filter"))))
+    turns = Turns(actual)
     for policy in policies.values():
-        filters |= _built(policy, actual.of("filter"), held)
+        filters |= _built(policy, actual.of("filter"), held, turns)
     found = State(groups=desired.groups)
     chains = {key: chain for key, chain in desired.of("chain").items() if key not in atomic}
     found.classes = {**desired.classes, "chain": chains, "filter": filters}
@@ -114,14 +116,14 @@ def _side_of(rule: Key) -> _Side | None:
     return (*rule[:2], said_as(number) if number >= SPARE else ALL), number & 1
 
 
-def _built(policy: _Policy, haves: Mapping[Key, Object], held: Mapping[_Side, int]) -> dict[Key, Object]:
+def _built(policy: _Policy, haves: Mapping[Key, Object], held: Mapping[_Side, int], turns: Turns) -> dict[Key, Object]:
     """The rules where they are if they are all there as wanted, otherwise on the side that is not gone to."""
     now = next((side for side in (0, 1) if _is_there(policy.switch(side), haves)), None)
     if now is None:
         return policy.at(0)
     wants = policy.at(now)
     if len(wants) - 1 == held.get((policy.chain.key, now), 0) and all(_is_there(one, haves) for one in wants.values()):
-        return wants
+        return policy.at(1 - now) if turns.astray(wants.values()) else wants
     return policy.at(1 - now)
 
 

@@ -6,7 +6,7 @@ a class goes what is in it.  Linear.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.model.attr import Change
@@ -49,6 +49,14 @@ def held(steps: Iterable[Step], actual: State) -> frozenset[Hook]:
                 found.add(above)
                 waiting.append(above)
     return frozenset(found)
+
+
+def given_a_share(steps: Iterable[Step], actual: State) -> Iterator[Object]:
+    """The classes of hfsc that the kernel gives their `rt` for an `ls` too, for another comes below them."""
+    come = {(step.object.name, step.attrs.get("parent")) for step in steps if step.object.cls == "tclass"}
+    for have in actual.of("tclass").values() if come else ():
+        if have.attrs.get("rt") and not have.attrs.get("ls") and _hook(have) in come:
+            yield have
 
 
 def _hook(one: Object) -> Hook:

@@ -15,7 +15,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import bridge_vlan, classes, mdb, settings, tables, taken, vf, vlan_global
+from netgroupd.plan import bridge_vlan, classes, mdb, settings, tables, taken, turns, vf, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -72,7 +72,9 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     for cls in CLASSES:
         if cls != "link" and cls not in _FIRST:
             found = run.of(cls)
-            steps += tables.arrange(found, desired, actual) if cls == "filter" else found
+            if cls == "filter":
+                found = turns.arrange(tables.arrange(found, desired, actual), desired, actual)
+            steps += found
     problems = (*links.problems, *run.problems.values())
     told = (problems, tuple(links.warnings), links.fate)
     return Changes(tuple(steps), links.cycled, links.released, idle, *told, replaced(steps, losses.why))

@@ -73,12 +73,14 @@ def stay_beside(steps: Iterable[Step]) -> frozenset[Key]:
     Rules of u32 stand with their hash tables, and come and go in an order of their own.
     """
     doomed: list[Object] = []
+    made = set[Key]()
     kinds: dict[Key, set[object]] = defaultdict(set)
     matches = set[tuple[Key, object, object]]()
     for step in steps:
         if step.object.cls != "filter":
             continue
         if step.op is Op.CREATE:
+            made.add(step.object.key)
             kinds[step.object.key[:4]].add(_kind(step.object))
             matches.add(_match(step.object))
         elif step.op is Op.DELETE and not is_u32(step.object):
@@ -86,8 +88,11 @@ def stay_beside(steps: Iterable[Step]) -> frozenset[Key]:
     return frozenset(
         obj.key
         for obj in doomed
-        if (kinds.get(obj.key[:4]) == {_kind(obj)} and obj.attrs.get("kind") in _SIDE_BY_SIDE)
-        or (not kinds.get(obj.key[:4]) and _match(obj) in matches)
+        if obj.key not in made
+        and (
+            (kinds.get(obj.key[:4]) == {_kind(obj)} and obj.attrs.get("kind") in _SIDE_BY_SIDE)
+            or (not kinds.get(obj.key[:4]) and _match(obj) in matches)
+        )
     )
 
 

@@ -170,32 +170,11 @@ def test_what_the_kernel_keeps_in_a_hash_table_is_in_order(cls: str) -> None:
     assert captured(State((link, *reversed(told))), {}, {}) == text
 
 
-def _rules(kind: str, *places: tuple[int, Attrs]) -> str:
-    """What is captured of rules in these chains that match this, when the kernel tells of them in this order."""
-    clsact = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "hooks": ("ingress",)})
-    keys = [("v0", "ingress", chain, 5, tuple(match.items())) for chain, match in places]
-    rules = [Object("filter", key, {"kind": kind, "protocol": "ip"}) for key in keys]
-    return captured(State((CARD, clsact, *rules)), {}, {})
-
-
-def test_chains_and_hash_tables_are_in_order() -> None:
-    matches: list[Attrs] = [{"divisor": 4 * number, "table": number} for number in (2, 1)]
-    matches.append({"bucket": 1, "match": ("1/1 at 0",), "table": 1})
-    places = [(chain, match) for match in matches for chain in (7, 1)]
-    assert _rules("u32", *reversed(places)) == _rules("u32", *places)
-
-
 def test_classes_are_in_order() -> None:
     root = Object("qdisc", ("v0", "root"), {"kind": "htb", "handle": "1:"})
     rates = {"1:6": 1000, "1:10": 2000, "1:2": 3000}
     told = [Object("tclass", ("v0", key), {"kind": "htb", "parent": "1:", "rate": rate}) for key, rate in rates.items()]
     assert captured(State((CARD, root, *reversed(told))), {}, {}) == captured(State((CARD, root, *told)), {}, {})
-
-
-@pytest.mark.parametrize(("kind", "last_first"), [("basic", True), ("bpf", True), ("flow", False)])
-def test_rules_are_in_the_order_in_which_they_came(kind: str, last_first: bool) -> None:
-    text = _rules(kind, (0, {"match": "one"}), (0, {"match": "two"}))
-    assert (text.index("two") < text.index("one")) == last_first
 
 
 def test_neighbour_without_arp_is_captured_unless_its_link_has_none() -> None:

@@ -30,6 +30,23 @@ def _of_u32(pref: int) -> object:
     return {"pref": pref, "protocol": "ip", "u32": {"match": {"ip dst": "10.0.0.[1-3]"}}, "action": "drop"}
 
 
+def test_curve_that_a_class_of_hfsc_gets_with_one_below_it_is_gone_again(engine_in: EngineIn) -> None:
+    one, below = "{classid: '1:1', rt: 1mbit}", "{classid: '1:2', parent: '1:1', rt: 1mbit}"
+    tree = "{qdiscs: {kind: hfsc, handle: '1:'}, classes: [%s], egress: [%s]}"
+    was, then, refused = (
+        f"{_LINKS}tc: {{v0: {tree % said}}}\n"
+        for said in ((one, ""), (f"{one}, {below}", ""), (f"{one}, {below}", json.dumps(_REFUSED)))
+    )
+    engine_in("here", was).apply()
+    captured = engine_in("here", "{}").capture()
+    with pytest.raises(KernelError):
+        engine_in("here", refused).apply()
+    assert engine_in("here", "{}").capture() == captured
+    engine_in("here", then).apply()
+    engine_in("here", was).rollback()
+    assert engine_in("here", "{}").capture() == captured
+
+
 def test_rules_of_u32_come_back_whatever_tables_their_preferences_had(engine_in: EngineIn) -> None:
     engine_in("here", _text(_of_u32(20))).apply()
     _comes_back(engine_in, _text(_of_u32(10), _of_u32(20)))
@@ -75,13 +92,42 @@ def test_what_an_earlier_generation_did_not_say_of_a_rule_is_given_back(engine_i
     [
         ("qdiscs: {kind: hfsc, handle: '1:'}, classes: {classid: '1:1', rt: 1mbit%s}", ", ls: 1mbit, ul: 2mbit"),
         ("qdiscs: {kind: fq_codel, handle: '1:'%s}", ", ce_threshold: 1ms, ce_threshold_selector: 1"),
+        (
+            "qdiscs: {kind: tbf, handle: '1:', rate: 10gbit, burst: 10240, limit: 20000%s}",
+            ", rate: 1mbit, peakrate: 2mbit, mtu: 2000",
+        ),
     ],
-    ids=["hfsc", "fq_codel"],
+    ids=["hfsc", "fq_codel", "tbf"],
 )
 def test_option_that_ends_with_its_object_alone_is_gone_again(engine_in: EngineIn, was: str, more: str) -> None:
     texts = [f"{_LINKS}tc: {{v0: {{{was % said}}}}}\n" for said in ("", more)]
+    texts[1] = texts[1].replace("rate: 10gbit, ", "")
     engine_in("here", texts[0]).apply()
     captured = engine_in("here", "{}").capture()
     engine_in("here", texts[1]).apply()
     engine_in("here", texts[0]).rollback()
     assert engine_in("here", "{}").capture() == captured
+
+
+def test_red_that_marks_nothing_any_more_drops_again(engine_in: EngineIn) -> None:
+    red = "{kind: red, handle: '1:', limit: 100000, min: 5000, max: 30000, ecn: %s}"
+    was, then = (f"{_LINKS}tc: {{v0: {{qdiscs: {red % said}}}}}\n" for said in ("true, nodrop: true", "false"))
+    engine_in("here", was).apply()
+    engine_in("here", then).apply()
+    assert not engine_in("here", then).diff().steps
+    assert "nodrop: false" in engine_in("here", then).capture()
+
+
+def test_new_rule_of_a_qdisc_that_is_made_anew_stays_beside_the_old(engine_in: EngineIn) -> None:
+    root = "{qdiscs: {kind: %s, handle: '1:'}, filters: [%s{%s}]}"
+    old, new = (f"parent: '1:', pref: 5, basic: {{match: meta(fwmark eq {number})}}" for number in (1, 2))
+    for tree in (root % ("prio", "", f"{old}, classid: '1:1'"), root % ("htb", f"{{{new}, classid: '1:2'}}, ", old)):
+        text = f"{_LINKS}tc: {{v0: {tree}}}\n"
+        engine_in("here", text).apply()
+        assert not engine_in("here", text).diff().steps
+
+
+def test_atomic_chain_without_rules_needs_nothing_more(engine_in: EngineIn) -> None:
+    text = f"{_LINKS}tc: {{v0: {{egress: [], chains: {{parent: egress, chain: 3, atomic: true}}}}}}\n"
+    engine_in("here", text).apply()
+    assert not engine_in("here", text).diff().steps

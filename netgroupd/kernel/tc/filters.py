@@ -37,8 +37,10 @@ def _write(step: Step, names: Names) -> bytes:
     # One that the kernel drops on the way gets another handle where that is the kernel's to give.
     if step.before and not step.why and not _has_other_flags(step):
         handle = handle_of(step.before.attrs)
-    else:  # the old one was of a table that may have gone with it
-        handle = handle_of(frame.attrs) & (words.OF_RULE if frame.attrs["kind"] == "u32" else -1)
+    else:  # the old one was of a table that may have gone with it, or others have its handle by now
+        handle = handle_of(step.object.attrs if step.why else frame.attrs) & (
+            words.OF_RULE if frame.attrs["kind"] == "u32" else -1
+        )
     place = frame.place
     header = HEADER.pack(0, 0, 0, place.ifindex, handle or form.handle(said), place.parent, frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)

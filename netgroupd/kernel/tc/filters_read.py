@@ -10,6 +10,7 @@ costs more where they are put in: bench/tc.py has the figures.
 
 from collections import Counter
 from collections.abc import Mapping, Set
+from itertools import groupby
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attributes
@@ -34,6 +35,8 @@ from netgroupd.model.tc.protocol import protocol_name, swapped
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNSAID
 
+_LAST_FIRST = frozenset({"basic", "bpf"})
+
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The rules of the selected hooks."""
@@ -56,8 +59,16 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         rules += map(decoder.begun, place.told(stuck))
         for hung in decoder.mixed():
             rules = u32_listed.without_others(context.socket, place, hung, rules)
-        found += rules
+        found += _as_made(rules)
     return found
+
+
+def _as_made(rules: list[Object]) -> list[Object]:
+    """The rules in the order in which they came: of some the kernel asks, and tells, the last of a preference first."""
+    if _LAST_FIRST.isdisjoint([rule[2]["kind"] for rule in rules]):
+        return rules
+    groups = groupby(rules, lambda rule: (rule.key[:4], rule.attrs["kind"] in _LAST_FIRST))
+    return [rule for (_, turned), found in groups for rule in (reversed([*found]) if turned else [*found])]
 
 
 class Decoder:

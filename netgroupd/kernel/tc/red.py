@@ -14,6 +14,7 @@ _PARMS = struct.Struct("=IIIBBBB")  # limit, min, max, W log, P log, cell log, f
 _EARLY = struct.Struct("=IIIBBBBI24x")  # limit, min, max, W log, P log, cell log, flags, probability, counts
 _FLAGS = {"ecn": 1, "harddrop": 2, "adaptive": 4}
 _NODROP, _NEW_FLAGS = 8, 4
+_ALL_FLAGS = 15
 _BITS = struct.Struct("=II")  # values, and which of them are said
 
 
@@ -52,11 +53,12 @@ def pack_red(attrs: Attrs) -> bytes:
     chance = parts_of(attrs.get("probability", 2)) / SHARES
     flags = sum(bit for name, bit in _FLAGS.items() if attrs.get(name))
     # The kernel takes them in one of two places, and begins to adapt by the first alone.
-    old, new = (0, flags | _NODROP) if attrs.get("nodrop") else (flags, 0)
+    # Where nothing is marked any more what cannot be is dropped again.
+    old, new = (0, flags | _NODROP * bool(attrs.get("ecn"))) if attrs.get("nodrop") else (flags, 0)
     parms = _PARMS.pack(
         usual.limit, usual.low, usual.high, usual.ewma, _probability_log(usual, chance), usual.scell_log, old
     )
-    more = attr(_NEW_FLAGS, _BITS.pack(new, new)) if new else b""
+    more = attr(_NEW_FLAGS, _BITS.pack(new, _ALL_FLAGS)) if attrs.get("nodrop") else b""
     return attr(1, parms) + attr(2, usual.table) + u32(3, min(round(chance * (1 << 32)), 0xFFFFFFFF)) + more
 
 

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules that the kernel asks in turn: those of one preference of basic, bpf and flow, and of flower the masks.
+
+They come in the order of the file, in which they are made.  A new one is always the
+last, so those that are to come behind it are deleted and made again.  Of flower the
+kernel does not tell the order of the masks: there it is kept where rules are put
+back, which know their handles.  Linear.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import cached_property
+from itertools import takewhile
+from operator import eq
+
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.compare import UNSAID
+from netgroupd.plan.step import Op, Step
+
+_IN_TURN = frozenset({"basic", "bpf", "flow"})
+_KEPT = ("actions", "classid", "skip_hw", "skip_sw", "direct_action")
+_WHY = "rules of its preference are asked in turn"
+
+
+class Turns:
+    """The rules there are, by preference."""
+
+    def __init__(self, actual: State) -> None:
+        self._actual = actual
+
+    @cached_property
+    def _haves(self) -> Mapping[Key, list[Object]]:
+        return _by_preference(self._actual.of("filter").values())
+
+    def astray(self, wants: Iterable[Object], made: Set[Key] = frozenset()) -> dict[Key, list[Object]]:
+        """By preference the rules that would not come in the order of ``wants`` beside those that are ``made``."""
+        told = (want for want in wants if want[2].get("kind") in _IN_TURN or _is_put_back(want))
+        found = {pref: _astray(rules, self._haves.get(pref, []), made) for pref, rules in _by_preference(told).items()}
+        return {pref: rules for pref, rules in found.items() if rules}
+
+
+def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
+    """Add to the steps about filters what it takes for rules to come in their order."""
+    wants = desired.of("filter")
+    coming = {step.object.key: step for step in steps if step.op is Op.CREATE or (step.why and step.after)}
+    astray = Turns(actual).astray(wants.values(), coming.keys())
+    if not astray:
+        return steps
+    again = {rule.key: rule for rules in astray.values() for rule in rules}
+    others = [step for step in steps if step.op is Op.DELETE or step.object.key[:4] not in astray]
+    others += [step for step in steps if step.op is Op.CHANGE and not step.why and step.object.key[:4] in astray]
+    deleted = [Step(Op.DELETE, rule, None, why=_WHY) for rule in again.values()]
+    created = (
+        _made_again(want, again[want.key]) if want.key in again else coming.get(want.key)
+        for want in wants.values()
+        if want.key[:4] in astray
+    )
+    return [*deleted, *(step for step in others if step.object.key not in again), *filter(None, created)]
+
+
+def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
+    """The rules that are asked in turn, from the first on that comes back at the end if ``doomed`` ones do."""
+    going: dict[Key, set[Key]] = defaultdict(set)
+    for rule in doomed:
+        if rule.attrs.get("kind") in _IN_TURN or rule.attrs.get("kind") == "flower":
+            going[rule.key[:4]].add(rule.key)
+    haves = _by_preference(rule for rule in actual.of("filter").values() if rule.key[:4] in going) if going else {}
+    for pref, rules in haves.items():
+        gone = going[pref]
+        if len(gone) == len(rules):
+            continue
+        staying = {_turn_of(rule) for rule in rules if rule.key not in gone}
+        front = sum(1 for _ in takewhile(lambda rule: _turn_of(rule) in staying, rules))  # noqa: B023  # at once
+        yield from rules[front:]
+
+
+def several(rules: Iterable[Object]) -> frozenset[Key]:
+    """The preferences in which some are asked before others."""
+    asked = (rule for rule in rules if rule.attrs.get("kind") in _IN_TURN or rule.attrs.get("kind") == "flower")
+    return frozenset(pref for pref, found in _by_preference(asked).items() if len(_turns(found)) > 1)
+
+
+def _is_put_back(rule: Object) -> bool:
+    return rule[2].get("kind") == "flower" and "handle" in rule[2]
+
+
+def _by_preference(rules: Iterable[Object]) -> Mapping[Key, list[Object]]:
+    found: dict[Key, list[Object]] = defaultdict(list)
+    for rule in rules:
+        found[rule[1][:4]].append(rule)
+    return found
+
+
+def _astray(wants: list[Object], haves: list[Object], made: Set[Key]) -> list[Object]:
+    wanted = {want.key for want in wants}
+    stay = [have for have in haves if have.key in wanted and have.key not in made]
+    now, then = _turns(stay), _turns(wants)
+    right = sum(1 for _ in takewhile(bool, map(eq, now, then)))
+    late = set(now[right:])
+    found = [have for have in stay if _turn_of(have) in late] if late else []
+    return [] if any(UNSAID in have.attrs for have in found) else found  # nothing could make it what it was
+
+
+def _turns(rules: Iterable[Object]) -> list[object]:
+    return [*dict.fromkeys(map(_turn_of, rules))]
+
+
+def _turn_of(rule: Object) -> object:
+    """What has a place among others: the rule itself, or of flower the mask."""
+    match = rule.key[4]
+    assert isinstance(match, tuple)
+    if rule.attrs.get("kind") != "flower":
+        return match
+    pairs = (pair for pair in match if isinstance(pair, tuple))  # what no file can say is told otherwise
+    return tuple((name, str(value).partition("/")[2]) for name, value in pairs)
+
+
+def _made_again(want: Object, have: Object) -> Step:
+    """Make a rule again, with what a file does not say of it."""
+    kept = {name: have.attrs[name] for name in _KEPT if name in have.attrs and name not in want.attrs}
+    whole = want._replace(attrs={**kept, **want.attrs}) if kept else want
+    return Step(Op.CREATE, None, whole, whole.attrs, _WHY)

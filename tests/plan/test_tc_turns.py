@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What it takes for rules that are asked in turn to come in their order."""
+
+import pytest
+
+from netgroupd.model.state import Object, State
+from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tables import match_of
+from netgroupd.plan.turns import arrange, behind
+
+
+def _rule(kind: str, match: str, **attrs: object) -> Object:
+    said = {"kind": kind, "protocol": "ip", "actions": (), **attrs}
+    return Object("filter", ("d", "ingress", 0, 5, (("match", match),)), said)  # type: ignore[arg-type]  # values
+
+
+def _rules(kind: str, matches: str) -> list[Object]:
+    return [_rule(kind, match) for match in matches]
+
+
+def _masks(masks: str) -> list[Object]:
+    """Rules of flower as a snapshot has them, with handles."""
+    return [_rule("flower", f"{number}/{mask}", handle=number) for number, mask in enumerate(masks)]
+
+
+def _told(steps: list[Step]) -> str:
+    return " ".join(("-" if step.op is Op.DELETE else "+") + str(match_of(step.object.key)["match"]) for step in steps)
+
+
+def _arranged(desired: list[Object], actual: list[Object]) -> str:
+    goal, there = State(desired), State(actual)
+    gone = [Step(Op.DELETE, have, None) for key, have in there.of("filter").items() if key not in goal.of("filter")]
+    come = [Step(Op.CREATE, None, want) for key, want in goal.of("filter").items() if key not in there.of("filter")]
+    return _told(arrange([*gone, *come], goal, there))
+
+
+@pytest.mark.parametrize(
+    ("desired", "actual", "want"),
+    [
+        ("abc", "ab", "+c"),
+        ("axb", "ab", "-b +x +b"),
+        ("xab", "ab", "-a -b +x +a +b"),
+        ("ac", "abc", "-b"),
+        ("acx", "abc", "-b +x"),
+        ("ba", "ab", "-a -b +b +a"),
+        ("acb", "abc", "-b -c +c +b"),
+        ("ab", "ab", ""),
+    ],
+)
+def test_what_comes_behind_a_new_rule_is_made_again(desired: str, actual: str, want: str) -> None:
+    assert _arranged(_rules("basic", desired), _rules("basic", actual)) == want
+    assert _arranged(_rules("matchall", desired), _rules("matchall", desired)) == ""
+
+
+def test_rule_that_is_made_again_keeps_what_no_file_says() -> None:
+    have = _rule("basic", "a", classid="1:1", handle=7)
+    steps = arrange([Step(Op.CREATE, None, _rule("basic", "x"))], State(_rules("basic", "xa")), State((have,)))
+    assert steps[-1].attrs == {**_rule("basic", "a").attrs, "classid": "1:1"}
+
+
+def test_masks_of_flower_come_back_in_their_order() -> None:
+    before = _masks("aabbc")
+    assert _arranged(before, [*before[1:]]) == "+0/a"
+    assert _arranged(before, [*before[2:]]) == "-2/b -3/b -4/c +0/a +1/a +2/b +3/b +4/c"
+    assert _arranged(before, [*before[:2], before[4]]) == "-4/c +2/b +3/b +4/c"
+
+
+def test_masks_of_flower_that_a_file_says_stay() -> None:
+    rules = [rule._replace(attrs={"kind": "flower"}) for rule in _masks("ab")]
+    assert _arranged(rules, _masks("ab")[1:]) == "+0/a"
+
+
+def test_rules_are_behind_the_first_that_would_come_back_at_the_end() -> None:
+    before = _masks("abab")
+    assert not [*behind(before[:1], State(before))]
+    assert [*behind([before[0], before[2]], State(before))] == before
+    assert [*behind(_rules("basic", "b"), State(_rules("basic", "abc")))] == _rules("basic", "bc")
+    assert not [*behind(_rules("basic", "ab"), State(_rules("basic", "ab")))]
