@@ -78,14 +78,19 @@ def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[],
 
 
 def _all_made(samples: Mapping[Likeness, Object], connect: Callable[[], SampleKernel]) -> Usual:
+    usual: dict[Likeness, Attrs] = {}
+    before: dict[str, Object] = {}
     kernel = connect()
     try:
-        return {
-            alike: _made(kernel, number, alike.kind or _LIKE_A_CARD, alike.master, link)
-            for number, (alike, link) in enumerate(samples.items())
-        }
+        for number, (alike, link) in enumerate(samples.items()):
+            kind, made = alike.kind or _LIKE_A_CARD, Object("link", (f"sample{number}",), NOTHING)
+            if kind in before:  # of tunnels of which nothing is said there is one
+                kernel.apply([Step(Op.DELETE, before[kind], None, NOTHING)])
+            usual[alike] = _made(kernel, number, kind, alike.master, link)
+            before[kind] = made
     finally:
         kernel.close()
+    return usual
 
 
 def _made(kernel: SampleKernel, number: int, kind: str, master: str, like: Object) -> Attrs:
