@@ -22,6 +22,7 @@ from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.stranded import Stranded
 
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
@@ -67,6 +68,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
             losses.deleted(cls, deleted, actual)
+            if cls == "address":
+                run.stranded = Stranded(deleted, desired)
             found = run.of(cls)
         steps += found
     for cls in CLASSES:
@@ -87,6 +90,7 @@ class _Run:
         self.owned = owned
         self.losses = losses
         self.problems: dict[Key, Problem] = {}
+        self.stranded = Stranded()
         self._defaults = Defaults(desired, actual)
         self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in _LISTS_OF_LINKS}
 
@@ -112,6 +116,8 @@ class _Run:
                 steps += self._different(want, have, attrs)
             elif lossy and (why := self.losses.in_the_way(have)):
                 steps += _again(want, have, why)
+            elif lossy and (why := self.stranded.why(have)):
+                steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
         return self._with_what_follows(cls, steps, doomed)
 
     def _haves(self, cls: str) -> Mapping[Key, Object]:
