@@ -297,6 +297,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_links.tunnel_ends,
     semantic_links.replay_windows,
     semantic_links.sockets,
+    semantic_links.held_down,
     semantic_bonds.options,
     semantic_bonds.ports,
     _sizes,

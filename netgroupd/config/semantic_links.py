@@ -101,6 +101,19 @@ def replay_windows(checked: Checked) -> None:
             checked.report.once(links.place(name, "window"), told, "set replay, too")
 
 
+def held_down(checked: Checked) -> None:
+    """Few kinds can be held down by a protocol."""
+    for link in checked.state.of("link").values():
+        kind = link.attrs.get("kind")
+        if link.attrs.get("protodown") and kind in KINDS and kind not in _HELD_DOWN:
+            told = f"{link.name!r} cannot have 'protodown': it is a {kind}"
+            hint = f"the kernel takes it for {', '.join(_HELD_DOWN)} and some hardware"
+            checked.report.once(checked.links.place(link.name, "protodown"), told, hint)
+
+
+_HELD_DOWN = ("macvlan", "macvtap", "vxlan")
+
+
 class _Taker(NamedTuple):
     """What all that comes in by a link is handed to, and the link and its attribute that say so."""
 

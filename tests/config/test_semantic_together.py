@@ -69,6 +69,9 @@ REFUSED = [
                  "  v: {kind: vxlan, external: on, master: b, vlans: [\n"
                  "    {vid: 2, tunnel_id: 7},\n    {vid: 3, tunnel_id: 7}]}\n",
                  "5:5: 'v' has two VLANs with tunnel_id 7, 2 and 3", id="vni_of_two_vlans"),
+    pytest.param("groups: {g: {protodown: on}}\nlinks:\n  d: {kind: dummy, group: g}\n",
+                 "3:3: 'd' cannot have 'protodown': it is a dummy; "
+                 "the kernel takes it for macvlan, macvtap, vxlan and some hardware", id="protodown"),
     pytest.param("links:\n  x[1-2]: {kind: xfrm, if_id: 7}\n",
                  "2:3: 'x2' and 'x1', both of the kind xfrm, have the same if_id; 'x1' is from a.yaml:2", id="xfrm"),
     pytest.param("links:\n  b: {kind: bond, mode: active-backup, lacp_rate: fast}\n",
