@@ -16,6 +16,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
+from netgroupd.plan.address import subnet_of
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
 from netgroupd.plan.default_vlan import moved
@@ -111,6 +112,8 @@ class Snapshot(NamedTuple):
         self._drop_what_hangs(goal, actual)
         for obj in self.objects:
             if obj.cls != "filter" or UNSAID not in obj.attrs:  # or nothing can make it what it was
+                if obj.cls == "address":
+                    goal.classes.get(obj.cls, {}).pop(obj.key, None)  # their order is that of the snapshot
                 goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
         return goal
 
@@ -217,11 +220,10 @@ def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> I
 
 
 def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
-    """The addresses among what is touched, in the order in which they are to come back."""
+    """The addresses of the subnets in which one is touched, in the order in which they are to come back."""
     found = actual.of("address")
-    if not any(cls == "address" and key in found for cls, key in touched):
-        return []
-    return as_added(obj for key, obj in found.items() if ("address", key) in touched)
+    subnets = {subnet_of(key) for cls, key in touched if cls == "address" and key in found}
+    return as_added(obj for key, obj in found.items() if subnet_of(key) in subnets) if subnets else []
 
 
 def _without(link: Object, name: str) -> Object:
