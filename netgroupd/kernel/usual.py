@@ -32,7 +32,7 @@ class Likeness(NamedTuple):
 
 
 Usual: TypeAlias = Mapping[Likeness, Attrs]
-_LOWER = "lower"
+_BELOW = {"link": "lower", "slave1": "one", "slave2": "two"}
 _CARD = Object("link", ("",), NOTHING)
 _BY_MODE = frozenset({"bond", "ipvlan", "ipvtap", "tun"})
 _KEYED = frozenset({"erspan", "ip6erspan"})
@@ -122,9 +122,10 @@ def sample_steps(name: str, above: str, kind: str, master: str, like: Object) ->
     needed |= _told(like)
     if "fwmark" in KINDS[kind].attrs:  # a tunnel of which nothing is said at all does not look for the path's MTU
         needed["fwmark"] = 0
-    if KINDS[kind].lower:
-        yield _create(f"{_LOWER}{name}", {"kind": "dummy"})
-        needed["link"] = f"{_LOWER}{name}"
+    needed |= {"link": ""} if KINDS[kind].lower else {}
+    for attr in needed.keys() & _BELOW.keys():
+        yield _create(below := f"{_BELOW[attr]}{name}", {"kind": "dummy"})
+        needed[attr] = below
     sample = _create(name, {"kind": kind, **needed})
     yield sample
     if master:
