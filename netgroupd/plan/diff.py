@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from netgroupd.errors import Problem
-from netgroupd.model import CLASSES, nexthop
+from netgroupd.model import CLASSES, nexthop, route
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan import address, bridge_vlan, classes, mdb, settings, tables, taken, vf, vlan_global
@@ -29,6 +29,7 @@ from netgroupd.plan.stranded import Stranded
 _FIRST = ("address", "nexthop", "qdisc", "chain")
 _STAYING = frozenset({"sysctl", "vlan_global", "ethtool", "sriov", "vf"})
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
+_WAYS = {"route": route.WAY, "nexthop": nexthop.WAY}
 _BY_KERNEL = 2  # its protocol number of routes
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
@@ -168,7 +169,7 @@ class _Run:
         """What to say of an object that is lost; a source that nobody mentions is gone with its address."""
         if want.cls == "bridge_vlan":
             return bridge_vlan.said_again(want, have, self.desired, self.actual)
-        source, said = have.attrs.get("src"), _for_good(want, have)
+        source, said = have.attrs.get("src"), {**_way_that_stays(want, have), **_for_good(want, have)}
         if have.attrs.get(UNOWNED) == _BY_KERNEL and "src" not in want.attrs:
             return {**said, "src": None}  # it comes with an address, wherever that goes
         if want.cls != "route" or source is None or "src" in want.attrs or not self.losses.source(source):
@@ -231,6 +232,14 @@ def _for_good(want: Object, have: Object) -> Attrs:
     if UNOWNED in want.attrs or have.attrs.get("valid_lft", "forever") == "forever":
         return want.attrs
     return {"valid_lft": "forever", "preferred_lft": "forever", **want.attrs}
+
+
+def _way_that_stays(want: Object, have: Object) -> Attrs:
+    """What nobody says of where ``have`` leads, unless that is elsewhere from here on."""
+    way = _WAYS.get(want.cls, frozenset())
+    if have.attrs.get("nhid") or not way.isdisjoint(differing(want, have)):
+        return NOTHING
+    return {name: have.attrs[name] for name in sorted(way - want.attrs.keys()) if have.attrs.get(name)}
 
 
 def _in_use(want: Object, name: str) -> Problem:

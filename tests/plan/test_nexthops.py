@@ -64,6 +64,13 @@ def test_what_goes_by_way_of_a_gateway_is_asked_again_when_its_network_is_left(a
     assert [message.split()[1] for message in got if message.split()[1] in ("nexthop", "route")] == want
 
 
+def test_gateway_that_nobody_mentions_stays_when_the_link_changes_its_master() -> None:
+    text = "links: {d0: {kind: dummy%s}, red: {kind: vrf, table: 10}}\nnexthops: {3: {dev: d0}}"
+    have = [obj for obj in state_of(text % "") if obj.cls != "nexthop"]
+    plan = planned(text % ", master: red", *have, Object("nexthop", (3,), {**SINGLE, "dev": "d0"}))
+    assert [message for message in messages(plan) if "nexthop" in message] == ["change nexthop 3 via=192.0.2.1 dev=d0"]
+
+
 def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
     have = [Object("nexthop", (number,), GROUP if number == 3 else SINGLE) for number in (1, 2, 3)]
     plan = planned("nexthops: {4: {blackhole: true}}", *have)
