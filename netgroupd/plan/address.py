@@ -22,6 +22,11 @@ def subnet_of(address: Key) -> Subnet:
     return address[0], *networks_of([address])
 
 
+def stays_joined(address: Object) -> bool:
+    """Whether the kernel, when its link takes an address along, does not leave its group, and cannot join it again."""
+    return address.cls == "address" and bool(address.attrs.get("autojoin")) and ":" in str(address.key[1])
+
+
 def arranged(
     steps: list[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object], lost: Callable[[Object], str]
 ) -> list[Step]:

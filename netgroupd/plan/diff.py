@@ -110,7 +110,7 @@ class _Run:
             if have is None:
                 steps.append(Step(Op.CREATE, None, want, want.attrs))
             elif lossy and (why := self.losses.why(have)):
-                steps.append(Step(Op.CHANGE, have, want, self._said_again(want, have), why))
+                steps += self._lost(want, have, why)
             elif UNOWNED in have.attrs and UNOWNED not in want.attrs:
                 steps += self._taken_over(want, have)
             elif attrs := differing(want, have) or (self._forgotten(want, have) if lossy else NOTHING):
@@ -180,6 +180,11 @@ class _Run:
     def _addresses(self) -> frozenset[str]:
         """The addresses that are wanted, wherever."""
         return frozenset(str(key[1]).partition("/")[0] for key in self.desired.of("address"))
+
+    def _lost(self, want: Object, have: Object, why: str) -> tuple[Step, ...]:
+        if address.stays_joined(have):
+            return _again(want, have, why)
+        return (Step(Op.CHANGE, have, want, self._said_again(want, have), why),)
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
         change, name = hardest(want, attrs, have.attrs)

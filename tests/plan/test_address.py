@@ -4,7 +4,7 @@
 import pytest
 
 from tests.engine.universe import state_of
-from tests.plan.test_plan import planned
+from tests.plan.test_plan import messages, planned
 
 TEXT = "links: {{d0: {{kind: dummy, addresses: [203.0.113.1/24, {}]}}}}"
 
@@ -31,3 +31,14 @@ def test_addresses_that_belong_behind_one_that_comes_come_again(have: str, want:
         numbers[str(step.op)] += str(step.object.key[1]).partition("/")[0][-1]  # type: ignore[union-attr]
     assert sorted(numbers["delete"]) == sorted(deleted)
     assert numbers["create"] == added
+
+
+def test_group_of_ipv6_is_left_before_its_link_takes_the_address_along() -> None:
+    text = (
+        "links: {d0: {kind: dummy%s, addresses: [{address: 'ff05::5/64', autojoin: true}]}}\nvrfs: {red: {table: 10}}"
+    )
+    plan = planned(text % ", master: red", *state_of(text % ""))
+    assert [message for message in messages(plan) if "address" in message] == [
+        "delete address d0",
+        "create address d0 autojoin=True",
+    ]
