@@ -9,17 +9,19 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
 
-_WITHOUT_ETHERNET = frozenset(
+WITHOUT_ETHERNET = frozenset(
     {"bareudp", "gre", "ip6gre", "ip6tnl", "ipip", "nlmon", "sit", "vti", "vti6", "wireguard", "xfrm"}
 )
+"""Kinds that send packets, and no frames."""
+
 _TAPS = frozenset({"macvtap", "ipvtap"})  # whose program takes all that comes in
 _UNFIT = {
-    "bridge": _WITHOUT_ETHERNET | _TAPS | {"bridge", "ipvlan", "vrf"},
+    "bridge": WITHOUT_ETHERNET | _TAPS | {"bridge", "ipvlan", "vrf"},
     "bond": _TAPS | {"vrf"},
     "team": _TAPS | {"ipvlan", "vrf"},
     "vrf": frozenset({"vrf"}),
 }
-_NO_FOUNDATION = _WITHOUT_ETHERNET | {"vrf"}
+_NO_FOUNDATION = WITHOUT_ETHERNET | {"vrf"}
 _IPVLANS = frozenset({"ipvlan", "ipvtap"})
 _NO_FOUNDATION_OF = {
     **dict.fromkeys(("vlan", "macsec"), _NO_FOUNDATION | _IPVLANS),
@@ -99,19 +101,6 @@ def replay_windows(checked: Checked) -> None:
         if attrs.get("window") and not attrs.get("replay", name in links.known):
             told = f"{name!r} cannot have 'window': it takes what was seen before"
             checked.report.once(links.place(name, "window"), told, "set replay, too")
-
-
-def held_down(checked: Checked) -> None:
-    """Few kinds can be held down by a protocol."""
-    for link in checked.state.of("link").values():
-        kind = link.attrs.get("kind")
-        if link.attrs.get("protodown") and kind in KINDS and kind not in _HELD_DOWN:
-            told = f"{link.name!r} cannot have 'protodown': it is a {kind}"
-            hint = f"the kernel takes it for {', '.join(_HELD_DOWN)} and some hardware"
-            checked.report.once(checked.links.place(link.name, "protodown"), told, hint)
-
-
-_HELD_DOWN = ("macvlan", "macvtap", "vxlan")
 
 
 class _Taker(NamedTuple):
