@@ -33,6 +33,7 @@ from netgroupd.plan.fate import (
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.readdressed import forgotten
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
+from netgroupd.plan.settings import BY_WIREGUARD
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
 from netgroupd.plan.vlan_global import bridge_of
@@ -79,6 +80,8 @@ class Snapshot(NamedTuple):
         steps = [*singles(plan.steps)]
         touched = dict.fromkeys([obj[:2] for obj in map(_OBJECT, steps)])
         touched.update(dict.fromkeys(_taken_along([step for step in steps if _may_take(step)], actual)))
+        if (BY_WIREGUARD,) in actual.of("sysctl"):
+            touched["sysctl", (BY_WIREGUARD,)] = None
         found, absent = [], []
         classes = actual.classes
         for name, key in touched:
