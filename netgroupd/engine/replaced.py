@@ -14,6 +14,7 @@ from typing import NamedTuple
 from netgroupd.engine.lent import Lent
 from netgroupd.engine.snapshot import unfit
 from netgroupd.model.bridge_vlan import default_vid
+from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import follows
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import WAY
@@ -242,11 +243,12 @@ class _Return:
     def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:
         """What ``want`` does not mention, is as it was made, and can be what it was."""
         another = want is not None and kind_of(want) not in ("", kind_of(have))
+        alike = was if not kind_of(want) and _can_be_made_by_itself(was) else have
         for name, value in was.attrs.items():
-            row = row_of(have, name)
+            row = row_of(alike, name)
             if (
                 row is None
-                or name == "kind"
+                or (name == "kind" and alike is have)
                 or (want and name in want.attrs)
                 or (another and (was.cls != "link" or name not in COMMON))
             ):
@@ -282,6 +284,11 @@ class _Return:
             attrs.pop(name, None)
         if want is None and self._owned.covers(whole.get("group", group_of(have))):
             attrs["group"] = 0
+
+
+def _can_be_made_by_itself(link: Object) -> bool:
+    kind = KINDS.get(kind_of(link))
+    return kind is not None and not (kind.required or kind.lower)
 
 
 def _is_still(name: str, made: Value, now: Value) -> bool:
