@@ -7,7 +7,7 @@ and is doubtful is looked for in ``doubtful``.
 
 from collections.abc import Callable
 
-from netgroupd.config import semantic_bonds, semantic_forwarding, semantic_ip, semantic_links
+from netgroupd.config import semantic_bonds, semantic_forwarding, semantic_ip, semantic_kinds, semantic_links
 from netgroupd.config.checked import Checked, named
 from netgroupd.config.doubtful import doubt
 from netgroupd.config.entries import Sink, told
@@ -297,6 +297,11 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_links.tunnel_ends,
     semantic_links.replay_windows,
     semantic_links.sockets,
+    semantic_kinds.of_other_kinds,
+    semantic_kinds.macs,
+    semantic_kinds.rings,
+    semantic_kinds.backups,
+    semantic_kinds.loopback,
     semantic_bonds.options,
     semantic_bonds.ports,
     _sizes,

@@ -7,7 +7,8 @@ from netgroupd.config.checked import Checked
 from netgroupd.model.state import Object
 
 _OF_TUNNELS = ("dst", "vni", "port", "via", "nhid")
-_WITHOUT_ADDRESSES = frozenset({"wireguard"})
+_TO_ONE = frozenset({"bareudp", "wireguard"})
+_TO_ONE_WITH_REMOTE = frozenset({"gre", "ip6gre", "ip6tnl", "ipip", "sit", "vti", "vti6"})
 
 
 def entries(checked: Checked) -> None:
@@ -43,7 +44,8 @@ def _may_be_in_bridge(obj: Object, checked: Checked) -> bool:
 def neighbours(checked: Checked) -> None:
     """The kernel has one neighbour of IPv4, 0.0.0.0, on a link that sends to no addresses."""
     for key, obj in checked.state.of("neighbour").items():
-        sends = obj.name != "lo" and checked.links.kind(obj.name) not in _WITHOUT_ADDRESSES
-        if not (sends or key[2] or ":" in str(key[1])):
+        kind = checked.links.kind(obj.name)
+        to_one = kind in _TO_ONE or (kind in _TO_ONE_WITH_REMOTE and bool(checked.attrs(obj.name).get("remote")))
+        if (obj.name == "lo" or to_one) and not (key[2] or ":" in str(key[1])):
             told = f"{obj.name!r} sends to no link-layer addresses, and cannot have {key[1]} as a neighbour"
             checked.report.once(checked.entry(obj).place("ip"), told)

@@ -9,17 +9,19 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
 
-_WITHOUT_ETHERNET = frozenset(
+WITHOUT_ETHERNET = frozenset(
     {"bareudp", "gre", "ip6gre", "ip6tnl", "ipip", "nlmon", "sit", "vti", "vti6", "wireguard", "xfrm"}
 )
+"""Kinds that send packets, and no frames."""
+
 _TAPS = frozenset({"macvtap", "ipvtap"})  # whose program takes all that comes in
 _UNFIT = {
-    "bridge": _WITHOUT_ETHERNET | _TAPS | {"bridge", "ipvlan", "vrf"},
+    "bridge": WITHOUT_ETHERNET | _TAPS | {"bridge", "ipvlan", "vrf"},
     "bond": _TAPS | {"vrf"},
     "team": _TAPS | {"ipvlan", "vrf"},
     "vrf": frozenset({"vrf"}),
 }
-_NO_FOUNDATION = _WITHOUT_ETHERNET | {"vrf"}
+_NO_FOUNDATION = WITHOUT_ETHERNET | {"vrf"}
 _IPVLANS = frozenset({"ipvlan", "ipvtap"})
 _NO_FOUNDATION_OF = {
     **dict.fromkeys(("vlan", "macsec"), _NO_FOUNDATION | _IPVLANS),

@@ -91,7 +91,8 @@ def unused(checked: Checked) -> None:
         if attrs.get("mcast_vlan_snooping") and not attrs.get("vlan_filtering"):
             told = f"{name!r} is to learn multicast for each VLAN, and does not tell VLANs apart"
             place = checked.links.place(name, "mcast_vlan_snooping")
-            checked.report.warn(place, told, f"the kernel refuses that: set vlan_filtering of {name!r}")
+            tell = checked.report.once if attrs.get("vlan_filtering") is False else checked.report.warn
+            tell(place, told, f"the kernel refuses that: set vlan_filtering of {name!r}")
     for obj in checked.state.of("vlan_global").values():
         bridge, entry = checked.attrs(obj.name), checked.entry(obj)
         if bridge.get("kind") != "bridge" or not obj.attrs:

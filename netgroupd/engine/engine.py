@@ -29,6 +29,7 @@ from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lost_ethtool import add_lost_parts
 from netgroupd.engine.lost_options import add_lost_options
+from netgroupd.engine.lost_settings import add_lost_settings
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
 from netgroupd.engine.paths import SYSTEM, Paths
@@ -49,10 +50,8 @@ from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, State
 from netgroupd.plan import present
-from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.optional import keys_of
-from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.step import Plan
 
 
 class _Request(NamedTuple):
@@ -171,7 +170,7 @@ class Engine(Unfinished):
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
-        self._add_lost_settings(kernel, plan, actual, mine)
+        add_lost_settings(kernel, plan, actual, self.applied, mine)
         add_lost_options(kernel, plan, actual, mine.away)
         add_lost_parts(kernel, plan, actual, self.applied, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
@@ -204,18 +203,6 @@ class Engine(Unfinished):
         told = content._replace(plan=present.text(plan))
         self._generations.amend(number, told)
         return told
-
-    def _add_lost_settings(self, kernel: Connection, plan: Plan, actual: State, mine: Mine) -> None:
-        """Read what was set on links that the plan deletes: files that do not name the links say nothing of it."""
-        if "sysctl" not in mine.classes:
-            return
-        links = (step for step in singles(plan.steps) if step.object.cls == "link")
-        deleted = {step.object.name for step in links if step.op is Op.DELETE}
-        settings = self.applied().of("sysctl").values() if deleted else ()
-        lost = frozenset(str(setting.key[0]) for setting in settings if deleted.intersection(hangs_on(setting)))
-        if lost:
-            found = kernel.dump(Selection(frozenset({"sysctl"}), settings=lost)).of("sysctl")
-            actual.classes["sysctl"] = {**actual.of("sysctl"), **found}
 
     def _commit(
         self, entry: Entry, before: Snapshot, content: Content, took_s: float, request: _Request

@@ -6,7 +6,7 @@ earlier generation alone would leave what the later ones gave.  So each generati
 keeps what it changed of objects that were there before it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from netgroupd.engine.lent import Lent
 from netgroupd.engine.snapshot import unfit
 from netgroupd.model.bridge_vlan import default_vid
+from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import follows
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import WAY
@@ -36,6 +37,7 @@ _WHOLE = frozenset({"rule", "action", "chain"})
 _SAID = {
     "route": WAY | {"type", "scope"},
     "nexthop": frozenset({"family", "via", "dev", "blackhole", "encap", "group"}),
+    "link": frozenset[str](),
 }
 _KIND = frozenset({"kind"})
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
@@ -93,6 +95,8 @@ class Replaced(NamedTuple):
         for was, made in zip(later.was, later.made, strict=True):
             if before := found.get(was[:2]):
                 first, last = before
+                if "kind" in first.attrs:  # what it had not then, another one had in its place
+                    was, made = (_only(first.attrs, obj) for obj in (was, made))  # noqa: PLW2901
                 was = was._replace(attrs={**was.attrs, **first.attrs})  # noqa: PLW2901  # joined
                 made = made._replace(attrs={**last.attrs, **made.attrs})  # noqa: PLW2901
             found[was[:2]] = was, made
@@ -131,6 +135,10 @@ def joined(goal: State, objects: Iterable[Object]) -> State:
         elif obj.cls in _STAYING:
             found.add(obj)
     return found
+
+
+def _only(names: Container[str], obj: Object) -> Object:
+    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in names})
 
 
 def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Object]]:
@@ -238,9 +246,15 @@ class _Return:
     def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:
         """What ``want`` does not mention, is as it was made, and can be what it was."""
         another = want is not None and kind_of(want) not in ("", kind_of(have))
+        alike = was if not kind_of(want) and _can_be_made_by_itself(was) else have
         for name, value in was.attrs.items():
-            row = row_of(have, name)
-            if row is None or (want and name in want.attrs) or (another and (was.cls != "link" or name not in COMMON)):
+            row = row_of(alike, name)
+            if (
+                row is None
+                or (name == "kind" and alike is have)
+                or (want and name in want.attrs)
+                or (another and (was.cls != "link" or name not in COMMON))
+            ):
                 continue
             ended = value is None and not row.nullable
             missing = row.type is LINK and value and not self._is_there(value)
@@ -273,6 +287,11 @@ class _Return:
             attrs.pop(name, None)
         if want is None and self._owned.covers(whole.get("group", group_of(have))):
             attrs["group"] = 0
+
+
+def _can_be_made_by_itself(link: Object) -> bool:
+    kind = KINDS.get(kind_of(link))
+    return kind is not None and not (kind.required or kind.lower)
 
 
 def _is_still(name: str, made: Value, now: Value) -> bool:

@@ -16,6 +16,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
+from netgroupd.plan.address import subnet_of
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
 from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import UNSAID, kind_of, row_of
@@ -33,6 +34,7 @@ from netgroupd.plan.fate import (
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.readdressed import forgotten
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
+from netgroupd.plan.settings import BY_WIREGUARD
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
 from netgroupd.plan.turns import behind
@@ -64,6 +66,7 @@ _STATES = ("carrier", _IN_USE)
 _MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
+_IN_TURN = frozenset({"address", "filter"})  # of these the order counts, and is the snapshot's
 _OBJECT = attrgetter("object")
 _UP: Attrs = {"up": True}
 
@@ -80,6 +83,8 @@ class Snapshot(NamedTuple):
         steps = [*singles(plan.steps)]
         touched = dict.fromkeys([obj[:2] for obj in map(_OBJECT, steps)])
         touched.update(dict.fromkeys(_taken_along([step for step in steps if _may_take(step)], actual)))
+        if (BY_WIREGUARD,) in actual.of("sysctl"):
+            touched["sysctl", (BY_WIREGUARD,)] = None
         found, absent = [], []
         classes = actual.classes
         for name, key in touched:
@@ -112,11 +117,11 @@ class Snapshot(NamedTuple):
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal, actual)
         for obj in self.objects:
-            if obj.cls != "filter":
-                goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
-            elif UNSAID not in obj.attrs:  # or nothing can make it what it was
-                goal.classes.get("filter", {}).pop(obj.key, None)  # behind those that stay
-                goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
+            if obj.cls == "filter" and UNSAID in obj.attrs:
+                continue  # nothing can make it what it was
+            if obj.cls in _IN_TURN:
+                goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
+            goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
         return goal
 
     def _was(self, obj: Object, actual: State, usual: Usual) -> dict[str, Value]:
@@ -222,11 +227,10 @@ def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> I
 
 
 def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
-    """The addresses among what is touched, in the order in which they are to come back."""
+    """The addresses of the subnets in which one is touched, in the order in which they are to come back."""
     found = actual.of("address")
-    if not any(cls == "address" and key in found for cls, key in touched):
-        return []
-    return as_added(obj for key, obj in found.items() if ("address", key) in touched)
+    subnets = {subnet_of(key) for cls, key in touched if cls == "address" and key in found}
+    return as_added(obj for key, obj in found.items() if subnet_of(key) in subnets) if subnets else []
 
 
 def _without(link: Object, name: str) -> Object:

@@ -42,7 +42,7 @@ assert len(_PORT) == sum(len(wires.by_name) for wires in PORT.values()), "port a
 
 _NONE = Wires(())
 _MADE_OTHERWISE = frozenset({"tun", "netdevsim"})
-_FROM_THE_START = frozenset({"lightweight", "l2only", "protodown"})
+_FROM_THE_START = frozenset({"lightweight", "l2only"})
 """What no link is by itself, and what may not be said to one of these when it is there, not even that it is not."""
 _QUEUED = frozenset({"bond", "team"})
 _ONE_QUEUE: Attrs = {"numtxqueues": 1, "numrxqueues": 1}

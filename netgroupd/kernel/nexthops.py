@@ -10,7 +10,7 @@ from netgroupd.kernel.message import attr, attributes, nest, u16, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single, unpack_rows
-from netgroupd.model.nexthop import CLASS, FAMILIES, GROUP_TYPES
+from netgroupd.model.nexthop import CLASS, FAMILIES, GROUP_TYPES, WAY
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
@@ -26,7 +26,6 @@ _ONLINK = 4
 _MADE_BY_OPERATORS = frozenset({PROTO, 0, 3, 4})  # none said, RTPROT_BOOT, RTPROT_STATIC
 _PLAIN = tuple(CLASS.attrs[name] for name in ("via", "dev"))
 _RESILIENT = tuple(CLASS.attrs[name] for name in ("buckets", "idle_timer", "unbalanced_timer"))
-_WAY = frozenset({"group", "via", "dev", "onlink", "blackhole", "encap"})
 _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _GROUP_TYPE_NAMES = {number: name for name, number in GROUP_TYPES.items()}
 
@@ -127,7 +126,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if one.op is Op.DELETE:
         yield message.request(RTM_DELNEXTHOP, 0, bytes(_HEADER.size), u32(_ID, identity))
         return
-    attrs = goal(one, _WAY)
+    attrs = goal(one, WAY)
     how = message.NLM_F_EXCL if one.op is Op.CREATE else message.NLM_F_REPLACE
     flags = _ONLINK if attrs.get("onlink") else 0
     parts = [_HEADER.pack(_family(attrs), 0, attrs.get(UNOWNED, PROTO), 0, flags), u32(_ID, identity)]

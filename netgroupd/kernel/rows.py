@@ -107,7 +107,7 @@ def goal(step: Step, way: frozenset[str] = frozenset()) -> Attrs:
     after = step.after.attrs if step.after else NOTHING
     if step.attrs is after and before is NOTHING and None not in after.values():
         return after  # as it is with nearly all that are made
-    stale = way - after.keys() if way & step.attrs.keys() else frozenset[str]()
+    stale = way - after.keys() - step.attrs.keys() if way & step.attrs.keys() else frozenset[str]()
     held = {**before, UNOWNED: None, **after, **step.attrs}
     return {name: value for name, value in held.items() if value is not None and name not in stale}
 

@@ -32,7 +32,7 @@ class Likeness(NamedTuple):
 
 
 Usual: TypeAlias = Mapping[Likeness, Attrs]
-_LOWER = "lower"
+_BELOW = {"link": "lower", "slave1": "one", "slave2": "two"}
 _CARD = Object("link", ("",), NOTHING)
 _BY_MODE = frozenset({"bond", "ipvlan", "ipvtap", "tun"})
 _KEYED = frozenset({"erspan", "ip6erspan"})
@@ -78,14 +78,19 @@ def usual_attrs(links: Mapping[tuple[Value, ...], Object], connect: Callable[[],
 
 
 def _all_made(samples: Mapping[Likeness, Object], connect: Callable[[], SampleKernel]) -> Usual:
+    usual: dict[Likeness, Attrs] = {}
+    before: dict[str, Object] = {}
     kernel = connect()
     try:
-        return {
-            alike: _made(kernel, number, alike.kind or _LIKE_A_CARD, alike.master, link)
-            for number, (alike, link) in enumerate(samples.items())
-        }
+        for number, (alike, link) in enumerate(samples.items()):
+            kind, made = alike.kind or _LIKE_A_CARD, Object("link", (f"sample{number}",), NOTHING)
+            if kind in before:  # of tunnels of which nothing is said there is one
+                kernel.apply([Step(Op.DELETE, before[kind], None, NOTHING)])
+            usual[alike] = _made(kernel, number, kind, alike.master, link)
+            before[kind] = made
     finally:
         kernel.close()
+    return usual
 
 
 def _made(kernel: SampleKernel, number: int, kind: str, master: str, like: Object) -> Attrs:
@@ -117,9 +122,10 @@ def sample_steps(name: str, above: str, kind: str, master: str, like: Object) ->
     needed |= _told(like)
     if "fwmark" in KINDS[kind].attrs:  # a tunnel of which nothing is said at all does not look for the path's MTU
         needed["fwmark"] = 0
-    if KINDS[kind].lower:
-        yield _create(f"{_LOWER}{name}", {"kind": "dummy"})
-        needed["link"] = f"{_LOWER}{name}"
+    needed |= {"link": ""} if KINDS[kind].lower else {}
+    for attr in needed.keys() & _BELOW.keys():
+        yield _create(below := f"{_BELOW[attr]}{name}", {"kind": "dummy"})
+        needed[attr] = below
     sample = _create(name, {"kind": kind, **needed})
     yield sample
     if master:

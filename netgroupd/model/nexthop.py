@@ -8,6 +8,9 @@ from netgroupd.model.value import FLAG, IP, LINK, U32, number, record, several, 
 
 FAMILIES = {"inet": 2, "inet6": 10}
 GROUP_TYPES = {"mpath": 0, "resilient": 1}
+WAY = frozenset({"group", "via", "dev", "onlink", "blackhole", "encap"})
+"""What says together where it leads."""
+
 MEMBER = record({"id": U32, "weight": number(16, 1, 0xFFFF)}, frozenset({"id"}))
 _TIMER = number(32, 0, 0xFFFFFFFF // 100, scale=100)  # the kernel counts hundredths
 

@@ -119,7 +119,7 @@ def drop_unreachable(attainable: State, desired: State) -> None:
             gone.add(str(key[0]))
     waiting = desired.of("address").keys() - attainable.of("address").keys()
     sources = {str(address).partition("/")[0] for _, address, _ in waiting}
-    networks = _networks(waiting) - _networks(attainable.of("address"))
+    networks = networks_of(waiting) - networks_of(attainable.of("address"))
     sizes = {(bits, length) for bits, length, _ in networks}  # few, however many networks there are
 
     def stays(cls: str, key: Key, obj: Object) -> bool:
@@ -131,7 +131,7 @@ def drop_unreachable(attainable: State, desired: State) -> None:
         if via is None:
             return True
         gateway = ip_bytes(str(via))
-        around = (_network(gateway, length) for bits, length in sizes if bits == len(gateway) * 8)
+        around = (network_of(gateway, length) for bits, length in sizes if bits == len(gateway) * 8)
         return networks.isdisjoint(around)
 
     for cls in ("nexthop", "route"):
@@ -139,16 +139,16 @@ def drop_unreachable(attainable: State, desired: State) -> None:
             attainable.classes[cls] = {key: obj for key, obj in attainable.of(cls).items() if stays(cls, key, obj)}
 
 
-def _networks(addresses: Iterable[Key]) -> set[tuple[int, int, int]]:
+def networks_of(addresses: Iterable[Key]) -> set[tuple[int, int, int]]:
     """The networks that links with these addresses are in."""
     found = set()
     for _, address, peer in addresses:
         payload, length = split_prefix(str(address))
-        found.add(_network(ip_bytes(str(peer)) if peer else payload, length))
+        found.add(network_of(ip_bytes(str(peer)) if peer else payload, length))
     return found
 
 
-def _network(address: bytes, length: int) -> tuple[int, int, int]:
+def network_of(address: bytes, length: int) -> tuple[int, int, int]:
     """The network of that prefix length which holds an address: the bits of either, and the prefix."""
     bits = len(address) * 8
     return bits, length, int.from_bytes(address, "big") >> (bits - length)

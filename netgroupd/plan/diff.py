@@ -12,22 +12,24 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from netgroupd.errors import Problem
-from netgroupd.model import CLASSES, nexthop
+from netgroupd.model import CLASSES, nexthop, route
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import bridge_vlan, classes, mdb, settings, tables, taken, turns, vf, vlan_global
+from netgroupd.plan import address, bridge_vlan, classes, mdb, settings, tables, taken, turns, vf, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.stranded import Stranded
 
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
 _STAYING = frozenset({"sysctl", "vlan_global", "ethtool", "sriov", "vf"})
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
+_WAYS = {"route": route.WAY, "nexthop": nexthop.WAY}
 _BY_KERNEL = 2  # its protocol number of routes
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
@@ -67,6 +69,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
             losses.deleted(cls, deleted, actual)
+            if cls == "address":
+                run.stranded = Stranded(deleted, desired)
             found = run.of(cls)
         steps += found
     for cls in CLASSES:
@@ -89,6 +93,7 @@ class _Run:
         self.owned = owned
         self.losses = losses
         self.problems: dict[Key, Problem] = {}
+        self.stranded = Stranded()
         self._defaults = Defaults(desired, actual)
         self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in _LISTS_OF_LINKS}
 
@@ -107,13 +112,15 @@ class _Run:
             if have is None:
                 steps.append(Step(Op.CREATE, None, want, want.attrs))
             elif lossy and (why := self.losses.why(have)):
-                steps.append(Step(Op.CHANGE, have, want, self._said_again(want, have), why))
+                steps += self._lost(want, have, why)
             elif UNOWNED in have.attrs and UNOWNED not in want.attrs:
                 steps += self._taken_over(want, have)
             elif attrs := differing(want, have) or (self._forgotten(want, have) if lossy else NOTHING):
                 steps += self._different(want, have, attrs)
             elif lossy and (why := self.losses.in_the_way(have)):
                 steps += _again(want, have, why)
+            elif lossy and (why := self.stranded.why(have)):
+                steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
         return self._with_what_follows(cls, steps, doomed)
 
     def _haves(self, cls: str) -> Mapping[Key, Object]:
@@ -123,6 +130,8 @@ class _Run:
         """Add what the kernel changes by itself with these steps."""
         wants, haves = self.desired.of(cls), self.actual.of(cls)
         match cls:
+            case "address":
+                steps = address.arranged(steps, wants, haves, self.losses.why)
             case "sysctl":
                 return [*steps, *settings.said_again(steps, wants, haves)]
             case "action":
@@ -162,7 +171,7 @@ class _Run:
         """What to say of an object that is lost; a source that nobody mentions is gone with its address."""
         if want.cls == "bridge_vlan":
             return bridge_vlan.said_again(want, have, self.desired, self.actual)
-        source, said = have.attrs.get("src"), _for_good(want, have)
+        source, said = have.attrs.get("src"), {**_way_that_stays(want, have), **_for_good(want, have)}
         if have.attrs.get(UNOWNED) == _BY_KERNEL and "src" not in want.attrs:
             return {**said, "src": None}  # it comes with an address, wherever that goes
         if want.cls != "route" or source is None or "src" in want.attrs or not self.losses.source(source):
@@ -173,6 +182,11 @@ class _Run:
     def _addresses(self) -> frozenset[str]:
         """The addresses that are wanted, wherever."""
         return frozenset(str(key[1]).partition("/")[0] for key in self.desired.of("address"))
+
+    def _lost(self, want: Object, have: Object, why: str) -> tuple[Step, ...]:
+        if address.stays_joined(have):
+            return _again(want, have, why)
+        return (Step(Op.CHANGE, have, want, self._said_again(want, have), why),)
 
     def _different(self, want: Object, have: Object, attrs: Attrs) -> tuple[Step, ...]:
         change, name = hardest(want, attrs, have.attrs)
@@ -225,6 +239,14 @@ def _for_good(want: Object, have: Object) -> Attrs:
     if UNOWNED in want.attrs or have.attrs.get("valid_lft", "forever") == "forever":
         return want.attrs
     return {"valid_lft": "forever", "preferred_lft": "forever", **want.attrs}
+
+
+def _way_that_stays(want: Object, have: Object) -> Attrs:
+    """What nobody says of where ``have`` leads, unless that is elsewhere from here on."""
+    way = _WAYS.get(want.cls, frozenset())
+    if have.attrs.get("nhid") or not way.isdisjoint(differing(want, have)):
+        return NOTHING
+    return {name: have.attrs[name] for name in sorted(way - want.attrs.keys()) if have.attrs.get(name)}
 
 
 def _in_use(want: Object, name: str) -> Problem:

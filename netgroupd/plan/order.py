@@ -274,6 +274,8 @@ class _Cut:
         said = riding.values()
         if None in said or () in said:  # what is new has nothing yet, and some cannot be told so
             riding = {attr: value for attr, value in riding.items() if value not in (None, ())}
+        if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
+            del riding["protodown"]
         if name in self.along:
             # It comes into being with its peer; the rest is a change, and its further names are new.
             names = riding.pop("altnames", None)

@@ -14,6 +14,8 @@ _TREES = {"ipv4": ["net", "ipv4", "conf"], "ipv6": ["net", "ipv6", "conf"]}
 _COPIED = frozenset({"disable_ipv6", "forwarding", "ignore_routes_with_linkdown", "addr_gen_mode"})
 _ROUTING = ("net/ipv4/ip_forward", "net/ipv4/conf/all/forwarding")
 _SECRET = "stable_secret"  # a link that has one makes its addresses of it
+BY_WIREGUARD = "net/ipv4/conf/all/send_redirects"
+"""It is 0 from when a WireGuard link comes up."""
 
 
 def overwritten_by(setting: str) -> tuple[str, ...]:

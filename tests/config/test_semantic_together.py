@@ -69,6 +69,27 @@ REFUSED = [
                  "  v: {kind: vxlan, external: on, master: b, vlans: [\n"
                  "    {vid: 2, tunnel_id: 7},\n    {vid: 3, tunnel_id: 7}]}\n",
                  "5:5: 'v' has two VLANs with tunnel_id 7, 2 and 3", id="vni_of_two_vlans"),
+    pytest.param("groups: {g: {protodown: on}}\nlinks:\n  d: {kind: dummy, group: g}\n",
+                 "3:3: 'd' cannot have 'protodown': it is a dummy; "
+                 "macvlan, macvtap, vxlan can be held down by a protocol, and some hardware", id="protodown"),
+    pytest.param("links:\n  b: {kind: bridge, carrier: on}\n",
+                 "2:21: 'b' cannot have 'carrier': it is a bridge; "
+                 "dummy, team, tun can be told whether it has a carrier, and some hardware", id="carrier"),
+    pytest.param("links:\n  w: {kind: wireguard, mac: 02:00:00:00:00:01}\n",
+                 "2:24: 'w' cannot have a MAC: it is a wireguard, and sends packets without frames; leave it out",
+                 id="mac_of_a_tunnel"),
+    pytest.param(f"{DUMMY}  h: {{kind: hsr, slave1: d, slave2: d}}\n",
+                 "3:29: both ends of the ring 'h' are 'd'; give it two links", id="ring_of_one"),
+    pytest.param(f"{DUMMY}  v: {{kind: vlan, link: d, id: 7}}\n  h: {{kind: hsr, slave1: d, slave2: v}}\n",
+                 "4:29: 'v' cannot be in the ring 'h': it is a vlan", id="vlan_in_a_ring"),
+    pytest.param(f"{DUMMY}  b: {{kind: bridge}}\n  p: {{kind: dummy, master: b, port: {{backup_port: d}}}}\n",
+                 "4:31: 'p' cannot be backed up by 'd': that is no other port of its bridge", id="backup_port"),
+    pytest.param("links:\n  lo: {vlans: [5]}\n",
+                 "2:16: 'lo' is no bridge, and can be no port of one", id="vlan_of_the_loopback_device"),
+    pytest.param("links:\n  t: {kind: ipip, local: 192.0.2.1, remote: 192.0.2.2}\n"
+                 "neighbours: [{dev: t, ip: 192.0.2.7, state: noarp}]\n",
+                 "3:27: 't' sends to no link-layer addresses, and cannot have 192.0.2.7 as a neighbour",
+                 id="neighbour_behind_a_tunnel"),
     pytest.param("links:\n  x[1-2]: {kind: xfrm, if_id: 7}\n",
                  "2:3: 'x2' and 'x1', both of the kind xfrm, have the same if_id; 'x1' is from a.yaml:2", id="xfrm"),
     pytest.param("links:\n  b: {kind: bond, mode: active-backup, lacp_rate: fast}\n",

@@ -214,6 +214,25 @@ def test_link_that_was_made_anew_is_made_anew_as_it_was(desk: Desk) -> None:
     assert desk.there() == before
 
 
+def test_link_of_another_kind_gets_nothing_of_what_another_one_had_in_its_place(desk: Desk) -> None:
+    applied(desk, "links: {d0: {kind: dummy}}")
+    before = desk.there()
+    applied(desk, "links: {d0: {kind: bridge}}")
+    given(desk, "d0", mtu=9000)
+    applied(desk, "links: {d0: {kind: bridge, mtu: 1300}}")
+    desk.engine.rollback(1)
+    assert desk.there() == before
+
+
+def test_kind_that_no_file_says_any_more_comes_back(desk: Desk) -> None:
+    applied(desk, "links: {d0: {kind: dummy}}")
+    applied(desk, "links: {d0: {alias: x}}")
+    before = desk.there()
+    applied(desk, "links: {d0: {kind: bridge, alias: x}}")
+    desk.engine.rollback(2)
+    assert desk.there() == before
+
+
 def test_links_above_one_that_became_smaller_grow_again(host: Desk) -> None:
     given(host, "theirs", kind="vlan", link="eth7", id=9, up=True, mtu=1400)
     given(host, "small", kind="vlan", link="eth7", id=8, up=True, mtu=1280)

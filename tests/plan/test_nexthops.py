@@ -6,6 +6,7 @@ import pytest
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
+from tests.engine.universe import state_of
 from tests.plan.test_plan import link, messages, planned
 
 SINGLE: dict[str, Value] = {
@@ -41,6 +42,33 @@ def test_nexthop_is_made_anew_to_be_a_group_or_none_and_its_routes_with_it(
         *(link("lo", group=0), Object("nexthop", (3,), have), route),
     )
     assert [" ".join(message.split()[:2]) for message in messages(plan)] == want
+
+
+STRANDED = """
+links: {d0: {kind: dummy, addresses: [203.0.113.1/24, %s]}}
+nexthops: {3: {via: 192.0.2.9, dev: d0}}
+routes: [{to: 10.0.0.0/8, via: 192.0.2.9, dev: d0}, {to: 10.8.0.0/16, via: 192.0.2.9, dev: d0, onlink: true}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("addresses", "want"),
+    [
+        pytest.param("192.0.2.9/32", ["nexthop", "route"], id="network_is_left"),
+        pytest.param("192.0.2.2/24", [], id="another_address_of_the_network"),
+    ],
+)
+def test_what_goes_by_way_of_a_gateway_is_asked_again_when_its_network_is_left(addresses: str, want: list[str]) -> None:
+    have = [*state_of(STRANDED % "192.0.2.1/24")]
+    got = messages(planned(STRANDED % addresses, *have))
+    assert [message.split()[1] for message in got if message.split()[1] in ("nexthop", "route")] == want
+
+
+def test_gateway_that_nobody_mentions_stays_when_the_link_changes_its_master() -> None:
+    text = "links: {d0: {kind: dummy%s}, red: {kind: vrf, table: 10}}\nnexthops: {3: {dev: d0}}"
+    have = [obj for obj in state_of(text % "") if obj.cls != "nexthop"]
+    plan = planned(text % ", master: red", *have, Object("nexthop", (3,), {**SINGLE, "dev": "d0"}))
+    assert [message for message in messages(plan) if "nexthop" in message] == ["change nexthop 3 via=192.0.2.1 dev=d0"]
 
 
 def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:

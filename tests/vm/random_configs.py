@@ -37,8 +37,8 @@ _LISTS = {
     "mdb": "mdb",
 }
 _BASES = {kind: {"kind": kind, **link_cases.BASE.get(kind, {})} for kind in KINDS if kind != "netdevsim"}
-# Queues are received into where there are processors to receive.
-_COMMON = [case for case in link_cases.of_all_links() if case.name != "numrxqueues"]
+# Queues are received into where there are processors to receive; a simulated card has as many as it is made with.
+_COMMON = [case for case in link_cases.of_all_links() if case.name not in ("numrxqueues", "numtxqueues")]
 _PATCHED = [*link_cases.of_all_links(patched=True)]
 _OF_KINDS = [case for case in link_cases.of_kinds() if case.kind != "netdevsim"]
 _OF_PORTS = [*link_cases.of_ports()]
@@ -256,6 +256,8 @@ def _add_sample(rng: random.Random, config: Config) -> None:
     elif cls == "nexthop":
         config["nexthops"][str(entry.pop("id") + rng.randrange(2))] = entry
     elif cls in _LISTS:
+        if cls == "rule":  # one that all packets meet may let no gateway be found
+            entry.setdefault("from", "203.0.113.0/24" if entry["family"] == "inet" else "2001:db8:9::/48")
         _set_entry(rng, config.setdefault(_LISTS[cls], []), entry)
     else:
         link = config["links"].get(entry.pop("link"))

@@ -152,6 +152,7 @@ class Life:
         told = self._engine(self._config).capture()
         self.doing = f"move\n{told}"
         self._engine({}).apply(allow=_everything(self._config))
+        self._hosts.engine("there", text({"sysctl": START["sysctl"]})).apply()
         new = self._hosts.engine("there", told, partial(_stumbling, -1))
         new.apply()
         _nothing_left(new)

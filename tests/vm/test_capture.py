@@ -242,6 +242,18 @@ def test_ipv6_addresses_come_in_the_order_in_which_they_came(engine_in: EngineIn
     )
 
 
+def test_of_tunnels_of_which_nothing_is_said_each_has_what_it_has_by_itself(engine_in: EngineIn) -> None:
+    vxlans = (f"ip link add v{number} type vxlan external dstport 479{number}" for number in (1, 2))
+    text = by_hand(engine_in, ("ip link add b0 type bridge", *vxlans, "ip link set v1 master b0"))
+    assert "numtxqueues" not in text
+
+
+def test_ring_of_hsr_has_what_it_has_by_itself(engine_in: EngineIn) -> None:
+    ports = (f"ip link add d{number} type dummy" for number in (1, 2))
+    text = by_hand(engine_in, (*ports, "ip link add h0 type hsr slave1 d1 slave2 d2"))
+    assert "numtxqueues" not in text
+
+
 def test_routes_through_tunnels_are_adopted_as_they_are(engine_in: EngineIn) -> None:
     engine_in("here", "sysctl: {net.mpls.platform_labels: 1000}").apply()
     text = by_hand(engine_in, THROUGH_TUNNELS)

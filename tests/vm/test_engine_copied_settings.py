@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Settings of all links, which a real kernel copies to each, beside those that are said of one."""
 
+import subprocess
+
 import pytest
 
+from netgroupd.errors import KernelError
 from tests.engine.universe import state_of
+from tests.vm.hosts import EngineIn
 from tests.vm.stumbling import Stumbling, ip, there_and_back, told
 
 pytestmark = pytest.mark.vm("stock")  # the messages are the same on both
@@ -39,3 +43,15 @@ def test_setting_of_a_link_stays_when_one_of_all_links_is_copied_to_it(
     parts = [f"sysctl: {{{of_all}: '{value}'}}", f"links: {{e0: {{{address}sysctl: {{{of_one}: {stays}}}}}}}"]
     goal = state_of("\n".join(parts if first else reversed(parts)), ("e0", "e1"))
     there_and_back(kernel, goal)
+
+
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_setting_of_all_links_is_as_it_was_when_a_wireguard_link_does_not_stay(engine_in: EngineIn, value: str) -> None:
+    text = "links: {w0: {kind: wireguard, up: true}, d0: {kind: dummy}}\nroutes: [{to: 10.0.0.0/8, dev: d0}]"
+    engine = engine_in("here", text)  # d0 is down
+    setting = ["ip", "netns", "exec", "here", "sysctl", "net.ipv4.conf.all.send_redirects"]
+    subprocess.run([*setting[:-1], f"{setting[-1]}={value}"], check=True)
+    before = subprocess.run(setting, check=True, capture_output=True).stdout
+    with pytest.raises(KernelError):
+        engine.apply()
+    assert subprocess.run(setting, check=True, capture_output=True).stdout == before

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which address of a subnet packets leave with: the first of IPv4 and the last of IPv6, as files list them.
+
+That follows from the order in which they came.  Where one comes to a subnet and would
+change it, those that are there and belong behind it are deleted and come again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from typing import TypeAlias
+
+from netgroupd.model.state import Key, Object
+from netgroupd.model.value import Value
+from netgroupd.plan.absent import networks_of
+from netgroupd.plan.step import Op, Step
+
+Subnet: TypeAlias = tuple[object, ...]
+_WHY = "another one of its subnet belongs before it"
+
+
+def subnet_of(address: Key) -> Subnet:
+    """The link of an address, and the network that is there by it."""
+    return address[0], *networks_of([address])
+
+
+def stays_joined(address: Object) -> bool:
+    """Whether the kernel, when its link takes an address along, does not leave its group, and cannot join it again."""
+    return address.cls == "address" and bool(address.attrs.get("autojoin")) and ":" in str(address.key[1])
+
+
+def arranged(
+    steps: list[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object], lost: Callable[[Object], str]
+) -> list[Step]:
+    """The steps about addresses, and those that have others come again, in the order of ``wants``."""
+    coming = {step.object.key for step in steps if step.op is Op.CREATE or (step.before and lost(step.before))}
+    there = {key[0] for key in haves}
+    names = {key[0] for key in coming if key[0] in there}
+    again = frozenset(_behind(names, coming, wants, haves)) if names else frozenset()
+    if not again:
+        return steps
+    told = {step.object.key: step for step in steps if step.op is not Op.DELETE}
+    told |= {key: Step(Op.CREATE, None, wants[key], wants[key].attrs, _WHY) for key in again}
+    return [
+        # The last first, for the first would take the others along, or not.
+        *(Step(Op.DELETE, haves[key], None, why=_WHY) for key in reversed([*haves]) if key in again),
+        *(step for step in steps if step.op is Op.DELETE),
+        *(told[key] for key in wants if key in told),
+    ]
+
+
+def _behind(
+    names: Set[Value], coming: Set[Key], wants: Mapping[Key, Object], haves: Mapping[Key, Object]
+) -> Iterator[Key]:
+    """The addresses that stay, and would come before those that are to be the first, or that are to be the last."""
+    subnets: dict[Subnet, list[Key]] = {}
+    for key in wants:
+        if key[0] in names:
+            subnets.setdefault(subnet_of(key), []).append(key)
+    for found in subnets.values():
+        here = [key for key in found if key not in coming]
+        if ":" in str(found[0][1]):
+            yield from here[-1:] if len(here) < len(found) and here[-1:] == found[-1:] else ()
+        elif found[0] in coming:
+            yield from (key for key in found if here and key in haves)
