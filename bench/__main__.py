@@ -9,6 +9,7 @@ stop the others; a later run of it alone takes that place.
 
 import argparse
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from netgroupd.lab.ways import pc_image, user_mode_image
 
 RESULTS = Path(__file__).parent / "results"
 _OUT = "/tmp/bench-out"
+_MAPS = Path("/proc/sys/vm/max_map_count")
 _QUICK_LIMIT_S = 420.0
 _QUICK_MEMORY_MIB = 3072
 _GOING_S = 60.0
@@ -140,6 +142,14 @@ def run_one(bench: Bench, ask: Ask, results: Path) -> Iterator[str]:
         print(f"bench: {bench.name} on {kernel} took {time.monotonic() - start:.0f} s", flush=True)
 
 
+def short_of_maps(chosen: Sequence[Bench]) -> str:
+    """What the host must be told first: each page of a program in a kernel that is a process may take a map of it."""
+    most = max((bench.memory_mib for bench in chosen if bench.kernels), default=0) * (1 << 20) // resource.getpagesize()
+    if int(_MAPS.read_text()) >= most:
+        return ""
+    return f"--process takes a map of this host for each page of a guest: sysctl vm.max_map_count={most}"
+
+
 def picture(file: Path, table: dict[str, Any]) -> str:
     """Draw a table beside its figures; the line that shows it, or nothing where it cannot be drawn."""
     if not (drawn := svg(table)):
@@ -181,6 +191,8 @@ def main() -> int:
     today = f"{time.strftime('%Y-%m-%d')}-{recipe('stock').version.partition('-')[0]}{ask.suffix}"
     results = options.into or RESULTS / today
     chosen = [bench for bench in BENCHES if not options.names or bench.name in options.names]
+    if ask.process and not ask.quick and (short := short_of_maps(chosen)):
+        parser.error(short)
     failed = [failure for bench in chosen for failure in run_one(bench, ask, results)]
     results.mkdir(parents=True, exist_ok=True)
     (results / "README.md").write_text(page(results))

@@ -2,6 +2,7 @@
 """The benches' own machinery: every script can start, tables print, plot and survive a failure."""
 
 import importlib
+import resource
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -146,6 +147,16 @@ def test_a_kernel_as_a_process_has_one_processor_or_the_bench_fails(
     with pytest.raises(LabError, match="no kernel runs as a process of this host"):
         runner.in_guest(runner.Bench("dumps"), "stock", runner.Ask(process=True), tmp_path)
     assert asked == [("stock", 1)]
+
+
+def test_host_with_few_maps_for_a_process_is_told_how_many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    maps = tmp_path / "max_map_count"
+    monkeypatch.setattr(runner, "_MAPS", maps)
+    bench = runner.Bench("stacks", memory_mib=2 * resource.getpagesize() >> 10)
+    maps.write_text("2047\n")
+    assert runner.short_of_maps([bench]).endswith(": sysctl vm.max_map_count=2048")
+    maps.write_text("2048\n")
+    assert not runner.short_of_maps([bench])
 
 
 @pytest.mark.parametrize("name", stacks.NAMES)
