@@ -117,8 +117,8 @@ class Snapshot(NamedTuple):
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal, actual)
         for obj in self.objects:
-            if obj.cls == "filter" and UNSAID in obj.attrs:
-                continue  # nothing can make it what it was
+            if _cannot_be_told(obj):
+                continue
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
             goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
@@ -231,6 +231,13 @@ def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[
     found = actual.of("address")
     subnets = {subnet_of(key) for cls, key in touched if cls == "address" and key in found}
     return as_added(obj for key, obj in found.items() if subnet_of(key) in subnets) if subnets else []
+
+
+def _cannot_be_told(obj: Object) -> bool:
+    """Whether nothing makes it what it was: a rule with what no file says, or error correction of no kind."""
+    if obj.cls == "ethtool":
+        return obj.key[1] == "fec" and not obj.attrs.get("auto") and not obj.attrs.get("modes")
+    return obj.cls == "filter" and UNSAID in obj.attrs
 
 
 def _without(link: Object, name: str) -> Object:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from netgroupd.engine.observe import look
-from netgroupd.engine.transaction import plan_for, plan_now
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import plan_for, plan_now, put_back
 from netgroupd.kernel import ethtool, ethtool_features, links_layout, links_read
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.monitor import Monitor
@@ -300,6 +301,16 @@ def test_all_is_back_after_any_refusal(card: Stumbling, before: State, after: St
     become(card, after)
     become(card, before)
     assert not plan_now(card, before, MINE)[0].steps
+
+
+def test_error_correction_of_no_kind_cannot_be_told_and_all_else_comes_back(card: Stumbling) -> None:
+    goal, before = said(f"fec: {{auto: on}}, {ALL}"), told("n0", "rings", "engine")
+    actual = look(card, goal, MINE)
+    snapshot = Snapshot.of(plan_for(card, goal, actual, MINE), actual)
+    become(card, goal)
+    assert told("n0", "rings", "engine") != before
+    put_back(card, snapshot, MINE)
+    assert told("n0", "rings", "engine") == before
 
 
 def test_what_nobody_mentions_stays(card: Stumbling) -> None:
