@@ -259,13 +259,14 @@ class TestHardware:
 
     def test_functions_are_set_and_an_earlier_generation_has_its_own(self, desk: EngineIn) -> None:
         first = "num_vfs: 2\n    vfs: {'[0-1]': {vlan: 5}}"
+        more = "vfs: {1: {vlan: 6, trust: true, mac: '02:00:00:00:00:07'}}"
         desk("here", HARDWARE % first).apply()
         before = functions("here")
-        later = desk("here", HARDWARE % "vfs: {1: {vlan: 6, trust: true}}")
+        later = desk("here", HARDWARE % more)
         assert later.apply().plan.steps
         assert not later.apply().plan.steps
         assert functions("here") != before
-        desk("here", HARDWARE % "vfs: {1: {vlan: 6, trust: true}}").rollback(1)
+        desk("here", HARDWARE % more).rollback(1)
         assert functions("here") == before
 
     def test_what_an_earlier_generation_does_not_mention_is_what_it_was_then(self, desk: EngineIn) -> None:
