@@ -32,7 +32,7 @@ def arranged(
 ) -> list[Step]:
     """The steps about addresses, and those that have others come again, in the order of ``wants``."""
     coming = {step.object.key for step in steps if step.op is Op.CREATE or (step.before and lost(step.before))}
-    there = {key[0] for key in haves}
+    there = {key[0] for key in haves} if coming else frozenset()
     names = {key[0] for key in coming if key[0] in there}
     again = frozenset(_behind(names, coming, wants, haves)) if names else frozenset()
     if not again:

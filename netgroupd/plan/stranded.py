@@ -15,13 +15,12 @@ class Stranded:
     """The networks that links are not in any more, with the addresses that go."""
 
     def __init__(self, deleted: Iterable[Object] = (), desired: State | None = None) -> None:
-        wants = desired.of("address").keys() if desired else ()
-        here = {(str(key[0]), network) for key in wants for network in networks_of([key])}
         self._left = {
             (obj.name, network): f"{obj.key[1]} is deleted" for obj in deleted for network in networks_of([obj.key])
         }
-        for network in here & self._left.keys():
-            del self._left[network]
+        for key in desired.of("address") if desired and self._left else ():
+            for network in networks_of([key]):
+                self._left.pop((str(key[0]), network), None)
         self._sizes = {(bits, length) for _, (bits, length, _) in self._left}
 
     def why(self, obj: Object) -> str:
