@@ -87,15 +87,18 @@ class GuestSession:
 
     def run(self) -> None:
         """Run every test, and see to it that every one has an outcome."""
+        fruitless = 0
         while self._remaining and not self._cancelled.is_set():
-            self._current, self._stderr = "", ""
+            self._current, self._stderr, left = "", "", len(self._remaining)
             try:
                 self._run_in_one_guest()
                 reason = f"the guest's pytest ended without running it:\n{self._stderr[-_SHOWN_CHARS:]}"
             except NetgroupError as error:
                 reason = f"{error}\n{self._stderr[-_SHOWN_CHARS:]}"
-            # Without a test to blame, the next guest would do no better.
-            for nodeid in [self._current] if self._current else list(self._remaining):
+            # A kernel that dies can take along which test it was about to run: the first that was left.
+            # Twice in a row without a test to blame, and the next guest would do no better.
+            fruitless = 0 if self._current or len(self._remaining) < left else fruitless + 1
+            for nodeid in [self._current] if self._current else self._remaining[: None if fruitless > 1 else 1]:
                 self._finish(nodeid, Outcome([], reason))
 
     def cancel(self) -> None:

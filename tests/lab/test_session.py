@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from netgroupd.errors import LabError
+from tests.vm_outer import GuestSession
+from tests.vm_place import Place
+
 CHECKOUT = Path(__file__).parents[2]
 
 
@@ -46,3 +50,17 @@ def test_fault_of_the_kernel_is_shown(said: str, report: str) -> None:
 
 def test_last_line_counts(said: str) -> None:
     assert said.rstrip().split("\n")[-1] == "3 passed, 4 failed"
+
+
+def test_guest_that_dies_before_it_says_what_it_runs_is_replaced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = GuestSession(Place(systemd=False, kernel="stock", cpus=1), ["a", "b", "c"], "stock")
+    guests = []
+
+    def die() -> None:
+        guests.append(1)
+        raise LabError(f"guest {len(guests)} ended")
+
+    monkeypatch.setattr(session, "_run_in_one_guest", die)
+    session.run()
+    said = [session.outcome(name).failure.strip() for name in "abc"]
+    assert said == ["guest 1 ended", "guest 2 ended", "guest 2 ended"]
