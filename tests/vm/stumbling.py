@@ -93,3 +93,13 @@ def there_and_back(
     assert not plan_now(kernel, goal, MINE)[0].steps
     put_back(kernel, snapshot, MINE)
     assert (there(kernel, goal), seen()) == before
+
+
+def refused_and_back(kernel: Stumbling, goal: State) -> None:
+    """Have the kernel refuse the way to ``goal``, and put back what was there: then it is."""
+    actual, before = look(kernel, goal, MINE), there(kernel, goal)
+    plan = plan_for(kernel, goal, actual, MINE)
+    with pytest.raises(KernelError):
+        converge(kernel, plan, goal, MINE)
+    put_back(kernel, Snapshot.of(plan, actual), MINE)
+    assert there(kernel, goal) == before

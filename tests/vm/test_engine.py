@@ -25,7 +25,7 @@ from netgroupd.plan.step import Plan
 from tests.engine.universe import BORROWED, FORWARDED, FURTHER_NAMES, LOSING, NEXTHOPS, ROUTES, UNIVERSE, state_of
 from tests.vm.link_cases import BASE
 from tests.vm.meanwhile import repeatedly
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, refused_and_back, there, told
 
 _TURNS = 5
 # Where the patched kernel is sent other messages than the stock one.
@@ -255,12 +255,7 @@ neighbours: [{dev: b0, ip: "fd01::9", lladdr: "02:00:00:00:00:09"}]
 def test_what_a_link_lost_with_ipv6_comes_back(kernel: Stumbling, new: tuple[int, int, int]) -> None:
     become(kernel, state_of(SPEAKING_IPV6 % (1500, 0, 1500)))
     goal = state_of(SPEAKING_IPV6 % new)
-    actual, before = look(kernel, goal, MINE), there(kernel, goal)
-    plan = plan_for(kernel, goal, actual, MINE)
-    with pytest.raises(KernelError):
-        converge(kernel, plan, goal, MINE)
-    put_back(kernel, Snapshot.of(plan, actual), MINE)
-    assert there(kernel, goal) == before
+    refused_and_back(kernel, goal)
 
 
 def flicker(socket: Socket, turns: list[int]) -> None:

@@ -3,12 +3,8 @@
 
 import pytest
 
-from netgroupd.engine.observe import look
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, put_back
-from netgroupd.errors import KernelError
 from tests.engine.universe import state_of
-from tests.vm.stumbling import MINE, Stumbling, become, there, there_and_back, told
+from tests.vm.stumbling import Stumbling, become, refused_and_back, there_and_back, told
 
 _ANOTHER = "b: {kind: dummy, alias: b}"
 _PORT = "a: {kind: dummy, master: br%s}, br: {kind: bridge}"
@@ -46,9 +42,4 @@ def test_group_whose_only_nexthop_was_to_go_without_it_comes_back(kernel: Stumbl
     group = "4: {group: [{id: 3}], fdb: true}"
     become(kernel, state_of(f"nexthops: {{3: {{via: 192.0.2.8, fdb: true}}, {group}}}"))
     goal = state_of(f"nexthops: {{{group}}}")
-    actual, before = look(kernel, goal, MINE), there(kernel, goal)
-    plan = plan_for(kernel, goal, actual, MINE)
-    with pytest.raises(KernelError):
-        converge(kernel, plan, goal, MINE)
-    put_back(kernel, Snapshot.of(plan, actual), MINE)
-    assert there(kernel, goal) == before
+    refused_and_back(kernel, goal)
