@@ -27,9 +27,8 @@ from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCH
 from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.journal import Entry
-from netgroupd.engine.lost_ethtool import add_lost_parts
+from netgroupd.engine.lost import add_lost
 from netgroupd.engine.lost_options import add_lost_options
-from netgroupd.engine.lost_settings import add_lost_settings
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
 from netgroupd.engine.paths import SYSTEM, Paths
@@ -170,9 +169,8 @@ class Engine(Unfinished):
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
-        add_lost_settings(kernel, plan, actual, self.applied, mine)
+        add_lost(kernel, plan, actual, self.applied, mine)
         add_lost_options(kernel, plan, actual, mine.away)
-        add_lost_parts(kernel, plan, actual, self.applied, mine)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)

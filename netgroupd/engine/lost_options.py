@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from netgroupd.engine.observe import Connection
+from netgroupd.engine.observe import Connection, read
 from netgroupd.kernel.request import Away, Selection
 from netgroupd.model.state import Object, State
 from netgroupd.model.vlan_global import USUAL
@@ -18,10 +18,7 @@ def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) 
     bridges = frozenset(name for step in singles(plan.steps) for name in _left(step, actual) if name)
     if not bridges:
         return
-    selection = Selection(frozenset({"vlan_global"}), bridges=bridges)
-    found = kernel.dump(selection)
-    if away:
-        kernel.add_away(found, away, selection)
+    found = read(kernel, Selection(frozenset({"vlan_global"}), bridges=bridges), away)
     given = {key: obj for key, obj in found.of("vlan_global").items() if not _is_new(obj)}
     actual.classes["vlan_global"] = {**given, **actual.of("vlan_global")}
 

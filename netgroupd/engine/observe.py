@@ -231,6 +231,14 @@ def without_others(actual: State, wanted: State, mine: Mine) -> State:
     return state
 
 
+def read(kernel: Connection, selection: Selection, away: Away) -> State:
+    """What is selected, here and where links live that are ``away``."""
+    found = kernel.dump(selection)
+    if away:
+        kernel.add_away(found, away, selection)
+    return found
+
+
 def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
     """Bring the links that are spoken of and are in no group of ours."""
     if missing := spoken_of(wanted).links.difference(map(_NAME, actual.of("link"))):
@@ -244,11 +252,7 @@ def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -
     held = {cls: keys for cls, keys in missing.items() if keys}
     if not held:
         return
-    selection = Selection(classes=frozenset(held), held=held)
-    theirs = kernel.dump(selection)
-    if away:
-        kernel.add_away(theirs, away, selection)
-    for obj in theirs:
+    for obj in read(kernel, Selection(classes=frozenset(held), held=held), away):
         actual.add(obj)
 
 

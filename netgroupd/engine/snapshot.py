@@ -229,8 +229,11 @@ def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> I
 def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
     """The addresses of the subnets in which one is touched, in the order in which they are to come back."""
     found = actual.of("address")
-    subnets = {subnet_of(key) for cls, key in touched if cls == "address" and key in found}
-    return as_added(obj for key, obj in found.items() if subnet_of(key) in subnets) if subnets else []
+    keys = {key for cls, key in touched if cls == "address" and key in found}
+    if len(keys) in (0, len(found)):
+        return as_added(found[key] for key in found if keys)  # of half a million the subnets need not be known
+    subnets = {subnet_of(key) for key in keys}
+    return as_added(obj for key, obj in found.items() if subnet_of(key) in subnets)
 
 
 def _cannot_be_told(obj: Object) -> bool:

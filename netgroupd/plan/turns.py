@@ -18,6 +18,7 @@ from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.step import Op, Step
 
 _IN_TURN = frozenset({"basic", "bpf", "flow"})
+_WITH_PLACES = _IN_TURN | {"flower"}
 _KEPT = ("actions", "classid", "skip_hw", "skip_sw", "direct_action")
 _WHY = "rules of its preference are asked in turn"
 
@@ -64,7 +65,7 @@ def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
     """The rules that are asked in turn, from the first on that comes back at the end if ``doomed`` ones do."""
     going: dict[Key, set[Key]] = defaultdict(set)
     for rule in doomed:
-        if rule.attrs.get("kind") in _IN_TURN or rule.attrs.get("kind") == "flower":
+        if rule.attrs.get("kind") in _WITH_PLACES:
             going[rule.key[:4]].add(rule.key)
     haves = _by_preference(rule for rule in actual.of("filter").values() if rule.key[:4] in going) if going else {}
     for pref, rules in haves.items():
@@ -78,7 +79,7 @@ def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
 
 def several(rules: Iterable[Object]) -> frozenset[Key]:
     """The preferences in which some are asked before others."""
-    asked = (rule for rule in rules if rule.attrs.get("kind") in _IN_TURN or rule.attrs.get("kind") == "flower")
+    asked = (rule for rule in rules if rule.attrs.get("kind") in _WITH_PLACES)
     return frozenset(pref for pref, found in _by_preference(asked).items() if len(_turns(found)) > 1)
 
 
