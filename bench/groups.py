@@ -6,7 +6,7 @@ Run it in the lab: ``python -m netgroupd.lab run --memory 6G -- python -m bench.
 
 import itertools
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -115,24 +115,27 @@ def ways(kernel: Kernel, size: int) -> Iterator[tuple[str, Cell]]:
 
 def measure(quick: bool) -> Iterator[Table]:
     """Grow the group from size to size and change it in each way."""
-    sizes = SIZES[:2] if quick else SIZES
     rows: dict[str, list[Cell]] = {}
     with Kernel() as kernel:
         kernel.dump(Selection(links=frozenset({"lo"})))
-        done = 0
-        for size in sizes:
-            make_links(kernel, done, size)
-            done = size
+        done: tuple[int, ...] = ()
+        for size in SIZES[:2] if quick else SIZES:
+            make_links(kernel, max(done, default=0), size)
+            done += (size,)
             figures = dict(ways(kernel, size))
+            slowest, fastest = figures["`ip link set dev`, a process each"], figures["netgroupd, one group message"]
+            figures["processes each ÷ one group message"] = ratio(slowest, fastest)
+            figures["`ip link set group` ÷ ours"] = ratio(figures["`ip link set group`"], fastest)
             for name, cell in figures.items():
                 rows.setdefault(name, []).append(cell)
-            slowest, fastest = figures["`ip link set dev`, a process each"], figures["netgroupd, one group message"]
-            rows.setdefault("processes each ÷ one group message", []).append(ratio(slowest, fastest))
-            rows.setdefault("`ip link set group` ÷ ours", []).append(ratio(figures["`ip link set group`"], fastest))
+            yield table(done, {name: tuple(cells) for name, cells in rows.items()})
+
+
+def table(sizes: Sequence[int], rows: dict[str, tuple[Cell, ...]]) -> Table:
+    """The figures of the sizes that are done."""
     title = f"Groups paper, table I: changing the MTU, sysfs {'on' if Path('/sys/class/net').is_dir() else 'off'}"
-    columns = tuple(f"{size} links" for size in sizes)
     goal = "at 2,048 links ≥ 65 × a process each, and no slower than `ip link set group`"
-    yield Table("groups", title, columns, {name: tuple(cells) for name, cells in rows.items()}, goal)
+    return Table("groups", title, tuple(f"{size} links" for size in sizes), rows, goal)
 
 
 if __name__ == "__main__":
