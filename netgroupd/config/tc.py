@@ -21,9 +21,10 @@ from netgroupd.config.node import Sequence as SequenceNode
 from netgroupd.config.ranges import Pattern, has_pattern
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
-from netgroupd.model.state import Attrs, Key
+from netgroupd.model.state import Attrs, Key, records
 from netgroupd.model.tc import filter as classifier
 from netgroupd.model.tc import layers, qdisc, queues
+from netgroupd.model.tc.action import shared
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.filter import HOLDS
 from netgroupd.model.tc.handle import HANDLE
@@ -329,11 +330,14 @@ class _Expansion:
 
     def _with_kind(self, entry: Compiled, kind: str) -> Compiled:
         """Say of the filter what it is, and that it is for all protocols where it does not say."""
-        shared: dict[str, Value] = {"kind": kind, "protocol": "all", **entry.attrs}
+        attrs: dict[str, Value] = {"kind": kind, "protocol": "all", **entry.attrs}
         matched = entry.entries[kind].value
         if kind == "bpf" and isinstance(matched, MappingNode) and "pinned" in matched.entries:
-            shared[CURRENT] = True
-        return entry._replace(attrs=shared)
+            attrs[CURRENT] = True
+        of_others = any(shared(action["kind"]) for action in records(attrs, "actions"))
+        if of_others and kind in classifier.FLAGS_OF["skip_hw"]:  # the kernel takes it with none of these alone
+            attrs = {"skip_hw": False, "skip_sw": False, **attrs}
+        return entry._replace(attrs=attrs)
 
 
 def _holds_entries(node: Node | None) -> bool:

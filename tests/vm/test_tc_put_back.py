@@ -87,6 +87,15 @@ def test_what_an_earlier_generation_did_not_say_of_a_rule_is_given_back(engine_i
     assert engine_in("here", "{}").capture() == captured
 
 
+def test_rule_in_software_alone_is_in_both_when_it_takes_a_shared_action(engine_in: EngineIn) -> None:
+    rule: dict[str, object] = {"pref": 1, "protocol": "ip", "flower": {"dst_ip": "10.0.0.1"}}
+    engine_in("here", _text({**rule, "skip_hw": True, "action": "drop"})).apply()
+    shared = "actions: {gact 7: drop}\n" + _text({**rule, "action": "gact 7"})
+    engine_in("here", shared).apply()
+    assert not engine_in("here", shared).diff().steps
+    assert "skip_hw" not in engine_in("here", shared).capture()
+
+
 @pytest.mark.parametrize(
     ("was", "more"),
     [
