@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is said of VLANs that their bridge does not have, does not take, or has no use for."""
+"""What is said of VLANs that their bridge or port does not have, does not take, or has no use for."""
 
 from netgroupd.config.checked import Checked
 from netgroupd.model.bridge_vlan import AS_LONG_AS_ASKED, DEFAULT_VID, OF_PORTS
@@ -57,11 +57,22 @@ def members(checked: Checked) -> None:
             for name in foreign:
                 told = f"{obj.name!r} is a bridge, and only its ports have {name!r} in a VLAN"
                 checked.report.once(entry.place(name), told, "say it of a port")
-        elif obj.attrs.get("mcast_router") == AS_LONG_AS_ASKED:
-            told = f"{obj.name!r} has it for some minutes, and is then asked again: the kernel makes it 1"
-            checked.report.warn(entry.place("mcast_router"), told, "2 is for good")
+        else:
+            _of_port(checked, obj)
         if _LIMIT in obj.attrs:
             _limit(checked, obj)
+
+
+def _of_port(checked: Checked, obj: Object) -> None:
+    """A port maps VLANs to tunnels if it is told to, as one that was there before may have been."""
+    entry, attrs, said = checked.entry(obj), checked.attrs(obj.name), "port.vlan_tunnel"
+    if obj.attrs.get("mcast_router") == AS_LONG_AS_ASKED:
+        told = f"{obj.name!r} has it for some minutes, and is then asked again: the kernel makes it 1"
+        checked.report.warn(entry.place("mcast_router"), told, "2 is for good")
+    unasked = said not in attrs and attrs.get("kind") and obj.name not in checked.links.known
+    if obj.attrs.get("tunnel_id") and (unasked or attrs.get(said) is False):
+        told = f"{obj.name!r} maps no VLANs to tunnels, and takes none for VLAN {obj.key[1]}"
+        checked.report.once(entry.place("tunnel_id"), told, "say of it port: {vlan_tunnel: true}")
 
 
 def _limit(checked: Checked, obj: Object) -> None:

@@ -66,7 +66,7 @@ REFUSED = [
                  "5:5: 'v' has two VLANs for untagged packets (pvid), 2 and 3",
                  id="packets_without_a_tag_in_two_vlans"),
     pytest.param("links:\n  b: {kind: bridge, vlan_filtering: on}\n"
-                 "  v: {kind: vxlan, external: on, master: b, vlans: [\n"
+                 "  v: {kind: vxlan, external: on, master: b, port: {vlan_tunnel: on}, vlans: [\n"
                  "    {vid: 2, tunnel_id: 7},\n    {vid: 3, tunnel_id: 7}]}\n",
                  "5:5: 'v' has two VLANs with tunnel_id 7, 2 and 3", id="vni_of_two_vlans"),
     pytest.param("groups: {g: {protodown: on}}\nlinks:\n  d: {kind: dummy, group: g}\n",

@@ -107,6 +107,16 @@ REFUSED = [
             ("mcast_router: 3", "'br' is a bridge, and takes 0, 1 or 2"),
         )
     ),
+    *(
+        pytest.param(
+            f"links:\n  br: {{kind: bridge, vlan_filtering: on}}\n"
+            f"  p1: {{kind: dummy, master: br, {port}vlans: [{{vid: 20, tunnel_id: 7}}]}}\n",
+            f"3:{62 + len(port)}: 'p1' maps no VLANs to tunnels, and takes none for VLAN 20; "
+            "say of it port: {vlan_tunnel: true}",
+            id=f"tunnel_of_a_port_with_{port or 'nothing'}",
+        )
+        for port in ("", "port: {vlan_tunnel: off}, ")
+    ),
 ]
 DOUBTFUL = [
     pytest.param(
