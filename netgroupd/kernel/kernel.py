@@ -18,6 +18,7 @@ from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.routes_beside import beside
+from netgroupd.kernel.rules_beside import Standing, deletes_rule
 from netgroupd.kernel.secondaries import Secondaries
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Counters, Socket
@@ -161,7 +162,8 @@ class Kernel:
         behind it unless the step is optional.  ``progress`` hears how many steps each batch was.
         """
         refused: tuple[Refused, ...] = ()
-        self._context = self._context._replace(beside=beside(self._socket, steps))
+        standing = Standing(codec("rule").dump(self._context, Selection())) if any(map(deletes_rule, steps)) else None
+        self._context = self._context._replace(beside=beside(self._socket, steps), standing=standing)
         start = 0
         for stop in (*grace.taken_up(steps), len(steps)):
             if start:

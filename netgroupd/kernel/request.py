@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.names import Names
+from netgroupd.kernel.rules_beside import Standing
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
@@ -23,6 +24,7 @@ class Context(NamedTuple):
 
     ``spare`` is told of each link that is about to lose an IPv4 address.  ``beside``
     are IPv4 routes of ours that others have too, and whether ours comes first.
+    ``standing`` are the rules, where some are about to be deleted.
     """
 
     socket: Socket
@@ -34,6 +36,7 @@ class Context(NamedTuple):
     seen: Seen | None = None
     spare: Callable[[int], None] = lambda _link: None
     beside: Mapping[Key, bool] = MappingProxyType({})
+    standing: Standing | None = None
 
 
 class Selection(NamedTuple):

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules that a request to delete another one would meet first.
+
+What such a request does not say may be anything: to delete the rule for all packets
+from a network is to delete the first one for packets from it, be it for some of them
+only.  So of the rules that are met before the wanted one copies are made, behind all
+others, and the request is sent once for each and once more: packets find one of them all
+the time.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import count
+from typing import NamedTuple, TypeAlias
+
+from netgroupd.model.rule import key, split_mark
+from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.value import Value
+from netgroupd.plan.step import AnyStep, Op, Step
+
+_Said: TypeAlias = frozenset[tuple[str, Value]]
+_COMPARED = ("action", "lookup", "realms", "suppress_prefixlength", "suppress_ifgroup")
+
+
+class _Rule(NamedTuple):
+    place: int
+    object: Object
+
+
+class Standing:
+    """The rules that are there, in the order in which the kernel looks at them."""
+
+    def __init__(self, rules: Iterable[Object]) -> None:
+        """``rules`` are all of netgroupd's; the kernel looks for those of one protocol alone."""
+        self._places = count()
+        # By family and preference, then by what they name, so that only those that name more are looked at.
+        self._there: defaultdict[Key, defaultdict[frozenset[str], dict[_Said, _Rule]]]
+        self._there = defaultdict(lambda: defaultdict(dict))
+        for rule in rules:
+            self.comes(rule.key, rule.attrs)
+
+    def comes(self, identity: Key, attrs: Attrs) -> None:
+        """A rule is made: it is behind all of its preference."""
+        said = _said(attrs)
+        self._there[identity[:2]][_names(said)][said] = _Rule(next(self._places), Object("rule", identity, attrs))
+
+    def goes(self, identity: Key, attrs: Attrs) -> list[Object]:
+        """A rule is deleted: those that the request meets before it, which are from now on behind all others."""
+        said, there = _said(attrs), self._there[identity[:2]]
+        wanted = _names(said)
+        if not (gone := there[wanted].pop(said, None)):
+            return []
+        more = (rules for names, rules in there.items() if names > wanted)
+        met = (rule for rules in more for fits, rule in rules.items() if said < fits and rule.place < gone.place)
+        found = [rule.object for rule in sorted(met)]
+        for rule in found:
+            self.comes(rule.key, rule.attrs)
+        return found
+
+
+def deletes_rule(step: AnyStep) -> bool:
+    """Whether the kernel is asked to delete a rule, which takes to know the others."""
+    return isinstance(step, Step) and step.object.cls == "rule" and step.op is not Op.CREATE
+
+
+def _said(attrs: Attrs) -> _Said:
+    """What a request says of a rule and the kernel compares; of a mark the value and the mask, each where not 0."""
+    said: dict[str, Value] = dict(key("", 0, attrs)[2])  # type: ignore[arg-type]  # pairs, as key makes
+    said |= {name: attrs[name] for name in _COMPARED if attrs.get(name) is not None}
+    said.setdefault("action", "goto" if "goto" in attrs else "lookup")
+    said.pop("not", None)  # at which it never looks
+    if mark := said.pop("fwmark", None):
+        parts = zip(("mark", "mask"), split_mark(str(mark)), strict=True)
+        said |= {name: part for name, part in parts if part}
+    return frozenset(said.items())
+
+
+def _names(said: _Said) -> frozenset[str]:
+    return frozenset(name for name, _ in said)

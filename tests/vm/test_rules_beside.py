@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules of one preference, one of which is deleted that the kernel takes for another one, too."""
+
+import subprocess
+
+import pytest
+
+from netgroupd.errors import KernelError
+from tests.vm.hosts import EngineIn
+
+_WIDE = "from: 10.0.0.0/8, lookup: 100"
+_BESIDE = {
+    "interface": "from: 10.0.0.0/8, iif: lo, lookup: 100",
+    "mark": "from: 10.0.0.0/8, fwmark: 0x1/0xff, lookup: 100",
+    "several": "from: 10.0.0.0/8, lookup: 100, ipproto: 6, dport: '[80-89]'",
+}
+
+
+def _text(*rules: str) -> str:
+    return "links: {lo: {up: true}}\nrules:\n" + "".join(f"  - {{pref: 100, {rule}}}\n" for rule in rules)
+
+
+def _rules(netns: str = "here") -> list[str]:
+    told = subprocess.run(["ip", "-netns", netns, "rule"], capture_output=True, check=True, text=True).stdout
+    return [line for line in told.splitlines() if line.startswith("100:")]
+
+
+@pytest.mark.parametrize("beside", _BESIDE.values(), ids=_BESIDE)
+def test_rule_goes_and_those_that_its_deletion_would_meet_stay(engine_in: EngineIn, beside: str) -> None:
+    engine_in("here", _text(beside)).apply()
+    alone = _rules()
+    engine_in("here", _text(beside, _WIDE)).apply()
+    assert len(_rules()) == len(alone) + 1
+    engine_in("here", _text(beside)).apply()
+    assert _rules() == alone
+
+
+def test_rule_comes_back_for_one_whose_deletion_would_meet_it(engine_in: EngineIn) -> None:
+    said = _text(_BESIDE["mark"])
+    engine_in("here", said).apply()
+    refused = _text("from: 10.0.0.0/8, not: true, lookup: 100") + "routes: [{to: 10.9.0.0/16, via: 203.0.113.1}]\n"
+    with pytest.raises(KernelError) as caught:
+        engine_in("here", refused).apply()
+    assert "put back" not in str(caught.value)
+    assert not engine_in("here", said).diff().steps
+
+
+def test_rule_that_is_first_goes_and_the_order_of_the_others_stays(engine_in: EngineIn) -> None:
+    engine_in("here", _text(_WIDE)).apply()
+    engine_in("here", _text(_WIDE, *_BESIDE.values())).apply()
+    others = _rules()[1:]
+    engine_in("here", _text(*_BESIDE.values())).apply()
+    assert _rules() == others
