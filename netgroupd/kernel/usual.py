@@ -11,6 +11,7 @@ from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.netns import fresh
 from netgroupd.kernel.request import Selection
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.route import family_of
 from netgroupd.model.state import NOTHING, Attrs, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
@@ -27,7 +28,7 @@ class Likeness(NamedTuple):
     @classmethod
     def of(cls, link: Object, master: Object | None) -> "Likeness":
         """What a link is like."""
-        told = (f"{name} {value}" if name == "mode" else name for name, value in _told(link).items())
+        told = (_telling(name, value) for name, value in _told(link).items())
         return cls(kind_of(link), kind_of(master), tuple(told))
 
 
@@ -111,9 +112,16 @@ def _told(like: Object) -> Attrs:
         told["mode"] = attrs.get("mode")
     if kind in _KEYED:
         told |= {name: attrs.get(name) for name in ("ikey", "okey", "erspan_ver")}
-    if kind == "geneve" and ":" in str(attrs.get("remote")):
-        told["remote"] = attrs["remote"]
+    if kind == "geneve":  # whose MTU is that of the way there, and of none to nowhere
+        told["remote"] = attrs.get("remote")
     return {name: value for name, value in told.items() if value}
+
+
+def _telling(name: str, value: Value) -> str:
+    """What counts of an attribute: of few more than that it is there."""
+    if name == "remote":
+        return f"remote of {family_of(str(value))}"
+    return f"mode {value}" if name == "mode" else name
 
 
 def sample_steps(name: str, above: str, kind: str, master: str, like: Object) -> Iterator[Step]:

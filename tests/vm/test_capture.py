@@ -248,6 +248,16 @@ def test_of_tunnels_of_which_nothing_is_said_each_has_what_it_has_by_itself(engi
     assert "numtxqueues" not in text
 
 
+@pytest.mark.vm("stock")
+def test_mtu_that_a_tunnel_took_from_the_way_to_its_end_is_told(engine_in: EngineIn) -> None:
+    addressed = "links:\n  lo: {up: true, addresses: [192.0.2.1/32]}\n"
+    engine_in("here", addressed).apply()
+    engine_in("here", f"{addressed}  g: {{kind: geneve, id: 5, remote: 192.0.2.1}}\n").apply()
+    text = engine_in("here", "{}").capture()
+    engine_in("there", text).apply()
+    assert engine_in("there", text).capture() == text
+
+
 def test_ring_of_hsr_has_what_it_has_by_itself(engine_in: EngineIn) -> None:
     ports = (f"ip link add d{number} type dummy" for number in (1, 2))
     text = by_hand(engine_in, (*ports, "ip link add h0 type hsr slave1 d1 slave2 d2"))
