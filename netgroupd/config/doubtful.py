@@ -12,7 +12,7 @@ from netgroupd.config.loops import way
 from netgroupd.config.semantic_mdb import unspoken, unspoken_in_vlan
 from netgroupd.config.semantic_vlan_global import unused
 from netgroupd.model.mdb import senders
-from netgroupd.model.state import Attrs, Object, records
+from netgroupd.model.state import NOTHING, Attrs, Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
 _HARDWARE = frozenset({None, ""})  # was there before, and may be up
@@ -90,11 +90,14 @@ def _lower_links_down(checked: Checked) -> None:
 
 
 def _ways_down(checked: Checked) -> None:
-    """Routes out of links that are down."""
+    """Routes out of links that are down, and nexthops out of those without a carrier, too."""
     for obj, gateway in _gateways(checked):
-        attrs = checked.attrs(gateway.dev)
-        if gateway.dev and attrs and _is_down(attrs):
-            told_ = f"nothing sets {gateway.dev!r} up, and {told(obj.cls, obj.key)} goes out of it"
+        attrs = checked.attrs(gateway.dev) if gateway.dev else NOTHING
+        what = f"nothing sets {gateway.dev!r} up" if attrs and _is_down(attrs) else ""
+        if obj.cls == "nexthop" and attrs.get("carrier") is False:
+            what = f"{gateway.dev!r} has no carrier"
+        if what:
+            told_ = f"{what}, and {told(obj.cls, obj.key)} goes out of it"
             checked.report.warn(checked.entry(obj).at, told_, "the kernel refuses that")
 
 

@@ -186,6 +186,10 @@ REFUSED = [
                  "4:43: 'd' is no VXLAN, and sends to no other host (dst); leave it out", id="other_end_of_no_tunnel"),
     pytest.param(f"{DUMMY}fdb:\n- {{dev: d, mac: '00:00:00:00:00:00', dst: 10.0.0.9}}\n",
                  "4:43: 'd' is no VXLAN, and sends to no other host (dst); leave it out", id="several_of_them"),
+    pytest.param("links: {v: {kind: vxlan, id: 5}}\n"
+                 "fdb:\n- {dev: v, mac: '00:00:00:00:00:00', dst: 10.0.0.9, src_vni: 7}\n",
+                 "3:62: 'v' has one VNI for all packets, and no entries for 7 alone; "
+                 "leave it out, or set external of 'v'", id="entry_of_a_vni_of_one_that_has_one"),
     pytest.param("links:\n  d: {kind: dummy, master: r}\n  r: {kind: vrf, table: 7, up: on}\n"
                  "fdb:\n- {dev: d, mac: '02:00:00:00:00:01', where: master}\n",
                  "5:45: 'd' is no port of a bridge, in whose table this would be", id="entry_of_no_bridge"),

@@ -55,6 +55,11 @@ DOUBTFUL = [
         id="route_out_of_a_link_that_is_down",
     ),
     pytest.param(
+        "links:\n  d: {kind: dummy, up: true, carrier: off}\nnexthops: {7: {dev: d}}\n",
+        "3:15: warning: 'd' has no carrier, and nexthop 7 goes out of it; the kernel refuses that",
+        id="nexthop_out_of_a_link_without_a_carrier",
+    ),
+    pytest.param(
         "links:\n  lo: {addresses: [10.0.0.1/24]}\nroutes:\n- {to: 10.9.0.0/16, via: 10.0.1.1, dev: lo}\n",
         "4:26: warning: gateway 10.0.1.1 is in no network of 'lo'; if it is there nevertheless: onlink: true",
         id="gateway_outside_of_its_link",

@@ -305,12 +305,13 @@ MOVES: tuple[tuple[Move, int], ...] = (
 
 
 def is_right(config: Config) -> bool:
-    """Whether the check of the files lets it pass."""
+    """Whether the check of the files lets it pass, and no nexthop goes some time after the carrier of its link."""
     try:
-        state_of(text(config))
+        state = state_of(text(config))
     except ConfigError:
         return False
-    return True
+    below = (state.link(str(hop.attrs.get("dev"))) for hop in state.of("nexthop").values())
+    return not any(link and link.attrs.get("carrier") is False for link in below)
 
 
 def changed(rng: random.Random, config: Mapping[str, Any], moves: int, *, patched: bool = False) -> Config:
