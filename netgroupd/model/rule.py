@@ -145,7 +145,7 @@ CLASS = Class(
     "A rule that chooses the routing table.",
     (
         Attr("family", word(8, FAMILIES), "inet or inet6."),
-        Attr("pref", U32, "Its place among the rules; lower ones come first."),
+        Attr("pref", U32, "Its place among the rules; lower ones come first, and of the same the one made first."),
         Attr("selectors", several(string()), "The names and values that it selects by."),
     ),
     table(
