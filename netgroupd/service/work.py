@@ -83,7 +83,7 @@ class Worker:
             try:
                 result = work()
             except NetgroupError as error:
-                kept = error
+                kept = _without_way(error)
                 in_main_loop(lambda: failed(kept))
             except (OSError, MemoryError) as error:
                 short = NetgroupError(
@@ -100,3 +100,9 @@ class Worker:
             self._tasks.put_nowait(task)
         except queue.Full:
             raise BusyError(f"{self._tasks.maxsize} requests wait already; try again later") from None
+
+
+def _without_way(error: NetgroupError) -> NetgroupError:
+    """An error that does not keep what was read and planned on its way, which is much, until the next collection."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
