@@ -15,7 +15,7 @@ from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, l
 from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.errors import VerifyError
+from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
@@ -165,6 +165,17 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     Raises:
         KernelError, VerifyError: Not everything could be brought back.
     """
+    try:
+        return _put_back(kernel, before, mine)
+    except ConfigError as error:  # no file is wrong: somebody has put something else in its place
+        raise VerifyError("\n".join(_without_place(problem) for problem in error.problems)) from error
+
+
+def _without_place(problem: Problem) -> str:
+    return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+
+
+def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     actual = without_beside(look(kernel, before.state(), mine), before)
     was, there = before.state().of("link"), actual.of("link")
     masters: dict[Key, Object] = {
