@@ -242,19 +242,19 @@ class Engine(Unfinished):
             UsageError: There is no such generation.
             GuardError, BusyError, JournalError, KernelError, VerifyError: As ``apply``.
         """
+        if generation is None:
+            generation = self._ended_with_its_boot()
         undone = self._roll_back_pending() if generation is None else None
         result = undone or self._go_back(generation, _Request(None, confirm_s, allow, progress))
         warnings = (*result.plan.warnings, *self._still_asked())
         return result._replace(plan=result.plan._replace(warnings=warnings))
 
     def _go_back(self, generation: int | None, request: _Request) -> Result:
-        if generation is None:
-            if not self._generations.current:
-                raise UsageError("nothing was applied yet")
-            generation = self._generations.before(self._generations.current)
-        content = self._generations.content(generation)
-        desired = configuration.bring_back(content)
         with self._changing() as warnings, self._kernel() as kernel:
+            if generation is None:  # known only now: an interrupted change may just have been kept
+                generation = self._one_before()
+            content = self._generations.content(generation)
+            desired = configuration.bring_back(content)
             mine = self._mine()
             request = request._replace(warnings=warnings, back_to=generation)
             replaced = self._generations.replaced_since(generation)
@@ -270,6 +270,11 @@ class Engine(Unfinished):
                 more = f"what later generations changed beside this one could not be given back: {error}"
                 request = request._replace(warnings=(*warnings, more))
                 return self._change(kernel, desired, mine, None, request)
+
+    def _one_before(self) -> int:
+        if not self._generations.current:
+            raise UsageError("nothing was applied yet")
+        return self._generations.before(self._generations.current)
 
     def apply_again(self, *, progress: Progress | None = None) -> Result:
         """Bring back what is in effect, whatever the files say, as far as the kernel lets it come back.

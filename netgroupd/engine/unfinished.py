@@ -93,6 +93,15 @@ class Unfinished(Files):
             if entry and entry.is_of_this_boot and not entry.to_confirm:
                 self._journal.close()
 
+    def _ended_with_its_boot(self) -> int | None:
+        """End a change that waited when the host restarted, of which nothing is left to undo; what was before it."""
+        with locked(self.paths.state / "lock"):
+            entry = self._journal.read()
+            if entry is None or not entry.deadline or entry.is_of_this_boot:
+                return None
+            self._resolve(entry)
+            return entry.previous if self._generations.current == entry.previous else None
+
     def _roll_back_pending(self) -> Result | None:
         with locked(self.paths.state / "lock"):
             entry = self._journal.read()

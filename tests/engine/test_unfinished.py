@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A change that was interrupted or waits: whoever comes next finds it, and what they ask for comes after it."""
 
+import pytest
+
+from netgroupd.engine import clock
+from netgroupd.engine.generations import Generations
+from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from tests.engine.desk import Desk
@@ -9,6 +14,18 @@ from tests.engine.desk import Desk
 def given(desk: Desk, name: str, **attrs: Value) -> None:
     """Another program makes a link, or another one in its place."""
     desk.kernel.state.add(Object("link", (name,), {"group": 0, "mtu": 1500, "up": True, **attrs}))
+
+
+class KilledError(BaseException):
+    """The end of a process, which cleans up nothing."""
+
+
+def killed(*_args: object, **_named: object) -> None:
+    raise KilledError
+
+
+def mtu(desk: Desk) -> Value:
+    return desk.kernel.state.of("link")["d0",].attrs["mtu"]
 
 
 def test_what_has_come_in_the_place_of_what_was_there_keeps_nobody_from_another_change(desk: Desk) -> None:
@@ -21,3 +38,40 @@ def test_what_has_come_in_the_place_of_what_was_there_keeps_nobody_from_another_
     assert warning.startswith("what was there before generation 1 could not be put back: 'x' exists, is a link of kind")
     assert desk.kernel.has_link("y")
     assert desk.engine.pending() is None
+
+
+def test_rollback_undoes_the_change_that_was_interrupted_when_all_was_done(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (1, 2):
+        desk.wants(f"links: {{d0: {{kind: dummy, mtu: 1{number}00}}}}")
+        desk.engine.apply()
+    desk.wants("links: {d0: {kind: dummy, mtu: 1300}}")
+    with monkeypatch.context() as patch:
+        patch.setattr(Generations, "finish", killed)
+        patch.setattr("netgroupd.engine.engine.Engine._undo", killed)
+        with pytest.raises(KilledError):
+            desk.engine.apply()
+    assert mtu(desk) == 1300
+    desk.engine.rollback()
+    assert mtu(desk) == 1200
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["undone_by_it", "confirmed_before"])
+def test_rollback_after_a_restart_undoes_a_change_that_waited(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    for number in (1, 2, 3):
+        desk.wants(f"links: {{d0: {{kind: dummy}}, d0.5: {{kind: vlan, link: d0, id: 5, mtu: 1{number}00}}}}")
+        desk.engine.apply(confirm_s=60 if number == 3 else None)
+    if lost:  # that the journal was removed
+        journal = desk.paths.state / "journal"
+        content = journal.read_bytes()
+        desk.engine.confirm()
+        journal.write_bytes(content)
+    monkeypatch.setattr(clock, "boot_id", lambda: "another boot")
+    desk.kernel = FakeKernel()
+    desk.engine.rollback()
+    assert desk.kernel.state.of("link")["d0.5",].attrs["mtu"] == 1200
+    assert desk.engine.pending() is None
+    assert desk.engine.status().differences == ""
