@@ -158,7 +158,7 @@ class Engine(Unfinished):
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         current = self._generations.current
-        applied = self._generations.content(current)
+        applied = self._generations.content_if_kept(current)
         again = applied.files == configuration.files_of(desired)
         if not plan.steps and again:
             if request.warnings:

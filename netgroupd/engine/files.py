@@ -65,7 +65,7 @@ class Files:
         begun = (entry.number, entry.previous) if entry and entry.is_of_this_boot else ()
         mine = Mine()
         for number in {self._generations.current, *begun}:
-            mine = mine.joined(self._generations.content(number))
+            mine = mine.joined(self._generations.content_if_kept(number))
         return mine
 
     def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, Links]:

@@ -5,8 +5,9 @@ import errno
 
 import pytest
 
-from netgroupd.engine.generations import Generations
+from netgroupd.engine.generations import Content, Generations
 from netgroupd.errors import KernelError
+from netgroupd.kernel.fake import FakeKernel
 from tests.engine.desk import Desk
 
 
@@ -31,6 +32,28 @@ def test_history_has_a_bound(desk: Desk) -> None:
     kept = desk.engine.history()
     assert (len(kept), kept[0].number) == (100, 105)
     assert len(list((desk.paths.state / "generations").iterdir())) == 201, "each and what it changed, and the index"
+
+
+def test_what_is_listed_is_there_whenever_the_process_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is started a hundred times with the same files has only such generations."""
+    monkeypatch.setattr("netgroupd.engine.generations._MOST", 3)
+    desk.wants("links: {d0: {kind: dummy}}")
+    for _ in range(3):
+        desk.kernel = FakeKernel()
+        desk.engine.apply()
+    kept, content = Generations(desk.paths.state), Content()
+    last = kept.open(content, 0.0)
+
+    def killed(*_args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("netgroupd.engine.generations.write_json", killed)
+        with pytest.raises(KeyboardInterrupt):
+            kept.finish(last, "applied", current=last.number)
+    assert [kept.content(each.number).files == () for each in kept.all()] == [False] * 3
+    kept.finish(last, "applied", current=last.number)
+    assert [each.number for each in kept.all()] == [4, 3, 2]
 
 
 def test_repairs_are_not_what_one_goes_back_to(desk: Desk) -> None:
