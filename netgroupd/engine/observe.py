@@ -116,6 +116,11 @@ class Mine(NamedTuple):
             self.away | frozenset(content.away),
         )
 
+    def asking(self, wanted: State) -> "Mine":
+        """With the groups that are ``wanted``, whoever's links are in them: a plan tells what becomes of those."""
+        others = frozenset(group.id for group in wanted.groups.values() if not self.owned.covers(group.id))
+        return self._replace(groups=self.groups | others) if others else self
+
 
 class Links(NamedTuple):
     """Links that were looked at, and which of their attributes: None is all of them."""

@@ -65,6 +65,9 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     Raises:
         ConfigError: There is none.
     """
+    known, mine = mine, mine.asking(goal)
+    if mine is not known and kernel.features.dump_group:
+        links = None  # for these are those of the groups before
     if not links or not links.tell(None):
         actual = look(kernel, goal, mine, links, briefly=True)
         plan = plan_for(kernel, goal, actual, mine, whole=False)

@@ -5,12 +5,15 @@ import errno
 
 import pytest
 
-from netgroupd.errors import KernelError
+from netgroupd.errors import GuardError, KernelError
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.features import Features
 from netgroupd.kernel.request import Selection
+from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
+from netgroupd.plan import present
 from tests.engine.desk import Desk
 from tests.engine.test_transaction import refusing
 
@@ -119,3 +122,23 @@ def test_what_was_taken_over_is_captured_without_a_word_of_whose_it_was(shared: 
     captured = shared.engine.capture()
     assert "10.0.0.5/24" in captured
     assert "protocol" not in captured
+
+
+@pytest.mark.parametrize("filtered", [False, True], ids=["all_links", "links_of_groups"])
+def test_links_of_others_in_a_group_that_a_file_names_are_told_and_guarded_and_put_back(
+    desk: Desk, filtered: bool
+) -> None:
+    desk.kernel = FakeKernel(FOREIGN[:1], features=Features(dump_group=filtered))
+    vlan: dict[str, Value] = {"kind": "vlan", "link": "e0", "id": 5, "group": 77, "mtu": 1500, "up": True}
+    desk.kernel.state.add(Object("link", ("e0.5",), vlan))
+    before = there(desk)
+    desk.wants("groups: {lab: {id: 77}}\nlinks: {'d[0-5]': {kind: dummy, group: lab}}")
+    assert present.text(desk.engine.diff()).splitlines()[-1].startswith("6 to create, 1 to delete")
+    desk.kernel.ways["192.0.2.1"] = Route("e0.5", "10.0.0.5")
+    with pytest.raises(GuardError, match=r"to delete vlan e0\.5 would cut the way"):
+        desk.engine.apply()
+    assert there(desk) == before
+    desk.engine.apply(confirm_s=60, allow=frozenset({"e0.5"}))
+    assert ("link", ("e0.5",)) not in there(desk)
+    desk.engine.rollback()
+    assert there(desk) == before
