@@ -14,6 +14,8 @@ from netgroupd.model import CLASSES
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from netgroupd.plan import present
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op
 from tests.engine.desk import Desk
 from tests.engine.test_transaction import refusing
 
@@ -140,5 +142,26 @@ def test_links_of_others_in_a_group_that_a_file_names_are_told_and_guarded_and_p
     assert there(desk) == before
     desk.engine.apply(confirm_s=60, allow=frozenset({"e0.5"}))
     assert ("link", ("e0.5",)) not in there(desk)
+    desk.engine.rollback()
+    assert there(desk) == before
+
+
+def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Desk) -> None:
+    """VLANs and forwarding entries belong to whom their link belongs to."""
+    desk.kernel = FakeKernel(
+        (
+            Object("link", ("e1",), {"kind": "bridge", "up": True, "group": 0, "mtu": 1500, "vlan_filtering": True}),
+            Object("link", ("e2",), {"kind": "", "up": True, "group": 0, "mtu": 1500, "master": "e1"}),
+            *(Object("bridge_vlan", ("e2", vid), {}) for vid in (20, 21)),
+            Object("fdb", ("e2", "02:00:00:00:00:09", 20, None), {}),
+        )
+    )
+    before = there(desk)
+    beside = "br: {kind: bridge, vlan_filtering: true}, d0: {kind: dummy, master: br, vlans: [5]}"
+    desk.wants(f"links: {{e2: {{}}, {beside}}}\nfdb: [{{dev: d0, mac: 02:00:00:00:00:05, vlan: 5}}]")
+    lost = [step.object[:2] for step in singles(desk.engine.diff().steps) if step.op is Op.DELETE]
+    assert sorted(cls for cls, _ in lost) == ["bridge_vlan", "bridge_vlan", "fdb"]
+    desk.engine.apply(confirm_s=60)
+    assert before.keys() - there(desk).keys() == set(lost)
     desk.engine.rollback()
     assert there(desk) == before
