@@ -15,6 +15,7 @@ from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, l
 from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
+from netgroupd.engine.unseen import add_unseen
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.request import Selection
@@ -79,6 +80,8 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         links = None
     actual = look(kernel, goal, mine, links)
     plan = plan_for(kernel, goal, actual, mine)
+    if add_unseen(kernel, plan, actual):
+        plan = plan_for(kernel, goal, actual, mine)
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))

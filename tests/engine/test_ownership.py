@@ -165,3 +165,24 @@ def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Des
     assert before.keys() - there(desk).keys() == set(lost)
     desk.engine.rollback()
     assert there(desk) == before
+
+
+@pytest.mark.parametrize("filtered", [False, True], ids=["all_links", "links_of_groups"])
+@pytest.mark.parametrize("after", ["links: {}", "links: {d: {kind: dummy, up: true, mtu: 1280}, br: {kind: bridge}}"])
+def test_links_of_others_on_ours_are_told_of_and_put_back_whatever_a_dump_tells(
+    desk: Desk, filtered: bool, after: str
+) -> None:
+    desk.kernel = FakeKernel(features=Features(dump_group=filtered))
+    desk.wants("links: {d: {kind: dummy, up: true, mtu: 1500}, br: {kind: bridge}}")
+    desk.engine.apply()
+    common: dict[str, Value] = {"group": 0, "up": True, "mtu": 1500}
+    desk.kernel.state.add(Object("link", ("d.5",), {"kind": "vlan", "link": "d", "id": 5, **common}))
+    desk.kernel.state.add(Object("link", ("theirs",), {"kind": "dummy", "master": "br", **common}))
+    before = there(desk)
+    desk.wants(after)
+    goes = "d.5, which is not netgroupd's, goes with d"
+    assert (goes in desk.engine.diff().warnings) == ("kind" not in after)
+    desk.engine.apply(confirm_s=60)
+    assert there(desk) != before
+    desk.engine.rollback()
+    assert there(desk) == before
