@@ -75,3 +75,9 @@ def test_rollback_after_a_restart_undoes_a_change_that_waited(
     assert desk.kernel.state.of("link")["d0.5",].attrs["mtu"] == 1200
     assert desk.engine.pending() is None
     assert desk.engine.status().differences == ""
+
+
+@pytest.mark.parametrize("name", ["/run/netns/blue", "/var/run/netns/blue", "/run//netns/./blue"])
+def test_namespace_has_one_lock_and_one_history_however_it_is_named(desk: Desk, name: str) -> None:
+    assert desk.paths.of(name) == desk.paths.of("blue")
+    assert desk.paths.of("/run/other/blue") != desk.paths.of("blue")
