@@ -169,7 +169,7 @@ class Engine(Unfinished):
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
-        add_lost(kernel, plan, actual, self.applied, mine)
+        add_lost(kernel, plan, actual, self._applied_if_known, mine)
         add_lost_options(kernel, plan, actual, mine.away)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)

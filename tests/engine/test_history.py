@@ -5,6 +5,7 @@ import errno
 
 import pytest
 
+from netgroupd.engine.disk import write_json
 from netgroupd.engine.generations import Content, Generations
 from netgroupd.errors import KernelError
 from netgroupd.kernel.fake import FakeKernel
@@ -71,3 +72,17 @@ def test_repairs_are_not_what_one_goes_back_to(desk: Desk) -> None:
     link = desk.kernel.state.link("v0")
     assert link is not None
     assert link.attrs["alias"] == "number 0"
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_text_that_this_version_does_not_understand_does_not_refuse_other_files(desk: Desk, lost: bool) -> None:
+    desk.wants("links: {d0: {kind: dummy, sysctl: {ipv4.rp_filter: 1}}}")
+    desk.engine.apply()
+    path = desk.paths.state / "generations/1"
+    path.unlink()
+    if not lost:
+        kept = Content(files=(("all.yaml", "all.yaml", "links: {d0: {sort: dummy}}"),), classes=("link", "sysctl"))
+        write_json(path, kept._asdict(), packed=True)
+    desk.wants("links: {d1: {kind: dummy}}")
+    desk.engine.apply()
+    assert [*desk.kernel.state.of("link")] == [("d1",)]
