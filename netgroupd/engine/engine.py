@@ -233,25 +233,26 @@ class Engine(Unfinished):
         allow: frozenset[str] = frozenset(),
         progress: Progress | None = None,
     ) -> Result:
-        """Apply an earlier generation (0: nothing at all), or undo the change that waits.
+        """Apply an earlier generation (0: nothing at all), or undo the change that waits or was interrupted.
 
-        Without a number it is the one before the current.  What it does not mention and
+        Without a number it is else the one before the current.  What it does not mention and
         later ones have changed is given back too, where it is still as they made it.
 
         Raises:
             UsageError: There is no such generation.
             GuardError, BusyError, JournalError, KernelError, VerifyError: As ``apply``.
         """
+        said: tuple[str, ...] = ()
         if generation is None:
-            generation = self._ended_with_its_boot()
+            generation, said = self._end_interrupted()
         undone = self._roll_back_pending() if generation is None else None
         result = undone or self._go_back(generation, _Request(None, confirm_s, allow, progress))
-        warnings = (*result.plan.warnings, *self._still_asked())
+        warnings = (*said, *result.plan.warnings, *self._still_asked())
         return result._replace(plan=result.plan._replace(warnings=warnings))
 
     def _go_back(self, generation: int | None, request: _Request) -> Result:
         with self._changing() as warnings, self._kernel() as kernel:
-            if generation is None:  # known only now: an interrupted change may just have been kept
+            if generation is None:
                 generation = self._one_before()
             content = self._generations.content(generation)
             desired = configuration.bring_back(content)

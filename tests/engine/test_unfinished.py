@@ -40,8 +40,9 @@ def test_what_has_come_in_the_place_of_what_was_there_keeps_nobody_from_another_
     assert desk.engine.pending() is None
 
 
+@pytest.mark.parametrize("others", [False, True], ids=["and_is_kept", "and_others_changed_something"])
 def test_rollback_undoes_the_change_that_was_interrupted_when_all_was_done(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, others: bool
 ) -> None:
     for number in (1, 2):
         desk.wants(f"links: {{d0: {{kind: dummy, mtu: 1{number}00}}}}")
@@ -52,9 +53,12 @@ def test_rollback_undoes_the_change_that_was_interrupted_when_all_was_done(
         patch.setattr("netgroupd.engine.engine.Engine._undo", killed)
         with pytest.raises(KilledError):
             desk.engine.apply()
-    assert mtu(desk) == 1300
-    desk.engine.rollback()
+    if others:
+        given(desk, "d0", kind="dummy", mtu=1250)
+    how = "rolled back to generation 2" if others else "interrupted when all was done, and is kept"
+    assert how in desk.engine.rollback().plan.warnings[0]
     assert mtu(desk) == 1200
+    assert desk.engine.status().differences == ""
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["undone_by_it", "confirmed_before"])
