@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from netgroupd.engine.beside import without_beside
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
+from netgroupd.engine.orphans import without_orphans
 from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
@@ -187,7 +188,8 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     masters: dict[Key, Object] = {
         key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
     }
-    goal = before.over(actual, kernel.usual(masters | dict(was)))
+    whole = before.over(actual, kernel.usual(masters | dict(was)))
+    goal = without_orphans(kernel, whole, before.objects, actual)
 
     def again(goal: State) -> Plan:
         there = without_beside(look(kernel, goal, mine), before)

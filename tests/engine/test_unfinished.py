@@ -40,6 +40,31 @@ def test_what_has_come_in_the_place_of_what_was_there_keeps_nobody_from_another_
     assert desk.engine.pending() is None
 
 
+def test_what_others_deleted_does_not_keep_the_rest_from_coming_back(desk: Desk) -> None:
+    text = """
+    links:
+      br0: {kind: bridge}
+      d0: {kind: dummy, master: br0, mtu: %d}
+      d1: {kind: dummy, mtu: %d}
+      low: {kind: dummy, up: true}
+      low.5: {kind: vlan, link: low, id: 5, up: true, addresses: [10.0.0.%d/24]}
+    routes: [{to: 10.9.0.0/16, via: 10.0.0.9, metric: %d}]
+    """
+    desk.wants(text % (1400, 1400, 1, 1))
+    desk.engine.apply()
+    before = desk.there()
+    desk.wants(text % (1300, 1300, 2, 2))
+    desk.engine.apply(confirm_s=0.0)
+    for name in ("br0", "d0", "low", "low.5"):
+        del desk.kernel.state.classes["link"][name,]
+    desk.kernel.state.classes["address"].clear()
+    desk.kernel.state.classes["route"].clear()
+    assert "is rolled back to generation 1" in str(desk.engine.expire())
+    d0 = dict(desk.kernel.state.of("link")["d0",].attrs)
+    assert ("master" in d0, d0["mtu"]) == (False, 1400)
+    assert desk.there() == {("link", ("d0",)): d0, ("link", ("d1",)): before["link", ("d1",)]}
+
+
 @pytest.mark.parametrize("others", [False, True], ids=["and_is_kept", "and_others_changed_something"])
 def test_rollback_undoes_the_change_that_was_interrupted_when_all_was_done(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, others: bool
