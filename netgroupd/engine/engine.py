@@ -158,7 +158,7 @@ class Engine(Unfinished):
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
         current = self._generations.current
-        applied = self._generations.content(current)
+        applied = self._generations.content_if_kept(current)
         again = applied.files == configuration.files_of(desired)
         if not plan.steps and again:
             if request.warnings:
@@ -169,7 +169,7 @@ class Engine(Unfinished):
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
-        add_lost(kernel, plan, actual, self.applied, mine)
+        add_lost(kernel, plan, actual, self._applied_if_known, mine)
         add_lost_options(kernel, plan, actual, mine.away)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual)
         begun = self._generations.open(content, clock.now(), replaced)
@@ -233,28 +233,29 @@ class Engine(Unfinished):
         allow: frozenset[str] = frozenset(),
         progress: Progress | None = None,
     ) -> Result:
-        """Apply an earlier generation (0: nothing at all), or undo the change that waits.
+        """Apply an earlier generation (0: nothing at all), or undo the change that waits or was interrupted.
 
-        Without a number it is the one before the current.  What it does not mention and
+        Without a number it is else the one before the current.  What it does not mention and
         later ones have changed is given back too, where it is still as they made it.
 
         Raises:
             UsageError: There is no such generation.
             GuardError, BusyError, JournalError, KernelError, VerifyError: As ``apply``.
         """
+        said: tuple[str, ...] = ()
+        if generation is None:
+            generation, said = self._end_interrupted()
         undone = self._roll_back_pending() if generation is None else None
         result = undone or self._go_back(generation, _Request(None, confirm_s, allow, progress))
-        warnings = (*result.plan.warnings, *self._still_asked())
+        warnings = (*said, *result.plan.warnings, *self._still_asked())
         return result._replace(plan=result.plan._replace(warnings=warnings))
 
     def _go_back(self, generation: int | None, request: _Request) -> Result:
-        if generation is None:
-            if not self._generations.current:
-                raise UsageError("nothing was applied yet")
-            generation = self._generations.before(self._generations.current)
-        content = self._generations.content(generation)
-        desired = configuration.bring_back(content)
         with self._changing() as warnings, self._kernel() as kernel:
+            if generation is None:
+                generation = self._one_before()
+            content = self._generations.content(generation)
+            desired = configuration.bring_back(content)
             mine = self._mine()
             request = request._replace(warnings=warnings, back_to=generation)
             replaced = self._generations.replaced_since(generation)
@@ -270,6 +271,11 @@ class Engine(Unfinished):
                 more = f"what later generations changed beside this one could not be given back: {error}"
                 request = request._replace(warnings=(*warnings, more))
                 return self._change(kernel, desired, mine, None, request)
+
+    def _one_before(self) -> int:
+        if not self._generations.current:
+            raise UsageError("nothing was applied yet")
+        return self._generations.before(self._generations.current)
 
     def apply_again(self, *, progress: Progress | None = None) -> Result:
         """Bring back what is in effect, whatever the files say, as far as the kernel lets it come back.

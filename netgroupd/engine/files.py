@@ -6,7 +6,7 @@ longer to load than to run.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from netgroupd.config import Desired
 from netgroupd.config.sources import ROOT, Trust
@@ -65,7 +65,7 @@ class Files:
         begun = (entry.number, entry.previous) if entry and entry.is_of_this_boot else ()
         mine = Mine()
         for number in {self._generations.current, *begun}:
-            mine = mine.joined(self._generations.content(number))
+            mine = mine.joined(self._generations.content_if_kept(number))
         return mine
 
     def _read(self, kernel: Connection, mine: Mine) -> tuple[Desired, Links]:
@@ -114,6 +114,12 @@ class Files:
     def applied(self) -> State:
         """What the last applied configuration stands for; empty where there was none."""
         return configuration.in_effect(self._generations.content(self._generations.current))
+
+    def _applied_if_known(self) -> State:
+        """The same; empty where it is lost, or is of a version that understood other files."""
+        with suppress(ConfigError, UsageError):
+            return self.applied()
+        return State()
 
     def in_effect(self) -> Generation | None:
         """The generation that was applied last and is kept, if there was one."""

@@ -110,9 +110,12 @@ class Generations:
         """The last generation before ``number`` that says something else; 0 if there was none.
 
         A repair says what it repairs, and a host that starts applies what it had once more.
+        What is lost cannot be gone back to.
         """
-        files = self.content(number).files
-        while (number := self._applied_below(number)) and self.content(number).files == files:
+        files = self.content_if_kept(number).files
+        while (number := self._applied_below(number)) and (
+            not self._path(number).exists() or self.content(number).files == files
+        ):
             pass
         return number
 
@@ -134,7 +137,8 @@ class Generations:
             return NOTHING
         plain = read_json(self._path(number), packed=True)
         if plain is None:
-            raise UsageError(f"there is no generation {number}")
+            lost = f", for {self._path(number)} is lost; an apply goes on without it" if self.get(number) else ""
+            raise UsageError(f"there is no generation {number}{lost}")
         files = tuple((str(path), str(name), str(text)) for path, name, text in plain["files"])
         hooks = tuple((where, parent) for where, parent in plain["hooks"])
         classes = tuple(plain["classes"])
@@ -143,6 +147,12 @@ class Generations:
         refused = tuple(map(key_from, plain.get("refused", ())))
         names, sources = tuple(plain["known"]), plain.get("sources", "")
         return Content(files, names, plain["plan"], plain["groups"], classes, hooks, away, refused, sources)
+
+    def content_if_kept(self, number: int) -> Content:
+        """The same; nothing of one that is lost, as where somebody did what is said of a file that makes no sense."""
+        with suppress(UsageError):
+            return self.content(number)
+        return NOTHING
 
     def replaced(self, number: int) -> Replaced:
         """What generation ``number`` took the place of; of one of an older version nothing is known."""
@@ -199,11 +209,11 @@ class Generations:
         accepted: int | None = None,
     ) -> None:
         """Note how it went, which generation is in effect from here on and, where that is new, which is accepted."""
-        index, number = self._read(), generation.number
+        index, number, gone = self._read(), generation.number, tuple[int, ...]()
         if all(each.number != number for each in _listed(index)):
             index["generations"].append(generation)
             index["last"] = number
-            self._drop(index)
+            gone = self._drop(index)
         index["current"] = current
         index["accepted"] = index["accepted"] if accepted is None else accepted
         for place, plain in enumerate(index["generations"]):
@@ -212,16 +222,20 @@ class Generations:
                 ended = before._replace(result=result, summary=summary, took_s=took_s or before.took_s)
                 index["generations"][place] = ended
         write_json(self._index, index)
+        for each in gone:  # not before, for what is listed is relied on
+            remove(self._path(each))
+            remove(self._path_of_replaced(each))
 
     def _summary(self, number: int) -> str:
         with suppress(JournalError, UsageError):  # one that was running when the power went may be lost
             return self.content(number).plan.rpartition("\n")[2]
         return ""
 
-    def _drop(self, index: Json) -> None:
-        kept = {each.number: each for each in reversed(_listed(index))}
+    def _drop(self, index: Json) -> tuple[int, ...]:
+        """Take out of ``index`` what is too much, and return it."""
+        gone, kept = list[int](), {each.number: each for each in reversed(_listed(index))}
         if _fit(kept):
-            return
+            return ()
         current = index["current"]
         precious = {current, self._repaired_by(current), self.before(current), index["last"]}
         # Repairs first: there may be one every few minutes, and nobody goes back to them.
@@ -229,8 +243,9 @@ class Generations:
             if _fit(kept) or number in precious:
                 continue
             self._hand_on(kept.pop(number), kept)
-            remove(self._path(number))
+            gone.append(number)
         index["generations"] = [*kept.values()]
+        return tuple(gone)
 
     def _hand_on(self, gone: Generation, kept: dict[int, Generation]) -> None:
         """Let the next of ``kept`` know what ``gone`` took the place of: who goes back further needs it still."""
@@ -242,7 +257,6 @@ class Generations:
             less = self._path_of_replaced(heir).stat().st_size if before.was else 0
             more = self._keep_replaced(heir, self.replaced(gone.number).then(before), Lasting.WHOLE)
             kept[heir] = kept[heir]._replace(size=kept[heir].size - less + more)
-        remove(self._path_of_replaced(gone.number))
 
 
 def _listed(index: Json) -> tuple[Generation, ...]:

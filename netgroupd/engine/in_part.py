@@ -7,7 +7,7 @@ For a host that has just been started, which has no network to go back to.
 from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.refusals import StepsError, error_of
 from netgroupd.engine.transaction import Progress, converge, plan_now
-from netgroupd.errors import ConfigError, NetgroupError, Refusal, VerifyError
+from netgroupd.errors import ConfigError, KernelError, NetgroupError, Refusal, VerifyError
 from netgroupd.kernel.batch import Refused
 from netgroupd.model.state import State
 from netgroupd.plan.refused import attempts, without
@@ -31,7 +31,7 @@ def converge_in_part(
                 steps = singles(each.step for each in error.refused)
                 left = without(left, steps, look(kernel, left, mine), attempt)
                 plan = plan_now(kernel, left, mine)[0]
-    except (ConfigError, VerifyError) as error:  # there is no way to the rest
+    except (ConfigError, KernelError, VerifyError) as error:  # there is no way to the rest, or no look at it
         error.add_note(_AGAIN)
         return (), error
     return (), _missing(told, goal, left)

@@ -116,6 +116,11 @@ class Mine(NamedTuple):
             self.away | frozenset(content.away),
         )
 
+    def asking(self, wanted: State) -> "Mine":
+        """With the groups that are ``wanted``, whoever's links are in them: a plan tells what becomes of those."""
+        others = frozenset(group.id for group in wanted.groups.values() if not self.owned.covers(group.id))
+        return self._replace(groups=self.groups | others) if others else self
+
 
 class Links(NamedTuple):
     """Links that were looked at, and which of their attributes: None is all of them."""
@@ -285,6 +290,11 @@ def _narrow(actual: State, wanted: State) -> None:
 
 
 def _listed(wanted: State, actual: State, mine: Mine) -> frozenset[str]:
-    """The links whose VLANs, forwarding entries and multicast groups matter."""
-    owned = (link.name for link in actual.of("link").values() if mine.owned.has(link))
+    """The links whose VLANs, forwarding entries and multicast groups matter: those that are ours, or that become so."""
+    wants, covers = wanted.of("link"), cache(mine.owned.covers)
+    owned = (
+        link.name
+        for key, link in actual.of("link").items()
+        if covers(link.attrs.get("group")) or (key in wants and covers(wants[key].attrs.get("group")))
+    )
     return frozenset((*owned, *(str(key[0]) for cls in _LISTS for key in wanted.of(cls))))

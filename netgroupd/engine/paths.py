@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from netgroupd.config.render import shipped_templates
 from netgroupd.config.sources import DIRECTORIES, ROOT, Trust
+from netgroupd.kernel.netns import DIRECTORY, path_of
 
 _SPACES = "netns"
 
@@ -19,10 +20,12 @@ class Paths(NamedTuple):
     group_names: Path = Path("/etc/iproute2/group")
 
     def of(self, netns: str | None) -> "Paths":
-        """The paths of one network namespace: what was applied there is kept apart."""
+        """The paths of one network namespace: what was applied there is kept apart, and once however it is named."""
         if netns is None:
             return self
-        return self._replace(state=self.state / _SPACES / netns.replace("/", "-"))
+        place = path_of(netns).resolve()
+        name = place.name if place.parent == DIRECTORY.resolve() else str(place).replace("/", "-")
+        return self._replace(state=self.state / _SPACES / name)
 
 
 def states(root: Path) -> tuple[Path, ...]:

@@ -12,10 +12,12 @@ from typing import TypeAlias
 
 from netgroupd.engine.beside import without_beside
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
+from netgroupd.engine.orphans import without_orphans
 from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.errors import VerifyError
+from netgroupd.engine.unseen import add_unseen
+from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
@@ -65,6 +67,9 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     Raises:
         ConfigError: There is none.
     """
+    known, mine = mine, mine.asking(goal)
+    if mine is not known and kernel.features.dump_group:
+        links = None  # for these are those of the groups before
     if not links or not links.tell(None):
         actual = look(kernel, goal, mine, links, briefly=True)
         plan = plan_for(kernel, goal, actual, mine, whole=False)
@@ -76,6 +81,8 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         links = None
     actual = look(kernel, goal, mine, links)
     plan = plan_for(kernel, goal, actual, mine)
+    if add_unseen(kernel, plan, actual):
+        plan = plan_for(kernel, goal, actual, mine)
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
@@ -165,12 +172,24 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     Raises:
         KernelError, VerifyError: Not everything could be brought back.
     """
+    try:
+        return _put_back(kernel, before, mine)
+    except ConfigError as error:  # no file is wrong: somebody has put something else in its place
+        raise VerifyError("\n".join(_without_place(problem) for problem in error.problems)) from error
+
+
+def _without_place(problem: Problem) -> str:
+    return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+
+
+def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     actual = without_beside(look(kernel, before.state(), mine), before)
     was, there = before.state().of("link"), actual.of("link")
     masters: dict[Key, Object] = {
         key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
     }
-    goal = before.over(actual, kernel.usual(masters | dict(was)))
+    whole = before.over(actual, kernel.usual(masters | dict(was)))
+    goal = without_orphans(kernel, whole, before.objects, actual)
 
     def again(goal: State) -> Plan:
         there = without_beside(look(kernel, goal, mine), before)

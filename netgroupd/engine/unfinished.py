@@ -93,6 +93,21 @@ class Unfinished(Files):
             if entry and entry.is_of_this_boot and not entry.to_confirm:
                 self._journal.close()
 
+    def _end_interrupted(self) -> tuple[int | None, tuple[str, ...]]:
+        """End a change that does not wait any more; return which generation is back, if one is, and what is to be said.
+
+        Of one that had waited when the host restarted there is nothing left to undo.
+        """
+        with locked(self.paths.state / "lock"):
+            entry = self._journal.read()
+            if entry is None or (entry.deadline and entry.is_of_this_boot):
+                return None, ()
+            said = ""
+            with suppress(KernelError, VerifyError):  # who goes back tries again, and tells
+                said = self._resolve(entry)
+            is_back = self._generations.current == entry.previous
+            return (entry.previous if is_back else None), ((said,) if said else ())
+
     def _roll_back_pending(self) -> Result | None:
         with locked(self.paths.state / "lock"):
             entry = self._journal.read()

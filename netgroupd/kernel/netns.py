@@ -17,13 +17,13 @@ from netgroupd.errors import UsageError
 
 CLONE_NEWNET = 0x40000000
 HERE = "/proc/thread-self/ns/net"
-_DIRECTORY = Path("/run/netns")
+DIRECTORY = Path("/run/netns")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def path_of(netns: str) -> Path:
     """Where a namespace is mounted: ``netns`` is a name as ``ip netns`` has it, or a path."""
-    return Path(netns) if "/" in netns else _DIRECTORY / netns
+    return Path(netns) if "/" in netns else DIRECTORY / netns
 
 
 def is_there(netns: str) -> bool:

@@ -23,7 +23,7 @@ from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.emptied import EMPTYING, emptied
 from netgroupd.plan.families import Chosen, Family, families_of, widened
 from netgroupd.plan.fate import peer_of
-from netgroupd.plan.members import Bucket, Members
+from netgroupd.plan.members import Bucket, Members, are_most
 from netgroupd.plan.order import UPPER_FIRST, Stage
 from netgroupd.plan.ranges import RANGED, range_steps
 from netgroupd.plan.series import address_steps, mac_step
@@ -152,7 +152,7 @@ def _counted(group: int, positions: list[int], stage: Stage, members: Members) -
 
 
 def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Members) -> bool:
-    if len(positions) < 2 or not members.are_most(len(positions), (bucket.group,)):
+    if len(positions) < 2 or not are_most(len(positions), members.sizes[bucket.group]):
         return False
     return members.agree(bucket, {stage.steps[position].object.name for position in positions})
 

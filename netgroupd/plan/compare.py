@@ -8,6 +8,7 @@ WireGuard.  Linear, and at C speed where nothing differs.
 
 from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
 from netgroupd.model import CLASSES, ethtool, fdb, nexthop, rule
 from netgroupd.model.address import LIFETIME
@@ -149,26 +150,32 @@ class _Compared:
 _compared = _Compared()
 
 
-class _Alike:
-    """The last attributes that were not as wanted, the values that there were, and what of that is a difference.
+class _Alike(NamedTuple):
+    """Attributes that were not as wanted, the values that there were, and what of that is a difference.
 
     The next of a range has the same.
     """
 
+    wanted: Attrs = NOTHING
+    values: tuple[Value, ...] = ()
+    found: Attrs = NOTHING
+
+
+class _Last:
+    """The last that were found; other threads compare too, so it is read and replaced as one."""
+
     def __init__(self) -> None:
-        self.wanted: Attrs = NOTHING
-        self.values: tuple[Value, ...] = ()
-        self.found: Attrs = NOTHING
+        self.alike = _Alike()
 
 
-_alike = _Alike()
+_last = _Last()
 
 
 def differing(want: Object, have: Object) -> Attrs:
     """What ``have`` must be told to become ``want``: one mapping for those in a row that are told the same."""
-    wanted, actual = want.attrs, have.attrs
-    if wanted is _alike.wanted and tuple(map(actual.get, wanted)) == _alike.values:
-        return _alike.found
+    wanted, actual, last = want.attrs, have.attrs, _last.alike
+    if wanted is last.wanted and tuple(map(actual.get, wanted)) == last.values:
+        return last.found
     if wanted.items() <= actual.items():
         return NOTHING
     found: Attrs = {
@@ -178,9 +185,9 @@ def differing(want: Object, have: Object) -> Attrs:
         and not _compared.same("action" if want.cls == "action" else name, value, had)
         and not _silent(want, name)
     }
-    if found == _alike.found:
-        found = _alike.found
-    _alike.wanted, _alike.values, _alike.found = wanted, tuple(map(actual.get, wanted)), found
+    if found == last.found:
+        found = last.found
+    _last.alike = _Alike(wanted, tuple(map(actual.get, wanted)), found)
     return found
 
 

@@ -226,8 +226,8 @@ class _Run:
         return self._lists(obj.cls, obj.name)
 
     def _lists(self, cls: str, name: str) -> bool:
-        link = self.actual.link(name)
-        return name in self.listed[cls] or (link is not None and self.owned.has(link))
+        sides = (self.actual.link(name), self.desired.link(name))  # what is taken over comes with what is on it
+        return name in self.listed[cls] or any(link is not None and self.owned.has(link) for link in sides)
 
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:

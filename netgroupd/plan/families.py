@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Groups of groups: what all groups of a family are told alike is one message under a mask."""
+"""Groups of groups: what all groups of a family are told alike is one message under a mask.
+
+Linear in the groups, and in how deep they are inside of others.
+"""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -8,7 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Group
-from netgroupd.plan.members import Bucket, Members
+from netgroupd.model.value import Value
+from netgroupd.plan.members import Bucket, Members, are_most
 from netgroupd.plan.order import UPPER_FIRST, Stage
 from netgroupd.plan.step import WHOLE
 
@@ -53,20 +57,36 @@ def widened(chosen: Chosen, stage: Stage, members: Members, families: Sequence[F
         return chosen
     populated = sorted(group for group, size in members.sizes.items() if size > 0)
     left = dict(chosen)
+    by_group: dict[int, list[Bucket]] = defaultdict(list)
+    for bucket in chosen:
+        by_group[bucket.group].append(bucket)
     for family in families:
         first = bisect_left(populated, family.base)
         inside = populated[first : bisect_left(populated, family.base + (WHOLE ^ family.mask) + 1, first)]
-        told = {(bucket.attr, bucket.value) for bucket in left if bucket.mask == WHOLE and bucket.group in inside}
-        for attr, value in told if len(inside) > 1 else ():
-            buckets = [Bucket(group, attr, value) for group in inside]
-            parts = [bucket for bucket in buckets if bucket in left]
-            if len(parts) < 2 or not all(bucket in left or members.agree(bucket, set()) for bucket in buckets):
-                continue
+        size = sum(members.sizes[group] for group in inside)
+        for (attr, value), parts in _told_alike(inside, by_group, left).items():
             positions = sorted(position for bucket in parts for position in left[bucket])
-            if members.are_most(len(positions), inside) and _lower_first(stage, positions, members.groups):
-                left = {bucket: found for bucket, found in left.items() if bucket not in parts}
+            if len(parts) < 2 or not are_most(len(positions), size):
+                continue
+            buckets = (Bucket(group, attr, value) for group in inside)
+            agreed = all(bucket in left or members.agree(bucket, set()) for bucket in buckets)
+            if agreed and _lower_first(stage, positions, members.groups):
+                for bucket in parts:
+                    del left[bucket]
                 left[Bucket(family.base, attr, value, family.mask)] = positions
     return left
+
+
+def _told_alike(
+    groups: Sequence[int], by_group: Mapping[int, list[Bucket]], left: Chosen
+) -> dict[tuple[str, Value], list[Bucket]]:
+    """By attribute and value which buckets of ``groups`` are left."""
+    told: dict[tuple[str, Value], list[Bucket]] = defaultdict(list)
+    for group in groups:
+        for bucket in by_group.get(group, ()):
+            if bucket in left:
+                told[bucket.attr, bucket.value].append(bucket)
+    return told
 
 
 def _lower_first(stage: Stage, positions: Sequence[int], groups: Mapping[str, int]) -> bool:

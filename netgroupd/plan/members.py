@@ -22,6 +22,11 @@ class Bucket(NamedTuple):
     mask: int = WHOLE
 
 
+def are_most(count: int, among: int) -> bool:
+    """Whether ``count`` links are at least half of them: the kernel sees to each member, whatever it has."""
+    return 2 * count >= among
+
+
 class Members:
     """The members of each kernel group while the plan runs; ``indices`` are those of the links there are."""
 
@@ -92,10 +97,6 @@ class Members:
             for name, number in self.groups.items():
                 self._by_group[number].append(name)
         return self._by_group.get(group, ())
-
-    def are_most(self, count: int, groups: Iterable[int]) -> bool:
-        """Whether ``count`` links are at least half of the groups: the kernel sees to each member, whatever it has."""
-        return 2 * count >= sum(self.sizes[group] for group in groups)
 
     def agree(self, bucket: Bucket, names: set[str]) -> bool:
         """Whether all members but ``names`` have the value already."""

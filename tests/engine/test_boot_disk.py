@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from netgroupd.engine import clock
-from netgroupd.errors import JournalError
+from netgroupd.errors import JournalError, UsageError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from tests.engine.desk import Desk
@@ -76,6 +76,23 @@ def test_host_has_a_network_and_says_what_is_wrong(
     with pytest.raises(JournalError, match=why):
         host.engine.apply()
     assert address(host) == want
+
+
+def test_generation_that_is_moved_away_as_one_is_told_to_is_gone_on_without(host: Desk) -> None:
+    kept = host.paths.state / "generations/1"
+    kept.write_bytes(b"garbage")
+    with pytest.raises(JournalError, match="move it away to go on without it"):
+        host.engine.apply()
+    kept.unlink()
+    with pytest.raises(UsageError, match=r"there is no generation 1, for .*/generations/1 is lost"):
+        host.engine.drift()
+    assert host.boot().trouble is None
+    assert address(host) == "192.0.2.6/24"
+    assert host.engine.status().differences == ""
+    with pytest.raises(UsageError, match="there is no generation 1"):
+        host.engine.rollback(1)
+    host.engine.rollback()
+    assert host.there() == {("link", ("eth0",)): CARD.attrs}
 
 
 def test_disk_that_is_put_right_takes_what_is_applied_then(host: Desk) -> None:

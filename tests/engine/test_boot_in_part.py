@@ -7,9 +7,10 @@ from time import monotonic
 
 import pytest
 
-from netgroupd.errors import KernelError, RejectedError, VerifyError
+from netgroupd.errors import KernelError, Refusal, RejectedError, VerifyError
 from netgroupd.kernel.fake import FakeKernel
-from netgroupd.model.state import Object
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Object, State
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 from netgroupd.service.picture import take
@@ -213,3 +214,19 @@ def test_repair_brings_the_bridge_of_a_port_and_the_link_below_a_vlan_back(desk:
     desk.engine.repair(frozenset({"eth0", "d0.5"}))
     assert links(desk).keys() == {"eth0", "d0", "d0.5", "br0"}
     assert len(desk.kernel.state.of("address")) == 1
+
+
+def test_host_whose_kernel_cannot_be_read_any_more_keeps_what_was_done(desk: Desk) -> None:
+    class Mute(FakeKernel):
+        def dump(self, selection: Selection) -> State:
+            if self.has_link("d0"):
+                raise KernelError([Refusal("read the links", errno.ENOMEM, "Cannot allocate memory")])
+            return super().dump(selection)
+
+    desk.kernel = Mute([CARD])
+    desk.wants(HYPERVISOR)
+    assert str(desk.boot().trouble).startswith("read the links: Cannot allocate memory")
+    assert links(desk) == {"eth0": True, "br0": True, "d0": False}
+    kept = desk.engine.in_effect()
+    assert kept is not None
+    assert kept.result == "applied"

@@ -5,8 +5,10 @@ import errno
 
 import pytest
 
-from netgroupd.engine.generations import Generations
+from netgroupd.engine.disk import write_json
+from netgroupd.engine.generations import Content, Generations
 from netgroupd.errors import KernelError
+from netgroupd.kernel.fake import FakeKernel
 from tests.engine.desk import Desk
 
 
@@ -33,6 +35,28 @@ def test_history_has_a_bound(desk: Desk) -> None:
     assert len(list((desk.paths.state / "generations").iterdir())) == 201, "each and what it changed, and the index"
 
 
+def test_what_is_listed_is_there_whenever_the_process_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is started a hundred times with the same files has only such generations."""
+    monkeypatch.setattr("netgroupd.engine.generations._MOST", 3)
+    desk.wants("links: {d0: {kind: dummy}}")
+    for _ in range(3):
+        desk.kernel = FakeKernel()
+        desk.engine.apply()
+    kept, content = Generations(desk.paths.state), Content()
+    last = kept.open(content, 0.0)
+
+    def killed(*_args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("netgroupd.engine.generations.write_json", killed)
+        with pytest.raises(KeyboardInterrupt):
+            kept.finish(last, "applied", current=last.number)
+    assert [kept.content(each.number).files == () for each in kept.all()] == [False] * 3
+    kept.finish(last, "applied", current=last.number)
+    assert [each.number for each in kept.all()] == [4, 3, 2]
+
+
 def test_repairs_are_not_what_one_goes_back_to(desk: Desk) -> None:
     for number in range(2):
         desk.wants(f"links: {{v0: {{kind: dummy, alias: number {number}}}}}")
@@ -48,3 +72,17 @@ def test_repairs_are_not_what_one_goes_back_to(desk: Desk) -> None:
     link = desk.kernel.state.link("v0")
     assert link is not None
     assert link.attrs["alias"] == "number 0"
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_text_that_this_version_does_not_understand_does_not_refuse_other_files(desk: Desk, lost: bool) -> None:
+    desk.wants("links: {d0: {kind: dummy, sysctl: {ipv4.rp_filter: 1}}}")
+    desk.engine.apply()
+    path = desk.paths.state / "generations/1"
+    path.unlink()
+    if not lost:
+        kept = Content(files=(("all.yaml", "all.yaml", "links: {d0: {sort: dummy}}"),), classes=("link", "sysctl"))
+        write_json(path, kept._asdict(), packed=True)
+    desk.wants("links: {d1: {kind: dummy}}")
+    desk.engine.apply()
+    assert [*desk.kernel.state.of("link")] == [("d1",)]

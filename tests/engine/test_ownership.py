@@ -5,12 +5,17 @@ import errno
 
 import pytest
 
-from netgroupd.errors import KernelError
+from netgroupd.errors import GuardError, KernelError
 from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.features import Features
 from netgroupd.kernel.request import Selection
+from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
+from netgroupd.plan import present
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op
 from tests.engine.desk import Desk
 from tests.engine.test_transaction import refusing
 
@@ -119,3 +124,65 @@ def test_what_was_taken_over_is_captured_without_a_word_of_whose_it_was(shared: 
     captured = shared.engine.capture()
     assert "10.0.0.5/24" in captured
     assert "protocol" not in captured
+
+
+@pytest.mark.parametrize("filtered", [False, True], ids=["all_links", "links_of_groups"])
+def test_links_of_others_in_a_group_that_a_file_names_are_told_and_guarded_and_put_back(
+    desk: Desk, filtered: bool
+) -> None:
+    desk.kernel = FakeKernel(FOREIGN[:1], features=Features(dump_group=filtered))
+    vlan: dict[str, Value] = {"kind": "vlan", "link": "e0", "id": 5, "group": 77, "mtu": 1500, "up": True}
+    desk.kernel.state.add(Object("link", ("e0.5",), vlan))
+    before = there(desk)
+    desk.wants("groups: {lab: {id: 77}}\nlinks: {'d[0-5]': {kind: dummy, group: lab}}")
+    assert present.text(desk.engine.diff()).splitlines()[-1].startswith("6 to create, 1 to delete")
+    desk.kernel.ways["192.0.2.1"] = Route("e0.5", "10.0.0.5")
+    with pytest.raises(GuardError, match=r"to delete vlan e0\.5 would cut the way"):
+        desk.engine.apply()
+    assert there(desk) == before
+    desk.engine.apply(confirm_s=60, allow=frozenset({"e0.5"}))
+    assert ("link", ("e0.5",)) not in there(desk)
+    desk.engine.rollback()
+    assert there(desk) == before
+
+
+def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Desk) -> None:
+    """VLANs and forwarding entries belong to whom their link belongs to."""
+    desk.kernel = FakeKernel(
+        (
+            Object("link", ("e1",), {"kind": "bridge", "up": True, "group": 0, "mtu": 1500, "vlan_filtering": True}),
+            Object("link", ("e2",), {"kind": "", "up": True, "group": 0, "mtu": 1500, "master": "e1"}),
+            *(Object("bridge_vlan", ("e2", vid), {}) for vid in (20, 21)),
+            Object("fdb", ("e2", "02:00:00:00:00:09", 20, None), {}),
+        )
+    )
+    before = there(desk)
+    beside = "br: {kind: bridge, vlan_filtering: true}, d0: {kind: dummy, master: br, vlans: [5]}"
+    desk.wants(f"links: {{e2: {{}}, {beside}}}\nfdb: [{{dev: d0, mac: 02:00:00:00:00:05, vlan: 5}}]")
+    lost = [step.object[:2] for step in singles(desk.engine.diff().steps) if step.op is Op.DELETE]
+    assert sorted(cls for cls, _ in lost) == ["bridge_vlan", "bridge_vlan", "fdb"]
+    desk.engine.apply(confirm_s=60)
+    assert before.keys() - there(desk).keys() == set(lost)
+    desk.engine.rollback()
+    assert there(desk) == before
+
+
+@pytest.mark.parametrize("filtered", [False, True], ids=["all_links", "links_of_groups"])
+@pytest.mark.parametrize("after", ["links: {}", "links: {d: {kind: dummy, up: true, mtu: 1280}, br: {kind: bridge}}"])
+def test_links_of_others_on_ours_are_told_of_and_put_back_whatever_a_dump_tells(
+    desk: Desk, filtered: bool, after: str
+) -> None:
+    desk.kernel = FakeKernel(features=Features(dump_group=filtered))
+    desk.wants("links: {d: {kind: dummy, up: true, mtu: 1500}, br: {kind: bridge}}")
+    desk.engine.apply()
+    common: dict[str, Value] = {"group": 0, "up": True, "mtu": 1500}
+    desk.kernel.state.add(Object("link", ("d.5",), {"kind": "vlan", "link": "d", "id": 5, **common}))
+    desk.kernel.state.add(Object("link", ("theirs",), {"kind": "dummy", "master": "br", **common}))
+    before = there(desk)
+    desk.wants(after)
+    goes = "d.5, which is not netgroupd's, goes with d"
+    assert (goes in desk.engine.diff().warnings) == ("kind" not in after)
+    desk.engine.apply(confirm_s=60)
+    assert there(desk) != before
+    desk.engine.rollback()
+    assert there(desk) == before

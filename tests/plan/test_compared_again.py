@@ -8,6 +8,7 @@ import pytest
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import differing
 from netgroupd.plan.link import Owned, diff_links
 
 GROUP = 7
@@ -108,3 +109,17 @@ def test_whose_links_are_does_not_go_by_what_was_compared() -> None:
     assert steps(left) == []
     more = Owned(frozenset({GROUP, 8}))
     assert [step.object.name for step in diff_links(DESIRED, State(left.values()), more).steps] == ["left"]
+
+
+def test_threads_that_compare_at_once_do_not_mix_what_they_find() -> None:
+    one, other = (Object("link", (name,), {"mtu": mtu}) for name, mtu in (("one", 9000), ("two", 1400)))
+
+    class Meanwhile(dict[str, Value]):
+        """Attributes that are looked at while another thread compares other links."""
+
+        def get(self, name: str, default: Any = None) -> Any:
+            differing(other, actual("two"))
+            return super().get(name, default)
+
+    assert differing(one, actual("one")) == {"mtu": 9000}
+    assert differing(one, Object("link", ("one",), Meanwhile(mtu=1500))) == {"mtu": 9000}

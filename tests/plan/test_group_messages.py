@@ -7,6 +7,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.link import Owned
+from netgroupd.plan.members import Bucket
 from netgroupd.plan.step import GroupStep, Op
 from tests.engine.universe import state_of
 
@@ -159,3 +160,26 @@ def test_family_is_not_told_what_one_of_its_groups_must_not_hear() -> None:
     after = state_of((FAMILY % 1300).replace("guests: {}", "guests: {mtu: 1400}"))
     messages = assemble(after, before, Owned(), EVERYTHING).steps
     assert [getattr(message, "mask", 0) for message in messages] == [0xFFFFFFFF]
+
+
+def test_families_cost_no_more_each_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counted(Bucket):
+        looked = 0
+
+        @property
+        def group(self) -> int:
+            Counted.looked += 1
+            return self[0]
+
+    def looks(families: int) -> int:
+        inner = [f"f{number}x{nth}" for number in range(families) for nth in range(4)]
+        outer = [f"  f{number}: {{mtu: %d, members: 'f{number}x[0-3]'}}\n" for number in range(families)]
+        links = [f"  {name}y[1-2]: {{kind: dummy, group: {name}}}\n" for name in inner]
+        text = "".join(("groups:\n", *outer, *(f"  {name}: {{}}\n" for name in inner), "links:\n", *links))
+        before, after = (state_of(text.replace("%d", mtu)) for mtu in ("1400", "1300"))
+        Counted.looked = 0
+        assert len(assemble(after, before, Owned(), EVERYTHING).steps) == families
+        return Counted.looked
+
+    monkeypatch.setattr("netgroupd.plan.coalesce.Bucket", Counted)
+    assert looks(80) < 3 * looks(40)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was on links that others have deleted since, and that no snapshot brings back: it is no part of putting back.
+
+Else the kernel would refuse it each time, and what can be had would wait for it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from netgroupd.engine.observe import Connection
+from netgroupd.model.state import Object, State
+from netgroupd.model.tc.filter import block_number
+from netgroupd.plan.absent import drop_unreachable, named_by, without_links
+from netgroupd.plan.fate import hangs_on
+
+_OF_ALL = frozenset({"all", "default"})  # settings of no link
+
+
+def without_orphans(kernel: Connection, goal: State, objects: Iterable[Object], actual: State) -> State:
+    """``goal`` without what some of its ``objects`` need of links that are not there and do not come."""
+    links = goal.of("link")
+    named = {name for obj in objects for name in _needed_by(obj) if (name,) not in links}
+    missing = [name for name in sorted(named - _OF_ALL) if not block_number(name) and not kernel.has_link(name)]
+    if not missing:
+        return goal
+    left = without_links(goal, missing, actual)
+    drop_unreachable(left, goal)
+    return left
+
+
+def _needed_by(obj: Object) -> Iterator[str]:
+    if obj.cls == "link":
+        yield from (name for _, name in named_by(obj.attrs))
+    else:
+        yield from hangs_on(obj)

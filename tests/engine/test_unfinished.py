@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A change that was interrupted or waits: whoever comes next finds it, and what they ask for comes after it."""
+
+import pytest
+
+from netgroupd.engine import clock
+from netgroupd.engine.generations import Generations
+from netgroupd.kernel.fake import FakeKernel
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value
+from tests.engine.desk import Desk
+
+
+def given(desk: Desk, name: str, **attrs: Value) -> None:
+    """Another program makes a link, or another one in its place."""
+    desk.kernel.state.add(Object("link", (name,), {"group": 0, "mtu": 1500, "up": True, **attrs}))
+
+
+class KilledError(BaseException):
+    """The end of a process, which cleans up nothing."""
+
+
+def killed(*_args: object, **_named: object) -> None:
+    raise KilledError
+
+
+def mtu(desk: Desk) -> Value:
+    return desk.kernel.state.of("link")["d0",].attrs["mtu"]
+
+
+def test_what_has_come_in_the_place_of_what_was_there_keeps_nobody_from_another_change(desk: Desk) -> None:
+    given(desk, "x", kind="dummy")
+    desk.wants("links: {x: {mtu: 1400}}")
+    desk.engine.apply(confirm_s=0.0)
+    given(desk, "x", kind="bridge")
+    desk.wants("links: {y: {kind: dummy}}")
+    warning = desk.engine.apply().plan.warnings[0]
+    assert warning.startswith("what was there before generation 1 could not be put back: 'x' exists, is a link of kind")
+    assert desk.kernel.has_link("y")
+    assert desk.engine.pending() is None
+
+
+def test_what_others_deleted_does_not_keep_the_rest_from_coming_back(desk: Desk) -> None:
+    text = """
+    links:
+      br0: {kind: bridge}
+      d0: {kind: dummy, master: br0, mtu: %d}
+      d1: {kind: dummy, mtu: %d}
+      low: {kind: dummy, up: true}
+      low.5: {kind: vlan, link: low, id: 5, up: true, addresses: [10.0.0.%d/24]}
+    routes: [{to: 10.9.0.0/16, via: 10.0.0.9, metric: %d}]
+    """
+    desk.wants(text % (1400, 1400, 1, 1))
+    desk.engine.apply()
+    before = desk.there()
+    desk.wants(text % (1300, 1300, 2, 2))
+    desk.engine.apply(confirm_s=0.0)
+    for name in ("br0", "d0", "low", "low.5"):
+        del desk.kernel.state.classes["link"][name,]
+    desk.kernel.state.classes["address"].clear()
+    desk.kernel.state.classes["route"].clear()
+    assert "is rolled back to generation 1" in str(desk.engine.expire())
+    d0 = dict(desk.kernel.state.of("link")["d0",].attrs)
+    assert ("master" in d0, d0["mtu"]) == (False, 1400)
+    assert desk.there() == {("link", ("d0",)): d0, ("link", ("d1",)): before["link", ("d1",)]}
+
+
+@pytest.mark.parametrize("others", [False, True], ids=["and_is_kept", "and_others_changed_something"])
+def test_rollback_undoes_the_change_that_was_interrupted_when_all_was_done(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, others: bool
+) -> None:
+    for number in (1, 2):
+        desk.wants(f"links: {{d0: {{kind: dummy, mtu: 1{number}00}}}}")
+        desk.engine.apply()
+    desk.wants("links: {d0: {kind: dummy, mtu: 1300}}")
+    with monkeypatch.context() as patch:
+        patch.setattr(Generations, "finish", killed)
+        patch.setattr("netgroupd.engine.engine.Engine._undo", killed)
+        with pytest.raises(KilledError):
+            desk.engine.apply()
+    if others:
+        given(desk, "d0", kind="dummy", mtu=1250)
+    how = "rolled back to generation 2" if others else "interrupted when all was done, and is kept"
+    assert how in desk.engine.rollback().plan.warnings[0]
+    assert mtu(desk) == 1200
+    assert desk.engine.status().differences == ""
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["undone_by_it", "confirmed_before"])
+def test_rollback_after_a_restart_undoes_a_change_that_waited(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    for number in (1, 2, 3):
+        desk.wants(f"links: {{d0: {{kind: dummy}}, d0.5: {{kind: vlan, link: d0, id: 5, mtu: 1{number}00}}}}")
+        desk.engine.apply(confirm_s=60 if number == 3 else None)
+    if lost:  # that the journal was removed
+        journal = desk.paths.state / "journal"
+        content = journal.read_bytes()
+        desk.engine.confirm()
+        journal.write_bytes(content)
+    monkeypatch.setattr(clock, "boot_id", lambda: "another boot")
+    desk.kernel = FakeKernel()
+    desk.engine.rollback()
+    assert desk.kernel.state.of("link")["d0.5",].attrs["mtu"] == 1200
+    assert desk.engine.pending() is None
+    assert desk.engine.status().differences == ""
+
+
+@pytest.mark.parametrize("name", ["/run/netns/blue", "/var/run/netns/blue", "/run//netns/./blue"])
+def test_namespace_has_one_lock_and_one_history_however_it_is_named(desk: Desk, name: str) -> None:
+    assert desk.paths.of(name) == desk.paths.of("blue")
+    assert desk.paths.of("/run/other/blue") != desk.paths.of("blue")
