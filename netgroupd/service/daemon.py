@@ -48,6 +48,7 @@ class Daemon:
         self._loop = GLib.MainLoop()
         self._metrics = Metrics(runtime / "metrics.prom")
         self._trouble = ""
+        self._unrepaired = ""  # which no change that an operator asks for has anything to do with
         self._doubt = ""  # of what was configured at boot, until an operator says more
         self._groups: dict[str, Group] = {}
         self._changes = Changes(self._engine, self, runtime / "state")
@@ -102,7 +103,10 @@ class Daemon:
         told = first + (" …" if more else "")
         failure = "; ".join((f"{job.Kind} failed{'' if job.notes else ', nothing was changed'}: {told}", *job.notes))
         mistyped = job.Kind == "rollback" and job.Error == UsageError.dbus_name  # a number that is not kept
-        self._tell(self._trouble if mistyped else "" if job.State == "done" else failure)
+        trouble = "" if job.State == "done" else failure
+        if job.Kind == "repair" or not trouble:
+            self._unrepaired = trouble
+        self._tell(self._trouble if mistyped or job.Kind == "repair" else trouble)
         self._drift.renew()
 
     def job_forgotten(self, job: Job) -> None:
@@ -146,7 +150,7 @@ class Daemon:
         self._trouble = trouble
         if self._changes.running is not None:
             return
-        trouble = trouble or self._doubt
+        trouble = trouble or self._unrepaired or self._doubt
         try:
             pending = self._engine(CONSOLE).pending()
         except NetgroupError as error:
@@ -163,6 +167,7 @@ class Daemon:
 
     def _see(self, picture: Picture) -> None:
         """Show a new picture of what is owned, and do about drift what the configuration says."""
+        self._unrepaired = self._unrepaired if picture.broken else ""
         self._show_groups(picture)
         self._show(picture)
         if picture.drifted and picture.drifted != self._drifted:

@@ -14,6 +14,7 @@ from gi.repository import GLib
 
 from netgroupd.engine.report import Pending, Result, Status
 from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, notes_of
+from netgroupd.plan.step import Plan
 from netgroupd.service import changes
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
@@ -67,6 +68,42 @@ def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_
         assert "unknown key 'mttu'" in remote.properties()["Trouble"]
         engine.error = None
         assert remote.reload()["generation"] == 3
+
+
+def test_repair_does_not_hide_that_the_files_were_refused(bus: PrivateBus, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        engine.error = REFUSED_FILES
+        refused(remote.reload)
+        engine.drifted = PLAN
+        engine.news.tell()
+        eventually(lambda: engine.repaired and remote.properties()["LastResult"] == "ok")
+        eventually(lambda: remote.properties()["State"] != "changing")
+        told = remote.properties()
+        assert (told["State"], told["Drift"]) == ("failed", 0)
+        assert "unknown key 'mttu'" in told["Trouble"]
+        engine.error = None
+        remote.reload()
+        eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_repair_that_failed_is_no_trouble_any_more_when_somebody_else_has_made_it(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: frozenset[str]) -> Result:
+        raise KernelError([Refusal("+ bridge br-1", 16, "Device or resource busy")])
+
+    engine = FakeEngine()
+    monkeypatch.setattr(engine, "repair", fail)
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        engine.drifted = PLAN
+        engine.news.tell()
+        eventually(lambda: "Device or resource busy" in remote.properties()["Trouble"])
+        engine.drifted = Plan()
+        engine.news.tell()
+        eventually(lambda: remote.properties()["State"] == "idle")
 
 
 def test_generation_mistyped_is_no_trouble_and_hides_none(bus: PrivateBus, tmp_path: Path) -> None:
