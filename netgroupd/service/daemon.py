@@ -57,7 +57,7 @@ class Daemon:
         self._bus = Bus(address)
         self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see)
         self._damping = Damping()
-        self._drifted = 0
+        self._drift_told = ""
         self._stopping = False
 
     def run(self) -> int:
@@ -170,9 +170,9 @@ class Daemon:
         self._unrepaired = self._unrepaired if picture.broken else ""
         self._show_groups(picture)
         self._show(picture)
-        if picture.drifted and picture.drifted != self._drifted:
+        if picture.drifted and picture.lines != self._drift_told:
             LOG.warning("changed from outside:\n%s", picture.lines, extra=fields(drift=picture.drifted))
-        self._drifted = picture.drifted
+        self._drift_told = picture.lines
         if picture.broken:
             self._repair(picture.broken)
 

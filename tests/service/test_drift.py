@@ -12,7 +12,7 @@ from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.drift import Damping, Spacing
 from tests.service.conftest import PrivateBus, eventually, refused
-from tests.service.fake import PLAN, FakeEngine
+from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine
 
 
 class Look:
@@ -65,6 +65,21 @@ def test_drift_that_was_seen_while_a_change_was_refused_is_told(
     engine.gate.set()
     caller.join(20)
     eventually(lambda: remote.properties()["Drift"] == 1)
+
+
+def test_drift_that_takes_the_place_of_other_drift_is_told(
+    engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine.policy = "report"
+    bridge, _, vlan = HARDWARE_CAME.steps
+    engine.drifted = Plan((bridge,))
+    engine.news.tell()
+    eventually(lambda: "+ bridge br-1" in caplog.text)
+    assert "swp1.5" not in caplog.text
+    engine.drifted = Plan((vlan,))
+    engine.news.tell()
+    eventually(lambda: "+ vlan swp1.5" in caplog.text, limit_s=5)
+    assert remote.properties()["Drift"] == 1
 
 
 def test_repairs_that_follow_closely_wait_twice_as_long_each_time() -> None:
