@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line without a kernel: parsing, help, the manual page, completions, colours and errors."""
 
+import errno
 import importlib
 import io
 import json
@@ -8,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,22 @@ def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     monkeypatch.setattr("netgroupd.cli.main.parse", starved)
     assert main(["diff"]) == 1
     assert capsys.readouterr().err == "error: there is not enough memory\n"
+
+
+def test_what_the_system_lacks_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def starved(_arguments: Namespace, _terminal: Terminal) -> None:
+        error = OSError(errno.EMFILE, os.strerror(errno.EMFILE), "/proc/meminfo")
+        error.add_note("what was there before could not be put back either: busy")
+        raise error
+
+    monkeypatch.setattr("netgroupd.cli.estimate.run", starved)
+    assert main(["estimate"]) == 1
+    assert capsys.readouterr().err == (
+        "error: the system lacks what this needs: Too many open files (/proc/meminfo)\n"
+        "what was there before could not be put back either: busy\n"
+    )
 
 
 def test_common_options_stand_before_and_behind_the_command() -> None:
