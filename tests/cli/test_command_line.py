@@ -2,13 +2,17 @@
 """The command line without a kernel: parsing, help, the manual page, completions, colours and errors."""
 
 import errno
+import fcntl
 import importlib
 import io
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
+import termios
+import time
 from argparse import Namespace
 from pathlib import Path
 
@@ -239,6 +243,19 @@ def test_progress_tells_rate_and_time_left() -> None:
     terminal.progress(50, 100)
     assert re.search(r"50/100  5\d/s|50/100  4\d/s", screen.getvalue())
     assert "1 s left" in screen.getvalue()
+
+
+@pytest.mark.parametrize(("columns", "most"), [(80, 79), (48, 47), (20, 19), (0, 79)])
+def test_progress_stays_on_one_line_of_a_narrow_terminal(columns: int, most: int) -> None:
+    side, terminal_side = os.openpty()
+    fcntl.ioctl(terminal_side, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    with os.fdopen(terminal_side, "w", encoding="utf-8") as stream, os.fdopen(side, "rb", buffering=0) as screen:
+        terminal = Terminal(io.StringIO(), stream)
+        terminal._started = time.monotonic() - 100
+        terminal.progress(400_000, 800_000)
+        got = screen.read(4096).decode()
+    assert len(got.removeprefix("\r\033[K")) <= most
+    assert "400000/800000" in got
 
 
 def test_table_aligns_numbers_to_the_right() -> None:
