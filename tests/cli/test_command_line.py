@@ -22,7 +22,7 @@ from netgroupd.cli import completion, manual
 from netgroupd.cli.command import Command
 from netgroupd.cli.commands import COMMANDS, COMMON
 from netgroupd.cli.main import main
-from netgroupd.cli.parser import parse
+from netgroupd.cli.parser import parse, singular
 from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import ConfigError, Problem
 
@@ -141,6 +141,11 @@ def test_what_the_system_lacks_is_told_in_a_sentence(
         "error: the system lacks what this needs: Too many open files (/proc/meminfo)\n"
         "what was there before could not be put back either: busy\n"
     )
+
+
+@pytest.mark.parametrize("word", next(c.options[0].words for c in COMMANDS if c.name == "show"))
+def test_one_of_many_is_called_the_same_however_it_is_asked_for(word: str) -> None:
+    assert singular(singular(word)) == singular(word)
 
 
 def test_common_options_stand_before_and_behind_the_command() -> None:
