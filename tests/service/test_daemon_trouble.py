@@ -361,6 +361,22 @@ def test_deadline_is_watched_though_the_disk_could_not_be_read_at_first(
         eventually(lambda: remote.properties()["State"] == "idle")
 
 
+def test_deadline_that_passed_while_the_host_slept_is_kept_when_it_wakes(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_LONGEST_MS", 100, raising=False)
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        remote.apply({"confirm": 3600})
+        before = engine.expired
+        time.sleep(0.5)
+        assert (engine.expired, remote.properties()["State"]) == (before, "unconfirmed")
+        engine.waits = Pending(2, 0.05)  # as the clock of the boot has it, which went on
+        eventually(lambda: engine.expired > before)
+        eventually(lambda: remote.properties()["State"] == "idle")
+
+
 def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Path) -> None:
     told = []
 
