@@ -244,6 +244,14 @@ def test_result_over_a_megabyte_comes_as_a_file_only(remote: Remote, bus: Privat
         )
 
 
+def test_reply_does_not_end_at_a_nul(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.text = "a: \0b\nc: d\n"
+    assert remote.render() == engine.text
+    options, flags = GLib.Variant("(a{sv})", ({},)), Gio.DBusCallFlags.NONE
+    reply = bus.connect().call_sync(_NAME, ROOT, MANAGER, "Render", options, None, flags, -1, None)
+    assert reply.unpack() == ("a: \\x00b\nc: d\n",)
+
+
 def test_file_of_a_result_cannot_be_changed_any_more(daemon: Daemon, bus: PrivateBus) -> None:
     options = GLib.Variant("(sa{sv})", ("Check", {}))
     flags = Gio.DBusCallFlags.NONE
