@@ -42,7 +42,7 @@ _SAME_US = 1_000_000
 class Daemon:
     """The parts, and what each has to hear of the others."""
 
-    def __init__(self, engine: Callable[[Session], Engine], runtime: Path = _RUNTIME) -> None:
+    def __init__(self, engine: Callable[[Session], Engine], runtime: Path) -> None:
         self._engine = engine
         self._configured_mark = runtime / "configured"  # there once the files were applied in this boot
         self._loop = GLib.MainLoop()
@@ -67,7 +67,7 @@ class Daemon:
         interval_s = watchdog_interval_s()
         if interval_s:
             repeat(int(interval_s * 1000), lambda: notify(WATCHDOG=1))
-        self._configured_mark.parent.mkdir(exist_ok=True)
+        self._configured_mark.parent.mkdir(parents=True, exist_ok=True)
         self._bus.publish(ROOT, self._manager)
         self._bus.start()
         notify(STATUS="looking for an interrupted change")
@@ -248,8 +248,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--netns", metavar="NAME", help="configure this network namespace instead of the host's")
     parsed = parser.parse_args(arguments)
     start_logging()
+    # What was done in this boot was done in one network namespace.
+    runtime = _RUNTIME if parsed.netns is None else _RUNTIME / "netns" / parsed.netns.replace("/", "-")
     try:
-        return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session)).run()
+        return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session), runtime).run()
     except NetgroupError as error:
         log_error(error)
         return error.exit_code

@@ -15,7 +15,7 @@ from gi.repository import GLib
 from netgroupd.engine.report import Pending, Result, Status
 from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, notes_of
 from netgroupd.plan.step import Plan
-from netgroupd.service import changes
+from netgroupd.service import changes, daemon
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.job import Job
@@ -392,6 +392,24 @@ def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Pa
         with pytest.raises(BrokenPipeError):
             remote.follow(tell)
         caller.join(20)  # its answer comes after what is followed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "runtime"), [([], "/run/netgroup"), (["--netns", "blue"], "/run/netgroup/netns/blue")]
+)
+def test_daemon_of_another_namespace_has_its_own_mark_of_this_boot(
+    bus: PrivateBus, arguments: list[str], runtime: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = []
+
+    def run(served: Daemon) -> int:
+        marks.append(served._configured_mark)
+        return 0
+
+    monkeypatch.setattr(Daemon, "run", run)
+    monkeypatch.setattr(daemon, "start_logging", lambda: None)
+    assert daemon.main(arguments) == 0
+    assert marks == [Path(runtime) / "configured"]
 
 
 def test_metrics_have_all_digits_and_need_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
