@@ -240,6 +240,8 @@ class Changes:
     def _wait_on(self) -> None:
         self._deadline = 0
         self.watch_deadline()
+        if not self._deadline:  # somebody else has ended the wait, and there is no news of that
+            self._expire()
 
     def _expire(self) -> None:
         self._deadline = 0

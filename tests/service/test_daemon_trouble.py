@@ -377,6 +377,20 @@ def test_deadline_that_passed_while_the_host_slept_is_kept_when_it_wakes(
         eventually(lambda: remote.properties()["State"] == "idle")
 
 
+def test_wait_that_is_ended_without_the_daemon_is_seen(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_LONGEST_MS", 100, raising=False)
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        number = remote.apply({"confirm": 3600})["generation"]
+        assert remote.properties()["State"] == "unconfirmed"
+        engine.waits = None  # by netgroupctl --offline
+        eventually(lambda: remote.properties()["State"] == "idle")
+        eventually(lambda: remote.properties()["Generation"] == number)
+
+
 def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Path) -> None:
     told = []
 
