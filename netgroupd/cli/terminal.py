@@ -132,7 +132,8 @@ class Terminal:
         told, width = f" {done}/{total}  {rate:.0f}/s  {left}", _width(self._err)
         bar = max(0, min(_BAR, width - len(told)))
         full = bar * done // max(total, 1)
-        self._redraw(f"{'█' * full}{'░' * (bar - full)}{told}"[:width])
+        done_sign, left_sign = _signs(self._err)
+        self._redraw(f"{done_sign * full}{left_sign * (bar - full)}{told}"[:width])
 
     def end_progress(self) -> None:
         """Take the progress away."""
@@ -143,6 +144,15 @@ class Terminal:
         with suppress(OSError):  # whoever looked on has gone, and what goes on matters all the same
             self._err.write(f"\r\033[K{line}")
             self._err.flush()
+
+
+def _signs(stream: TextIO) -> tuple[str, str]:
+    """What a bar is drawn with: what is not in the stream's encoding would be written as \\u2588 each time."""
+    try:
+        "█░".encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return "#", "."
+    return "█", "░"
 
 
 def _width(stream: TextIO) -> int:

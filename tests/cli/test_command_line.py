@@ -250,6 +250,19 @@ def test_progress_tells_rate_and_time_left() -> None:
     assert "1 s left" in screen.getvalue()
 
 
+@pytest.mark.parametrize(("encoding", "bar"), [("utf-8", "███████░░"), ("iso-8859-1", "#######..")])
+def test_progress_is_drawn_with_what_the_terminal_has(encoding: str, bar: str) -> None:
+    side, terminal_side = os.openpty()
+    with (
+        os.fdopen(terminal_side, "w", encoding=encoding, errors="backslashreplace") as stream,
+        os.fdopen(side, "rb", buffering=0) as screen,
+    ):
+        Terminal(io.StringIO(), stream).progress(80, 100)
+        got = screen.read(4096).decode(encoding)
+    assert bar in got
+    assert "\\" not in got
+
+
 @pytest.mark.parametrize(("columns", "most"), [(80, 79), (48, 47), (20, 19), (0, 79)])
 def test_progress_stays_on_one_line_of_a_narrow_terminal(columns: int, most: int) -> None:
     side, terminal_side = os.openpty()
