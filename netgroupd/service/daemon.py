@@ -20,7 +20,7 @@ from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import SYSTEM
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import NetgroupError, UsageError
+from netgroupd.errors import NetgroupError, UsageError, short_of
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
 from netgroupd.service.drift import Damping, Drift
@@ -255,6 +255,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NetgroupError as error:
         log_error(error)
         return error.exit_code
+    except OSError as error:  # not root, for instance
+        log_error(short_of(error))
+        return 1
 
 
 if __name__ == "__main__":

@@ -426,6 +426,16 @@ def test_daemon_of_another_namespace_has_its_own_mark_of_this_boot(
     assert marks == [Path(runtime) / "configured"]
 
 
+def test_daemon_that_cannot_start_says_why(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(daemon, "_RUNTIME", tmp_path / "file/run")  # as /run is for who is not root
+    monkeypatch.setattr(daemon, "start_logging", lambda: None)
+    assert daemon.main([]) == 1
+    assert caplog.messages == [f"the system lacks what this needs: Not a directory ({tmp_path}/file/run)"]
+
+
 def test_metrics_have_all_digits_and_need_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = Metrics(tmp_path / "none/metrics.prom")
     metrics.set("netgroup_objects", 1_500_001, **{"class": "address"})
