@@ -41,7 +41,9 @@ class Trust(NamedTuple):
         """Say why a file is not to be believed, or nothing."""
         if status.st_uid not in self.owners:
             return f"is owned by user {status.st_uid}"
-        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+        # The sticky bit keeps what is in a directory from others; on a file it means nothing.
+        kept = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+        if status.st_mode & stat.S_IWOTH and not kept:
             return f"can be written by everybody (mode {stat.S_IMODE(status.st_mode):04o})"
         if status.st_mode & stat.S_IWGRP and status.st_gid not in self.groups:
             return f"can be written by group {status.st_gid} (mode {stat.S_IMODE(status.st_mode):04o})"
