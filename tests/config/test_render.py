@@ -232,6 +232,16 @@ def test_every_unknown_name_and_every_file_is_reported_at_once(run: Run) -> None
     assert [one.text for one in outcome[0]] == ["ok: 1\n"]
 
 
+def test_file_in_a_directory_that_others_can_write_is_not_included(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "vars").mkdir()
+    (tmp_path / "vars").chmod(0o777)
+    (told,) = complaints(run({"vars/site.yaml": "[a]", "10-a.mako": "a: ${variables('vars/site.yaml')}"}))
+    assert told == (
+        f"10-a.mako:1:4: the directory {tmp_path}/vars can be written by everybody (mode 0777); its files could be "
+        "exchanged; give it to root and take the right to write from others"
+    )
+
+
 def test_name_that_is_too_long_is_told_where_it_is_included(run: Run) -> None:
     name = f"{'x' * 300}.yaml"
     (told,) = complaints(run({"10-a.mako": f'a: 1\n<%include file="{name}"/>'}))

@@ -134,6 +134,10 @@ def _dangling(path: Path) -> None:
     path.symlink_to(path.with_name("absent"))
 
 
+def _far(path: Path) -> None:
+    path.symlink_to("nowhere/near/here.yaml")
+
+
 def _ring(path: Path) -> None:
     path.symlink_to(path)
 
@@ -147,6 +151,7 @@ REFUSED = [
     pytest.param(_everybody_in_spite_of_a_bit, "1:1: the file can be written by everybody (mode 1666)", id="sticky"),
     pytest.param(_link_out, "1:1: the link leads out of the configuration to ", id="link_out"),
     pytest.param(_dangling, "1:1: cannot be read: No such file or directory", id="dangling_link"),
+    pytest.param(_far, "1:1: cannot be read: No such file or directory", id="link_to_no_directory"),
     pytest.param(_ring, "1:1: cannot be read: Too many levels of symbolic links", id="ring_of_links"),
 ]
 
