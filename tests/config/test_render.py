@@ -232,38 +232,6 @@ def test_every_unknown_name_and_every_file_is_reported_at_once(run: Run) -> None
     assert [one.text for one in outcome[0]] == ["ok: 1\n"]
 
 
-def test_file_in_a_directory_that_others_can_write_is_not_included(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "vars").mkdir()
-    (tmp_path / "vars").chmod(0o777)
-    (told,) = complaints(run({"vars/site.yaml": "[a]", "10-a.mako": "a: ${variables('vars/site.yaml')}"}))
-    assert told == (
-        f"10-a.mako:1:4: the directory {tmp_path}/vars can be written by everybody (mode 0777); its files could be "
-        "exchanged; give it to root and take the right to write from others"
-    )
-
-
-def test_name_that_is_too_long_is_told_where_it_is_included(run: Run) -> None:
-    name = f"{'x' * 300}.yaml"
-    (told,) = complaints(run({"10-a.mako": f'a: 1\n<%include file="{name}"/>'}))
-    assert told.startswith(f"10-a.mako:2:1: there is no file '{name}' to include; looked in /")
-
-
-def test_name_like_a_wrong_one_is_not_looked_for_in_all_of_a_home(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(1500):
-        (tmp_path / f"{number}").mkdir()
-    looked, scandir = list[str](), os.scandir
-
-    def counted(place: str) -> object:
-        looked.append(place)
-        return scandir(place)
-
-    monkeypatch.setattr(os, "scandir", counted)
-    assert "there is no file" in complaints(run({"10-a.mako": '<%include file="gone.yaml"/>'}))[0]
-    assert len(looked) <= 1000
-
-
 def test_mistake_in_an_included_file_names_it_and_the_way_there(run: Run, tmp_path: Path) -> None:
     files = {
         "10-a.mako": 'a: 1\n\n<%include file="parts/b.mako"/>',

@@ -4,24 +4,20 @@
 import resource
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pydbus
 import pytest
-from gi.repository import GLib
 
-from netgroupd.engine.report import Pending, Result, Status
+from netgroupd.engine.report import Result, Status
 from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, notes_of
 from netgroupd.plan.step import Plan
-from netgroupd.service import changes, daemon
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.job import Job
 from netgroupd.service.metrics import Metrics
 from netgroupd.service.work import in_main_loop
-from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused
+from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused, serving
 from tests.service.fake import PLAN, FakeEngine
 
 REFUSED_FILES = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
@@ -40,22 +36,6 @@ class Applied(FakeEngine):
     def status(self) -> Status:
         assert self.applied_again_times, "it takes as long as planning all there is, and nobody is answered meanwhile"
         return super().status()
-
-
-@contextmanager
-def serving(bus: PrivateBus, engine: FakeEngine, runtime: Path) -> Iterator[Remote]:
-    """A daemon from its start to its end."""
-    daemon = Daemon(lambda _: engine, runtime)
-    thread = threading.Thread(target=daemon.run, daemon=True)
-    thread.start()
-    eventually(lambda: answers(bus))
-    try:
-        yield Remote(bus.connect())
-    finally:
-        engine.gate.set()
-        GLib.idle_add(daemon.stop)
-        thread.join(20)
-        assert not thread.is_alive()
 
 
 def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_path: Path) -> None:
@@ -243,25 +223,6 @@ def test_daemon_ends_well_though_the_bus_has_just_gone(bus: PrivateBus, tmp_path
     assert ended == [0]
 
 
-def test_daemon_ends_when_what_was_not_confirmed_is_back(bus: PrivateBus, tmp_path: Path) -> None:
-    begun, ended = threading.Event(), threading.Event()
-
-    class Slow(FakeEngine):
-        def expire(self) -> str | None:
-            if self.waits is None:
-                return None
-            begun.set()
-            time.sleep(1)
-            ended.set()
-            return super().expire()
-
-    with serving(bus, Slow(), tmp_path / "run") as remote:
-        eventually(lambda: remote.properties()["State"] == "idle")
-        remote.apply({"confirm": 1})
-        assert begun.wait(20)
-    assert ended.is_set()
-
-
 def test_daemon_gets_ready_though_the_kernel_is_out_of_reach(bus: PrivateBus, tmp_path: Path) -> None:
     class Unreachable(Applied):
         def apply_again(self, **_: object) -> Result:
@@ -339,58 +300,6 @@ def test_names_of_any_bytes_are_told(bus: PrivateBus, tmp_path: Path) -> None:
         assert remote.apply({})["generation"] == 2
 
 
-def test_deadline_is_watched_though_the_disk_could_not_be_read_at_first(
-    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Unreadable(FakeEngine):
-        left = 2
-
-        def recover(self) -> str | None:
-            self.left -= 1
-            if self.left >= 0:
-                raise JournalError("cannot read the journal: Too many open files")
-            return None
-
-    monkeypatch.setattr(changes, "_AGAIN_MS", 50)
-    engine = Unreadable()
-    engine.generation, engine.waits = 1, Pending(1, 0)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/configured").touch()
-    with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: engine.expired)
-        eventually(lambda: remote.properties()["State"] == "idle")
-
-
-def test_deadline_that_passed_while_the_host_slept_is_kept_when_it_wakes(
-    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(changes, "_LONGEST_MS", 100, raising=False)
-    engine = FakeEngine()
-    with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: remote.properties()["State"] == "idle")
-        remote.apply({"confirm": 3600})
-        before = engine.expired
-        time.sleep(0.5)
-        assert (engine.expired, remote.properties()["State"]) == (before, "unconfirmed")
-        engine.waits = Pending(2, 0.05)  # as the clock of the boot has it, which went on
-        eventually(lambda: engine.expired > before)
-        eventually(lambda: remote.properties()["State"] == "idle")
-
-
-def test_wait_that_is_ended_without_the_daemon_is_seen(
-    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(changes, "_LONGEST_MS", 100, raising=False)
-    engine = FakeEngine()
-    with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: remote.properties()["State"] == "idle")
-        number = remote.apply({"confirm": 3600})["generation"]
-        assert remote.properties()["State"] == "unconfirmed"
-        engine.waits = None  # by netgroupctl --offline
-        eventually(lambda: remote.properties()["State"] == "idle")
-        eventually(lambda: remote.properties()["Generation"] == number)
-
-
 def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Path) -> None:
     told = []
 
@@ -406,34 +315,6 @@ def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Pa
         with pytest.raises(BrokenPipeError):
             remote.follow(tell)
         caller.join(20)  # its answer comes after what is followed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "runtime"), [([], "/run/netgroup"), (["--netns", "blue"], "/run/netgroup/netns/blue")]
-)
-def test_daemon_of_another_namespace_has_its_own_mark_of_this_boot(
-    bus: PrivateBus, arguments: list[str], runtime: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    marks = []
-
-    def run(served: Daemon) -> int:
-        marks.append(served._configured_mark)
-        return 0
-
-    monkeypatch.setattr(Daemon, "run", run)
-    monkeypatch.setattr(daemon, "start_logging", lambda: None)
-    assert daemon.main(arguments) == 0
-    assert marks == [Path(runtime) / "configured"]
-
-
-def test_daemon_that_cannot_start_says_why(
-    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(daemon, "_RUNTIME", tmp_path / "file/run")  # as /run is for who is not root
-    monkeypatch.setattr(daemon, "start_logging", lambda: None)
-    assert daemon.main([]) == 1
-    assert caplog.messages == [f"the system lacks what this needs: Not a directory ({tmp_path}/file/run)"]
 
 
 def test_metrics_have_all_digits_and_need_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
