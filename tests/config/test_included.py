@@ -36,6 +36,14 @@ def test_file_in_a_directory_that_others_can_write_is_not_included(place: Path) 
     )
 
 
+@pytest.mark.parametrize("value", ["!!bool x", '!!int ""', "!!timestamp x"])
+def test_value_that_is_not_what_its_tag_says_is_told_of_its_file(place: Path, value: str) -> None:
+    (place / "vars").mkdir()
+    (place / "vars/site.yaml").write_text(f"a: {value}\n")
+    want = "site.yaml:1:1: the variables file is not YAML: a value is not what its tag says; included from "
+    assert told(place, "a: 1\nb: ${variables('vars/site.yaml')}").startswith(want)
+
+
 def test_name_that_is_too_long_is_told_where_it_is_included(place: Path) -> None:
     name = f"{'x' * 300}.yaml"
     want = f"10-a.mako:2:1: there is no file '{name}' to include; looked in /"
