@@ -139,3 +139,15 @@ class LabError(NetgroupError):
     """The lab cannot be built or booted, or the kernel in it reported a fault."""
 
     dbus_name = "org.netgroup1.Error.Lab"
+
+
+def short_of(error: OSError | MemoryError) -> NetgroupError:
+    """What the system itself lacks, a descriptor or memory, as a sentence with what has been noted about it."""
+    if isinstance(error, MemoryError):
+        short = NetgroupError("there is not enough memory")
+    else:
+        about = f" ({error.filename})" if error.filename else ""
+        short = NetgroupError(f"the system lacks what this needs: {error.strerror or error}{about}")
+    for note in notes_of(error):
+        short.add_note(note)
+    return short

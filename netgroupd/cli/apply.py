@@ -2,6 +2,7 @@
 """``netgroupctl apply``: make the kernel what the configuration says."""
 
 import os
+import shlex
 from argparse import Namespace
 
 from netgroupd.cli.deadline import watch_deadline
@@ -31,8 +32,8 @@ def came_by(terminal: Terminal) -> str:
 LEFT_OUT = 3
 
 
-def report(answer: Answer, terminal: Terminal) -> int:
-    """Print how a change ended; return the exit status that says it."""
+def report(answer: Answer, terminal: Terminal, netns: str | None = None) -> int:
+    """Print how a change of a network namespace ended; return the exit status that says it."""
     terminal.end_progress()
     status = LEFT_OUT if answer["refused"] else 0
     if terminal.as_json:
@@ -45,8 +46,8 @@ def report(answer: Answer, terminal: Terminal) -> int:
         return status
     terminal.say(f"{answer['summary']} in {answer['took_s']:.2f} s, generation {answer['generation']}")
     if answer["pending"]:
-        left = answer["pending"]["seconds_left"]
-        terminal.say(f"it is put back in {left:.0f} s unless you run: netgroupctl confirm")
+        left, where = answer["pending"]["seconds_left"], f"--netns {shlex.quote(netns)} " if netns else ""
+        terminal.say(f"it is put back in {left:.0f} s unless you run: netgroupctl {where}confirm")
     return status
 
 
@@ -56,4 +57,4 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     target = keeper(arguments, connection)
     watch_deadline(target, arguments)
     answer = target.apply(options_of(arguments, connection), terminal.progress)
-    return report(answer, terminal)
+    return report(answer, terminal, arguments.netns)

@@ -9,7 +9,7 @@ from io import TextIOWrapper
 
 from netgroupd.cli.parser import by_name, parse
 from netgroupd.cli.terminal import OutputError, Terminal, writing
-from netgroupd.errors import NetgroupError, notes_of
+from netgroupd.errors import NetgroupError, notes_of, short_of
 
 _INTERRUPTED = 130
 
@@ -33,8 +33,8 @@ def main(argv: list[str] | None = None) -> int:
         return _told(arguments, Terminal(sys.stdout, sys.stderr, as_json=arguments.json))
     except KeyboardInterrupt:  # before anything was asked
         return _INTERRUPTED
-    except MemoryError:
-        print("error: there is not enough memory", file=sys.stderr)
+    except MemoryError as error:
+        print(f"error: {short_of(error)}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader of the result has seen enough
         _silence()
@@ -49,19 +49,25 @@ def _told(arguments: Namespace, terminal: Terminal) -> int:
     try:
         status = _run(arguments, terminal)
         terminal.flush()
-    except OutputError:
+    except (OutputError, BrokenPipeError):
         raise
     except NetgroupError as error:
-        terminal.end_progress()
-        terminal.error(error)
-        terminal.flush()
-        return error.exit_code
+        return _failed(error, terminal)
+    except (OSError, MemoryError) as error:
+        return _failed(short_of(error), terminal)
     except KeyboardInterrupt as interrupt:
         terminal.end_progress()
         for note in notes_of(interrupt):
             terminal.note(note)
         return _INTERRUPTED
     return status
+
+
+def _failed(error: NetgroupError, terminal: Terminal) -> int:
+    terminal.end_progress()
+    terminal.error(error)
+    terminal.flush()
+    return error.exit_code
 
 
 def _mend_streams() -> None:

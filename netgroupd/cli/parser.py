@@ -108,7 +108,7 @@ def singulars(option: Option) -> tuple[str, ...]:
 
 def singular(word: str) -> str:
     """One of what ``word`` names many of."""
-    return word.removesuffix("es") if word == "addresses" else word.removesuffix("s")
+    return "address" if word in ("address", "addresses") else word.removesuffix("s")
 
 
 def epilog(command: Command) -> str:

@@ -3,7 +3,8 @@
 
 The copy has a dummy link for each piece of hardware, or a simulated card where files
 speak of its virtual functions, and, by ``capture``, what
-this host has on top of it.  Nothing outside of the virtual machine is touched.
+this host has on top of it.  Templates run here, for they ask what this host is and has.
+Nothing outside of the virtual machine is touched.
 """
 
 import json
@@ -11,7 +12,7 @@ import re
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from netgroupd.cli.terminal import Terminal, size
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.paths import shipped
+from netgroupd.engine.report import Line
 from netgroupd.errors import LabError
 from netgroupd.lab.boot import Guest
 from netgroupd.lab.machine import Machine
@@ -36,6 +38,7 @@ _LIMIT_S = 1800.0
 _SIMULATED = "/sys/bus/netdevsim"
 _FIRST_CARD = 0x8000  # its number, which no file asks for
 _FUNCTIONS = 256  # the most that a card of the copy can have
+_GIVEN = re.compile(rf"{_WANTED}/([0-9]+)\.yaml:([0-9]+)")
 _UNITS = {"M": 1, "G": 1024}
 
 
@@ -43,7 +46,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     """Rehearse, and say how it went."""
     memory_mib = _memory(arguments.memory or "2G")
     engine = engine_of(arguments)
-    plan, actual, copy = engine.diff(), engine.actual(), engine.capture()
+    plan, actual, copy, texts = engine.diff(), engine.actual(), engine.capture(), tuple(engine.render_files())
     if not plan.steps:
         if terminal.as_json:
             terminal.answer({"summary": present.summary(plan), "verified": True})
@@ -56,9 +59,11 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     terminal.note("starting a virtual machine")
     with Machine(guest, image, lifetime_s=2 * _LIMIT_S) as machine:
         _prepare(machine, engine, actual, copy)
+        for number, lines in enumerate(texts):
+            machine.put(f"{_WANTED}/{number:04}.yaml", "".join(f"{line.text}\n" for line in lines).encode())
         terminal.note("applying the configuration to the copy")
         before = _available(machine)
-        applied = _ask(machine, "apply")
+        applied = _ask(machine, "apply", texts=texts)
         used = max(0, before - _available(machine))  # the guest may free more than a few links take
         left = _ask(machine, "diff")
     report = {**applied, "memory": used, "verified": "error" not in applied and not left.get("differs", True)}
@@ -93,9 +98,6 @@ def _prepare(machine: Machine, engine: Engine, actual: State, copy: str) -> None
     namespaces = sorted({str(link.attrs["netns"]) for link in links if link.attrs.get("netns")})
     _shell(machine, (f"ip netns add {shlex.quote(netns)}" for netns in namespaces))
     machine.put(f"{_COPY}/host.yaml", copy.encode())
-    for place in engine.paths.config:
-        for path in [place] if place.is_file() else sorted(place.glob("*")):
-            machine.put(f"{_WANTED}/{path.name}", path.read_bytes())
     made = _ask(machine, "apply", _COPY)
     if "error" in made:
         raise LabError(f"this host cannot be copied: {made['message']}")
@@ -144,11 +146,16 @@ def _shell(machine: Machine, lines: Iterable[str]) -> None:
         raise LabError(f"preparing the copy: {got.stderr.strip()}")
 
 
-def _ask(machine: Machine, verb: str, config: str = _WANTED) -> dict[str, Any]:
+def _ask(machine: Machine, verb: str, config: str = _WANTED, texts: Sequence[Sequence[Line]] = ()) -> dict[str, Any]:
+    def origin(found: re.Match[str]) -> str:
+        lines = texts[int(found[1])]
+        line = lines[min(int(found[2]), len(lines)) - 1]
+        return json.dumps(f"{line.file}:{line.line}")[1:-1]
+
     argv = [sys.executable, "-m", "netgroupd.cli.main", verb, "--json", "--config", config]
     got = machine.run(argv, timeout_s=_LIMIT_S, env={"PYTHONPATH": str(_PACKAGE)})
     try:
-        answer: dict[str, Any] = json.loads(got.stdout)
+        answer: dict[str, Any] = json.loads(_GIVEN.sub(origin, got.stdout) if texts else got.stdout)
     except json.JSONDecodeError:
         raise LabError(f"{verb} in the virtual machine: {got.stderr.strip()}") from None
     return answer

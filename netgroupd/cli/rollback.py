@@ -16,4 +16,4 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     watch_deadline(target, arguments)
     options = {**options_of(arguments, connection), "generation": arguments.generation}
     answer = target.rollback(options, terminal.progress)
-    return report(answer, terminal)
+    return report(answer, terminal, arguments.netns)

@@ -15,6 +15,7 @@ _COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "9
 _BY_SIGN = {"+": "green", "-": "red", "~": "yellow"}
 _REFRESH_S = 0.1
 _BAR = 30
+_USUAL_WIDTH = 79
 _CALLED = {
     "bridge_vlan": "bridge VLAN",
     "vlan_global": "VLAN setting",
@@ -128,14 +129,38 @@ class Terminal:
         self._drawn = now
         rate = done / max(now - self._started, 0.001)
         left = f"{(total - done) / rate:.0f} s left" if rate and done < total else ""
-        full = _BAR * done // max(total, 1)
-        self._err.write(f"\r\033[K{'█' * full}{'░' * (_BAR - full)} {done}/{total}  {rate:.0f}/s  {left}")
-        self._err.flush()
+        told, width = f" {done}/{total}  {rate:.0f}/s  {left}", _width(self._err)
+        bar = max(0, min(_BAR, width - len(told)))
+        full = bar * done // max(total, 1)
+        done_sign, left_sign = _signs(self._err)
+        self._redraw(f"{done_sign * full}{left_sign * (bar - full)}{told}"[:width])
 
     def end_progress(self) -> None:
         """Take the progress away."""
         if self._drawn:
-            self._err.write("\r\033[K")
+            self._redraw("")
+
+    def _redraw(self, line: str) -> None:
+        with suppress(OSError):  # whoever looked on has gone, and what goes on matters all the same
+            self._err.write(f"\r\033[K{line}")
+            self._err.flush()
+
+
+def _signs(stream: TextIO) -> tuple[str, str]:
+    """What a bar is drawn with: what is not in the stream's encoding would be written as \\u2588 each time."""
+    try:
+        "█░".encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return "#", "."
+    return "█", "░"
+
+
+def _width(stream: TextIO) -> int:
+    """How much a line may have that is drawn over: of a longer one only the last row would be."""
+    with suppress(OSError):
+        if columns := os.get_terminal_size(stream.fileno()).columns:
+            return columns - 1
+    return _USUAL_WIDTH
 
 
 def _columns(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

@@ -7,8 +7,10 @@ is ever taken from it is text, checked.
 """
 
 import difflib
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -23,6 +25,7 @@ from netgroupd.errors import Problem
 _MAKO = ".mako"
 _SENTENCE_LIMIT = 500
 _FETCH_LIMIT = 10_000  # includes of one template, in loops
+_SEARCH_LIMIT = 1000  # directories looked into for a name like a wrong one: a file given alone may lie in /home
 
 
 class Limits(NamedTuple):
@@ -194,19 +197,23 @@ class _Library:
         for relative in dict.fromkeys((beside, name)):
             for place in self._places:
                 path = place / relative
-                if path not in self._read and ".." not in PurePosixPath(relative).parts and path.is_file():
+                # Path's own raises for a name that is too long.
+                there = ".." not in PurePosixPath(relative).parts and os.path.isfile(path)  # noqa: PTH113
+                if path not in self._read and there:
                     text = read_text(path, roots=self._places, trust=self._trust)
                     self._read[path] = Source(str(path), relative, text)
                 if path in self._read:
                     return self._read[path]
-        near = difflib.get_close_matches(name, self._names(), 1, 0.5)
+        near = difflib.get_close_matches(name, list(self._names()), 1, 0.5)
         places = ", ".join(map(str, self._places)) or "no directory"
         hint = f"did you mean '{near[0]}'?" if near else f"looked in {places}"
         raise RefusedError(Problem("", 1, 1, f"there is no file '{name}' to include", hint))
 
-    def _names(self) -> list[str]:
-        found = (path for place in self._places for path in place.rglob("*") if path.suffix in SUFFIXES)
-        return [str(path.relative_to(place)) for path in found for place in self._places if path.is_relative_to(place)]
+    def _names(self) -> Iterator[str]:
+        for place in self._places:
+            for directory, _, names in islice(os.walk(place), _SEARCH_LIMIT):
+                below = Path(directory).relative_to(place)
+                yield from (str(below / name) for name in names if name.endswith(SUFFIXES))
 
 
 def _text(source: Source, files: list[Source], header: wire.Header, payload: bytes) -> Rendered:

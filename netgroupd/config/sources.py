@@ -10,7 +10,9 @@ written is refused, as is one that is reached through a link to elsewhere.
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +25,7 @@ _LOOKALIKES = (".yml", ".mak", ".json")
 
 # The daemon may do no more than what the rights say; root, who checks, may.
 _CLOSED = "cannot be read: its owner has no right to"
+_EXCHANGED = "its files could be exchanged; give it to root and take the right to write from others"
 _LISTED = stat.S_IRUSR | stat.S_IXUSR
 
 
@@ -41,7 +44,9 @@ class Trust(NamedTuple):
         """Say why a file is not to be believed, or nothing."""
         if status.st_uid not in self.owners:
             return f"is owned by user {status.st_uid}"
-        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+        # The sticky bit keeps what is in a directory from others; on a file it means nothing.
+        kept = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+        if status.st_mode & stat.S_IWOTH and not kept:
             return f"can be written by everybody (mode {stat.S_IMODE(status.st_mode):04o})"
         if status.st_mode & stat.S_IWGRP and status.st_gid not in self.groups:
             return f"can be written by group {status.st_gid} (mode {stat.S_IMODE(status.st_mode):04o})"
@@ -116,8 +121,7 @@ def _entries(place: Path, trust: Trust) -> list[str]:
     if status.st_mode & _LISTED != _LISTED:
         raise _refuse(place, _CLOSED, "chmod u+rx")
     if objection:
-        hint = "its files could be exchanged; give it to root and take the right to write from others"
-        raise _refuse(place, f"the directory {objection}", hint)
+        raise _refuse(place, f"the directory {objection}", _EXCHANGED)
     return sorted(name for name in entries if not name.startswith("."))
 
 
@@ -130,8 +134,11 @@ def read_text(path: Path, *, roots: Sequence[Path], trust: Trust) -> str:
     target = Path(os.path.realpath(path))
     if target == Path("/dev/null"):
         return ""
-    if not any(target.is_relative_to(os.path.realpath(root)) for root in roots):
+    places = {Path(os.path.realpath(root)) for root in roots}
+    if not any(target.is_relative_to(place) for place in places):
         raise _refuse(path, f"the link leads out of the configuration to {target}", "copy the file instead")
+    if objection := _objection_below(places, target, trust):
+        raise _refuse(path, objection, _EXCHANGED)
     try:
         # O_NONBLOCK: a FIFO in place of a file must not stop the reader for ever.
         descriptor = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -153,6 +160,16 @@ def read_text(path: Path, *, roots: Sequence[Path], trust: Trust) -> str:
         return _decode(path, content)
     finally:
         os.close(descriptor)
+
+
+def _objection_below(places: Collection[Path], target: Path, trust: Trust) -> str:
+    """Say why a file may be another one, for a directory between it and where files may lie; or nothing."""
+    folders = () if target in places else target.parents
+    for folder in takewhile(lambda each: each not in places, folders):
+        with suppress(OSError):  # it is not there, and neither is the file
+            if objection := trust.objection(folder.stat()):
+                return f"the directory {folder} {objection}"
+    return ""
 
 
 def _version(status: os.stat_result) -> tuple[int, int]:

@@ -100,11 +100,16 @@ class Files:
         rendered = configuration.rendered(self.paths.config, self._trust)
         return "".join(f"# {one.source.path}\n{one.text.rstrip()}\n" for one in rendered)
 
-    def render_lines(self) -> Iterator[Line]:
-        """The same line by line, each with the template's line that it is from."""
+    def render_files(self) -> Iterator[tuple[Line, ...]]:
+        """The same file by file, each line with the template's line that it is from."""
         for one in configuration.rendered(self.paths.config, self._trust):
-            for number, text in enumerate(one.text.rstrip().split("\n"), 1):
-                yield Line(*one.lines.origin(number), text)
+            texts = one.text.rstrip().split("\n")
+            yield tuple(Line(*one.lines.origin(number), text) for number, text in enumerate(texts, 1))
+
+    def render_lines(self) -> Iterator[Line]:
+        """All of these lines."""
+        for lines in self.render_files():
+            yield from lines
 
     def desired(self) -> State:
         """Everything that the configuration asks for, ranges expanded."""

@@ -21,6 +21,7 @@ from netgroupd.engine.replaced import joined
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_now, put_back
+from netgroupd.engine.uninterrupted import uninterrupted
 from netgroupd.errors import BusyError, JournalError, KernelError, NetgroupError, UsageError, VerifyError
 
 
@@ -178,9 +179,10 @@ class Unfinished(Files):
         """Put back what was there ``before`` the change; if that fails, the journal stays for the next attempt."""
         trouble = "what was there before could not be put back either"
         try:
-            put_back(kernel, before, mine)
-            trouble = "what was there before is back, but that could not be written down"
-            self._close(entry, _result_after(cause))
+            with uninterrupted():
+                put_back(kernel, before, mine)
+                trouble = "what was there before is back, but that could not be written down"
+                self._close(entry, _result_after(cause))
         except (NetgroupError, OSError) as error:
             if cause is None:
                 raise

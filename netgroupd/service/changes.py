@@ -27,6 +27,7 @@ from netgroupd.service.work import Worker, later, regardless, repeat
 
 _TELL_MS = 200
 _AGAIN_MS = 10_000
+_LONGEST_MS = 5_000  # GLib's timers stand still while the host sleeps, and a deadline does not
 _KEEP_S = 60
 _Work = Callable[[Job], Answer]
 
@@ -233,7 +234,14 @@ class Changes:
     def _arm(self, milliseconds: int) -> None:
         if self._deadline:
             GLib.source_remove(self._deadline)
-        self._deadline = later(milliseconds, self._expire) if milliseconds else 0
+        due = self._expire if milliseconds <= _LONGEST_MS else self._wait_on
+        self._deadline = later(min(milliseconds, _LONGEST_MS), due) if milliseconds else 0
+
+    def _wait_on(self) -> None:
+        self._deadline = 0
+        self.watch_deadline()
+        if not self._deadline:  # somebody else has ended the wait, and there is no news of that
+            self._expire()
 
     def _expire(self) -> None:
         self._deadline = 0

@@ -36,6 +36,7 @@ _NOT_THERE = {
     "org.freedesktop.systemd1.": _STOPPED,
 }
 _BUS_GONE = "the system bus has gone, and the answer with it; a change that runs goes on"
+_GOES_ON = "a change that runs goes on; `netgroupctl watch` shows it"
 _PROBLEM = re.compile(r"(.*?):(\d+):(\d+): (warning: )?(.*?)(?:; (.*))?")
 _TYPES = {"confirm": "u", "generation": "u", "allow": "as", "session": "s", "format": "s", "origins": "b"}
 
@@ -264,6 +265,9 @@ class Remote:
             outcome = call(loop, self._connection, path, interface, method)[0]
         except GLib.Error as error:
             raise _told(error) from None
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(_GOES_ON)
+            raise
         answer: Answer = json.loads(outcome.unpack()[0])
         return answer
 

@@ -20,7 +20,7 @@ from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import SYSTEM
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import NetgroupError, UsageError
+from netgroupd.errors import NetgroupError, UsageError, short_of
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
 from netgroupd.service.drift import Damping, Drift
@@ -42,12 +42,13 @@ _SAME_US = 1_000_000
 class Daemon:
     """The parts, and what each has to hear of the others."""
 
-    def __init__(self, engine: Callable[[Session], Engine], runtime: Path = _RUNTIME) -> None:
+    def __init__(self, engine: Callable[[Session], Engine], runtime: Path) -> None:
         self._engine = engine
         self._configured_mark = runtime / "configured"  # there once the files were applied in this boot
         self._loop = GLib.MainLoop()
         self._metrics = Metrics(runtime / "metrics.prom")
         self._trouble = ""
+        self._unrepaired = ""  # which no change that an operator asks for has anything to do with
         self._doubt = ""  # of what was configured at boot, until an operator says more
         self._groups: dict[str, Group] = {}
         self._changes = Changes(self._engine, self, runtime / "state")
@@ -56,7 +57,7 @@ class Daemon:
         self._bus = Bus(address)
         self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see)
         self._damping = Damping()
-        self._drifted = 0
+        self._drift_told = ""
         self._stopping = False
 
     def run(self) -> int:
@@ -66,7 +67,7 @@ class Daemon:
         interval_s = watchdog_interval_s()
         if interval_s:
             repeat(int(interval_s * 1000), lambda: notify(WATCHDOG=1))
-        self._configured_mark.parent.mkdir(exist_ok=True)
+        self._configured_mark.parent.mkdir(parents=True, exist_ok=True)
         self._bus.publish(ROOT, self._manager)
         self._bus.start()
         notify(STATUS="looking for an interrupted change")
@@ -102,7 +103,10 @@ class Daemon:
         told = first + (" …" if more else "")
         failure = "; ".join((f"{job.Kind} failed{'' if job.notes else ', nothing was changed'}: {told}", *job.notes))
         mistyped = job.Kind == "rollback" and job.Error == UsageError.dbus_name  # a number that is not kept
-        self._tell(self._trouble if mistyped else "" if job.State == "done" else failure)
+        trouble = "" if job.State == "done" else failure
+        if job.Kind == "repair" or not trouble:
+            self._unrepaired = trouble
+        self._tell(self._trouble if mistyped or job.Kind == "repair" else trouble)
         self._drift.renew()
 
     def job_forgotten(self, job: Job) -> None:
@@ -146,7 +150,7 @@ class Daemon:
         self._trouble = trouble
         if self._changes.running is not None:
             return
-        trouble = trouble or self._doubt
+        trouble = trouble or self._unrepaired or self._doubt
         try:
             pending = self._engine(CONSOLE).pending()
         except NetgroupError as error:
@@ -163,11 +167,12 @@ class Daemon:
 
     def _see(self, picture: Picture) -> None:
         """Show a new picture of what is owned, and do about drift what the configuration says."""
+        self._unrepaired = self._unrepaired if picture.broken else ""
         self._show_groups(picture)
         self._show(picture)
-        if picture.drifted and picture.drifted != self._drifted:
+        if picture.drifted and picture.lines != self._drift_told:
             LOG.warning("changed from outside:\n%s", picture.lines, extra=fields(drift=picture.drifted))
-        self._drifted = picture.drifted
+        self._drift_told = picture.lines
         if picture.broken:
             self._repair(picture.broken)
 
@@ -243,11 +248,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--netns", metavar="NAME", help="configure this network namespace instead of the host's")
     parsed = parser.parse_args(arguments)
     start_logging()
+    # What was done in this boot was done in one network namespace.
+    runtime = _RUNTIME if parsed.netns is None else _RUNTIME / "netns" / parsed.netns.replace("/", "-")
     try:
-        return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session)).run()
+        return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session), runtime).run()
     except NetgroupError as error:
         log_error(error)
         return error.exit_code
+    except OSError as error:  # not root, for instance
+        log_error(short_of(error))
+        return 1
 
 
 if __name__ == "__main__":

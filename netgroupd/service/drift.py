@@ -25,6 +25,14 @@ _LONGEST_S = 10.0
 _CALM_S = 30.0  # with no news for so long, the spacing starts anew
 
 
+def _ready(*descriptors: int, limit_s: float | None = None) -> frozenset[int]:
+    """Wait for the first of ``descriptors``; those that can be read.  With select() no number could be over 1023."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return frozenset(number for number, _ in poll.poll(None if limit_s is None else limit_s * 1000))
+
+
 class Spacing:
     """How long to wait before the next picture."""
 
@@ -93,12 +101,13 @@ class Drift:
             except Exception:  # the thread must live on, or drift is never seen again
                 LOG.exception("netgroupd has a defect")
                 wait_s = _LONGEST_S
-            time.sleep(wait_s)
+            if wait_s and _ready(self._woken, limit_s=wait_s):
+                os.read(self._woken, 4096)
 
     def _once(self) -> float:
         """Listen, look, and wait for news: what comes while looking is not lost."""
         if self._busy():  # its end is news; whoever listens meanwhile makes the kernel tell of every rule
-            select.select([self._woken], [], [])
+            _ready(self._woken)
             os.read(self._woken, 4096)
             return 0.0
         classes = {"link", *(cls for cls in self._engine.applied().classes)}
@@ -112,8 +121,8 @@ class Drift:
             started = time.monotonic()
             ours = self._look()
             cost_s = time.monotonic() - started
-            ready = select.select([news.fileno(), own_news.fileno(), *away, self._woken], [], [])[0]
-            ours = ours or bool(select.select([own_news], [], [], 0)[0])
+            ready = _ready(news.fileno(), own_news.fileno(), *away, self._woken)
+            ours = ours or bool(_ready(own_news.fileno(), limit_s=0))
         calm_s = time.monotonic() - started
         if self._woken in ready:
             os.read(self._woken, 4096)

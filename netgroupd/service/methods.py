@@ -173,7 +173,7 @@ def _fits(value: object, kind: type) -> bool:
 
 
 def _bounded(result: str) -> str:
-    result = sayable(result)
+    result = sayable(result).replace("\0", "\\x00")  # which would end it; a template may give one
     size = len(result.encode())
     if size > _LONGEST:
         raise UsageError(f"the result has {size} bytes, over the {_LONGEST} of a reply; Open gives it as a file")

@@ -11,6 +11,8 @@ from functools import cache
 
 from gi.repository import Gio, GLib
 
+_LONGEST = 4096  # bytes: systemd passes over what is longer
+
 
 @cache
 def _socket() -> Gio.Socket:
@@ -36,7 +38,15 @@ def notify(**lines: str | int) -> None:
     path = os.environ.get("NOTIFY_SOCKET")
     if path:
         text = "\n".join(f"{name}={str(value).replace(chr(10), ' ')}" for name, value in lines.items())
-        send_datagram(path, text.encode(errors="backslashreplace"))
+        send_datagram(path, _cut(text.encode(errors="backslashreplace")))
+
+
+def _cut(payload: bytes) -> bytes:
+    """What systemd reads of it: a status may have a line for each of a hundred problems."""
+    if len(payload) <= _LONGEST:
+        return payload
+    more = " …".encode()
+    return payload[: _LONGEST - len(more)].decode(errors="ignore").encode() + more
 
 
 def reloading() -> None:

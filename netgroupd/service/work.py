@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from gi.repository import GLib
 
-from netgroupd.errors import BusyError, NetgroupError, notes_of
+from netgroupd.errors import BusyError, NetgroupError, short_of
 from netgroupd.service.journal import LOG
 
 T = TypeVar("T")
@@ -86,9 +86,7 @@ class Worker:
                 kept = _without_way(error)
                 in_main_loop(lambda: failed(kept))
             except (OSError, MemoryError) as error:
-                short = NetgroupError(
-                    "\n".join((f"the system lacks what this needs: {error or 'memory'}", *notes_of(error)))
-                )
+                short = short_of(error)
                 in_main_loop(lambda: failed(short))
             except Exception:  # the thread must live on, and the caller gets an answer
                 LOG.exception("netgroupd has a defect")

@@ -60,6 +60,16 @@ def test_of_many_rules_that_were_left_out_the_first_are_told() -> None:
     assert answer["warnings"][-1] == "1,005 more lines of optional rules were refused"
 
 
+@pytest.mark.parametrize(
+    ("netns", "command"), [(None, "netgroupctl confirm"), ("blue", "netgroupctl --netns blue confirm")]
+)
+def test_command_that_keeps_a_change_is_told_as_it_is_to_be_typed(netns: str | None, command: str) -> None:
+    said = io.StringIO()
+    pending = {"generation": 1, "seconds_left": 60.0}
+    report({**_answer(0), "pending": pending}, Terminal(said, io.StringIO()), netns)
+    assert said.getvalue().endswith(f"it is put back in 60 s unless you run: {command}\n")
+
+
 def test_undoing_the_first_change_of_all_is_told_as_what_it_is() -> None:
     screen = io.StringIO()
     answer = {**_answer(0), "generation": 0, "summary": "3 to delete; 1 message"}
@@ -89,7 +99,7 @@ def test_change_is_asked_for_with_the_connection_that_its_user_came_by(
 ) -> None:
     asked, said = Asked(), io.StringIO()
     monkeypatch.setattr(verb, "keeper", lambda *_: asked)
-    arguments = Namespace(confirm=None, allow=[], generation=None)
+    arguments = Namespace(confirm=None, allow=[], generation=None, netns=None)
     with (
         closing(socket.create_server(("127.0.0.1", 0))) as server,
         socket.create_connection(server.getsockname()) as client,
@@ -113,5 +123,5 @@ def test_who_sits_at_the_console_is_told_nothing_of_connections(monkeypatch: pyt
     asked, said = Asked(), io.StringIO()
     monkeypatch.setattr(apply, "keeper", lambda *_: asked)
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
-    apply.run(Namespace(confirm=None, allow=[]), Terminal(io.StringIO(), said))
+    apply.run(Namespace(confirm=None, allow=[], netns=None), Terminal(io.StringIO(), said))
     assert (asked.options["session"], said.getvalue()) == (None, "")

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line without a kernel: parsing, help, the manual page, completions, colours and errors."""
 
+import errno
+import fcntl
 import importlib
 import io
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
+import termios
+import time
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -16,7 +22,7 @@ from netgroupd.cli import completion, manual
 from netgroupd.cli.command import Command
 from netgroupd.cli.commands import COMMANDS, COMMON
 from netgroupd.cli.main import main
-from netgroupd.cli.parser import parse
+from netgroupd.cli.parser import parse, singular
 from netgroupd.cli.terminal import Terminal
 from netgroupd.errors import ConfigError, Problem
 
@@ -121,6 +127,27 @@ def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert capsys.readouterr().err == "error: there is not enough memory\n"
 
 
+def test_what_the_system_lacks_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def starved(_arguments: Namespace, _terminal: Terminal) -> None:
+        error = OSError(errno.EMFILE, os.strerror(errno.EMFILE), "/proc/meminfo")
+        error.add_note("what was there before could not be put back either: busy")
+        raise error
+
+    monkeypatch.setattr("netgroupd.cli.estimate.run", starved)
+    assert main(["estimate"]) == 1
+    assert capsys.readouterr().err == (
+        "error: the system lacks what this needs: Too many open files (/proc/meminfo)\n"
+        "what was there before could not be put back either: busy\n"
+    )
+
+
+@pytest.mark.parametrize("word", next(c.options[0].words for c in COMMANDS if c.name == "show"))
+def test_one_of_many_is_called_the_same_however_it_is_asked_for(word: str) -> None:
+    assert singular(singular(word)) == singular(word)
+
+
 def test_common_options_stand_before_and_behind_the_command() -> None:
     assert parse(["--json", "diff"]).json
     assert parse(["diff", "--json"]).json
@@ -221,6 +248,32 @@ def test_progress_tells_rate_and_time_left() -> None:
     terminal.progress(50, 100)
     assert re.search(r"50/100  5\d/s|50/100  4\d/s", screen.getvalue())
     assert "1 s left" in screen.getvalue()
+
+
+@pytest.mark.parametrize(("encoding", "bar"), [("utf-8", "███████░░"), ("iso-8859-1", "#######..")])
+def test_progress_is_drawn_with_what_the_terminal_has(encoding: str, bar: str) -> None:
+    side, terminal_side = os.openpty()
+    with (
+        os.fdopen(terminal_side, "w", encoding=encoding, errors="backslashreplace") as stream,
+        os.fdopen(side, "rb", buffering=0) as screen,
+    ):
+        Terminal(io.StringIO(), stream).progress(80, 100)
+        got = screen.read(4096).decode(encoding)
+    assert bar in got
+    assert "\\" not in got
+
+
+@pytest.mark.parametrize(("columns", "most"), [(80, 79), (48, 47), (20, 19), (0, 79)])
+def test_progress_stays_on_one_line_of_a_narrow_terminal(columns: int, most: int) -> None:
+    side, terminal_side = os.openpty()
+    fcntl.ioctl(terminal_side, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    with os.fdopen(terminal_side, "w", encoding="utf-8") as stream, os.fdopen(side, "rb", buffering=0) as screen:
+        terminal = Terminal(io.StringIO(), stream)
+        terminal._started = time.monotonic() - 100
+        terminal.progress(400_000, 800_000)
+        got = screen.read(4096).decode()
+    assert len(got.removeprefix("\r\033[K")) <= most
+    assert "400000/800000" in got
 
 
 def test_table_aligns_numbers_to_the_right() -> None:

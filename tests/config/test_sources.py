@@ -114,6 +114,11 @@ def _nul(path: Path) -> None:
     path.write_bytes(b"a: 1\nb: \0\n")
 
 
+def _everybody_in_spite_of_a_bit(path: Path) -> None:
+    path.write_text("a")
+    path.chmod(0o1666)
+
+
 def _everybody(path: Path) -> None:
     path.write_text("a")
     path.chmod(0o666)
@@ -129,6 +134,10 @@ def _dangling(path: Path) -> None:
     path.symlink_to(path.with_name("absent"))
 
 
+def _far(path: Path) -> None:
+    path.symlink_to("nowhere/near/here.yaml")
+
+
 def _ring(path: Path) -> None:
     path.symlink_to(path)
 
@@ -139,8 +148,10 @@ REFUSED = [
     pytest.param(_not_utf8, "2:4: byte 0xff is not UTF-8; save the file as UTF-8", id="not_utf8"),
     pytest.param(_nul, "2:4: a NUL byte; a configuration is text", id="nul"),
     pytest.param(_everybody, "1:1: the file can be written by everybody (mode 0666)", id="writable_by_everybody"),
+    pytest.param(_everybody_in_spite_of_a_bit, "1:1: the file can be written by everybody (mode 1666)", id="sticky"),
     pytest.param(_link_out, "1:1: the link leads out of the configuration to ", id="link_out"),
     pytest.param(_dangling, "1:1: cannot be read: No such file or directory", id="dangling_link"),
+    pytest.param(_far, "1:1: cannot be read: No such file or directory", id="link_to_no_directory"),
     pytest.param(_ring, "1:1: cannot be read: Too many levels of symbolic links", id="ring_of_links"),
 ]
 

@@ -5,6 +5,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,22 @@ def daemon(bus: PrivateBus, engine: FakeEngine, tmp_path: Path) -> Iterator[Daem
 @pytest.fixture
 def remote(bus: PrivateBus, daemon: Daemon) -> Remote:
     return Remote(bus.connect())
+
+
+@contextmanager
+def serving(bus: PrivateBus, engine: FakeEngine, runtime: Path) -> Iterator[Remote]:
+    """A daemon from its start to its end."""
+    daemon = Daemon(lambda _: engine, runtime)
+    thread = threading.Thread(target=daemon.run, daemon=True)
+    thread.start()
+    eventually(lambda: answers(bus))
+    try:
+        yield Remote(bus.connect())
+    finally:
+        engine.gate.set()
+        GLib.idle_add(daemon.stop)
+        thread.join(20)
+        assert not thread.is_alive()
 
 
 def refused(call: Callable[[], object]) -> NetgroupError:

@@ -244,6 +244,14 @@ def test_result_over_a_megabyte_comes_as_a_file_only(remote: Remote, bus: Privat
         )
 
 
+def test_reply_does_not_end_at_a_nul(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:
+    engine.text = "a: \0b\nc: d\n"
+    assert remote.render() == engine.text
+    options, flags = GLib.Variant("(a{sv})", ({},)), Gio.DBusCallFlags.NONE
+    reply = bus.connect().call_sync(_NAME, ROOT, MANAGER, "Render", options, None, flags, -1, None)
+    assert reply.unpack() == ("a: \\x00b\nc: d\n",)
+
+
 def test_file_of_a_result_cannot_be_changed_any_more(daemon: Daemon, bus: PrivateBus) -> None:
     options = GLib.Variant("(sa{sv})", ("Check", {}))
     flags = Gio.DBusCallFlags.NONE
@@ -256,28 +264,6 @@ def test_file_of_a_result_cannot_be_changed_any_more(daemon: Daemon, bus: Privat
 
 def test_rendered_lines_come_with_where_they_are_from(remote: Remote) -> None:
     assert remote.render_lines() == {"lines": [{"file": "a.mako", "line": 3, "text": "links: {}"}]}
-
-
-def test_unconfirmed_change_is_undone_at_its_deadline(remote: Remote, engine: FakeEngine) -> None:
-    assert remote.apply({"confirm": 1})["pending"] == {"generation": 2, "seconds_left": 1.0}
-    assert remote.properties()["State"] == "unconfirmed"
-    eventually(lambda: engine.expired > 1)  # once at the start, once now
-    eventually(lambda: remote.properties()["State"] == "idle")
-
-
-def test_deadline_that_stays_is_told_once(remote: Remote, daemon: Daemon) -> None:
-    remote.apply({"confirm": 30})
-    shown = remote.properties()["ConfirmBy"]
-    in_main_loop(lambda: daemon.wait_ended(""))  # where things stand is looked up once more
-    assert remote.properties()["ConfirmBy"] == shown
-
-
-def test_confirmed_change_stays(remote: Remote, engine: FakeEngine) -> None:
-    remote.apply({"confirm": 30})
-    engine.broken = True  # nobody can look at the kernel: the answer does not wait for that
-    assert remote.confirm() == {"generation": 2}
-    assert remote.properties()["ConfirmBy"] == 0
-    assert engine.waits is None
 
 
 def test_caller_that_vanishes_does_no_harm(remote: Remote, bus: PrivateBus, engine: FakeEngine) -> None:

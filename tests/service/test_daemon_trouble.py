@@ -4,23 +4,20 @@
 import resource
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pydbus
 import pytest
-from gi.repository import GLib
 
-from netgroupd.engine.report import Pending, Result, Status
+from netgroupd.engine.report import Result, Status
 from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, notes_of
-from netgroupd.service import changes
+from netgroupd.plan.step import Plan
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.job import Job
 from netgroupd.service.metrics import Metrics
 from netgroupd.service.work import in_main_loop
-from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused
+from tests.service.conftest import PrivateBus, answers, eventually, jobs, refused, serving
 from tests.service.fake import PLAN, FakeEngine
 
 REFUSED_FILES = ConfigError([Problem("/etc/netgroup/a.yaml", 3, 1, "unknown key 'mttu'")])
@@ -41,22 +38,6 @@ class Applied(FakeEngine):
         return super().status()
 
 
-@contextmanager
-def serving(bus: PrivateBus, engine: FakeEngine, runtime: Path) -> Iterator[Remote]:
-    """A daemon from its start to its end."""
-    daemon = Daemon(lambda _: engine, runtime)
-    thread = threading.Thread(target=daemon.run, daemon=True)
-    thread.start()
-    eventually(lambda: answers(bus))
-    try:
-        yield Remote(bus.connect())
-    finally:
-        engine.gate.set()
-        GLib.idle_add(daemon.stop)
-        thread.join(20)
-        assert not thread.is_alive()
-
-
 def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_path: Path) -> None:
     engine = Applied()
     engine.error = REFUSED_FILES
@@ -67,6 +48,42 @@ def test_files_refused_after_boot_leave_what_was_in_effect(bus: PrivateBus, tmp_
         assert "unknown key 'mttu'" in remote.properties()["Trouble"]
         engine.error = None
         assert remote.reload()["generation"] == 3
+
+
+def test_repair_does_not_hide_that_the_files_were_refused(bus: PrivateBus, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        engine.error = REFUSED_FILES
+        refused(remote.reload)
+        engine.drifted = PLAN
+        engine.news.tell()
+        eventually(lambda: engine.repaired and remote.properties()["LastResult"] == "ok")
+        eventually(lambda: remote.properties()["State"] != "changing")
+        told = remote.properties()
+        assert (told["State"], told["Drift"]) == ("failed", 0)
+        assert "unknown key 'mttu'" in told["Trouble"]
+        engine.error = None
+        remote.reload()
+        eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_repair_that_failed_is_no_trouble_any_more_when_somebody_else_has_made_it(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: frozenset[str]) -> Result:
+        raise KernelError([Refusal("+ bridge br-1", 16, "Device or resource busy")])
+
+    engine = FakeEngine()
+    monkeypatch.setattr(engine, "repair", fail)
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        engine.drifted = PLAN
+        engine.news.tell()
+        eventually(lambda: "Device or resource busy" in remote.properties()["Trouble"])
+        engine.drifted = Plan()
+        engine.news.tell()
+        eventually(lambda: remote.properties()["State"] == "idle")
 
 
 def test_generation_mistyped_is_no_trouble_and_hides_none(bus: PrivateBus, tmp_path: Path) -> None:
@@ -206,25 +223,6 @@ def test_daemon_ends_well_though_the_bus_has_just_gone(bus: PrivateBus, tmp_path
     assert ended == [0]
 
 
-def test_daemon_ends_when_what_was_not_confirmed_is_back(bus: PrivateBus, tmp_path: Path) -> None:
-    begun, ended = threading.Event(), threading.Event()
-
-    class Slow(FakeEngine):
-        def expire(self) -> str | None:
-            if self.waits is None:
-                return None
-            begun.set()
-            time.sleep(1)
-            ended.set()
-            return super().expire()
-
-    with serving(bus, Slow(), tmp_path / "run") as remote:
-        eventually(lambda: remote.properties()["State"] == "idle")
-        remote.apply({"confirm": 1})
-        assert begun.wait(20)
-    assert ended.is_set()
-
-
 def test_daemon_gets_ready_though_the_kernel_is_out_of_reach(bus: PrivateBus, tmp_path: Path) -> None:
     class Unreachable(Applied):
         def apply_again(self, **_: object) -> Result:
@@ -300,28 +298,6 @@ def test_names_of_any_bytes_are_told(bus: PrivateBus, tmp_path: Path) -> None:
         engine.error, engine.text = None, "links: {d\udcff: {}}\n"
         assert remote.capture() == "links: {d\\udcff: {}}\n"
         assert remote.apply({})["generation"] == 2
-
-
-def test_deadline_is_watched_though_the_disk_could_not_be_read_at_first(
-    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Unreadable(FakeEngine):
-        left = 2
-
-        def recover(self) -> str | None:
-            self.left -= 1
-            if self.left >= 0:
-                raise JournalError("cannot read the journal: Too many open files")
-            return None
-
-    monkeypatch.setattr(changes, "_AGAIN_MS", 50)
-    engine = Unreadable()
-    engine.generation, engine.waits = 1, Pending(1, 0)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/configured").touch()
-    with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: engine.expired)
-        eventually(lambda: remote.properties()["State"] == "idle")
 
 
 def test_who_follows_ends_when_its_reader_has_gone(bus: PrivateBus, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How often pictures are taken and repairs are made."""
 
+import fcntl
 import threading
 import time
 
@@ -12,7 +13,7 @@ from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.drift import Damping, Spacing
 from tests.service.conftest import PrivateBus, eventually, refused
-from tests.service.fake import PLAN, FakeEngine
+from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine, News
 
 
 class Look:
@@ -65,6 +66,51 @@ def test_drift_that_was_seen_while_a_change_was_refused_is_told(
     engine.gate.set()
     caller.join(20)
     eventually(lambda: remote.properties()["Drift"] == 1)
+
+
+def test_drift_that_takes_the_place_of_other_drift_is_told(
+    engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine.policy = "report"
+    bridge, _, vlan = HARDWARE_CAME.steps
+    engine.drifted = Plan((bridge,))
+    engine.news.tell()
+    eventually(lambda: "+ bridge br-1" in caplog.text)
+    assert "swp1.5" not in caplog.text
+    engine.drifted = Plan((vlan,))
+    engine.news.tell()
+    eventually(lambda: "+ vlan swp1.5" in caplog.text, limit_s=5)
+    assert remote.properties()["Drift"] == 1
+
+
+def test_end_of_a_change_is_seen_at_once_though_others_have_kept_it_busy(
+    engine: FakeEngine, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = threading.Event()
+
+    def after(*_: object, **__: object) -> float:
+        waits.set()
+        return 15.0
+
+    monkeypatch.setattr(Spacing, "after", after)
+    engine.news.tell()
+    assert waits.wait(20)
+    generation = remote.apply({})["generation"]
+    eventually(lambda: remote.properties()["Generation"] == generation, limit_s=5)
+
+
+def test_news_of_very_many_network_namespaces_are_heard(
+    engine: FakeEngine, remote: Remote, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    away = News()
+    away._read = fcntl.fcntl(away._read, fcntl.F_DUPFD, 1024)  # one for each of them
+    monkeypatch.setattr(engine, "policy", "report")
+    monkeypatch.setattr(engine, "watch_away", lambda _: [away])
+    engine.news.tell()
+    engine.drifted = PLAN
+    away.tell()
+    eventually(lambda: remote.properties()["Drift"] == 1)
+    assert "defect" not in caplog.text
 
 
 def test_repairs_that_follow_closely_wait_twice_as_long_each_time() -> None:

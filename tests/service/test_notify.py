@@ -5,7 +5,9 @@ import resource
 import socket
 from pathlib import Path
 
-from netgroupd.service.notify import send_datagram
+import pytest
+
+from netgroupd.service.notify import notify, send_datagram
 
 
 def test_datagrams_go_out_when_no_descriptor_is_left(tmp_path: Path) -> None:
@@ -25,3 +27,15 @@ def test_datagrams_go_out_when_no_descriptor_is_left(tmp_path: Path) -> None:
 
 def test_nobody_who_listens_is_no_error(tmp_path: Path) -> None:
     assert not send_datagram(str(tmp_path / "gone"), b"READY=1")
+
+
+def test_status_is_never_longer_than_systemd_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "notify")
+    monkeypatch.setenv("NOTIFY_SOCKET", path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(path)
+        notify(STATUS="ä" * 4000)
+        got = listener.recv(10_000)
+    assert len(got) <= 4096  # NOTIFY_BUFFER_MAX
+    assert got.decode().startswith("STATUS=ää")
+    assert got.decode().endswith("ä …")

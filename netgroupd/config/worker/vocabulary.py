@@ -109,6 +109,8 @@ def _load(fetched: Fetched) -> Any:
         before = fetched.text.encode()[: getattr(error, "position", 0)].decode(errors="replace")
         place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise VariablesError(fetched.file, place, str(error).partition("\n")[0]) from error
+    except (LookupError, AttributeError) as error:  # of PyYAML, for `!!bool x`, `!!int ""` or `!!timestamp x`
+        raise VariablesError(fetched.file, (1, 1), "a value is not what its tag says") from error
 
 
 def vocabulary(facts: Mapping[str, Any], fetch: Callable[[str], Fetched]) -> dict[str, object]:

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A change that waits to be confirmed, and the end of its wait, whoever or whatever ends it."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from netgroupd.engine.report import Pending
+from netgroupd.errors import JournalError
+from netgroupd.service import changes
+from netgroupd.service.client import Remote
+from netgroupd.service.daemon import Daemon
+from netgroupd.service.work import in_main_loop
+from tests.service.conftest import PrivateBus, eventually, serving
+from tests.service.fake import FakeEngine
+
+
+def test_unconfirmed_change_is_undone_at_its_deadline(remote: Remote, engine: FakeEngine) -> None:
+    assert remote.apply({"confirm": 1})["pending"] == {"generation": 2, "seconds_left": 1.0}
+    assert remote.properties()["State"] == "unconfirmed"
+    eventually(lambda: engine.expired > 1)  # once at the start, once now
+    eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_deadline_that_stays_is_told_once(remote: Remote, daemon: Daemon) -> None:
+    remote.apply({"confirm": 30})
+    shown = remote.properties()["ConfirmBy"]
+    in_main_loop(lambda: daemon.wait_ended(""))  # where things stand is looked up once more
+    assert remote.properties()["ConfirmBy"] == shown
+
+
+def test_confirmed_change_stays(remote: Remote, engine: FakeEngine) -> None:
+    remote.apply({"confirm": 30})
+    engine.broken = True  # nobody can look at the kernel: the answer does not wait for that
+    assert remote.confirm() == {"generation": 2}
+    assert remote.properties()["ConfirmBy"] == 0
+    assert engine.waits is None
+
+
+def test_deadline_is_watched_though_the_disk_could_not_be_read_at_first(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unreadable(FakeEngine):
+        left = 2
+
+        def recover(self) -> str | None:
+            self.left -= 1
+            if self.left >= 0:
+                raise JournalError("cannot read the journal: Too many open files")
+            return None
+
+    monkeypatch.setattr(changes, "_AGAIN_MS", 50)
+    engine = Unreadable()
+    engine.generation, engine.waits = 1, Pending(1, 0)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/configured").touch()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: engine.expired)
+        eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_deadline_that_passed_while_the_host_slept_is_kept_when_it_wakes(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_LONGEST_MS", 100, raising=False)
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        remote.apply({"confirm": 3600})
+        before = engine.expired
+        time.sleep(0.5)
+        assert (engine.expired, remote.properties()["State"]) == (before, "unconfirmed")
+        engine.waits = Pending(2, 0.05)  # as the clock of the boot has it, which went on
+        eventually(lambda: engine.expired > before)
+        eventually(lambda: remote.properties()["State"] == "idle")
+
+
+def test_wait_that_is_ended_without_the_daemon_is_seen(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_LONGEST_MS", 100, raising=False)
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        number = remote.apply({"confirm": 3600})["generation"]
+        assert remote.properties()["State"] == "unconfirmed"
+        engine.waits = None  # by netgroupctl --offline
+        eventually(lambda: remote.properties()["State"] == "idle")
+        eventually(lambda: remote.properties()["Generation"] == number)
+
+
+def test_daemon_ends_when_what_was_not_confirmed_is_back(bus: PrivateBus, tmp_path: Path) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    class Slow(FakeEngine):
+        def expire(self) -> str | None:
+            if self.waits is None:
+                return None
+            begun.set()
+            time.sleep(1)
+            ended.set()
+            return super().expire()
+
+    with serving(bus, Slow(), tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        remote.apply({"confirm": 1})
+        assert begun.wait(20)
+    assert ended.is_set()
