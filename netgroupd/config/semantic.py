@@ -294,6 +294,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_links.unfit_foundations,
     semantic_links.takers,
     semantic_links.tunnels,
+    semantic_links.external_tunnels,
     semantic_links.tunnel_ends,
     semantic_links.replay_windows,
     semantic_links.sockets,

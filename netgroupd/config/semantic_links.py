@@ -30,14 +30,21 @@ _NO_FOUNDATION_OF = {
 }
 _TAKE_PORTS = frozenset({"bond", "bridge", "team"})
 _TAKE_LOWER = {"macvlan": "macvlan", "macvtap": "macvlan", "ipvlan": "ipvlan", "ipvtap": "ipvlan", "macsec": "macsec"}
+_KEYED = ("erspan", "gre", "gretap", "ip6erspan", "ip6gre", "ip6gretap", "vti", "vti6")
 _TOLD_APART = {
-    **dict.fromkeys(("gre", "gretap", "ip6gre", "ip6gretap", "vti", "vti6"), "the same local, remote, dev and ikey"),
+    **dict.fromkeys(_KEYED, "the same local, remote, dev and ikey"),
     **dict.fromkeys(("ip6tnl", "ipip", "sit"), "the same local, remote and dev"),
+    "bareudp": "the same dstport",
+    "geneve": "the same id, remote and dstport",
     "vxlan": "the same network (id) and dstport",
     "xfrm": "the same if_id",
 }
+_LIKE = {"ip6erspan": "ip6gretap"}  # the kernel has them in one table
+_CAN_BE_EXTERNAL = ("erspan", "geneve", "gre", "gretap", "ip6erspan", "ip6gre", "ip6tnl", "ipip", "sit", "xfrm")
+_OF_ALL = {kind: kind for kind in _CAN_BE_EXTERNAL} | {"ip6gretap": "ip6gre"}
 _ENDS = ("local", "remote", "dev", "ikey")
-_VXLAN_PORT = 8472
+_TELLING = {"bareudp": ("dstport",), "geneve": ("id", "remote", "dstport"), "xfrm": ("if_id",)}
+_VXLAN_PORT, _GENEVE_PORT = 8472, 6081
 _VXLAN_MODES = ("external", "gbp", "gpe", "remcsumrx", "udp6zerocsumrx")
 
 
@@ -147,7 +154,9 @@ def tunnels(checked: Checked) -> None:
         identity = _identity(attrs)
         other = seen.setdefault(identity, name) if identity else name
         if other != name:
-            what = f"{name!r} and {other!r}, both of the kind {attrs['kind']}, have {_TOLD_APART[str(attrs['kind'])]}"
+            kind, like = str(attrs["kind"]), str(links.attrs[other]["kind"])
+            kinds = f"both of the kind {kind}" if kind == like else f"of the kinds {kind} and {like}"
+            what = f"{name!r} and {other!r}, {kinds}, have {_TOLD_APART[kind]}"
             hint = f"{other!r} is from {checked.report.where(links.places[other])}"
             checked.report.once(links.places[name], what, hint)
 
@@ -162,11 +171,28 @@ def _identity(attrs: Attrs) -> tuple[Value, ...]:
             return ()
         modes = (bool(attrs.get(mode)) for mode in _VXLAN_MODES)
         return (kind, netns, number, attrs.get("dstport", _VXLAN_PORT), ":" in end, *modes)
-    if attrs.get("external"):
+    if attrs.get("external") or (kind == "xfrm" and not attrs.get("if_id")):
         return ()
-    if kind == "xfrm":
-        return (kind, netns, attrs["if_id"]) if attrs.get("if_id") else ()
-    return (kind, netns, *(attrs.get(end) for end in _ENDS))
+    usual = {"dstport": _GENEVE_PORT}
+    said = (attrs.get(name, usual.get(name)) for name in _TELLING.get(str(kind), _ENDS))
+    return (_LIKE.get(str(kind), kind), netns, *said)
+
+
+def external_tunnels(checked: Checked) -> None:
+    """There is one tunnel of a kind that takes all packets; of GENEVE one for each port, and no other on that."""
+    links = checked.links
+    seen: dict[tuple[Value, ...], str] = {}
+    for name, attrs in sorted(checked.of_kinds(_OF_ALL), key=lambda found: not found[1].get("external")):
+        kind = str(attrs["kind"])
+        place = (_OF_ALL[kind], attrs.get("netns"), attrs.get("dstport", _GENEVE_PORT) if kind == "geneve" else None)
+        if attrs.get("external"):
+            other = seen.setdefault(place, name)
+        else:
+            other = seen.get(place, name) if kind == "geneve" else name
+        if other != name:
+            what = f"{name!r} cannot be beside {other!r}, which is external and takes all packets of its kind"
+            hint = f"{other!r} is from {checked.report.where(links.places[other])}"
+            checked.report.once(links.places[name], what, hint)
 
 
 def sockets(checked: Checked) -> None:

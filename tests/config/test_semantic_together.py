@@ -7,6 +7,7 @@ from tests.config.reading import told
 
 DUMMY = "links:\n  d: {kind: dummy}\n"
 GRE = "kind: gre, local: 192.0.2.1, remote: 192.0.2.2"
+_ENDS = "local: '2001:db8::1', remote: '2001:db8::2', ikey: 5, okey: 5"
 REFUSED = [
     pytest.param("links:\n  b: {kind: bridge, ports: c}\n  c: {kind: bridge}\n",
                  "3:3: 'c' cannot be a port of the bridge 'b': it is a bridge", id="bridge_in_a_bridge"),
@@ -92,6 +93,22 @@ REFUSED = [
                  id="neighbour_behind_a_tunnel"),
     pytest.param("links:\n  x[1-2]: {kind: xfrm, if_id: 7}\n",
                  "2:3: 'x2' and 'x1', both of the kind xfrm, have the same if_id; 'x1' is from a.yaml:2", id="xfrm"),
+    pytest.param(f"links:\n  d: {{kind: ip6gretap, {_ENDS}}}\n  e: {{kind: ip6erspan, {_ENDS}}}\n",
+                 "2:3: 'd' and 'e', of the kinds ip6gretap and ip6erspan, have the same local, remote, dev and ikey; "
+                 "'e' is from a.yaml:3", id="tunnels_of_one_table"),
+    pytest.param("links:\n  g[1-2]: {kind: geneve, id: 5, remote: 192.0.2.1}\n",
+                 "2:3: 'g2' and 'g1', both of the kind geneve, have the same id, remote and dstport; "
+                 "'g1' is from a.yaml:2", id="geneve"),
+    pytest.param("links:\n  u[1-2]: {kind: bareudp, dstport: 6635, ethertype: mpls_uc}\n",
+                 "2:3: 'u2' and 'u1', both of the kind bareudp, have the same dstport; "
+                 "'u1' is from a.yaml:2", id="bareudp"),
+    pytest.param("links:\n  g: {kind: geneve, id: 5, remote: 192.0.2.1, dstport: 6081}\n"
+                 "  h: {kind: geneve, external: on}\n",
+                 "2:3: 'g' cannot be beside 'h', which is external and takes all packets of its kind; "
+                 "'h' is from a.yaml:3", id="beside_an_external_geneve"),
+    pytest.param("links:\n  g: {kind: ip6gretap, external: on}\n  h: {kind: ip6gre, external: on}\n",
+                 "2:3: 'g' cannot be beside 'h', which is external and takes all packets of its kind; "
+                 "'h' is from a.yaml:3", id="external_tunnels_of_one_table"),
     pytest.param("links:\n  b: {kind: bond, mode: active-backup, lacp_rate: fast}\n",
                  "2:40: the bond 'b' cannot have 'lacp_rate': its mode is active-backup; "
                  "the kernel takes it for 802.3ad",
