@@ -116,6 +116,7 @@ class Snapshot(NamedTuple):
         for cls, key in self.absent:
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal, actual)
+        self._drop_functions(goal)
         for obj in self.objects:
             if _cannot_be_told(obj):
                 continue
@@ -162,6 +163,13 @@ class Snapshot(NamedTuple):
             on = hangs_on(obj) if obj.cls != "link" else ()
             if not gone.isdisjoint(on) or (is_of_bridge(obj) and not bridged.isdisjoint(on)):
                 del goal.classes[obj.cls][obj.key]
+
+    def _drop_functions(self, goal: State) -> None:
+        """Leave out the virtual functions that cards did not have."""
+        cards = {obj.name: int(str(obj.attrs["num_vfs"])) for obj in self.objects if obj.cls == "sriov"}
+        for card, number in [*goal.of("vf")] if cards else ():
+            if card in cards and int(str(number)) >= cards[str(card)]:
+                del goal.classes["vf"][card, number]
 
     def release_gone(self, goal: State, actual: State) -> None:
         """Leave out of ``goal`` the links that somebody else has deleted meanwhile, and what is on them.

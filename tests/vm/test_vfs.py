@@ -142,6 +142,7 @@ WAYS = [
     pytest.param(card(SOME), card("num_vfs: 2, vfs: {'[0-1]': {trust: true, vlan: 7}}"), id="functions_go"),
     pytest.param(card(SOME), card("num_vfs: 0"), id="all_functions_go"),
     pytest.param(card("num_vfs: 2"), card(SOME), id="more_functions_come"),
+    pytest.param(card("num_vfs: 2"), card("num_vfs: 3, vfs: {0: {vlan: 5}}"), id="one_comes_of_which_nothing_is_said"),
     pytest.param(card(SOME), card("vfs: {0: {vlan: 9}}"), id="number_is_not_mentioned_any_more"),
     pytest.param(card("up: true"), state_of("links: {}"), id="card_goes"),
     pytest.param(card(SOME), card(FEW, more=", d0: {kind: dummy}"), id="others_come_beside"),
