@@ -4,6 +4,7 @@
 import errno
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ class Host(FakeKernel):
         self._waits -= 1
         if self._waits < 0 and len(self.state.of("link")) > 1:
             os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def _as_from_a_terminal() -> Iterator[None]:
+    """Who runs in the background is started without interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(("refused", "status"), [("", 130), ("br9", 1)], ids=["while_it_is_made", "while_it_is_undone"])

@@ -11,8 +11,8 @@ from netgroupd.plan.serialise import plan_from, plan_to
 from netgroupd.plan.step import Plan, RangeStep
 from tests.engine.universe import state_of
 
-_HOST = "links: {p: {kind: dummy, master: br}, br: {kind: bridge}}"
-_WANTED = "links: {{p: {{kind: dummy, master: br, vlans: {}}}, br: {{kind: bridge}}}}"
+_HOST = "links: {p: {kind: dummy, master: br, port: {vlan_tunnel: true}}, br: {kind: bridge}}"
+_WANTED = "links: {{p: {{kind: dummy, master: br, port: {{vlan_tunnel: true}}, vlans: {}}}, br: {{kind: bridge}}}}"
 
 
 def plan(wanted: str, actual: State | None = None) -> Plan:
