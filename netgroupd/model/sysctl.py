@@ -43,3 +43,9 @@ CLASS = Class(
     (Attr("path", PATH, "Its path below /proc/sys."),),
     table((Attr("value", VALUE, "Its value, as text with single blanks."),)),
 )
+
+
+def begins(said: str, told: str) -> bool:
+    """Whether some of several numbers are ``said``, and the first that are ``told``: the kernel keeps the others."""
+    few, all_ = said.split(), told.split()
+    return 0 < len(few) < len(all_) and all_[: len(few)] == few and all(part.lstrip("-").isdecimal() for part in all_)

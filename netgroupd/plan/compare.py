@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from netgroupd.model import CLASSES, ethtool, fdb, nexthop, rule
+from netgroupd.model import CLASSES, ethtool, fdb, nexthop, rule, sysctl
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
@@ -101,7 +101,8 @@ def same(name: str, want: Value, have: Value) -> bool:
         return all(same(name, *pair) for pair in zip(want, have, strict=True))
     if isinstance(want, int) and isinstance(have, int):
         return _as_near_as_can_be(name, have - want)
-    return want in (None, ()) and have in (None, ())
+    setting = name == "value" and isinstance(want, str) and isinstance(have, str) and sysctl.begins(want, have)
+    return setting or (want in (None, ()) and have in (None, ()))
 
 
 def _fields(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> Mapping[str, Value]:
