@@ -30,7 +30,7 @@ from netgroupd.model.tc.action import (
     usual_control,
 )
 from netgroupd.model.tc.action_whole import takes
-from netgroupd.model.tc.masked import halves
+from netgroupd.model.tc.masked import halves, kept
 from netgroupd.model.value import Value
 
 _KIND, _OPTIONS, _COOKIE, _FLAGS, _HW_STATS = 1, 2, 6, 7, 8
@@ -143,7 +143,7 @@ def _unpack_skbedit(_rest: bytes, found: Mapping[int, memoryview], _names: Names
     unpack = FIELDS["skbedit"]["mark"].unpack
     if _SKB_MARK in found and unpack:
         mask = bytes(found[_SKB_MASK]) if _SKB_MASK in found else b"\xff" * 4
-        fields["mark"] = unpack(bytes(found[_SKB_MARK]) + mask)
+        fields["mark"] = unpack(kept(bytes(found[_SKB_MARK]), mask) + mask)
     fields["inheritdsfield"] = bool(_SKB_FLAGS in found and found[_SKB_FLAGS][0] & _INHERIT)
     return fields
 
