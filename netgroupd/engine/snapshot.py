@@ -38,6 +38,8 @@ from netgroupd.plan.settings import BY_WIREGUARD
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tables import inside
 from netgroupd.plan.turns import behind
+from netgroupd.plan.unsaid import is_foreign
+from netgroupd.plan.vf import drop_functions
 from netgroupd.plan.vlan_global import bridge_of
 
 # Reported of links, and refused where the link's driver has no say in them or at all.
@@ -116,14 +118,23 @@ class Snapshot(NamedTuple):
         for cls, key in self.absent:
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal, actual)
-        self._drop_functions(goal)
+        drop_functions(goal, self.objects)
+        lost = self._lost(actual)
+        for qdisc in lost:
+            goal.classes["qdisc"].pop(qdisc.key, None)  # what took its place
+        with_lost = swept(lost, State(self.objects))
         for obj in self.objects:
-            if _cannot_be_told(obj):
+            if _cannot_be_told(obj) or hangs_on_one_of(obj, with_lost):
                 continue
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
             goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
         return goal
+
+    def _lost(self, actual: State) -> list[Object]:
+        """The qdiscs of kinds that netgroupd does not make that are not there any more."""
+        there = {(key, qdisc.attrs.get("kind")) for key, qdisc in actual.of("qdisc").items()}
+        return [obj for obj in self.objects if is_foreign(obj) and (obj.key, obj.attrs["kind"]) not in there]
 
     def _was(self, obj: Object, actual: State, usual: Usual) -> dict[str, Value]:
         """The attributes that bring an object back, given what there is now."""
@@ -163,13 +174,6 @@ class Snapshot(NamedTuple):
             on = hangs_on(obj) if obj.cls != "link" else ()
             if not gone.isdisjoint(on) or (is_of_bridge(obj) and not bridged.isdisjoint(on)):
                 del goal.classes[obj.cls][obj.key]
-
-    def _drop_functions(self, goal: State) -> None:
-        """Leave out the virtual functions that cards did not have."""
-        cards = {obj.name: int(str(obj.attrs["num_vfs"])) for obj in self.objects if obj.cls == "sriov"}
-        for card, number in [*goal.of("vf")] if cards else ():
-            if card in cards and int(str(number)) >= cards[str(card)]:
-                del goal.classes["vf"][card, number]
 
     def release_gone(self, goal: State, actual: State) -> None:
         """Leave out of ``goal`` the links that somebody else has deleted meanwhile, and what is on them.
@@ -245,10 +249,10 @@ def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[
 
 
 def _cannot_be_told(obj: Object) -> bool:
-    """Whether nothing makes it what it was: a rule with what no file says, or error correction of no kind."""
+    """Whether nothing makes it what it was: of what no file says, or error correction of no kind."""
     if obj.cls == "ethtool":
         return obj.key[1] == "fec" and not obj.attrs.get("auto") and not obj.attrs.get("modes")
-    return obj.cls == "filter" and UNSAID in obj.attrs
+    return is_foreign(obj) or (obj.cls == "filter" and UNSAID in obj.attrs)
 
 
 def _without(link: Object, name: str) -> Object:

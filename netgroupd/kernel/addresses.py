@@ -42,13 +42,16 @@ _BITS = {"nodad": 0x02, "home": 0x10, "mngtmpaddr": 0x100, "noprefixroute": 0x20
 _PLAIN = tuple(CLASS.attrs[name] for name in ("label", "broadcast", "metric"))
 _SCOPE = CLASS.attrs["scope"].type
 _CENTI = 100  # the kernel counts the age of an address in hundredths of a second
+_AGAIN = 1 << 32  # where it begins anew, which is after 497 days
+_MINUTE = 60 * _CENTI
 
 
 def _lifetime(remaining: int, updated: int, uptime: int) -> Value:
     """A lifetime as it was given: what the kernel tells is what is left of it."""
     if remaining in (0, FOREVER):  # one that was 0 from the start would else grow
         return remaining and "forever"
-    return remaining + max(0, uptime - updated) // _CENTI
+    age = (uptime - updated) % _AGAIN
+    return remaining + (0 if age > _AGAIN - _MINUTE else age) // _CENTI  # or else it was updated just now
 
 
 class _Decoder:

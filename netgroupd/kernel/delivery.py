@@ -7,12 +7,14 @@ laid out meanwhile.  Those whose order does not matter go side by side, and wher
 the kernel needs no common lock they are worked off on several CPUs.
 """
 
+import errno
 import os
 import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -57,9 +59,30 @@ class Packet(NamedTuple):
         ]
 
 
+    def halves(self) -> tuple["Packet", "Packet"]:
+        """The first messages and the others."""
+        count = len(self.steps) // 2
+        middle = next(islice(_starts(self.messages), count, None))
+        first = self._replace(steps=self.steps[:count], messages=self.messages[:middle])
+        return first, self._replace(steps=self.steps[count:], messages=self.messages[middle:])
+
+
 def deliver(socket: Socket, packet: Packet) -> list[Denied]:
-    """Send a packet, and read what the kernel refused of it."""
-    return _deliver_compound(socket, packet) if packet.together else _deliver(socket, packet)
+    """Send a packet, and read what the kernel refused of it.
+
+    Who is root in a user namespace alone has no larger socket than the host lets anybody
+    have, which may take less than a packet at once.
+    """
+    try:
+        return _deliver_compound(socket, packet) if packet.together else _deliver(socket, packet)
+    except OSError as error:
+        if error.errno != errno.EMSGSIZE:
+            raise
+        answer = Answer(0, errno.EMSGSIZE, os.strerror(errno.EMSGSIZE))
+    if len(packet.steps) == 1:
+        return packet.denied([(0, answer)])
+    first, second = packet.halves()
+    return deliver(socket, first) + deliver(socket, second)
 
 
 def _deliver(socket: Socket, packet: Packet) -> list[Denied]:
@@ -163,11 +186,12 @@ class Lanes:
         return denied
 
     def _opened(self) -> ThreadPoolExecutor:
+        while len(self._sockets) < self._count:  # one that cannot be opened may be the next time
+            socket = Socket(self._netns)
+            self._sockets.append(socket)
+            self._free.put(socket)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._count, "netlink")
-            self._sockets = [Socket(self._netns) for _ in range(self._count)]
-            for socket in self._sockets:
-                self._free.put(socket)
         return self._pool
 
     def _note(self, done: Iterable[Future[list[Denied]]]) -> None:

@@ -37,6 +37,8 @@ SKIP_DEVCONF = 1 << 29
 NAME_ONLY = 1 << 8
 RTNLGRP_LINK_BRIEF = 64
 
+_STATUS = Path("/proc/thread-self/status")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NOBODY = 0x7FFFFFF0  # a group that no link is in
 _LINK = b"\0" * 16  # struct ifinfomsg
 _LOOPBACK = b"\0\0\0\0\1\0\0\0" + b"\0" * 8
@@ -145,8 +147,15 @@ def _of_boot(boot: str, privileged: bool) -> Features:
 
 
 def features() -> Features:
-    """What the running kernel can do, asked once in this boot."""
-    status = Path("/proc/thread-self/status").read_text(encoding="ascii", errors="replace")
-    capable = int(next(line for line in status.splitlines() if line.startswith("CapEff:")).split()[1], 16)
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-    return _of_boot(boot.strip(), bool(capable & 1 << 12))
+    """What the running kernel can do, asked once in this boot, and again where that is not known."""
+    status = (line.split() for line in _lines(_STATUS))
+    capable = next((int(fields[1], 16) for fields in status if fields[:1] == ["CapEff:"]), 0)
+    return _of_boot("".join(_lines(_BOOT)), bool(capable & 1 << 12))
+
+
+def _lines(path: Path) -> list[str]:
+    """What a file of /proc says; nothing where that is not mounted."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return []

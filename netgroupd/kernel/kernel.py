@@ -216,9 +216,10 @@ class Kernel:
             except UnknownLinkError as error:
                 batch.flush()
                 batch.deny(step, errno.ENODEV, str(error))
-            except OSError as error:  # of a file that the message refers to
+            except OSError as error:  # of a file that the message refers to, or there is more than fits into one
                 batch.flush()
-                batch.deny(step, error.errno or 0, f"{error.strerror}: {error.filename}")
+                why = f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
+                batch.deny(step, error.errno or 0, why)
 
     def _refused(self, denied: list[Denied], steps: Sequence[AnyStep]) -> Iterator[Refused]:
         if not denied:

@@ -81,8 +81,14 @@ class Kernels(Kernel):
         if netns not in self._others:
             if self.names.fd < 0:
                 self.names.fd = open_netns(self._netns)
-            self._others[netns] = kernel = _connected(netns, self.features)
-            kernel.names.fd = open_netns(netns)
+            descriptor = open_netns(netns)
+            try:
+                kernel = _connected(netns, self.features)
+            except BaseException:
+                os.close(descriptor)
+                raise
+            kernel.names.fd = descriptor
+            self._others[netns] = kernel
         return self._others[netns]
 
     def _add_links(self, state: State, netns: str, selection: Selection) -> None:

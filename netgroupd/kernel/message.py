@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Netlink messages and attributes to and from bytes.  No socket, no meaning."""
 
+import errno
 import struct
 from collections.abc import Iterator
 
@@ -30,6 +31,7 @@ HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 HEADER_LEN = 16
 SEQUENCE = struct.Struct("=I")  # at offset 8
 _ATTR = struct.Struct("=HH")
+_LARGEST = 0xFFFF - _ATTR.size
 _U8 = struct.Struct("=HHB3x")
 _U16 = struct.Struct("=HHH2x")
 _U32 = struct.Struct("=HHI")
@@ -38,8 +40,14 @@ _PAD = (b"", b"\0\0\0", b"\0\0", b"\0")
 
 
 def attr(kind: int, payload: bytes) -> bytes:
-    """One attribute, padded."""
+    """One attribute, padded.
+
+    Raises:
+        OSError: The payload is more than an attribute can hold.
+    """
     size = len(payload)
+    if size > _LARGEST:
+        raise OSError(errno.EMSGSIZE, f"it takes {size} bytes where an attribute holds {_LARGEST}")
     return _ATTR.pack(size + 4, kind) + payload + _PAD[size & 3]
 
 

@@ -61,8 +61,12 @@ def entered(netns: str | None) -> Iterator[None]:
     if netns is None:
         yield
         return
-    target = open_netns(netns)
     home = os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        target = open_netns(netns)
+    except BaseException:
+        os.close(home)
+        raise
     try:
         try:
             _set(target)

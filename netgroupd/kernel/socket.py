@@ -44,6 +44,7 @@ _STRICT_CHECK = 12
 _SO_SNDBUFFORCE = 32
 _SO_RCVBUFFORCE = 33
 _RECEIVE = 64 << 10
+_LAST_SEQUENCE = 0xFFFFFFFF
 _TRIES = 8
 _PATIENCE_S = 10.0  # thousands of links that came up get their link-local addresses for some seconds
 _PAUSE_S = 0.001
@@ -105,10 +106,10 @@ class Answer(NamedTuple):
         return Refusal(what, self.errno, self.sentence)
 
 
-def read_error(payload: memoryview, flags: int) -> Answer:
-    """Read the body of an NLMSG_ERROR, or of an NLMSG_DONE that carries an error."""
+def read_error(payload: memoryview, flags: int, *, done: bool = False) -> Answer:
+    """Read the body of an NLMSG_ERROR, or of an NLMSG_DONE, which has no header of a request in it."""
     number = -struct.unpack_from("=i", payload)[0]
-    whole = len(payload) >= _ERROR.size
+    whole = not done and len(payload) >= _ERROR.size
     size, sequence = (_ERROR.unpack_from(payload)[1], _ERROR.unpack_from(payload)[4]) if whole else (0, 0)
     sentence, offset, missing, cookie, entries = "", -1, -1, b"", b""
     if flags & NLM_F_ACK_TLVS:
@@ -167,6 +168,8 @@ class Socket:
 
     def next_sequence(self, count: int = 1) -> int:
         """The first of ``count`` sequence numbers that nobody else has."""
+        if self._sequence + count > _LAST_SEQUENCE:
+            self._sequence = 0
         first = self._sequence + 1
         self._sequence += count
         return first
@@ -318,7 +321,8 @@ class Socket:
                     continue  # the rest of a dump given up after an overrun
                 seen |= flags
                 if kind in _ENDS:
-                    return self._ended(read_error(received[first:last], flags), found, seen, what)
+                    answer = read_error(received[first:last], flags, done=kind == NLMSG_DONE)
+                    return self._ended(answer, found, seen, what)
                 if not worthless and (item := decode(kind, received[first:last])) is not None:
                     found.append(item)
 

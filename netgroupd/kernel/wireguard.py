@@ -27,7 +27,7 @@ _PUBLIC, _PRESHARED, _FLAGS, _ENDPOINT, _KEEPALIVE, _ALLOWED = 1, 2, 3, 4, 5, 9
 _IP_FAMILY, _IP_ADDRESS, _IP_LENGTH = 1, 2, 3
 _REMOVE, _REPLACE_ALLOWED = 1, 2
 _AF_INET, _AF_INET6 = 2, 10
-_MOST = 16 << 10  # of peers in one message: the length of an attribute has 16 bits
+_MOST = 16 << 10  # of peers in one message, and of networks in one peer: the length of an attribute has 16 bits
 _NO_KEY = bytes(32)
 
 Peer = Mapping[str, Value]
@@ -66,8 +66,10 @@ def _allowed(prefix: str) -> bytes:
     return nest(0, u16(_IP_FAMILY, family), attr(_IP_ADDRESS, address), u8(_IP_LENGTH, length))
 
 
-def _pack_peer(peer: Peer) -> bytes:
-    parts = [attr(_PUBLIC, base64.b64decode(str(peer["public_key"])))]
+def _pack_peer(peer: Peer) -> list[bytes]:
+    """One peer; of one with thousands of networks the others are put to the first, peer by peer."""
+    public = attr(_PUBLIC, base64.b64decode(str(peer["public_key"])))
+    parts, more = [public], list[bytes]()
     if (path := peer.get("preshared_key_file")) != ANOTHER_KEY:
         parts.append(attr(_PRESHARED, _key(str(path)) if path else _NO_KEY))
     if endpoint := peer.get("endpoint"):
@@ -76,9 +78,9 @@ def _pack_peer(peer: Peer) -> bytes:
     if isinstance(keepalive, int):
         parts.append(u16(_KEEPALIVE, keepalive))
     if isinstance(allowed, tuple):
-        parts.append(u32(_FLAGS, _REPLACE_ALLOWED))
-        parts.append(nest(_ALLOWED, *(_allowed(str(prefix)) for prefix in allowed)))
-    return nest(0, *parts)
+        first, *more = _portions([_allowed(str(prefix)) for prefix in allowed])
+        parts += [u32(_FLAGS, _REPLACE_ALLOWED), nest(_ALLOWED, first)]
+    return [nest(0, *parts), *(nest(0, public, nest(_ALLOWED, portion)) for portion in more)]
 
 
 def _peers(value: Value) -> dict[str, Peer]:
@@ -89,17 +91,16 @@ def _peers(value: Value) -> dict[str, Peer]:
 def _changes(before: Value, wanted: Value) -> list[bytes]:
     old, new = ({key: whole(peer) for key, peer in _peers(value).items()} for value in (before, wanted))
     gone = (attr(_PUBLIC, base64.b64decode(key)) + u32(_FLAGS, _REMOVE) for key in old if key not in new)
-    return [nest(0, peer) for peer in gone] + [
-        _pack_peer(peer) for key, peer in new.items() if key not in old or not peer.items() <= old[key].items()
-    ]
+    others = [peer for key, peer in new.items() if key not in old or not peer.items() <= old[key].items()]
+    return [nest(0, peer) for peer in gone] + [part for peer in others for part in _pack_peer(peer)]
 
 
-def _portions(peers: Sequence[bytes]) -> list[bytes]:
+def _portions(parts: Sequence[bytes]) -> list[bytes]:
     portions = [b""]
-    for peer in peers:
-        if len(portions[-1]) + len(peer) > _MOST:
+    for part in parts:
+        if len(portions[-1]) + len(part) > _MOST:
             portions.append(b"")
-        portions[-1] += peer
+        portions[-1] += part
     return portions
 
 
@@ -176,8 +177,9 @@ def read(generic: Generic, index: int, key_files: Iterable[str]) -> dict[str, Va
     attrs: dict[str, Value] = {}
     peers: dict[str, dict[str, Value]] = {}
 
-    def decode(_kind: int, payload: memoryview) -> None:
-        told = attributes(payload, 4)
+    # Not before the end of the dump, of which another reading may follow that brings less.
+    for payload in generic.read(FAMILY, _GET, lambda _kind, payload: bytes(payload), u32(_IFINDEX, index)):
+        told = attributes(memoryview(payload), 4)
         if _PRIVATE in told:
             attrs["private_key_file"] = keys.path(bytes(told[_PRIVATE]))
         if _LISTEN_PORT in told:
@@ -190,7 +192,6 @@ def read(generic: Generic, index: int, key_files: Iterable[str]) -> dict[str, Va
             if known is not peer:
                 known["allowed_ips"] = tuple(sorted({*_texts(known["allowed_ips"]), *_texts(peer["allowed_ips"])}))
 
-    generic.read(FAMILY, _GET, decode, u32(_IFINDEX, index))
     attrs["peers"] = tuple(peers[key] for key in sorted(peers))
     return attrs
 

@@ -41,5 +41,5 @@ def assemble(
     if steps and whole:
         steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
-    lost = warnings(desired, actual) if steps else ()
+    lost = warnings(desired, actual, changes.steps) if steps else ()
     return Plan(steps, waiting + changes.warnings + lost, names)

@@ -1,35 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules of traffic control that netgroupd can delete or change and not bring back: told before it is done."""
+"""Rules and qdiscs that netgroupd can delete or change and not bring back: told before it is done."""
 
 from collections.abc import Iterable
 
 from netgroupd.model.state import Object, State
+from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import UNSAID, differing
+from netgroupd.plan.step import Op, Step
 
 _SHOWN = 5
 
 
-def warnings(desired: State, actual: State) -> tuple[str, ...]:
-    """One sentence about all of them."""
+def is_foreign(obj: Object) -> bool:
+    """Whether it is a qdisc of a kind that no file can ask for, as `cake`."""
+    return obj.cls == "qdisc" and obj.attrs.get("kind") not in KINDS
+
+
+def warnings(desired: State, actual: State, steps: Iterable[Step]) -> tuple[str, ...]:
+    """One sentence about all rules of these, and one about all qdiscs that ``steps`` delete."""
+    rules, qdiscs = _lost_rules(desired, actual), [step.before for step in steps if step.op is Op.DELETE]
+    foreign = [qdisc for qdisc in qdiscs if qdisc and is_foreign(qdisc)]
+    said = Said(actual.of("filter").values()) if rules else Said(())
+    told = [_told("filter", "for they have what no file can say", map(said.of, rules))] if rules else []
+    return (*told, _told("qdisc", "for they are of kinds that no file can ask for", foreign)) if foreign else (*told,)
+
+
+def _lost_rules(desired: State, actual: State) -> list[Object]:
     wants = desired.of("filter")
-    lost = [
+    return [
         rule
         for key, rule in actual.of("filter").items()
         if UNSAID in rule.attrs and ((want := wants.get(key)) is None or differing(want, rule))
     ]
-    if not lost:
-        return ()
-    said = Said(actual.of("filter").values())
-    return (_told(map(said.of, lost)),)
 
 
-def _told(lost: Iterable[Object]) -> str:
+def _told(cls: str, why: str, lost: Iterable[Object]) -> str:
     from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # seldom needed
     from netgroupd.plan.present import title  # noqa: PLC0415
 
     names = fold_names(" ".join(title(rule)) for rule in lost)
     more = ", …" if len(names) > _SHOWN else ""
-    return (
-        f"no rollback brings these back, for they have what no file can say: filter {', '.join(names[:_SHOWN])}{more}"
-    )
+    return f"no rollback brings these back, {why}: {cls} {', '.join(names[:_SHOWN])}{more}"

@@ -5,9 +5,11 @@ Each is then a new one, and told all that is wanted of it.  One message tells al
 functions of a card.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from netgroupd.model.state import State
+from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
+from netgroupd.model.vf import MOST as MOST_FUNCTIONS
 from netgroupd.model.vf import USUAL
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 
@@ -46,6 +48,14 @@ def said_again(steps: list[Step], desired: State, cards: dict[str, str]) -> list
     return [*(step for step in steps if step.object.name not in cards), *again]
 
 
+def drop_functions(state: State, cards: Iterable[Object]) -> None:
+    """Leave out of ``state`` the functions that cards do not have as these objects tell it."""
+    counts = {obj.name: _integer(obj.attrs["num_vfs"]) for obj in cards if obj.cls == "sriov"}
+    for key in [*state.of("vf")] if counts else ():
+        if _integer(key[1]) >= counts.get(str(key[0]), MOST_FUNCTIONS):
+            del state.classes["vf"][key]
+
+
 def by_card(steps: Sequence[Step]) -> list[AnyStep]:
     """The steps of one phase drawn together, in the order of the functions, whatever each is told."""
     cards: dict[str, list[Step]] = {}
@@ -61,6 +71,9 @@ def by_card(steps: Sequence[Step]) -> list[AnyStep]:
 
 
 def _number(step: Step) -> int:
-    number = step.object.key[1]
-    assert isinstance(number, int)
-    return number
+    return _integer(step.object.key[1])
+
+
+def _integer(value: Value) -> int:
+    assert isinstance(value, int)
+    return value

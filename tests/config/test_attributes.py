@@ -64,6 +64,9 @@ DEEP = [
                  "6:19: public_key: expected a public key of 44 characters", id="field_of_an_item"),
     pytest.param(f"  w:\n    kind: wireguard\n    peers:\n    - public_key: {KEY}\n      allowed_ips: ['::/0', x]\n",
                  "6:29: allowed_ips: expected an IPv4 or IPv6 address", id="item_of_a_field_of_an_item"),
+    pytest.param(f"  w:\n    kind: wireguard\n    peers: {{public_key: {KEY}, allowed_ips: [default]}}\n",
+                 "4:85: allowed_ips: expected a network like 10.0.0.0/8; that of all is 0.0.0.0/0 or ::/0",
+                 id="network_of_no_family"),
     pytest.param(f"  w:\n    kind: wireguard\n    peers: {{public_key: {KEY}, allowed_ips: [x]}}\n",
                  "4:85: allowed_ips: expected an IPv4 or IPv6 address", id="item_alone"),
     pytest.param("  w:\n    kind: wireguard\n    peers:\n"

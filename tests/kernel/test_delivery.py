@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packets of messages: what was refused is matched to its step, whichever way it went."""
 
+import errno
 import os
 import struct
 from collections.abc import Iterator
@@ -67,6 +68,28 @@ def test_refused_entry_belongs_to_the_step_of_its_place() -> None:
     assert got == [(steps[3], "no", entry(MESSAGES[3]))]
 
 
+class Small(Told):
+    """A socket that takes no more than so many bytes at once."""
+
+    def send(self, *parts: bytes, count: int = 1) -> None:
+        if sum(map(len, parts)) > 120:
+            raise OSError(errno.EMSGSIZE, "Message too long")
+        super().send(*parts, count=count)
+
+
+@pytest.mark.parametrize(("together", "want"), [(False, 4), (True, 2)], ids=["packed", "compound"])
+def test_packet_that_the_socket_does_not_take_at_once_goes_in_parts(together: bool, want: int) -> None:
+    socket, steps, messages = Small(), _steps(4), list(map(entry, MESSAGES)) if together else MESSAGES
+    assert deliver(socket, Packet(steps, b"".join(messages), together)) == []  # type: ignore[arg-type]
+    assert socket.counters.messages == want
+
+
+def test_message_that_the_socket_does_not_take_is_refused() -> None:
+    steps, large = _steps(2), request(44, 0, bytes(120))
+    denied = deliver(Small(), Packet(steps, MESSAGES[0] + large))  # type: ignore[arg-type]
+    assert [(one.step, one.answer.errno, one.message) for one in denied] == [(steps[1], errno.EMSGSIZE, large)]
+
+
 @pytest.fixture
 def lanes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lanes]:
     """Two lanes, whose packets arrive only when there is one in each."""
@@ -97,3 +120,22 @@ def test_failure_of_a_packet_is_told_once(lanes: Lanes, monkeypatch: pytest.Monk
     with pytest.raises(OSError, match="no buffer"):
         lanes.arrived()
     assert lanes.arrived() == []
+
+
+def test_lanes_that_could_not_be_opened_do_not_keep_the_next_packet_for_ever(
+    lanes: Lanes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = iter([Told(1), None, Told(1)])
+
+    def opened(_netns: str | None) -> Told:
+        if (socket := next(made)) is None:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return socket
+
+    monkeypatch.setattr(delivery, "Socket", opened)
+    packets = [Packet(_steps(4), b"".join(MESSAGES)) for _ in range(2)]
+    with pytest.raises(OSError, match="Too many"):
+        lanes.send(packets[0])
+    for packet in packets:
+        lanes.send(packet)
+    assert {id(one.step) for one in lanes.arrived()} == {id(packet.steps[1]) for packet in packets}

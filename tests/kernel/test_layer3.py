@@ -359,3 +359,17 @@ def test_rules_of_the_kernel_that_somebody_took_away_are_told(context: Context, 
         "rule 32766 inet lookup 254\n"
     ]
     assert not rules.dump(context, Selection())
+
+
+_AGE_ROUND = 1 << 32  # hundredths of a second, which the kernel counts the age of addresses in
+
+
+@pytest.mark.parametrize("now", [1000, _AGE_ROUND + 1000, 3 * _AGE_ROUND + 1000], ids=["at_first", "497_days", "years"])
+@pytest.mark.parametrize("age", [0, 1, 400 * 86400], ids=["new", "a_second", "400_days"])
+def test_lifetime_is_what_was_given_however_long_the_host_is_up(now: int, age: int) -> None:
+    uptime = now + age * 100
+    assert addresses._lifetime(7200, now % _AGE_ROUND, uptime) == 7200 + age
+
+
+def test_lifetime_that_was_given_while_it_was_read_is_that() -> None:
+    assert addresses._lifetime(7200, 1007, 1000) == 7200

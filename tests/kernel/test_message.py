@@ -56,6 +56,12 @@ def test_refusal_carries_the_sentence_of_the_kernel_and_where_it_points() -> Non
     assert (answer.sequence, answer.errno, answer.sentence, answer.offset) == (9, 22, "No such thing", 36)
 
 
+def test_end_of_a_dump_carries_a_sentence_where_a_refusal_has_the_request() -> None:
+    told = memoryview((-22).to_bytes(4, "little", signed=True) + message.text(1, "Invalid values in header"))
+    answer = read_error(told, message.NLM_F_ACK_TLVS, done=True)
+    assert (answer.errno, answer.sentence) == (22, "Invalid values in header")
+
+
 def test_refusal_without_a_sentence_is_told_by_its_number() -> None:
     flags, payload = _error(19)
     assert read_error(payload, flags).sentence == "No such device"

@@ -6,8 +6,9 @@ import errno
 import pytest
 
 from netgroupd.kernel.delivery import Denied
-from netgroupd.kernel.kernel import _refused
+from netgroupd.kernel.kernel import Kernel, _refused
 from netgroupd.kernel.socket import Answer
+from netgroupd.model.route import key
 from netgroupd.model.state import Attrs, Object, Origin
 from netgroupd.plan.beside import Said
 from netgroupd.plan.step import GroupStep, Op, Step
@@ -31,3 +32,13 @@ def test_refused_message_for_a_group_is_told_with_links_and_a_line(sentence: str
     step = GroupStep(Op.CHANGE, 7, MTU, (change("d1", 3), change("d2", 4)))
     refusal = _refused(step, Denied(step, Answer(1, errno.EINVAL, sentence), b""), Said(())).refusal
     assert str(refusal).startswith(want)
+
+
+@pytest.mark.vm("stock")
+def test_route_with_more_ways_than_fit_into_an_attribute_is_refused() -> None:
+    ways = tuple({"via": f"10.0.{number >> 8}.{number & 255}", "dev": "lo"} for number in range(5000))
+    route = Object("route", key("10.9.0.0/16"), {"nexthops": ways}, Origin("10-all.yaml", 3))
+    with Kernel() as kernel:
+        (refused,) = kernel.apply([Step(Op.CREATE, None, route, route.attrs)])
+    assert refused.refusal.errno == errno.EMSGSIZE
+    assert "it takes 80000 bytes where an attribute holds 65531" in str(refused.refusal)

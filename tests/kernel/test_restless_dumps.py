@@ -79,3 +79,16 @@ def test_dump_that_always_is_overrun_is_given_up(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("netgroupd.kernel.socket._PATIENCE_S", 0.2)
     with closing(Overrun(100)) as socket, pytest.raises(KernelError, match="it changed during each of"):
         socket.dump(request(18, NLM_F_DUMP, bytes(16)), number)
+
+
+def test_dump_that_the_kernel_refuses_is_told_in_its_words() -> None:
+    unknown_flag = bytes((2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0))  # of struct ndmsg
+    with closing(Socket()) as socket, pytest.raises(KernelError, match="Invalid flags in header for neighbor dump"):
+        socket.dump(request(30, NLM_F_DUMP, unknown_flag), number)
+
+
+def test_numbers_begin_anew_behind_the_last_that_a_message_can_have() -> None:
+    with closing(Socket()) as socket:
+        socket._sequence = 0xFFFFFFFE
+        answers = [socket.ask(request(18, 0, bytes((0,) * 4 + (1,) + (0,) * 11)), number) for _ in range(2)]
+        assert [(answer.errno, found) for answer, found in answers] == [(0, [16])] * 2

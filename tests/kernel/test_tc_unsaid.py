@@ -25,6 +25,9 @@ CLSACT = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "handle": "ffff:",
 _ADDRESS = attr(8, b"\x08\x00") + flower.pack((("dst_ip", "10.0.0.1"),))
 _CODE = attr(5, struct.pack("=HBBI", 6, 0, 0, 1))
 
+_CMP = struct.pack("=HHHHIIHBB", 0, 1, 0, 0, 20, 0xFF00, 3, 0x12, 2)
+_BEHIND = struct.pack("=HHHH", 0, 3, 0, 0) + struct.pack(">II", 0xFFFF, 0x1122) + struct.pack("=ii", 0, -1)
+
 
 def _message(kind: str, options: bytes, handle: int = 1) -> memoryview:
     header = HEADER.pack(0, 0, 0, 1, handle, 0xFFFFFFF2, 7 << 16 | 8)
@@ -48,6 +51,8 @@ MORE = [
     pytest.param("fw", text(3, "v0"), id="link_of_fw"),
     pytest.param("basic", nest(4, u32(1, 1)), id="old_policer"),
     pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, bytes(2) + b"\x08" + bytes(5)))), id="ematch"),
+    pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, _CMP))), id="cmp_in_the_order_of_the_host"),
+    pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, _BEHIND))), id="u32_in_the_next_header"),
     pytest.param("bpf", u32(11, 5), id="program_without_a_name"),
     pytest.param("bpf", text(7, "a.o:[classifier]"), id="program_of_a_section"),
     pytest.param("flow", u32(1, 1) + nest(11, b""), id="conditions_of_flow"),
@@ -74,6 +79,15 @@ def test_rule_that_a_file_can_say_is_told_by_what_it_matches(kind: str, options:
     rule = _rule(kind, options, names)
     assert UNSAID not in rule.attrs
     assert "handle" not in dict(rule.key[4])  # type: ignore[arg-type]  # pairs
+
+
+def test_bits_that_a_mask_leaves_out_are_not_told_of_the_first_rule_nor_of_the_next(names: Names) -> None:
+    decoder = Decoder(names, "v0", "ingress")
+    for number in (5, 6):
+        masked = attr(12, bytes((10, 0, number, 7))) + attr(13, b"\xff\xff\xff\0")
+        rule = decoder.read(_message("flower", attr(8, b"\x08\x00") + masked))
+        assert rule
+        assert rule.key[4] == (("dst_ip", f"10.0.{number}.0/24"),)
 
 
 def test_rules_of_flower_that_differ_in_what_is_unknown_are_several(names: Names) -> None:

@@ -139,6 +139,13 @@ def test_peer_of_wireguard_loses_the_key_that_is_not_said_any_more(pipeline: Pip
     assert found.attrs["peers"] == ({**peer, "allowed_ips": (), "persistent_keepalive": 0},)
 
 
+def test_peer_of_wireguard_has_more_networks_than_fit_into_one_attribute(pipeline: Pipeline) -> None:
+    for count in (5000, 4000):
+        networks = tuple(sorted(f"10.{number >> 8}.{number & 255}.0/24" for number in range(count)))
+        peer = {"public_key": "A" * 43 + "=", "allowed_ips": networks, "persistent_keepalive": 25}
+        pipeline.reach("link", link("it", kind="wireguard", peers=(peer,)))
+
+
 @pytest.mark.vm("patched", cpus=2)
 @pytest.mark.parametrize("kind", ["bond", "team"])
 def test_light_link_has_the_queues_it_asks_for_or_one(pipeline: Pipeline, kind: str) -> None:

@@ -30,7 +30,7 @@ from netgroupd.model.tc.action import (
     usual_control,
 )
 from netgroupd.model.tc.action_whole import takes
-from netgroupd.model.tc.masked import halves
+from netgroupd.model.tc.masked import halves, kept
 from netgroupd.model.value import Value
 
 _KIND, _OPTIONS, _COOKIE, _FLAGS, _HW_STATS = 1, 2, 6, 7, 8
@@ -48,6 +48,7 @@ class Form(NamedTuple):
     """How one kind is laid out: the number of its structure, and what it adds.
 
     ``rest`` is how many bytes follow in the structure what all kinds have in it.
+    ``older`` is its number where an action has nothing of what was added to its kind later.
     """
 
     parms: int
@@ -55,6 +56,11 @@ class Form(NamedTuple):
     """What follows in the structure, and the attributes beside it."""
     unpack: Callable[[bytes, Mapping[int, memoryview], Names], dict[str, Value]]
     rest: int = 0
+    older: int = 0
+
+    def number_in(self, options: Mapping[int, memoryview]) -> int:
+        """The number of the structure among the ``options`` of an action."""
+        return self.older if self.older in options and self.parms not in options else self.parms
 
 
 def _number(fields: Fields, name: str) -> int:
@@ -137,7 +143,7 @@ def _unpack_skbedit(_rest: bytes, found: Mapping[int, memoryview], _names: Names
     unpack = FIELDS["skbedit"]["mark"].unpack
     if _SKB_MARK in found and unpack:
         mask = bytes(found[_SKB_MASK]) if _SKB_MASK in found else b"\xff" * 4
-        fields["mark"] = unpack(bytes(found[_SKB_MARK]) + mask)
+        fields["mark"] = unpack(kept(bytes(found[_SKB_MARK]), mask) + mask)
     fields["inheritdsfield"] = bool(_SKB_FLAGS in found and found[_SKB_FLAGS][0] & _INHERIT)
     return fields
 
@@ -204,7 +210,7 @@ FORMS = {
     "mirred": Form(2, _pack_mirred, _unpack_mirred, 8),
     "vlan": Form(2, _pack_vlan, _unpack_vlan, 4),
     "skbedit": Form(2, _pack_skbedit, _unpack_skbedit),
-    "pedit": Form(4, actions_pedit.pack, actions_pedit.unpack, 4),
+    "pedit": Form(4, actions_pedit.pack, actions_pedit.unpack, 4, older=2),
     "tunnel_key": Form(2, actions_tunnel.pack, actions_tunnel.unpack, 4),
     "mpls": Form(2, _pack_mpls, _unpack_mpls, 4),
     "ct": Form(1, actions_nat.pack_ct, actions_nat.unpack_ct),
@@ -283,7 +289,7 @@ def held(kind: str, options: Mapping[int, memoryview]) -> Held:
         return Held(kind, *police_counts(options))
     if not (form := FORMS.get(kind)):
         return Held(kind, 0, 0, 0)
-    index, _, _, references, binds = GENERIC.unpack_from(options[form.parms])
+    index, _, _, references, binds = GENERIC.unpack_from(options[form.number_in(options)])
     return Held(kind, index, references, binds)
 
 
@@ -296,7 +302,7 @@ def unpack_action(payload: memoryview, names: Names) -> tuple[Held, dict[str, Va
     if kind == "police":
         fields |= unpack_police(inside)
     elif form := FORMS.get(kind):
-        parms = bytes(inside[form.parms])
+        parms = bytes(inside[form.number_in(inside)])
         fields["control"] = control_text(GENERIC.unpack_from(parms)[2])
         fields |= form.unpack(parms[GENERIC.size :], inside, names)
     if _COOKIE in found:

@@ -3,13 +3,14 @@
 
 import struct
 from collections.abc import Mapping
+from operator import or_
 
 from netgroupd.kernel.message import attr, text, u8, u16
 from netgroupd.kernel.names import Names
 from netgroupd.model.rule import IPPROTO
 from netgroupd.model.tc.action import FIELDS
 from netgroupd.model.tc.helper import FAMILIES, Helper, read_helper
-from netgroupd.model.tc.masked import halves
+from netgroupd.model.tc.masked import halves, kept
 from netgroupd.model.tc.nat import Range, read_range
 from netgroupd.model.value import Value, ip_bytes, ip_text, split_prefix
 
@@ -104,7 +105,10 @@ def unpack_ct(_rest: bytes, found: Mapping[int, memoryview], _names: Names) -> d
     for name, numbers in (("mark", (_MARK, _MARK_MASK)), ("label", (_LABELS, _LABELS_MASK))):
         unpack = FIELDS["ct"][name].unpack
         if numbers[0] in found and unpack:
-            fields[name] = unpack(bytes(found[numbers[0]]) + bytes(found[numbers[1]]))
+            value, mask = (bytes(found[number]) for number in numbers)
+            # What a mark has beside its mask is set too.
+            mask = bytes(map(or_, value, mask)) if name == "mark" else mask
+            fields[name] = unpack(kept(value, mask) + mask)
     if _HELPER in found:
         fields["helper"] = _read_helper(found)
     return fields

@@ -33,9 +33,10 @@ def changing(payload: memoryview) -> _Ranges | None:
         if form is None:
             return None
         times = 2 if form.parms == 1 else 1  # the structure and the times are the first two
-        alone = not held(kind, attributes(payload, *options)).stands
+        inside = attributes(payload, *options)
+        structure, alone = form.number_in(inside), not held(kind, inside).stands
         for number, start, end in walk(payload, *options):
-            if number == form.parms:
+            if number == structure:
                 ranges += [(start, start + _INDEX)] if alone else []
             elif number == times:
                 ranges.append((start, end))

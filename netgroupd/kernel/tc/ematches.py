@@ -94,6 +94,8 @@ def _sequence(parts: list[tuple[Single | int, int]], begin: int) -> tuple[Condit
 def _read(kind: int, payload: memoryview) -> Single | None:
     if kind == CMP:
         value, mask, offset, size, rest = _CMP.unpack_from(payload)
+        if size >> 4:  # in the order of the host, which no file can say
+            return None
         return Cmp(size & 0xF, offset, rest & 0xF, mask, rest >> 4, value)
     if kind == NBYTE:
         offset, rest = _NBYTE.unpack_from(payload)
@@ -101,7 +103,8 @@ def _read(kind: int, payload: memoryview) -> Single | None:
         return Bytes(bytes(payload[_NBYTE.size : _NBYTE.size + length]), offset, rest >> _LAYER_SHIFT)
     if kind == U32:
         mask, value = _MASKED.unpack_from(payload)
-        return Word(value, mask, _PLACE.unpack_from(payload, _MASKED.size)[0])
+        offset, behind = _PLACE.unpack_from(payload, _MASKED.size)
+        return None if behind else Word(value & mask, mask, offset)  # nexthdr+ no file can say
     return _read_meta(attributes(payload)) if kind == META else None
 
 

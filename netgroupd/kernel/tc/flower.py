@@ -17,7 +17,7 @@ from netgroupd.kernel.message import attr, walk
 from netgroupd.kernel.tc import flower_nests
 from netgroupd.model.rule import PROTOCOLS, span_text, split_span
 from netgroupd.model.tc.flower import KEYS, SPAN_NUMBERS, FlowerKey, Wire
-from netgroupd.model.tc.masked import MASKED_IP, halves
+from netgroupd.model.tc.masked import MASKED_IP, halves, kept
 from netgroupd.model.value import Value
 
 ETH_TYPE = 8
@@ -164,7 +164,8 @@ def unpack(found: Mapping[int, memoryview]) -> dict[str, Value]:
         assert key.type.unpack is not None, key.name
         value = bytes(payload)
         if wire.mask:
-            value += bytes(found[wire.mask]) if wire.mask in found else _ALL[: len(value)]
+            mask = bytes(found[wire.mask]) if wire.mask in found else _ALL[: len(value)]
+            value = kept(value, mask) + mask
         match[key.name] = key.type.unpack(value)
     return match | flower_nests.unpack(found)
 
@@ -186,7 +187,7 @@ def _reader(key: FlowerKey, mask: bytes) -> Read:
         return inet_ntoa
     unpack_ = key.type.unpack
     assert unpack_ is not None, key.name
-    return lru_cache(_MEMO)(lambda value: unpack_(value + mask))
+    return lru_cache(_MEMO)(lambda value: unpack_(kept(value, mask) + mask if mask else value))
 
 
 def options(match: Match, protocol: int) -> bytes:

@@ -32,6 +32,12 @@ def _parse_endpoint(raw: object) -> Value:
     return f"[{address}]:{int(port)}" if ":" in address else f"{address}:{int(port)}"
 
 
+def _parse_allowed(raw: object) -> Value:
+    if raw == "default":
+        raise ValueError("expected a network like 10.0.0.0/8; that of all is 0.0.0.0/0 or ::/0")
+    return NETWORK.parse(raw)
+
+
 PUBLIC_KEY = Type("a public key of 44 characters", _parse_key, {"type": "string", "minLength": 43, "maxLength": 44})
 _ENDPOINT = Type("an endpoint like 192.0.2.1:51820", _parse_endpoint, {"type": "string"})
 _FILE = string(255, r"/[^\0]+", "the absolute path of a file")
@@ -42,7 +48,7 @@ _PEER = record(
         "public_key": PUBLIC_KEY,
         "preshared_key_file": _FILE,
         "endpoint": _ENDPOINT,
-        "allowed_ips": several(NETWORK, ordered=False),
+        "allowed_ips": several(NETWORK._replace(parse=_parse_allowed), ordered=False),
         "persistent_keepalive": _INTERVAL,
     },
     frozenset({"public_key"}),

@@ -22,6 +22,12 @@ def halves(packed: bytes) -> tuple[bytes, bytes]:
     return packed[:middle], packed[middle:]
 
 
+def kept(value: bytes, mask: bytes) -> bytes:
+    """The value without the bits that the mask leaves out: the kernel takes, and tells, 10.0.0.5/24."""
+    bits = int.from_bytes(value, "big") & int.from_bytes(mask, "big")
+    return bits.to_bytes(len(value), "big")
+
+
 def _combine(whole: bytes, mask: bytes, expected: str) -> bytes:
     bits = int.from_bytes(whole, "big")
     if bits & ~int.from_bytes(mask, "big"):

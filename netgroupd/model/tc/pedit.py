@@ -3,7 +3,8 @@
 
 A word is written as header, offset, mask and value, both in the order of the
 packet: "ip 8 set 0x40000000/0xff000000".  That is what an action holds and what a
-dump brings; the names of fields are for files.
+dump brings; the names of fields are for files.  Where the place depends on the packet,
+what is added to it stands behind: "at 0/0xf>>2", bits of a byte, and how far they are shifted.
 """
 
 import re
@@ -49,20 +50,30 @@ _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]{1,8}|[0-9]{1,10}")
 _MOST = 255  # words
 _MOST_OFFSET = 0xFFFFFFFC
-_WORD = re.compile(r"(\w+) (\d+) (set|add) 0x([0-9a-f]{8})/0x([0-9a-f]{8})")
+_WORD = re.compile(
+    r"(\w+) (\d+) (set|add) 0x([0-9a-f]{8})/0x([0-9a-f]{8})(?: at (\d{1,10})/0x([0-9a-f]{1,8})>>(\d{1,2}))?"
+)
+_MOST_AT, _MOST_SHIFT = 0xFFFFFFFF, 31
 
 
 class Word(NamedTuple):
-    """One rewritten word; ``mask`` are the bits that change."""
+    """One rewritten word; ``mask`` are the bits that change.
+
+    With ``moved`` it is further behind, by these bits of the byte ``at``, shifted.
+    """
 
     header: str
     offset: int
     command: str
     value: int
     mask: int
+    at: int = 0
+    moved: int = 0
+    shift: int = 0
 
     def __str__(self) -> str:
-        return f"{self.header} {self.offset} {self.command} {self.value:#010x}/{self.mask:#010x}"
+        further = f" at {self.at}/{self.moved:#x}>>{self.shift}" if self.moved else ""
+        return f"{self.header} {self.offset} {self.command} {self.value:#010x}/{self.mask:#010x}{further}"
 
 
 def read_word(text: str) -> Word:
@@ -72,7 +83,10 @@ def read_word(text: str) -> Word:
     offset = int(found[2]) if len(found[2]) <= len(str(_MOST_OFFSET)) else _MOST_OFFSET + 1
     if offset > _MOST_OFFSET or offset % 4:
         raise ValueError(f"expected a word at a multiple of 4 up to {_MOST_OFFSET}, not at {found[2]}")
-    return Word(found[1], offset, found[3], int(found[4], 16), int(found[5], 16))
+    at, moved, shift = int(found[6] or 0), int(found[7] or "0", 16), int(found[8] or 0)
+    if at > _MOST_AT or shift > _MOST_SHIFT:
+        raise ValueError(f"expected a byte up to {_MOST_AT} and a shift up to {_MOST_SHIFT}, not {text!r}")
+    return Word(found[1], offset, found[3], int(found[4], 16), int(found[5], 16), at, moved, shift)
 
 
 def _payload(name: str, width: int, said: str) -> bytes:

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A qdisc of a kind that no file can ask for makes room, and is no obstacle to putting the rest back."""
+
+import subprocess
+
+from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.kernel.kernels import Kernels
+from netgroupd.model.state import Object, State
+from netgroupd.plan.hooks import ON_QDISCS, hooks_of
+from netgroupd.plan.present import text
+from tests.vm.tc_cases import SETUP
+
+_WANTED = Object("qdisc", ("v0", "root"), {"kind": "htb", "handle": "1:", "default": 0x10})
+_OTHER = Object("qdisc", ("v2", "root"), {"kind": "prio", "handle": "1:", "bands": 3})
+_GOAL = State((_WANTED, _OTHER))
+_MINE = Mine(hooks=hooks_of(_GOAL), classes=ON_QDISCS)
+_THEIRS = (
+    "qdisc add dev v0 root handle 8001: drr",
+    "class add dev v0 parent 8001: classid 8001:1 drr",
+    "qdisc add dev v0 parent 8001:1 handle 10: pfifo limit 7",
+    "qdisc add dev v2 root handle 2: sfq",
+)
+
+
+def _there() -> list[str]:
+    shown = subprocess.run(["tc", "qdisc", "show"], capture_output=True, check=True, text=True).stdout
+    return [" ".join(line.split()[1:5]) for line in shown.splitlines() if " 0: " not in line]
+
+
+def test_qdisc_of_another_kind_is_told_of_and_the_others_come_back() -> None:
+    subprocess.run(["ip", "-batch", "-"], input="\n".join(SETUP), text=True, check=True)
+    for said in _THEIRS:
+        subprocess.run(["tc", *said.split()], check=True)
+    with Kernels() as kernel:
+        before = look(kernel, _GOAL, _MINE)
+        plan = plan_for(kernel, _GOAL, before, _MINE)
+        assert "! no rollback brings these back, for they are of kinds that no file can ask for: qdisc v0" in text(plan)
+        snapshot = Snapshot.of(plan, before)
+        put_back(kernel, snapshot, _MINE)
+        assert "drr 8001: dev v0" in _there()
+        converge(kernel, plan, _GOAL, _MINE)
+        put_back(kernel, snapshot, _MINE)
+    assert _there() == ["sfq 2: dev v2"]
