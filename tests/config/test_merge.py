@@ -59,6 +59,26 @@ CONFLICTS = [
         id="master_and_ports",
     ),
     pytest.param(
+        ("links:\n  swp1: {master: a}\n  a: {kind: bridge, ports: swp2}\n  swp2: {kind: dummy, master: null}\n",),
+        "a.yaml:3:28: 'swp2' is a port of 'a', and is said to have no master; the other is at a.yaml:4",
+        id="no_master_and_ports",
+    ),
+    pytest.param(
+        ("links:\n  br: {kind: bridge, stp: on}\n", "links:\n  br: {stp: off}\n"),
+        "b.yaml:2:8: 'stp' of 'br' was set to another value; the other is at a.yaml:2",
+        id="attribute_by_its_short_name",
+    ),
+    pytest.param(
+        ("links:\n  br: {kind: bridge, stp_state: on}\n", "links:\n  br: {stp: off}\n"),
+        "b.yaml:2:8: 'stp' of 'br' was set to another value; the other is at a.yaml:2",
+        id="attribute_by_both_names",
+    ),
+    pytest.param(
+        ("links:\n  p: {port: {cost: 5}}\n  br: {kind: bridge, ports: p}\n", "links:\n  p: {port: {cost: 6}}\n"),
+        "b.yaml:2:14: 'cost' of the port 'p' was set to another value; the other is at a.yaml:2",
+        id="attribute_of_a_port",
+    ),
+    pytest.param(
         ("groups:\n  g: {mtu: 1}\n", "groups:\n  g: {mtu: 2}\n"),
         "b.yaml:2:7: 'mtu' of group 'g' was set to another value; at a.yaml:2",
         id="group",
@@ -79,6 +99,13 @@ CONFLICTS = [
         id="two_names_of_one_attribute",
     ),
 ]
+
+
+def test_files_add_to_what_a_port_has() -> None:
+    bridge = "links:\n  br: {kind: bridge, ports: swp1}\n  swp1: {port: {cost: 5}}\n"
+    found = desired(bridge, "links:\n  swp1: {port: {cost: 5, learning: off}}\n").state.link("swp1")
+    assert found
+    assert (found.attrs["port.cost"], found.attrs["port.learning"]) == (5, False)
 
 
 @pytest.mark.parametrize(("texts", "want"), CONFLICTS)
