@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Several files, or several entries, that speak of the same thing."""
 
+import time
+
 import pytest
 
 from tests.config.reading import desired, told
@@ -111,3 +113,11 @@ def test_files_add_to_what_a_port_has() -> None:
 @pytest.mark.parametrize(("texts", "want"), CONFLICTS)
 def test_conflict_names_both_places(texts: tuple[str, ...], want: str) -> None:
     assert told(*texts) == [want]
+
+
+def test_very_many_routes_of_a_vrf_that_is_misspelt_are_told_in_linear_time() -> None:
+    began = time.process_time()
+    links = "links:\n  d[1-20000]: {kind: dummy}\nvrfs:\n  red: {table: 5, up: true}\n"
+    got = told(f"{links}routes:\n- {{to: '10.0.[0-99].[0-199]/32', vrf: redd, type: unreachable}}\n")
+    assert time.process_time() - began < 30  # some 1.5 s where nothing else runs
+    assert [line.partition("; ")[0] for line in got] == ["a.yaml:6:39: there is no VRF 'redd'"]
