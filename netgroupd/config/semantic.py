@@ -71,7 +71,7 @@ def _identified(checked: Checked) -> None:
     """A tunnel has an id, or takes the one of each packet."""
     for name, attrs in checked.of_kinds(_ONE_OF):
         choice = _ONE_OF[str(attrs["kind"])]
-        if not any(attrs.get(row) not in (None, False) for row in choice):
+        if all(attrs.get(row) is None or attrs[row] is False for row in choice):  # 0 is a network like others
             if _written(checked.links, name) & set(choice) - attrs.keys():
                 continue
             told_ = f"{name!r} needs {' or '.join(map(repr, choice))}: it is of the kind {attrs['kind']}"

@@ -284,6 +284,17 @@ HOSTS = {
             "    dstport: 4789\n    mtu: 1500\n",
         ),
     ),
+    "networks-of-number-0": Host(
+        """
+        ip link add vx0 type vxlan id 0 dstport 4789
+        ip link add vx1 type vxlan id 1 dstport 4789
+        ip link add ge0 type geneve id 0 remote 192.0.2.1
+        """,
+        (
+            '  ge0:\n    kind: geneve\n    id: 0\n    remote: "192.0.2.1"\n',
+            '  vx[a=0-1]:\n    kind: vxlan\n    id: "{a}"\n    dstport: 4789\n',
+        ),
+    ),
     "isatap": Host(
         "ip link add si1 type sit local 192.0.2.1 isatap",
         ("    isatap: true\n",),
