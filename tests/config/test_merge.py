@@ -115,6 +115,21 @@ def test_conflict_names_both_places(texts: tuple[str, ...], want: str) -> None:
     assert told(*texts) == [want]
 
 
+RULES = "[{pref: 1, matchall: {}, action: drop}]"
+
+
+def test_files_add_to_the_hooks_of_a_link() -> None:
+    links = "links:\n  d[1-2]: {kind: dummy}\n"
+    found = desired(f"{links}tc:\n  d[1-2]: {{ingress: {RULES}}}\n", f"tc:\n  d2: {{egress: {RULES}}}\n")
+    assert [obj.attrs["hooks"] for obj in found.state.of("qdisc").values()] == [("ingress",), ("ingress", "egress")]
+    assert [key[:2] for key in found.state.of("filter")] == [("d1", "ingress"), ("d2", "ingress"), ("d2", "egress")]
+
+
+def test_block_of_one_file_and_rules_of_another_are_two_ways_to_have_a_hook() -> None:
+    (line,) = told(f"links:\n  d: {{kind: dummy}}\ntc:\n  d: {{ingress: {RULES}}}\n", "tc:\n  d: {ingress_block: 7}\n")
+    assert line == "b.yaml:2:3: qdisc d clsact was described differently; the other is at a.yaml:4"
+
+
 def test_very_many_routes_of_a_vrf_that_is_misspelt_are_told_in_linear_time() -> None:
     began = time.process_time()
     links = "links:\n  d[1-20000]: {kind: dummy}\nvrfs:\n  red: {table: 5, up: true}\n"
