@@ -220,6 +220,8 @@ def _key(text: str) -> str:
     match = _QUOTED.match(text) if text[0] in "\"'" else None
     if match:
         return _unquoted(match)
+    if text.rstrip(" ") == "<<":  # the mapping behind it is to be taken in
+        raise UncommonError
     return text.rstrip(" ")
 
 

@@ -210,6 +210,10 @@ class Sink:
                 how = "was described differently" if before.attrs != attrs else "is described twice"
                 self.report.once(entry.at, f"{told(cls, key)} {how}", hint)
 
+    def put(self, obj: Object) -> None:
+        """Hold an object in place of the one of its key, of whose entry it stays."""
+        self.classes[obj.cls][obj.key] = obj
+
 
 _ONCE = frozenset({"filter"})  # two that are the same are hardly meant to be: ranges that overlap, or a slip
 

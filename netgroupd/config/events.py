@@ -45,12 +45,13 @@ class _Done(NamedTuple):
 class _Open:
     """A collection whose end has not come yet; ``key`` waits for its value."""
 
-    __slots__ = ("anchor", "depth", "key", "node", "size")
+    __slots__ = ("anchor", "depth", "key", "merges", "node", "size")
 
     def __init__(self, node: Sequence | Mapping, anchor: str | None) -> None:
         self.node = node
         self.anchor = anchor
         self.key: Scalar | None = None
+        self.merges = False
         self.size = 1
         self.depth = 1
 
@@ -128,7 +129,7 @@ class _Builder:
             self._push(_Open(Sequence([], self._at(event)), event.anchor))
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             done = self.stack.pop()
-            self._add(_Done(_merged(done.node), done.size, done.depth), done.anchor)
+            self._add(_Done(_merged(done.node) if done.merges else done.node, done.size, done.depth), done.anchor)
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
         elif isinstance(event, yaml.DocumentStartEvent):
@@ -173,6 +174,7 @@ class _Builder:
             if not isinstance(node, Scalar):
                 raise _UnreadableError(at, "a key must be a text")
             opened.key = node._replace(at=at)
+            opened.merges = opened.merges or (node.plain and node.text == "<<")  # in quotes it is a name
         else:
             self._put(opened.node, opened.key, node)
             opened.key = None

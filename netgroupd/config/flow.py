@@ -89,7 +89,7 @@ class FlowParser:
         while True:
             key = self._value(token)
             colon = self._token()
-            if not isinstance(key, Scalar) or not colon or not colon["colon"]:
+            if not isinstance(key, Scalar) or not colon or not colon["colon"] or (key.plain and key.text == "<<"):
                 return None
             value = self._value(self._token())
             if value is None:

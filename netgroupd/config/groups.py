@@ -12,7 +12,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from netgroupd.config.merge import Item
-from netgroupd.config.node import Entry
+from netgroupd.config.node import Entry, Scalar
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.report import Report
 from netgroupd.config.values import Values
@@ -57,13 +57,16 @@ def expand_groups(items: Sequence[Item], values: Values) -> dict[str, Group]:
         pattern = values.pattern(item.key, item.at)
         if pattern is None:
             continue
-        if not isinstance(item.node, MappingNode):
-            report.error(item.node.at, f"group {item.key!r} must be a mapping of attributes")
+        node = item.node
+        if isinstance(node, Scalar) and node.null:
+            node = MappingNode({}, node.at)
+        if not isinstance(node, MappingNode):
+            report.error(node.at, f"group {item.key!r} must be a mapping of attributes")
             continue
-        record = values.record(item.node.entries, ROWS, pattern.ranges)
+        record = values.record(node.entries, ROWS, pattern.ranges)
         for text, env in pattern.instances():
             attrs = {**record.shared, **values.evaluate(record, env, str(text))} if record.varying else record.shared
-            _put(drafts, _Draft(str(text), item.at, dict(attrs), _places(item.node.entries)), report)
+            _put(drafts, _Draft(str(text), item.at, dict(attrs), _places(node.entries)), report)
     return _assemble(drafts, report)
 
 
@@ -71,10 +74,15 @@ def _places(entries: Mapping[str, Entry]) -> dict[str, int]:
     return {key: entry.at for key, entry in entries.items()}
 
 
+def _objection(name: str) -> str:
+    """What is right where this cannot name a group: a number is that of one, and "ip" is to read the name."""
+    sound = _NAME.fullmatch(name) and not name.isdigit() and name.isprintable()
+    return "" if sound else "expected 1 to 63 characters without blanks and #, not only digits"
+
+
 def _put(drafts: dict[str, _Draft], draft: _Draft, report: Report) -> None:
-    if not _NAME.fullmatch(draft.name) or draft.name.isdigit() or not draft.name.isprintable():
-        hint = "expected 1 to 63 characters without blanks and #, not only digits"
-        report.error(draft.at, f"{draft.name!r} cannot name a group", hint)
+    if _objection(draft.name):
+        report.error(draft.at, f"{draft.name!r} cannot name a group", _objection(draft.name))
         return
     first = drafts.setdefault(draft.name, draft)
     if first is draft:
@@ -125,7 +133,9 @@ def _within(drafts: Mapping[str, _Draft], report: Report) -> dict[str, tuple[str
         members = draft.attrs.get("members", ())
         assert isinstance(members, tuple)
         for member in map(str, members):
-            if member not in drafts and member != DEFAULT and not report.partial:
+            if wrong := _objection(member):
+                report.error(draft.places["members"], f"{member!r} cannot name a group", wrong)
+            elif member not in drafts and member != DEFAULT and not report.partial:
                 others = (one for one in drafts if one != draft.name)
                 hint = report.nearest(member, others) or f"it is made, for links that say 'group: {member}'"
                 report.warn(draft.places["members"], f"group {member!r} is not described", hint)
@@ -158,7 +168,7 @@ def _inherit(
         return effective[name]
     got: dict[str, Value] = {}
     source: dict[str, str] = {}
-    own = drafts[name].attrs if name in drafts else {}
+    own = _said(name, drafts)
     for parent in within.get(name, ()):
         for key, value in _inherit(parent, drafts, within, effective, report).items():
             if key in got and got[key] != value and key not in own:
@@ -179,6 +189,9 @@ def _explicit_ids(drafts: Mapping[str, _Draft], report: Report) -> dict[str, int
         number = draft.attrs.get("id")
         if not isinstance(number, int):
             continue
+        if number == GROUP_BASE and name != DEFAULT and "id" not in _said(DEFAULT, drafts):
+            told = f"{number} is the id of the group {DEFAULT!r}, which has all links that name none"
+            report.error(draft.places["id"], told, f"take another one, or give {DEFAULT!r} one")
         if number in by_id:
             other = by_id[number]
             where = report.where(drafts[other].places["id"])
@@ -186,6 +199,10 @@ def _explicit_ids(drafts: Mapping[str, _Draft], report: Report) -> dict[str, int
         by_id[number] = name
         found[name] = number
     return found
+
+
+def _said(name: str, drafts: Mapping[str, _Draft]) -> Attrs:
+    return drafts[name].attrs if name in drafts else {}
 
 
 def _assign(known: Sequence[str], within: Mapping[str, tuple[str, ...]], explicit: Mapping[str, int]) -> dict[str, int]:

@@ -46,10 +46,17 @@ class Block(NamedTuple):
         entry = self.entries.get(name)
         return entry.value if entry and not (isinstance(entry.value, Scalar) and entry.value.null) else None
 
+    def written(self, attr: str) -> str:
+        """The key that an attribute is set by, which may be a shorter one; "" where it is not."""
+        if attr in self.entries:
+            return attr
+        short = (key for names in _SHORT.values() for key, whole in names.items() if whole == attr)
+        return next((key for key in short if key in self.entries), "")
+
     def place(self, attr: str) -> int:
         """Where an attribute is set, or else the block."""
-        entry = self.entries.get(attr)
-        return entry.at if entry else self.at
+        written = self.written(attr)
+        return self.entries[written].at if written else self.at
 
 
 class Links:
@@ -92,8 +99,8 @@ class Links:
     def place(self, name: str, attr: str) -> int:
         """Where an attribute of a link is set, or the link itself."""
         for block in self.blocks_of(name):
-            if attr in block.entries:
-                return block.entries[attr].at
+            if block.written(attr):
+                return block.place(attr)
         return self.places[name]
 
     def read(self, items: Sequence[Item], *, vrfs: bool = False) -> None:
@@ -157,11 +164,12 @@ class Links:
         self.attrs[name] = {**attrs, **before}
 
     def _clash(self, name: str, key: str, block: Block) -> None:
-        if key == "kind" or (key not in block.entries):
+        written = block.written(key)
+        if key == "kind" or not written:
             what = f"two links are named {name!r}"
         else:
-            what = f"{key!r} of {name!r} was set to another value"
-        first = next((one for one in self.blocks_of(name) if key in one.entries), self._first[name])
+            what = f"{written!r} of {name!r} was set to another value"
+        first = next((one for one in self.blocks_of(name) if one.written(key)), self._first[name])
         self.report.once(block.place(key), what, f"the other is at {self.report.where(first.place(key))}")
 
     def make_vlan(self, name: str, asker: str, at: int) -> bool:

@@ -98,6 +98,8 @@ class Ports:
         if before != master:
             where = self.by.get(port) or links.place(port, "master")
             told = f"{port!r} is a port of both {before!r} and {master!r}"
+            if before is None:
+                told = f"{port!r} is a port of {master!r}, and is said to have no master"
             self.report.once(at, told, f"the other is at {self.report.where(where)}")
             return
         self.by[port] = at
@@ -144,7 +146,17 @@ class Ports:
                 records[kind] = links.values.record(node.entries, KINDS[kind].port, block.pattern.ranges)
             got = {**records[kind].shared, **links.values.evaluate(records[kind], env, name)}
             self._references(name, kind, got, node)
-            links.attrs[name] = {**attrs, **{f"port.{key}": value for key, value in got.items()}}
+            for key, value in got.items():
+                if attrs.get(f"port.{key}", value) != value:
+                    self._clash(name, key, block, node)
+            links.attrs[name] = {**{f"port.{key}": value for key, value in got.items()}, **attrs}
+
+    def _clash(self, name: str, key: str, block: Block, node: MappingNode) -> None:
+        others = (one.nested("port") for one in self.links.blocks_of(name) if one is not block)
+        places = (other.entries[key].at for other in others if isinstance(other, MappingNode) and key in other.entries)
+        first = self.report.where(next(places, node.entries[key].at))
+        told = f"{key!r} of the port {name!r} was set to another value"
+        self.report.once(node.entries[key].at, told, f"the other is at {first}")
 
     def _kind_of_master(self, name: str, master: Value, node: Node) -> str:
         """The kind whose ports have attributes; "" where there is none, which is told."""

@@ -47,7 +47,8 @@ def vrf_table(name: str, links: Links, at: int) -> int | None:
         return table if isinstance(table, int) else None  # which is told where the VRF is
     if name in links.unsound:
         return None
-    vrfs = [other for other, given in links.attrs.items() if given.get("kind") == "vrf"]
+    # Each of a million routes may come here: nobody looks through the links before a guess is made.
+    vrfs = (other for other, given in links.attrs.items() if given.get("kind") == "vrf")
     hint = links.report.nearest(name, vrfs) or "describe it under `vrfs`"
     links.report.missing(at, f"there is no VRF {name!r}", hint)
     return None

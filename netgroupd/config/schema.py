@@ -48,9 +48,9 @@ def schema() -> Json:
     """Build the whole schema."""
     parts = {part.name: _section(part) for part in (sections.GROUPS, *sections.LISTS)}
     tables = {
-        "links": _keyed(sections.LINKS, _ref("link")),
-        "vrfs": _keyed(sections.VRFS, _ref("vrf")),
-        "sysctl": {"description": sections.SYSCTL, **_ref("settings")},
+        "links": _keyed(sections.LINKS, _or_nothing(_ref("link"))),
+        "vrfs": _keyed(sections.VRFS, _or_nothing(_ref("vrf"))),
+        "sysctl": {"description": sections.SYSCTL, **_or_nothing(_ref("settings"))},
         "actions": _actions(),
         "tc": _keyed(sections.TC, _ref("hooks")),
     }
@@ -58,7 +58,7 @@ def schema() -> Json:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "netgroupd configuration",
         "description": "What a file in /etc/netgroup holds, after its template has run.",
-        "type": "object",
+        "type": ["object", "null"],
         "properties": {**parts, **tables},
         "additionalProperties": False,
         "$defs": {
@@ -84,8 +84,13 @@ def _ref(name: str) -> Json:
     return {"$ref": f"#/$defs/{name}"}
 
 
+def _or_nothing(described: Json) -> Json:
+    """What may be left empty, as when all of it is in comments."""
+    return {"anyOf": [described, {"type": "null"}]}
+
+
 def _keyed(doc: str, value: Json) -> Json:
-    return {"description": doc, "type": "object", "additionalProperties": {"anyOf": [value, {"type": "null"}]}}
+    return {"description": doc, "type": ["object", "null"], "additionalProperties": value}
 
 
 def value_schema(row: Attr) -> Json:
@@ -146,14 +151,14 @@ def _entry(form: Form) -> Json:
 
 
 def _several(entry: Json) -> Json:
-    return {"anyOf": [{"type": "array", "items": entry}, entry]}
+    return {"anyOf": [{"type": "array", "items": entry}, entry, {"type": "null"}]}
 
 
 def _section(part: Part) -> Json:
     entry = _ref(part.form.what)
     if part.key:
-        return _keyed(part.doc, entry)
-    return {"description": part.doc, "anyOf": [{"type": "array", "items": entry}, {"type": "null"}]}
+        return _keyed(part.doc, _or_nothing(entry) if part is sections.GROUPS else entry)
+    return {"description": part.doc, **_or_nothing({"type": "array", "items": entry})}
 
 
 def _nested(parts: Iterable[Part], where: str = "") -> Json:
@@ -161,7 +166,7 @@ def _nested(parts: Iterable[Part], where: str = "") -> Json:
 
 
 def _under(part: Part, entry: Json) -> Json:
-    return _keyed(part.doc, entry) if part.key else {"description": part.doc, **_several(entry)}
+    return _keyed(part.doc, _or_nothing(entry)) if part.key else {"description": part.doc, **_several(entry)}
 
 
 def _settings() -> Json:
@@ -197,10 +202,10 @@ def _common() -> Json:
     return {
         **_properties({name: row for name, row in COMMON.items() if name != "kind"}),
         "kind": kind,
-        "ports": _described("ports", _ref("names")),
-        "port": _described("port", port),
-        "num_vfs": _described("num_vfs", value_schema(COUNT.attrs["num_vfs"])),
-        "sysctl": _described("sysctl", _ref("settings")),
+        "ports": _described("ports", _or_nothing(_ref("names"))),
+        "port": _described("port", _or_nothing(port)),
+        "num_vfs": _described("num_vfs", _or_nothing(value_schema(COUNT.attrs["num_vfs"]))),
+        "sysctl": _described("sysctl", _or_nothing(_ref("settings"))),
         "ethtool": _described("ethtool", _ref("ethtool")),
         **_nested(sections.UNDER_LINK, _ON_LINK),
     }
@@ -218,7 +223,7 @@ def _own(kind: str) -> Json:
 def _kind(kind: str) -> Json:
     own = _own(kind)
     if kind == "vrf":
-        own["links"] = _described("links", _ref("names"))
+        own["links"] = _described("links", _or_nothing(_ref("names")))
     return {"description": KINDS[kind].doc, "properties": own}
 
 

@@ -71,7 +71,7 @@ def _identified(checked: Checked) -> None:
     """A tunnel has an id, or takes the one of each packet."""
     for name, attrs in checked.of_kinds(_ONE_OF):
         choice = _ONE_OF[str(attrs["kind"])]
-        if not any(attrs.get(row) not in (None, False) for row in choice):
+        if all(attrs.get(row) is None or attrs[row] is False for row in choice):  # 0 is a network like others
             if _written(checked.links, name) & set(choice) - attrs.keys():
                 continue
             told_ = f"{name!r} needs {' or '.join(map(repr, choice))}: it is of the kind {attrs['kind']}"
@@ -196,7 +196,7 @@ def _references(checked: Checked) -> None:
 
 
 def _addresses(checked: Checked) -> None:
-    """No address twice in one routing domain; none that cannot be a host's."""
+    """None that cannot be a host's; and each once, or it is doubtful, and an error where the kernel takes one."""
     domains: dict[str, tuple[Value, str]] = {}
     seen: dict[tuple[tuple[Value, str], str], Key] = {}
     for key, obj in checked.state.of("address").items():
@@ -209,11 +209,17 @@ def _addresses(checked: Checked) -> None:
             continue
         other = seen.setdefault((domains[link], address), key)
         if other != key:
-            at = checked.entry(obj).place("address")
-            there = checked.report.where(checked.sink.entries["address"][other].at)
-            where = f"VRF {domains[link][1]!r}" if domains[link][1] else "the same routing domain"
-            hint = f"the other is at {there}"
-            checked.report.once(at, f"{address} is on {other[0]!r} and on {link!r}, both in {where}", hint)
+            _twice(address, obj, other, domains[link][1], checked)
+
+
+def _twice(address: str, obj: Object, other: Key, vrf: str, checked: Checked) -> None:
+    at, link = checked.entry(obj).place("address"), str(obj.key[0])
+    hint = f"the other is at {checked.report.where(checked.sink.entries['address'][other].at)}"
+    if link == other[0] and ":" in address:
+        checked.report.once(at, f"{link!r} would have {address} twice, of which the kernel takes one", hint)
+    elif obj.key[2] is None and other[2] is None:  # with a peer it is how links from one host to many are numbered
+        where = f"VRF {vrf!r}" if vrf else "the same routing domain"
+        checked.report.warn(at, f"{address} is on {other[0]!r} and on {link!r}, both in {where}", hint)
 
 
 def _address(address: str, text: str, obj: Object, checked: Checked) -> None:

@@ -156,7 +156,11 @@ class _Expansion:
         for name, env in self._names():
             if not classifier.block_number(name):
                 for made in entry.each(self.values, env, name):
-                    self.sink.add("qdisc", (name, "clsact"), made.attrs, entry)
+                    before = self.sink.classes.get("qdisc", {}).get((name, "clsact"))
+                    if before and (both := _joined(before.attrs, made.attrs)):
+                        self.sink.put(before._replace(attrs=both))
+                    else:
+                        self.sink.add("qdisc", (name, "clsact"), made.attrs, entry)
 
     def _kinded(self, section: str) -> Iterator[tuple[Node, str]]:
         """The entries of a section with the kind that each says it has."""
@@ -338,6 +342,15 @@ class _Expansion:
         if of_others and kind in classifier.FLAGS_OF["skip_hw"]:  # the kernel takes it with none of these alone
             attrs = {"skip_hw": False, "skip_sw": False, **attrs}
         return entry._replace(attrs=attrs)
+
+
+def _joined(before: Attrs, attrs: Attrs) -> Attrs | None:
+    """What two entries say of the hooks of one link; None where they do not agree."""
+    apart = any(attrs.get(name, value) != value for name, value in before.items() if name != "hooks")
+    if apart or not {"hooks"} <= before.keys() & attrs.keys():
+        return None
+    named = {name for one in (before, attrs) for name in one["hooks"]}  # type: ignore[union-attr]  # a tuple, as above
+    return {**before, **attrs, "hooks": tuple(hook for hook in HOOKS if hook in named)}
 
 
 def _holds_entries(node: Node | None) -> bool:

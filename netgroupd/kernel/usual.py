@@ -114,6 +114,8 @@ def _told(like: Object) -> Attrs:
         told |= {name: attrs.get(name) for name in ("ikey", "okey", "erspan_ver")}
     if kind == "geneve":  # whose MTU is that of the way there, and of none to nowhere
         told["remote"] = attrs.get("remote")
+    if told.get("id") == 0 and not told.get("external"):
+        return {"id": 0, **{name: value for name, value in told.items() if value}}
     return {name: value for name, value in told.items() if value}
 
 

@@ -19,6 +19,8 @@ READ = [
     pytest.param("a:\n  -\n    b: 1\n  - \n", {"a": [{"b": "1"}, None]}, id="dash_alone"),
     pytest.param("a: [1, 'x y', \"z\", {b: c}]\n", {"a": ["1", "x y", "z", {"b": "c"}]}, id="flow"),
     pytest.param("a:\n- x # y: z\n", {"a": ["x"]}, id="colon_in_a_comment"),
+    pytest.param("a: {'<<': {b: 1}}\n", {"a": {"<<": {"b": "1"}}}, id="merge_key_in_quotes"),
+    pytest.param("a:\n  '<<': {b: 1}\n", {"a": {"<<": {"b": "1"}}}, id="merge_key_in_quotes_on_its_line"),
     pytest.param("a: {}\nb: []\n", {"a": {}, "b": []}, id="empty_collections"),
     pytest.param(
         "a: {b: [1, 2], c: {d: 02:00:00}}\n",
@@ -66,6 +68,8 @@ LEFT_TO_THE_OTHER = [
     pytest.param('a: "\\x41"\n', {"a": "A"}, id="escape"),
     pytest.param("- - 1\n  - 2\n- 3\n", [["1", "2"], "3"], id="list_behind_a_dash"),
     pytest.param("a:\tb\n", {"a": "b"}, id="tab_between"),
+    pytest.param("a: {<<: {b: 1}, c: 2}\n", {"a": {"c": "2", "b": "1"}}, id="merge_key_without_an_alias"),
+    pytest.param("a:\n  <<: {b: 1}\n  c: 2\n", {"a": {"c": "2", "b": "1"}}, id="merge_key_on_its_line"),
     pytest.param(
         "base: &b {mtu: 9000}\na: {<<: *b, up: yes}\n",
         {"base": {"mtu": "9000"}, "a": {"up": "yes", "mtu": "9000"}},

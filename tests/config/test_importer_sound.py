@@ -110,6 +110,15 @@ def test_address_may_be_on_two_links(place: Path, text: str) -> None:
     assert links["x"]["addresses"] == links["y"]["addresses"]
 
 
+def test_address_of_links_to_several_hosts_is_on_each(place: Path) -> None:
+    ends = (f"iface t{n}\n address 10.0.0.1\n pointopoint 10.0.1.{n}\n" for n in (1, 2))
+    place.write_text(f"auto t1 t2\n{''.join(ends)}")
+    got = import_at(place)
+    assert got.problems == ()
+    found = yaml.safe_load(got.text)["links"]["t[v=1-2]"]["addresses"]
+    assert found == [{"address": "10.0.0.1/32", "peer": "10.0.1.{v}"}]
+
+
 def test_port_that_cannot_be_a_link_is_told(place: Path) -> None:
     place.write_text("auto br\niface br\n bridge-ports x fe80::1\n")
     got = import_at(place)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Several files, or several entries, that speak of the same thing."""
 
+import time
+
 import pytest
 
 from tests.config.reading import desired, told
@@ -59,6 +61,26 @@ CONFLICTS = [
         id="master_and_ports",
     ),
     pytest.param(
+        ("links:\n  swp1: {master: a}\n  a: {kind: bridge, ports: swp2}\n  swp2: {kind: dummy, master: null}\n",),
+        "a.yaml:3:28: 'swp2' is a port of 'a', and is said to have no master; the other is at a.yaml:4",
+        id="no_master_and_ports",
+    ),
+    pytest.param(
+        ("links:\n  br: {kind: bridge, stp: on}\n", "links:\n  br: {stp: off}\n"),
+        "b.yaml:2:8: 'stp' of 'br' was set to another value; the other is at a.yaml:2",
+        id="attribute_by_its_short_name",
+    ),
+    pytest.param(
+        ("links:\n  br: {kind: bridge, stp_state: on}\n", "links:\n  br: {stp: off}\n"),
+        "b.yaml:2:8: 'stp' of 'br' was set to another value; the other is at a.yaml:2",
+        id="attribute_by_both_names",
+    ),
+    pytest.param(
+        ("links:\n  p: {port: {cost: 5}}\n  br: {kind: bridge, ports: p}\n", "links:\n  p: {port: {cost: 6}}\n"),
+        "b.yaml:2:14: 'cost' of the port 'p' was set to another value; the other is at a.yaml:2",
+        id="attribute_of_a_port",
+    ),
+    pytest.param(
         ("groups:\n  g: {mtu: 1}\n", "groups:\n  g: {mtu: 2}\n"),
         "b.yaml:2:7: 'mtu' of group 'g' was set to another value; at a.yaml:2",
         id="group",
@@ -81,6 +103,36 @@ CONFLICTS = [
 ]
 
 
+def test_files_add_to_what_a_port_has() -> None:
+    bridge = "links:\n  br: {kind: bridge, ports: swp1}\n  swp1: {port: {cost: 5}}\n"
+    found = desired(bridge, "links:\n  swp1: {port: {cost: 5, learning: off}}\n").state.link("swp1")
+    assert found
+    assert (found.attrs["port.cost"], found.attrs["port.learning"]) == (5, False)
+
+
 @pytest.mark.parametrize(("texts", "want"), CONFLICTS)
 def test_conflict_names_both_places(texts: tuple[str, ...], want: str) -> None:
     assert told(*texts) == [want]
+
+
+RULES = "[{pref: 1, matchall: {}, action: drop}]"
+
+
+def test_files_add_to_the_hooks_of_a_link() -> None:
+    links = "links:\n  d[1-2]: {kind: dummy}\n"
+    found = desired(f"{links}tc:\n  d[1-2]: {{ingress: {RULES}}}\n", f"tc:\n  d2: {{egress: {RULES}}}\n")
+    assert [obj.attrs["hooks"] for obj in found.state.of("qdisc").values()] == [("ingress",), ("ingress", "egress")]
+    assert [key[:2] for key in found.state.of("filter")] == [("d1", "ingress"), ("d2", "ingress"), ("d2", "egress")]
+
+
+def test_block_of_one_file_and_rules_of_another_are_two_ways_to_have_a_hook() -> None:
+    (line,) = told(f"links:\n  d: {{kind: dummy}}\ntc:\n  d: {{ingress: {RULES}}}\n", "tc:\n  d: {ingress_block: 7}\n")
+    assert line == "b.yaml:2:3: qdisc d clsact was described differently; the other is at a.yaml:4"
+
+
+def test_very_many_routes_of_a_vrf_that_is_misspelt_are_told_in_linear_time() -> None:
+    began = time.process_time()
+    links = "links:\n  d[1-20000]: {kind: dummy}\nvrfs:\n  red: {table: 5, up: true}\n"
+    got = told(f"{links}routes:\n- {{to: '10.0.[0-99].[0-199]/32', vrf: redd, type: unreachable}}\n")
+    assert time.process_time() - began < 30  # some 1.5 s where nothing else runs
+    assert [line.partition("; ")[0] for line in got] == ["a.yaml:6:39: there is no VRF 'redd'"]

@@ -13,6 +13,7 @@ from netgroupd.config import reference, schema
 from netgroupd.config.facts import Facts
 from netgroupd.config.render import Limits, render
 from netgroupd.config.sources import ROOT, read_sources
+from tests.config.reading import told
 
 TOP = Path(__file__).parents[2]
 EXAMPLES = sorted(
@@ -89,6 +90,8 @@ REFUSED = [
     pytest.param("mdb: [{port: a, group: 239.1.1.1}]", id="entry_of_a_section_without_its_link"),
     pytest.param("links: {b: {kind: bridge, mdb: [{dev: b, port: a}]}}", id="missing_field_under_a_link"),
     pytest.param("tc: {a: {ingress: [{pref: 1, flowr: {}}]}}", id="classifier"),
+    pytest.param("nexthops: {1: }", id="nexthop_of_which_nothing_is_said"),
+    pytest.param("tc: {a: }", id="hooks_of_which_nothing_is_said"),
 ]
 
 
@@ -116,3 +119,23 @@ ACCEPTED = [
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_what_is_right_fits_the_schema(text: str) -> None:
     assert complaints(text) == []
+
+
+_SECTIONS = ("groups", "links", "vrfs", "nexthops", "sysctl", "actions", "tc", "routes", "rules", "fdb", "mdb")
+_UNDER_LINKS = ("ports", "port", "addresses", "vlans", "vlan_global", "sysctl", "ethtool", "fdb", "mdb", "neighbours")
+_OF_HOOKS = ("ingress", "egress", "qdiscs", "classes", "chains", "filters")
+EMPTY = [
+    pytest.param("", id="file"),
+    *(pytest.param(f"{name}:\n", id=name) for name in _SECTIONS),
+    *(pytest.param(f"links: {{br: {{kind: bridge, {name}: }}}}", id=f"{name}_of_a_link") for name in _UNDER_LINKS),
+    *(pytest.param(f"tc: {{lo: {{{name}: }}}}", id=f"{name}_of_a_link") for name in _OF_HOOKS),
+    pytest.param("vrfs: {red: {table: 5, up: true, links: }}", id="links_of_a_vrf"),
+    pytest.param("groups: {g: }", id="group"),
+    pytest.param("links: {lo: }", id="link"),
+    pytest.param("links: {lo: {vfs: {0: }, num_vfs: }}", id="function"),
+]
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_what_is_left_empty_fits_the_schema_and_is_read(text: str) -> None:
+    assert (complaints(text), told(text)) == ([], [])

@@ -276,6 +276,9 @@ TAKEN = [
       for number, scope in (("ff15::1/64", "site"), ("ff02::7/64", "link"), ("ff0e::1/64", "global"))),
     pytest.param("links:\n  lo: {addresses: {address: '::1/128', scope: host}}\n", id="scope_of_the_loopback"),
     pytest.param("rules:\n- {pref: 7, from: default, to: '2001:db8::/32', lookup: 5}\n", id="network_of_all"),
+    pytest.param("links:\n  vx: {kind: vxlan, id: 0}\n  ge: {kind: geneve, id: 0, remote: '::1'}\n", id="network_0"),
+    pytest.param("links:\n  d[n=1-2]: {kind: dummy, addresses: {address: 10.0.0.1/32, peer: '10.0.1.{n}'}}\n",
+                 id="address_with_several_peers"),
     pytest.param("nexthops:\n  1: {via: 192.0.2.1, fdb: on}\n  2: {group: [{id: 1}], fdb: on}\n", id="ends_of_vxlans"),
 ]  # fmt: skip
 

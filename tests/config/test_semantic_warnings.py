@@ -24,6 +24,11 @@ DOUBTFUL = [
         id="vrf_of_the_main_table",
     ),
     pytest.param(
+        "links:\n  d[1-2]: {kind: dummy, addresses: [10.0.0.1/24]}\n",
+        "2:37: warning: 10.0.0.1 is on 'd1' and on 'd2', both in the same routing domain; the other is at a.yaml:2",
+        id="address_of_two_links",
+    ),
+    pytest.param(
         "links:\n  lo: {addresses: [10.0.0.0/24]}\n",
         "2:20: warning: 10.0.0.0/24 is the network address of its network",
         id="network_address",

@@ -284,6 +284,32 @@ HOSTS = {
             "    dstport: 4789\n    mtu: 1500\n",
         ),
     ),
+    "address-on-several-links": Host(
+        """
+        ip link add d0 up type dummy
+        ip link add d1 up type dummy
+        ip address add 192.0.2.1/32 dev lo
+        ip address add 192.0.2.1/32 dev d0
+        ip address add 192.0.2.1/32 dev d1
+        ip address add 192.0.2.1/24 dev d1
+        ip address add 192.0.2.2 peer 192.0.2.3 dev d0
+        ip address add 192.0.2.2 peer 192.0.2.4 dev d1
+        ip address add 2001:db8::1/128 dev d0
+        ip address add 2001:db8::1/128 dev d1
+        """,
+        ('  lo:\n    addresses: ["192.0.2.1/32"]\n',),
+    ),
+    "networks-of-number-0": Host(
+        """
+        ip link add vx0 type vxlan id 0 dstport 4789
+        ip link add vx1 type vxlan id 1 dstport 4789
+        ip link add ge0 type geneve id 0 remote 192.0.2.1
+        """,
+        (
+            '  ge0:\n    kind: geneve\n    id: 0\n    remote: "192.0.2.1"\n',
+            '  vx[a=0-1]:\n    kind: vxlan\n    id: "{a}"\n    dstport: 4789\n',
+        ),
+    ),
     "isatap": Host(
         "ip link add si1 type sit local 192.0.2.1 isatap",
         ("    isatap: true\n",),

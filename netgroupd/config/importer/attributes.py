@@ -46,6 +46,11 @@ def mac(value: str) -> str:
     return ":".join(byte.zfill(2) for byte in word.split(":"))
 
 
+def as_text(value: str) -> str:
+    """Write a text such that no brackets and braces in it are ranges and references."""
+    return re.sub(r"[\[\]{}]", r"\g<0>\g<0>", value)
+
+
 def _quoted(value: str) -> str:
     text = value.strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text

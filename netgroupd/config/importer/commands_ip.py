@@ -29,6 +29,7 @@ _VLANS = several(vlans.FORM.rows["vid"].type)
 _OPTIONS = {name: row for name, row in vlan_global.FORM.rows.items() if name != "vid"}
 _MEMBER = {name: row for name, row in vlans.FORM.rows.items() if name not in ("vid", "pvid", "untagged", "tunnel_id")}
 _BY_WHICH = ("self", "master")
+_OF_LOCAL = ("local", "broadcast", "anycast")
 _WAY = {name: routes.FORM.rows[name] for name in ("via", "dev", "onlink")}
 
 
@@ -57,6 +58,8 @@ class Objects:
         destination = said.pop("to", None) or alone(left, "destination")
         routes.FORM.rows["to"].type.parse(destination)
         body: Body = {**kind, "to": destination, **said}
+        if kind.get("type") in _OF_LOCAL and body.keys().isdisjoint(("table", "vrf")):
+            body["table"] = "local"  # where ip(8) puts them
         if ways:
             body["nexthops"] = [_way(way) for way in ways]
         if body.keys().isdisjoint(("dev", "via", "type", "nexthops", "nhid")):
@@ -73,14 +76,12 @@ class Objects:
         self._draft.address(place, link, addresses.described(alone(left, "address"), said))
 
     def _rule(self, _name: str, words: Sequence[str], _place: Place, family: str) -> None:
-        body, left = read(_added(words), rules.FORM.rows, _RULE_ALIASES)
+        body, left = read(_without_all(_added(words)), rules.FORM.rows, _RULE_ALIASES)
         if left and left[0] in ACTIONS:
             body["action"] = left.pop(0)
         refuse(left)
         if "pref" not in body:
             raise ValueError("a rule needs a pref here; `ip rule` shows which the kernel has chosen")
-        if body.get("from") == "all":
-            del body["from"]
         self._draft.entry("rules", {**body, "family": family or None})
 
     def _neighbour(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
@@ -93,6 +94,8 @@ class Objects:
         rest = [_FDB_ALIASES.get(word, word) for word in _added(words) if word != "to"]
         flags = {_FDB[word]: word for word in rest if word in _FDB}
         body, left = read([word for word in rest if word not in _FDB], fdb.FORM.rows)
+        if "dst" not in body:  # what bridge(8) means if nothing says
+            flags = {"where": "self", **({"state": "permanent"} if flags.get("where") == "master" else {}), **flags}
         self._draft.entry("fdb", {"dev": name, "mac": _address_in(left, fdb.FORM.rows["mac"]), **body, **flags})
 
     def _mdb(self, _name: str, words: Sequence[str], _place: Place, _family: str) -> None:
@@ -163,6 +166,12 @@ def _added(words: Sequence[str]) -> list[str]:
     if verb not in _ADDING:
         raise ValueError(NONE)
     return rest
+
+
+def _without_all(words: Sequence[str]) -> list[str]:
+    """The words of a rule but for networks that are everything, by which it selects nothing."""
+    ends = [at for at, pair in enumerate(pairwise(words)) if pair in (("from", "all"), ("to", "all"))]
+    return [word for at, word in enumerate(words) if at not in ends and at - 1 not in ends]
 
 
 def _vid(said: str) -> object:

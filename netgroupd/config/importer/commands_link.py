@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from netgroupd.config import vfs
-from netgroupd.config.importer.attributes import TUNNEL_KINDS, switch
+from netgroupd.config.importer.attributes import TUNNEL_KINDS, as_text, switch
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
@@ -106,7 +106,7 @@ class LinkCommands:
             raise ValueError(NONE)
         options = [word for key, value in pairs.items() if key != "mode" for word in (key, value)]
         body = _options(options, KINDS[kind].attrs, _ENDS)
-        if "ikey" in body:
+        if "key" in pairs and "ikey" in body:
             body["okey"] = body["ikey"]
         self._put(rest[0], {"kind": kind, **body}, place)
 
@@ -119,7 +119,7 @@ class LinkCommands:
 
     def _put(self, link: str, body: Body, place: Place) -> None:
         for key, value in body.items():
-            self._draft.put(place, link, key, value)
+            self._draft.put(place, link, key, as_text(value) if isinstance(value, str) else value)
 
     def _put_port(self, link: str, body: Body, place: Place) -> None:
         if body:

@@ -113,7 +113,8 @@ def _repeated_addresses(draft: Draft) -> None:
             whole = str(entry["address"] if isinstance(entry, dict) else entry)
             address = whole.partition("/")[0]
             other = first.setdefault((domain, address), name)
-            if (other != name) and not address.startswith("fe80:"):
+            to_many = isinstance(entry, dict) and "peer" in entry  # as one end of links to several hosts
+            if other != name and not to_many and not address.startswith("fe80:"):
                 hint = "one routing domain has an address once; a route can name it for what it sends, with src"
                 draft.remark(_place(draft, name, whole), f"{address} is on {other} already", hint, name)
                 body["addresses"].remove(entry)

@@ -13,6 +13,7 @@ from netgroupd.config.importer.attributes import (
     REASONS,
     SECRETS,
     TUNNEL_KINDS,
+    as_text,
 )
 from netgroupd.config.importer.commands import Commands
 from netgroupd.config.importer.draft import Draft, Place
@@ -144,7 +145,7 @@ class Translation:
         key, read = ATTRIBUTES[option.name]
         value = read(option.value)
         if isinstance(value, str):
-            value = re.sub(r"[\[\]{}]", r"\g<0>\g<0>", value)  # alone they would be ranges and references
+            value = as_text(value)
         if key.startswith("sysctl."):
             self.draft.setting(option.place, name, key.removeprefix("sysctl."), value)
         else:
