@@ -13,10 +13,12 @@ from tests.vm.kernel_netlink import (
     AF_SPEC,
     DELLINK,
     DUMP,
+    DUMP_INTR,
     EXT_MASK,
     GETADDR,
     GETLINK,
     GROUP,
+    GROUP_MASK,
     IFA_GROUP,
     IFA_GROUP_MASK,
     IFA_LOCAL,
@@ -89,6 +91,28 @@ def test_dump_without_either_is_a_quarter_of_the_size(nl: Netlink) -> None:
         for attrs in ((), (attr(EXT_MASK, lean),))
     ]
     assert sizes[1] * 4 < sizes[0]
+
+
+def _dumped_meanwhile(nl: Netlink, moved: int, group: int, *attrs: bytes) -> bool:
+    """Whether a dump says that it was not whole when a member gets another group while it runs."""
+    with Netlink() as other:
+        parts = other.parts(GETLINK, bytes(16) + b"".join(attrs))
+        found = list(next(parts))
+        assert nl.link(NEWLINK, attr(GROUP, group), index=moved).error == 0
+        found += [message for part in parts for message in part]
+    assert len(found) > 8
+    return any(message.flags & DUMP_INTR for message in found)
+
+
+@pytest.mark.parametrize(("moved", "group"), [(11, 0x100), (0, 0x1FF)], ids=["to_the_front", "to_the_end"])
+def test_dump_by_group_tells_of_a_group_that_changed_meanwhile(nl: Netlink, moved: int, group: int) -> None:
+    members = [nl.add_link(f"d{number}", "dummy", attr(GROUP, 0x100 + number)) for number in range(12)]
+    assert _dumped_meanwhile(nl, members[moved], group, attr(GROUP, 0x100), attr(GROUP_MASK, 0xFF00))
+
+
+def test_dump_of_all_links_is_whole_while_groups_change(nl: Netlink) -> None:
+    members = [nl.add_link(f"d{number}", "dummy", attr(GROUP, 5)) for number in range(12)]
+    assert not _dumped_meanwhile(nl, members[-1], 6)
 
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
