@@ -349,6 +349,16 @@ def test_group_change_is_told_once_whoever_makes_it(nl: Netlink) -> None:
         subprocess.run(["umount", "/sys"], check=True)
 
 
+@pytest.mark.parametrize("up", [False, True])
+def test_change_of_inheriting_is_told_once(nl: Netlink, up: bool) -> None:
+    member = dummies(nl, 1, 5)[0]
+    assert nl.link(NEWLINK, index=member, up=up).error == 0
+    with Netlink(1) as listener:
+        for value in (1, 1, 0):
+            assert nl.link(NEWLINK, attr(GROUP_INHERIT, value), index=member).error == 0
+        assert _notified(listener) == [(member, 5)] * 2
+
+
 def test_stacked_links_inherit_the_group(nl: Netlink) -> None:
     lower = nl.add_link("low", "dummy", attr(GROUP, 5), attr(GROUP_INHERIT, 1))
     upper = vlan(nl, "low.7", lower, 7)
