@@ -13,7 +13,7 @@ from typing import Self
 SOL_NETLINK = 270
 CAP_ACK, EXT_ACK, STRICT = 10, 11, 12
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
-REQUEST, MULTI, ACK, ECHO, DUMP_FILTERED = 1, 2, 4, 8, 32
+REQUEST, MULTI, ACK, ECHO, DUMP_INTR, DUMP_FILTERED = 1, 2, 4, 8, 16, 32
 DUMP, REPLACE, EXCL, CREATE, BULK = 0x300, 0x100, 0x200, 0x400, 0x200
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 NEWLINK, DELLINK, GETLINK, SETLINK = 16, 17, 18, 19
@@ -138,6 +138,16 @@ class Netlink:
                 error = struct.unpack_from("i", message.body)[0]
                 at = 20 if message.type == NLMSG_ERROR else 4
                 return Reply(error=-error, tlvs=message.attrs(at), messages=tuple(messages))
+
+    def parts(self, kind: int, body: bytes) -> Iterator[tuple[Message, ...]]:
+        """Dump a page at a time: when the first one is here, the kernel has made no more than the next."""
+        self._seq += 1
+        self.socket.send(struct.pack("IHHII", 16 + len(body), kind, DUMP | REQUEST, self._seq, 0) + body)
+        while True:
+            part = tuple(split(self.socket.recv(1 << 12)))
+            yield part
+            if part[-1].type in (NLMSG_ERROR, NLMSG_DONE):
+                return
 
     def send_many(self, requests: Iterable[tuple[int, int, bytes]]) -> Reply:
         """Send many messages at once, the last one with an acknowledgment to wait for."""

@@ -3,6 +3,7 @@
 
 import errno
 import socket
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,16 @@ import pytest
 
 from tests.vm.kernel_netlink import (
     AF_SPEC,
+    CREATE,
+    DELADDR,
     DELLINK,
     DUMP,
+    DUMP_INTR,
     EXT_MASK,
     GETADDR,
     GETLINK,
     GROUP,
+    GROUP_MASK,
     IFA_GROUP,
     IFA_GROUP_MASK,
     IFA_LOCAL,
@@ -25,6 +30,7 @@ from tests.vm.kernel_netlink import (
     MASTER,
     NEWADDR,
     NEWLINK,
+    NODAD,
     STATS,
     STATS64,
     Netlink,
@@ -91,6 +97,28 @@ def test_dump_without_either_is_a_quarter_of_the_size(nl: Netlink) -> None:
     assert sizes[1] * 4 < sizes[0]
 
 
+def _dumped_meanwhile(nl: Netlink, moved: int, group: int, *attrs: bytes) -> bool:
+    """Whether a dump says that it was not whole when a member gets another group while it runs."""
+    with Netlink() as other:
+        parts = other.parts(GETLINK, bytes(16) + b"".join(attrs))
+        found = list(next(parts))
+        assert nl.link(NEWLINK, attr(GROUP, group), index=moved).error == 0
+        found += [message for part in parts for message in part]
+    assert len(found) > 8
+    return any(message.flags & DUMP_INTR for message in found)
+
+
+@pytest.mark.parametrize(("moved", "group"), [(11, 0x100), (0, 0x1FF)], ids=["to_the_front", "to_the_end"])
+def test_dump_by_group_tells_of_a_group_that_changed_meanwhile(nl: Netlink, moved: int, group: int) -> None:
+    members = [nl.add_link(f"d{number}", "dummy", attr(GROUP, 0x100 + number)) for number in range(12)]
+    assert _dumped_meanwhile(nl, members[moved], group, attr(GROUP, 0x100), attr(GROUP_MASK, 0xFF00))
+
+
+def test_dump_of_all_links_is_whole_while_groups_change(nl: Netlink) -> None:
+    members = [nl.add_link(f"d{number}", "dummy", attr(GROUP, 5)) for number in range(12)]
+    assert not _dumped_meanwhile(nl, members[-1], 6)
+
+
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_addresses_are_dumped_by_group_and_by_master(nl: Netlink, family: socket.AddressFamily) -> None:
     bridge = nl.add_link("br9", "bridge")
@@ -110,6 +138,52 @@ def test_addresses_are_dumped_by_group_and_by_master(nl: Netlink, family: socket
     assert links_with(attr(IFA_MASTER, 0xFFFFFFFF)) == [second]
     assert links_with(attr(IFA_GROUP, 6), attr(IFA_MASTER, bridge)) == []
     assert links_with(attr(IFA_GROUP, 0x7FFFFFF0)) == []
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_link_that_leaves_the_group_half_dumped_hides_no_addresses_of_the_next(
+    nl: Netlink, family: socket.AddressFamily
+) -> None:
+    count = 200
+    first, second = (nl.add_link(name, "dummy", attr(GROUP, 5)) for name in ("d0", "d1"))
+    net, plen = {socket.AF_INET: (b"\x0a\0", 32), socket.AF_INET6: (b"\xfd" + bytes(13), 128)}[family]
+    requests = [
+        struct.pack("BBBBI", family, plen, 0, 0, index)
+        + attr(IFA_LOCAL, net + bytes((index, number)))
+        + (NODAD if family == socket.AF_INET6 else b"")
+        for index in (first, second)
+        for number in range(count)
+    ]
+    assert nl.send_many((NEWADDR, CREATE, request) for request in requests).error == 0
+    with Netlink() as other:
+        parts = other.parts(GETADDR, struct.pack("BBBBI", family, 0, 0, 0, 0) + attr(IFA_GROUP, 5))
+        found = list(next(parts))
+        assert nl.link(NEWLINK, attr(GROUP, 6), index=first).error == 0
+        found += [message for part in parts for message in part]
+    told = [struct.unpack_from("I", one.body, 4)[0] for one in found if one.type == NEWADDR]
+    assert 0 < told.count(first) < count
+    assert told.count(second) == count
+
+
+@pytest.mark.parametrize("by", ["link", "group"])
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_master_selects_addresses_to_dump_and_none_to_change(
+    nl: Netlink, family: socket.AddressFamily, by: str
+) -> None:
+    bridge = nl.add_link("br9", "bridge")
+    port = nl.add_link("d0", "dummy", attr(GROUP, 5), attr(MASTER, bridge))
+    nl.add_link("d1", "dummy", attr(GROUP, 5))
+    net, plen = {socket.AF_INET: (b"\x0a\0\0", 24), socket.AF_INET6: (b"\xfd" + bytes(14), 64)}[family]
+    there, another = (attr(IFA_LOCAL, net + bytes((number,))) for number in (1, 2))
+    assert nl.address(NEWADDR, family, plen, attr(IFA_GROUP, 5), there, flags=CREATE).error == 0
+    before = nl.addresses(family)
+    assert len(before) == 2
+    group, index = ((), port) if by == "link" else ((attr(IFA_GROUP, 5),), 0)
+    for kind, local in ((NEWADDR, another), (DELADDR, there)):
+        reply = nl.address(kind, family, plen, *group, attr(IFA_MASTER, bridge), local, index=index)
+        assert reply.error == errno.EINVAL
+        assert reply.text.endswith("Attribute is for dumps only")
+    assert nl.addresses(family) == before
 
 
 def test_address_dump_with_a_mask_alone_is_refused(nl: Netlink) -> None:

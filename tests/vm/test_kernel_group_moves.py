@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Groups that go to another network namespace by one request."""
 
+import errno
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.kernel_netlink import GROUP, MASTER, NEWLINK, Netlink, attr
+from tests.vm.kernel_netlink import GROUP, IFF_UP, MASTER, NEWLINK, Netlink, attr
 
 pytestmark = pytest.mark.vm("patched", cpus=2)
 NET_NS_PID, NET_NS_FD = 19, 28
@@ -62,3 +63,16 @@ def test_group_gets_the_master_of_the_namespace_it_moves_to(nl: Netlink, here: s
         assert (reply.error, reply.text) == (0, "")
         told = subprocess.run([*there, "-br", "link", "show", "master", "br"], check=True, capture_output=True)
         assert len(told.stdout.splitlines()) == 3
+
+
+def test_member_that_has_left_is_not_opened_where_it_went(nl: Netlink) -> None:
+    assert nl.link(NEWLINK, BY_GROUP, up=True).error == 0
+    first, *others = nl.links(BY_GROUP)
+    with another_namespace() as pid:
+        no_master = attr(MASTER, 4242)
+        reply = nl.link(NEWLINK, BY_GROUP, attr(NET_NS_PID, pid), no_master, up=False)
+        assert (reply.error, reply.cookie) == (errno.EINVAL, first)
+        assert [bool(nl.flags(index) & IFF_UP) for index in others] == [True, True]
+        there = ["nsenter", "-t", str(pid), "-n", "ip", "-o", "link", "show", "up"]
+        told = subprocess.run(there, check=True, capture_output=True, text=True).stdout
+        assert "d0" not in told

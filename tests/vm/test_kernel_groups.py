@@ -210,6 +210,17 @@ def test_group_goes_down_and_up(nl: Netlink) -> None:
         assert {bool(nl.flags(index) & IFF_UP) for index in members} == {up}
 
 
+def test_refused_group_leaves_the_members_behind_up(nl: Netlink) -> None:
+    members = dummies(nl, 4, 5)
+    bridge = nl.add_link("br9", "bridge")
+    nl.add_link("mv0", "macvlan", attr(LINK, members[2]))  # no port of a bridge from now on
+    assert nl.link(NEWLINK, *by_group(5), up=True).error == 0
+    reply = nl.link(NEWLINK, *by_group(5), attr(MASTER, bridge), up=False)
+    assert (reply.error, reply.cookie) == (errno.EBUSY, members[2])
+    assert [bool(nl.flags(index) & IFF_UP) for index in members] == [False, False, True, True]
+    assert [MASTER in nl.get(index) for index in members] == [True, True, False, False]
+
+
 def test_addresses_count_up_by_rank(nl: Netlink) -> None:
     members = dummies(nl, 3, 5)
     spec = (attr(1, bytes.fromhex("0200000000f0")), attr(2, struct.pack("q", 16)), attr(3, 1))
@@ -336,6 +347,16 @@ def test_group_change_is_told_once_whoever_makes_it(nl: Netlink) -> None:
             assert _notified(listener) == [(member, 6), (member, 7), (member, 8)]
     finally:
         subprocess.run(["umount", "/sys"], check=True)
+
+
+@pytest.mark.parametrize("up", [False, True])
+def test_change_of_inheriting_is_told_once(nl: Netlink, up: bool) -> None:
+    member = dummies(nl, 1, 5)[0]
+    assert nl.link(NEWLINK, index=member, up=up).error == 0
+    with Netlink(1) as listener:
+        for value in (1, 1, 0):
+            assert nl.link(NEWLINK, attr(GROUP_INHERIT, value), index=member).error == 0
+        assert _notified(listener) == [(member, 5)] * 2
 
 
 def test_stacked_links_inherit_the_group(nl: Netlink) -> None:

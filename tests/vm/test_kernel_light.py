@@ -3,6 +3,7 @@
 
 import errno
 import itertools
+import os
 import socket
 import struct
 import subprocess
@@ -210,6 +211,25 @@ def test_no_event_is_sent_for_a_quiet_link(nl: Netlink) -> None:
         nl.add_link("d1", "dummy")
         first = events.recv(8192).split(b"\0")[0]
     assert first == b"add@/devices/virtual/net/d1"
+
+
+@pytest.mark.parametrize("flag", [NO_UEVENT, NO_SYSFS])
+def test_no_event_is_sent_for_a_quiet_link_that_was_elsewhere(nl: Netlink, flag: int) -> None:
+    nl.add_link("d0", "dummy", attr(LIGHT, flag))
+    subprocess.run(["ip", "netns", "add", "elsewhere"], check=True)
+    try:
+        subprocess.run(["ip", "link", "set", "d0", "netns", "elsewhere"], check=True)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15) as events:
+            events.bind((0, 1))
+            back = ["ip", "-n", "elsewhere", "link", "set", "d0", "netns", str(os.getpid())]
+            subprocess.run(back, check=True)
+            nl.link(NEWLINK, attr(IFNAME, "e0"), index=socket.if_nametoindex("d0"))
+            nl.link(DELLINK, index=socket.if_nametoindex("e0"))
+            nl.add_link("d1", "dummy")
+            first = events.recv(8192).split(b"\0")[0]
+        assert first == b"add@/devices/virtual/net/d1"
+    finally:
+        subprocess.run(["ip", "netns", "del", "elsewhere"], check=True)
 
 
 def test_each_pair_of_flags_is_made_and_deleted(nl: Netlink) -> None:
