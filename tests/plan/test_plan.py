@@ -92,23 +92,6 @@ def test_text_that_is_empty_is_no_key_of_somebody() -> None:
     assert "unknown" not in present.text(planned(text, was))
 
 
-@pytest.mark.parametrize(
-    ("said", "told", "steps"),
-    [
-        ("4000", "4000 60999", 0),
-        ("[4000]", "4000 60999", 0),
-        ("4000", "5000 60999", 1),
-        ("60999", "4000 60999", 1),
-        ("4000 60999", "4000", 1),
-        ("''", "8080", 1),
-        ("reno", "reno cubic", 1),
-    ],
-)
-def test_of_several_numbers_those_of_which_nothing_is_said_stay(said: str, told: str, steps: int) -> None:
-    was = Object("sysctl", ("net/ipv4/some",), {"value": told})
-    assert len(planned(f"sysctl: {{net.ipv4.some: {said}}}", was).steps) == steps
-
-
 def test_thousand_equal_changes_are_one_line() -> None:
     assert present.text(planned(STACK)).splitlines() == [
         "+ dummy swp[1-6]  up  mtu 9216 (6)",
