@@ -3,6 +3,8 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -61,13 +63,22 @@ def test_deadline_is_watched_though_the_disk_could_not_be_read_at_first(
         eventually(lambda: remote.properties()["State"] == "idle")
 
 
+@contextmanager
+def _often_looking(
+    bus: PrivateBus, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[FakeEngine, Remote]]:
+    """A daemon that is ready, and looks ten times a second whether it is time."""
+    monkeypatch.setattr(changes, "_LONGEST_MS", 100)
+    engine = FakeEngine()
+    with serving(bus, engine, runtime) as remote:
+        eventually(lambda: remote.properties()["State"] == "idle")
+        yield engine, remote
+
+
 def test_deadline_that_passed_while_the_host_slept_is_kept_when_it_wakes(
     bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "_LONGEST_MS", 100, raising=False)
-    engine = FakeEngine()
-    with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: remote.properties()["State"] == "idle")
+    with _often_looking(bus, tmp_path / "run", monkeypatch) as (engine, remote):
         remote.apply({"confirm": 3600})
         before = engine.expired
         time.sleep(0.5)
@@ -80,10 +91,7 @@ def test_deadline_that_passed_while_the_host_slept_is_kept_when_it_wakes(
 def test_wait_that_is_ended_without_the_daemon_is_seen(
     bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "_LONGEST_MS", 100, raising=False)
-    engine = FakeEngine()
-    with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: remote.properties()["State"] == "idle")
+    with _often_looking(bus, tmp_path / "run", monkeypatch) as (engine, remote):
         number = remote.apply({"confirm": 3600})["generation"]
         assert remote.properties()["State"] == "unconfirmed"
         engine.waits = None  # by netgroupctl --offline
