@@ -21,8 +21,8 @@ def entries(checked: Checked) -> None:
         for field in _sent(obj) if kind != "vxlan" else ():
             told = f"{obj.name!r} is no VXLAN, and sends to no other host ({field})"
             checked.report.once(place(field), told, "leave it out")
-        if kind == "vxlan" and "src_vni" in _sent(obj) and not checked.attrs(obj.name).get("external"):
-            told = f"{obj.name!r} has one VNI for all packets, and no entries for {obj.key[-1]} alone"
+        if kind == "vxlan" and key[-1] is not None and not checked.attrs(obj.name).get("external"):
+            told = f"{obj.name!r} has one VNI for all packets, and no entries for {key[-1]} alone"
             checked.report.once(place("src_vni"), told, f"leave it out, or set external of {obj.name!r}")
         if key[3] == "master" and kind != "bridge" and not _may_be_in_bridge(obj, checked):
             checked.report.once(place("where"), f"{obj.name!r} is no port of a bridge, in whose table this would be")

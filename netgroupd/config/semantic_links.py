@@ -156,9 +156,12 @@ def tunnels(checked: Checked) -> None:
         if other != name:
             kind, like = str(attrs["kind"]), str(links.attrs[other]["kind"])
             kinds = f"both of the kind {kind}" if kind == like else f"of the kinds {kind} and {like}"
-            what = f"{name!r} and {other!r}, {kinds}, have {_TOLD_APART[kind]}"
-            hint = f"{other!r} is from {checked.report.where(links.places[other])}"
-            checked.report.once(links.places[name], what, hint)
+            _second(name, other, f"{name!r} and {other!r}, {kinds}, have {_TOLD_APART[kind]}", checked)
+
+
+def _second(name: str, other: str, what: str, checked: Checked) -> None:
+    places = checked.links.places
+    checked.report.once(places[name], what, f"{other!r} is from {checked.report.where(places[other])}")
 
 
 def _identity(attrs: Attrs) -> tuple[Value, ...]:
@@ -180,19 +183,24 @@ def _identity(attrs: Attrs) -> tuple[Value, ...]:
 
 def external_tunnels(checked: Checked) -> None:
     """There is one tunnel of a kind that takes all packets; of GENEVE one for each port, and no other on that."""
-    links = checked.links
-    seen: dict[tuple[Value, ...], str] = {}
-    for name, attrs in sorted(checked.of_kinds(_OF_ALL), key=lambda found: not found[1].get("external")):
-        kind = str(attrs["kind"])
-        place = (_OF_ALL[kind], attrs.get("netns"), attrs.get("dstport", _GENEVE_PORT) if kind == "geneve" else None)
-        if attrs.get("external"):
-            other = seen.setdefault(place, name)
-        else:
-            other = seen.get(place, name) if kind == "geneve" else name
-        if other != name:
-            what = f"{name!r} cannot be beside {other!r}, which is external and takes all packets of its kind"
-            hint = f"{other!r} is from {checked.report.where(links.places[other])}"
-            checked.report.once(links.places[name], what, hint)
+    taken: dict[tuple[Value, ...], str] = {}
+    for name, attrs in checked.of_kinds(_OF_ALL):
+        if attrs.get("external") and (other := taken.setdefault(_place(attrs), name)) != name:
+            _beside_external(name, other, checked)
+    for name, attrs in checked.of_kinds(["geneve"] if taken else []):
+        if not attrs.get("external") and (first := taken.get(_place(attrs))):
+            _beside_external(name, first, checked)
+
+
+def _place(attrs: Attrs) -> tuple[Value, ...]:
+    """Where there can be one that takes all packets."""
+    kind = str(attrs["kind"])
+    return _OF_ALL[kind], attrs.get("netns"), attrs.get("dstport", _GENEVE_PORT) if kind == "geneve" else None
+
+
+def _beside_external(name: str, other: str, checked: Checked) -> None:
+    what = f"{name!r} cannot be beside {other!r}, which is external and takes all packets of its kind"
+    _second(name, other, what, checked)
 
 
 def sockets(checked: Checked) -> None:

@@ -22,6 +22,7 @@ from netgroupd.model.rule import (
     FAMILIES,
     MISSING,
     WAY,
+    action_of,
     key,
     mark_text,
     span_text,
@@ -174,7 +175,7 @@ def _about(key: Key, attrs: Attrs, context: Context, kind: int, flags: int = 0) 
     assert isinstance(pref, int)
     dst_len, dst = _pack_network(attrs, "to", _DST)
     src_len, src = _pack_network(attrs, "from", _SRC)
-    action = ACTIONS[str(attrs.get("action") or ("goto" if "goto" in attrs else "lookup"))]
+    action = ACTIONS[action_of(attrs)]
     tos, table = attrs.get("tos") or 0, attrs.get("lookup") or 0
     protocol = attrs.get(UNOWNED, PROTO)
     assert isinstance(table, int)

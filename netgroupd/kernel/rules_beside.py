@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.model.rule import key, split_mark
+from netgroupd.model.rule import TELLING_APART, action_of, key, split_mark
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op, Step
 
 _Said: TypeAlias = frozenset[tuple[str, Value]]
-_COMPARED = ("action", "lookup", "realms", "suppress_prefixlength", "suppress_ifgroup")
+_COMPARED = TELLING_APART | {"realms"}  # where a rule goes to it does not ask
 
 
 class _Rule(NamedTuple):
@@ -67,7 +67,7 @@ def _said(attrs: Attrs) -> _Said:
     """What a request says of a rule and the kernel compares; of a mark the value and the mask, each where not 0."""
     said: dict[str, Value] = dict(key("", 0, attrs)[2])  # type: ignore[arg-type]  # pairs, as key makes
     said |= {name: attrs[name] for name in _COMPARED if attrs.get(name) is not None}
-    said.setdefault("action", "goto" if "goto" in attrs else "lookup")
+    said["action"] = action_of(attrs)
     said.pop("not", None)  # at which it never looks
     if mark := said.pop("fwmark", None):
         parts = zip(("mark", "mask"), split_mark(str(mark)), strict=True)

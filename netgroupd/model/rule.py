@@ -136,8 +136,10 @@ _SELECTORS = (
 )
 SELECTORS = frozenset(row.name for row in _SELECTORS)
 _NETWORKS = ("from", "to")
-_TELLING_APART = frozenset({"action", "lookup", "suppress_prefixlength", "suppress_ifgroup"})
-WAY = _TELLING_APART | {"goto"}
+TELLING_APART = frozenset({"action", "lookup", "suppress_prefixlength", "suppress_ifgroup"})
+"""What the kernel takes two rules beside each other for that select the same."""
+
+WAY = TELLING_APART | {"goto"}
 """What says together where a rule leads."""
 
 CLASS = Class(
@@ -170,9 +172,14 @@ def key(family: str, pref: int, attrs: Mapping[str, Value]) -> Key:
     return (family, pref, tuple((name, value) for name, value in selected if _selects(name, value)))
 
 
+def action_of(attrs: Attrs) -> str:
+    """What a rule does, which need not be said."""
+    return str(attrs.get("action") or ("goto" if "goto" in attrs else "lookup"))
+
+
 def stands_beside(attrs: Attrs) -> bool:
     """Whether the kernel takes a rule beside one that differs from it in ``attrs``."""
-    return not _TELLING_APART.isdisjoint(attrs)
+    return not TELLING_APART.isdisjoint(attrs)
 
 
 def without_whole(attrs: Attrs) -> Attrs:
