@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netgroupd.config.render import shipped_templates
 from netgroupd.config.sources import DIRECTORIES, ROOT, Trust
-from netgroupd.kernel.netns import DIRECTORY, path_of
+from netgroupd.kernel.netns import name_of
 
 _SPACES = "netns"
 
@@ -23,9 +23,7 @@ class Paths(NamedTuple):
         """The paths of one network namespace: what was applied there is kept apart, and once however it is named."""
         if netns is None:
             return self
-        place = path_of(netns).resolve()
-        name = place.name if place.parent == DIRECTORY.resolve() else str(place).replace("/", "-")
-        return self._replace(state=self.state / _SPACES / name)
+        return self._replace(state=self.state / _SPACES / name_of(netns))
 
 
 def states(root: Path) -> tuple[Path, ...]:

@@ -17,13 +17,19 @@ from netgroupd.errors import UsageError
 
 CLONE_NEWNET = 0x40000000
 HERE = "/proc/thread-self/ns/net"
-DIRECTORY = Path("/run/netns")
+_DIRECTORY = Path("/run/netns")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def path_of(netns: str) -> Path:
     """Where a namespace is mounted: ``netns`` is a name as ``ip netns`` has it, or a path."""
-    return Path(netns) if "/" in netns else DIRECTORY / netns
+    return Path(netns) if "/" in netns else _DIRECTORY / netns
+
+
+def name_of(netns: str) -> str:
+    """What files about a namespace are called by: its name as ``ip netns`` has it, or its path without slashes."""
+    place = path_of(netns).resolve()
+    return place.name if place.parent == _DIRECTORY.resolve() else str(place).replace("/", "-")
 
 
 def is_there(netns: str) -> bool:

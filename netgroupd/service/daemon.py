@@ -21,6 +21,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import SYSTEM
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import NetgroupError, UsageError, short_of
+from netgroupd.kernel.netns import name_of
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
 from netgroupd.service.drift import Damping, Drift
@@ -249,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     start_logging()
     # What was done in this boot was done in one network namespace.
-    runtime = _RUNTIME if parsed.netns is None else _RUNTIME / "netns" / parsed.netns.replace("/", "-")
+    runtime = _RUNTIME if parsed.netns is None else _RUNTIME / "netns" / name_of(parsed.netns)
     try:
         return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session), runtime).run()
     except NetgroupError as error:

@@ -11,7 +11,12 @@ from tests.service.conftest import PrivateBus
 
 
 @pytest.mark.parametrize(
-    ("arguments", "runtime"), [([], "/run/netgroup"), (["--netns", "blue"], "/run/netgroup/netns/blue")]
+    ("arguments", "runtime"),
+    [
+        ([], "/run/netgroup"),
+        (["--netns", "blue"], "/run/netgroup/netns/blue"),
+        (["--netns", "/run/netns/blue"], "/run/netgroup/netns/blue"),
+    ],
 )
 def test_daemon_of_another_namespace_has_its_own_mark_of_this_boot(
     bus: PrivateBus, arguments: list[str], runtime: str, monkeypatch: pytest.MonkeyPatch
