@@ -21,9 +21,12 @@ class Paths(NamedTuple):
 
     def of(self, netns: str | None) -> "Paths":
         """The paths of one network namespace: what was applied there is kept apart, and once however it is named."""
-        if netns is None:
-            return self
-        return self._replace(state=self.state / _SPACES / name_of(netns))
+        return self._replace(state=within(self.state, netns))
+
+
+def within(root: Path, netns: str | None) -> Path:
+    """The directory below ``root`` of one network namespace, however it is named; ``root`` itself of the host's own."""
+    return root if netns is None else root / _SPACES / name_of(netns)
 
 
 def states(root: Path) -> tuple[Path, ...]:

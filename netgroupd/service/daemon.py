@@ -18,10 +18,9 @@ from gi.repository import Gio, GLib
 
 from netgroupd import __version__
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.paths import SYSTEM
+from netgroupd.engine.paths import SYSTEM, within
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import NetgroupError, UsageError, short_of
-from netgroupd.kernel.netns import name_of
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
 from netgroupd.service.drift import Damping, Drift
@@ -250,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     start_logging()
     # What was done in this boot was done in one network namespace.
-    runtime = _RUNTIME if parsed.netns is None else _RUNTIME / "netns" / name_of(parsed.netns)
+    runtime = within(_RUNTIME, parsed.netns)
     try:
         return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session), runtime).run()
     except NetgroupError as error:
