@@ -41,11 +41,11 @@ def key_text(name: str) -> str:
 
 def is_sayable(value: Value) -> bool:
     """Whether every text in a value can be written: bytes that are no text cannot."""
+    if isinstance(value, str):
+        return value.isprintable() or not _UNWRITTEN.search(value)
     if isinstance(value, tuple):
         return all(map(is_sayable, value))
-    if isinstance(value, Mapping):
-        return all(map(is_sayable, value.values()))
-    return not isinstance(value, str) or value.isprintable() or not _UNWRITTEN.search(value)
+    return not isinstance(value, Mapping) or all(map(is_sayable, value.values()))
 
 
 def unquoted(text: str) -> str:

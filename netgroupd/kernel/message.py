@@ -104,7 +104,15 @@ def walk(payload: memoryview, start: int = 0, end: int | None = None) -> Iterato
 
 def attributes(payload: memoryview, start: int = 0, end: int | None = None) -> dict[int, memoryview]:
     """The payloads by attribute number; of several with one number the last."""
-    return {kind: payload[begin:stop] for kind, begin, stop in walk(payload, start, end)}
+    stop = len(payload) if end is None else end
+    found = {}
+    while start + 4 <= stop:  # as ``walk`` does, which takes half as long again
+        size, kind = _ATTR.unpack_from(payload, start)
+        if size < 4 or start + size > stop:
+            break
+        found[kind & NLA_TYPE_MASK] = payload[start + 4 : start + size]
+        start += (size + 3) & ~3
+    return found
 
 
 def path_to(message: memoryview, offset: int, start: int, end: int | None = None) -> tuple[int, ...]:
