@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Groups that go to another network namespace by one request."""
+"""Groups that go to another network namespace, or to a VRF, by one request."""
 
 import errno
+import struct
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.kernel_netlink import GROUP, IFF_UP, MASTER, NEWLINK, Netlink, attr
+from tests.vm.kernel_netlink import GROUP, GROUP_MASK, IFF_UP, LINK, MASTER, NEWLINK, Netlink, attr, u32
 
 pytestmark = pytest.mark.vm("patched", cpus=2)
 NET_NS_PID, NET_NS_FD = 19, 28
@@ -76,3 +77,20 @@ def test_member_that_has_left_is_not_opened_where_it_went(nl: Netlink) -> None:
         there = ["nsenter", "-t", str(pid), "-n", "ip", "-o", "link", "show", "up"]
         told = subprocess.run(there, check=True, capture_output=True, text=True).stdout
         assert "d0" not in told
+
+
+@pytest.mark.vm("patched", cpus=1)
+@pytest.mark.parametrize(("kind", "data"), [("vlan", attr(1, struct.pack("H", 9))), ("macsec", b"")])
+@pytest.mark.parametrize("upper_group", [0x70001, 0x70003])
+def test_members_on_members_enter_a_vrf_and_stay_up(nl: Netlink, kind: str, data: bytes, upper_group: int) -> None:
+    """They are closed together for it, and what is above may be the first one to be opened again."""
+    vrf = nl.add_link("vrf", "vrf", data=attr(1, 100))
+    lower = nl.add_link("lower", "dummy", attr(GROUP, 0x70002))
+    upper = nl.add_link("upper", kind, attr(LINK, lower), attr(GROUP, upper_group), data=data)
+    for index in (lower, upper):
+        assert nl.link(NEWLINK, index=index, up=True).error == 0
+    reply = nl.link(NEWLINK, attr(GROUP, 0x70000), attr(GROUP_MASK, 0xFFFF0000), attr(MASTER, vrf))
+    assert (reply.error, reply.text) == (0, "")
+    for index in (lower, upper):
+        assert nl.flags(index) & IFF_UP
+        assert u32(nl.get(index)[MASTER]) == vrf

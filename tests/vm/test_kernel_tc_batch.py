@@ -5,7 +5,11 @@ import errno
 import os
 import random
 import struct
-from collections.abc import Iterator
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -30,7 +34,8 @@ from tests.vm.kernel_netlink import (
 pytestmark = pytest.mark.vm("patched", cpus=2)
 KIND, OPTIONS = 1, 2
 FLOWER_ACT, FLOWER_IPV4_DST, FLOWER_ETH_TYPE, FLOWER_FLAGS = 3, 12, 8, 22
-CLSACT, INGRESS = 0xFFFFFFF1, 0xFFFFFFF2
+CLSACT, INGRESS, CLASSFUL = 0xFFFFFFF1, 0xFFFFFFF2, 0x10000
+IN_INIT_NET = ("nsenter", "--net=/proc/1/ns/net")
 SKIP_HW, IPV4 = 1, 0x0008
 SERIAL = 1
 
@@ -226,6 +231,81 @@ def test_batch_survives_a_qdisc_that_goes_meanwhile(nl: Netlink, dev: int) -> No
     for _ in range(5):
         batch(nl, *entries, threads=4)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.fixture
+def classful(nl: Netlink) -> int:
+    """A link whose qdisc takes no filter without RTNL."""
+    index = nl.add_link("d1", "dummy")
+    bands = attr(2, struct.pack("i16B", 3, *range(3), *bytes(13)))
+    qdisc = struct.pack("BxHiIII", 0, 0, index, CLASSFUL, 0xFFFFFFFF, 0) + attr(KIND, "prio") + bands
+    assert nl.ask(NEWQDISC, CREATE, qdisc).error == 0
+    return index
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Path]:
+    """RTNL is held for the user mode helper of one bridge until this file is there; another bridge is called b1."""
+    helper, go_on = Path("/sbin/bridge-stp"), tmp_path / "go-on"
+    helper.write_text(f"#!/bin/sh\n> {tmp_path}/$1\nuntil [ $1 = b1 -o -e {go_on} ]; do sleep 0.1; done\n")
+    helper.chmod(0o755)
+    for bridge in ("b0", "b1"):
+        subprocess.run([*IN_INIT_NET, "ip", "link", "add", bridge, "type", "bridge"], check=True)
+    holder = start_helper("b0")
+    wait_until((tmp_path / "b0").exists)
+    yield go_on
+    assert holder.wait() == 0
+    for bridge in ("b0", "b1"):
+        subprocess.run([*IN_INIT_NET, "ip", "link", "del", bridge], check=True)
+    helper.unlink()
+
+
+def start_helper(bridge: str) -> subprocess.Popen[bytes]:
+    """Switch a bridge to STP, for which those of the first namespace start their helper."""
+    return subprocess.Popen([*IN_INIT_NET, "ip", "link", "set", bridge, "type", "bridge", "stp_state", "1"])
+
+
+def wait_until(met: Callable[[], bool]) -> None:
+    """Wait for what another process does."""
+    end = time.monotonic() + 60
+    while not met():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def busy_workers() -> int:
+    """How many threads of the kernel wait for a mutex: uninterruptibly, and as workers."""
+    states = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            name, _, rest = path.read_text().rpartition(")")
+            states.append("(kworker/u" in name and rest.split()[0] == "D")
+    return sum(states)
+
+
+@pytest.mark.vm("patched", cpus=1)
+def test_batches_that_wait_for_rtnl_leave_room_for_a_user_mode_helper(
+    nl: Netlink, dev: int, classful: int, held: Path
+) -> None:
+    """Whoever holds RTNL may wait for one, and it runs in a workqueue that must not be full of others who want RTNL."""
+    head = struct.pack("BxHiIII", 0, 0, classful, 0, CLASSFUL, 1 << 16 | IPV4)
+    waits = entry(head + attr(KIND, "flower") + nest(OPTIONS, attr(FLOWER_ETH_TYPE, struct.pack("H", IPV4))))
+    blob = struct.pack("BBH", 0, 0, 16) + entry(flower(dev, 1)) + waits * 1000 + bytes(4)
+    other = start_helper("b1")
+    time.sleep(1)  # it is the next to hold RTNL
+    children = []
+    for _ in range(45):
+        children.append(os.fork())
+        if not children[-1]:
+            with Netlink() as mine:
+                mine.ask(BATCHTFILTER, 0, blob)
+            os._exit(0)
+    wait_until(lambda: busy_workers() > 200)
+    time.sleep(2)  # for the rest of those that there can be
+    held.touch()
+    assert other.wait(timeout=20) == 0
+    for child in children:
+        os.waitpid(child, 0)
 
 
 def test_random_batches_do_no_harm(nl: Netlink, dev: int) -> None:
