@@ -48,9 +48,8 @@ class Picture(NamedTuple):
 
 def take(engine: Engine) -> Picture:
     """Look at the kernel once."""
-    status = engine.status()
-    applied = engine.applied()
-    plan = Plan() if status.pending else engine.drift()
+    status, applied, plan = engine.standing()
+    plan = Plan() if status.pending else plan
     policies = _policies(applied, plan)
     belonging = Belonging(applied)
     differing = [(belonging.link_of(step.object), step) for step in singles(plan.steps)]

@@ -190,5 +190,8 @@ class FakeEngine(Engine):
             raise ZeroDivisionError
         return Status("", self.in_effect(), self.waits, False, {"link": 1}, "", ("light",))
 
+    def standing(self) -> tuple[Status, State, Plan]:
+        return self.status(), self.applied(), self.drift()
+
     def history(self) -> tuple[Generation, ...]:
         return tuple(Generation(number, 1.0, "applied", "") for number in range(self.generation, 0, -1))

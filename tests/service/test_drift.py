@@ -4,14 +4,20 @@
 import fcntl
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from netgroupd.engine.observe import Connection, Mine
+from netgroupd.engine.transaction import plan_now
 from netgroupd.errors import ConfigError, Problem
+from netgroupd.model.state import State
 from netgroupd.plan.step import Plan
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.drift import Damping, Spacing
+from netgroupd.service.picture import take
+from tests.engine.desk import Desk
 from tests.service.conftest import PrivateBus, eventually, refused
 from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine, News
 
@@ -111,6 +117,21 @@ def test_news_of_very_many_network_namespaces_are_heard(
     away.tell()
     eventually(lambda: remote.properties()["Drift"] == 1)
     assert "defect" not in caplog.text
+
+
+def test_picture_takes_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, planned = Desk(tmp_path), list[State]()
+
+    def counted(kernel: Connection, goal: State, mine: Mine) -> tuple[Plan, State]:
+        planned.append(goal)
+        return plan_now(kernel, goal, mine)
+
+    desk.wants("groups: {tenants: {drift: repair}}\nlinks: {br-1: {kind: bridge, group: tenants}}")
+    desk.engine.apply()
+    monkeypatch.setattr("netgroupd.engine.engine.plan_now", counted)
+    picture = take(desk.engine)
+    assert (picture.generation, picture.counts["link"], picture.drifted) == (1, 1, 0)
+    assert len(planned) == 1
 
 
 def test_repairs_that_follow_closely_wait_twice_as_long_each_time() -> None:
