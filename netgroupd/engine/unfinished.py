@@ -53,6 +53,10 @@ class Unfinished(Files):
         entry = self._journal.read()
         return Pending(entry.number, entry.seconds_left) if entry and entry.deadline else None
 
+    def has_begun(self) -> bool:
+        """Whether a change is under way, waits, or was cut off."""
+        return self._journal.read() is not None
+
     def confirm(self) -> int:
         """Keep the change that waits; return its generation.
 

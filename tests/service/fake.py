@@ -68,6 +68,7 @@ class FakeEngine(Engine):
         self.waits: Pending | None = None
         self.text = "links: {}\n"
         self.expired = 0
+        self.begun = False
         self.broken = False
         self.unreadable = False
         self.policy = "repair"
@@ -153,6 +154,9 @@ class FakeEngine(Engine):
         if self.unreadable:
             raise JournalError("cannot read the journal: Too many open files")
         return self.waits
+
+    def has_begun(self) -> bool:
+        return self.begun
 
     def confirm(self) -> int:
         if self.waits is None:
