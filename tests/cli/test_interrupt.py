@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ctrl-C, or the end of a terminal, while the command itself makes a change: no daemon would end what is left of it."""
+"""Ctrl-C and its like while the command itself makes a change, with no daemon that would end what is left of it."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ from netgroupd.service.answers import Answers
 
 
 class Host(FakeKernel):
-    """One whose user asks for the end again and again: once a link is there, or while what was ``refused`` is undone."""
+    """Its user asks for the end again and again: once a link is there, or while what was ``refused`` is undone."""
 
     def __init__(self, asking: signal.Signals, refused: str = "") -> None:
         super().__init__([Object("link", ("lo",), {"up": True, "mtu": 1500})], refuse=self._refuse, between=self._press)
