@@ -137,6 +137,9 @@ class Unfinished(Files):
                 self._generations.finish(entry.generation, result, current=entry.previous)
             self._journal.close()
             return f"{said}; generation {self._generations.current} is in effect"
+        if self._generations.current == number:  # all but the end of the journal was written down
+            self._keep(entry)
+            return f"generation {number} had ended, and is kept"
         with self._kernel() as kernel:
             mine = self._mine()
             if not entry.to_confirm and self._is_done(kernel, number, mine):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A change that was interrupted or waits: whoever comes next finds it, and what they ask for comes after it."""
 
+import time
+
 import pytest
 
 from netgroupd.engine import clock
 from netgroupd.engine.generations import Generations
+from netgroupd.engine.journal import Journal
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
@@ -84,6 +87,27 @@ def test_rollback_undoes_the_change_that_was_interrupted_when_all_was_done(
     assert how in desk.engine.rollback().plan.warnings[0]
     assert mtu(desk) == 1200
     assert desk.engine.status().differences == ""
+
+
+@pytest.mark.parametrize("confirm_s", [None, 0.05], ids=["applied", "confirmed"])
+def test_what_has_ended_is_kept_whatever_others_have_done_since(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, confirm_s: float | None
+) -> None:
+    desk.wants("links: {d0: {kind: dummy, mtu: 1400}, d1: {kind: dummy}}")
+    desk.engine.apply()
+    desk.wants("links: {d0: {kind: dummy, mtu: 1300}}")
+    with monkeypatch.context() as patch:
+        patch.setattr("netgroupd.engine.engine.Engine._undo", killed)
+        if confirm_s:
+            desk.engine.apply(confirm_s=confirm_s)
+        patch.setattr(Journal, "close", killed)
+        with pytest.raises(KilledError):
+            desk.engine.confirm() if confirm_s else desk.engine.apply()
+    given(desk, "d0", kind="dummy", mtu=1250)
+    time.sleep(confirm_s or 0)
+    assert desk.engine.recover() == "generation 2 had ended, and is kept"
+    assert (mtu(desk), list(desk.kernel.state.of("link"))) == (1250, [("d0",)])
+    assert desk.engine.pending() is None
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["undone_by_it", "confirmed_before"])
