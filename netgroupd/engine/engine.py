@@ -331,21 +331,24 @@ class Engine(Unfinished):
         try:
             return self.standing()[0]
         except UsageError as error:  # what was applied is lost, or of a version that understood other files
+            entry = self._journal.read()
             with self._kernel() as kernel:
                 mine = self._mine()
-                return self._status(kernel, look(kernel, State(), mine), mine, f"not known: {error}")
+                return self._status(kernel, entry, look(kernel, State(), mine), mine, f"not known: {error}")
 
     def standing(self) -> tuple[Status, State, Plan]:
         """The same with what was applied, and the steps back to it, from one look at the kernel."""
+        entry = self._journal.read()  # before the rest: a change that ends meanwhile is still told of
         with self._kernel() as kernel:
             mine = self._mine()
             applied = self.applied()
             plan, actual = plan_now(kernel, applied, mine)
-            status = self._status(kernel, actual, mine, present.summary(plan) if plan.steps else "")
+            status = self._status(kernel, entry, actual, mine, present.summary(plan) if plan.steps else "")
         return status, applied, plan
 
-    def _status(self, kernel: Connection, actual: State, mine: Mine, differences: str) -> Status:
-        entry = self._journal.read()
+    def _status(
+        self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str
+    ) -> Status:
         features = tuple(name for name, there in kernel.features._asdict().items() if there)
         owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
         owned["link"] = sum(map(mine.owned.has, actual.of("link").values()))

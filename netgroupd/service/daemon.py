@@ -157,6 +157,8 @@ class Daemon:
             pending = self._engine(CONSOLE).pending()
         except NetgroupError as error:
             pending, trouble = None, trouble or str(error)
+        if pending:
+            self._changes.notice_wait()
         state = "unconfirmed" if pending else "failed" if trouble else "idle"
         by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
         if abs(by - self._manager.ConfirmBy) < _SAME_US:

@@ -69,6 +69,7 @@ class FakeEngine(Engine):
         self.text = "links: {}\n"
         self.expired = 0
         self.begun = False
+        self.interrupted = False
         self.broken = False
         self.unreadable = False
         self.policy = "repair"
@@ -192,7 +193,7 @@ class FakeEngine(Engine):
     def status(self) -> Status:
         if self.broken:
             raise ZeroDivisionError
-        return Status("", self.in_effect(), self.waits, False, {"link": 1}, "", ("light",))
+        return Status("", self.in_effect(), self.waits, self.interrupted, {"link": 1}, "", ("light",))
 
     def standing(self) -> tuple[Status, State, Plan]:
         return self.status(), self.applied(), self.drift()

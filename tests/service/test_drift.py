@@ -13,6 +13,7 @@ from netgroupd.engine.transaction import plan_now
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.model.state import State
 from netgroupd.plan.step import Plan
+from netgroupd.service import drift
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.drift import Damping, Spacing
@@ -103,6 +104,19 @@ def test_end_of_a_change_is_seen_at_once_though_others_have_kept_it_busy(
     assert waits.wait(20)
     generation = remote.apply({})["generation"]
     eventually(lambda: remote.properties()["Generation"] == generation, limit_s=5)
+
+
+def test_end_of_somebody_elses_change_is_seen_though_there_is_no_news_of_it(
+    engine: FakeEngine, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drift, "_LONGEST_S", 0.3)
+    engine.policy = "report"
+    engine.interrupted, engine.drifted = True, PLAN
+    engine.news.tell()
+    eventually(lambda: remote.properties()["Drift"] == 1)
+    engine.generation, engine.interrupted, engine.drifted = 7, False, Plan()
+    eventually(lambda: remote.properties()["Generation"] == 7, limit_s=5)
+    assert remote.properties()["Drift"] == 0
 
 
 def test_news_of_very_many_network_namespaces_are_heard(
