@@ -157,7 +157,7 @@ class Daemon:
             pending = self._engine(CONSOLE).pending()
         except NetgroupError as error:
             pending, trouble = None, trouble or str(error)
-        if pending:
+        if pending and pending.seconds_left:
             self._changes.notice_wait()
         state = "unconfirmed" if pending else "failed" if trouble else "idle"
         by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
