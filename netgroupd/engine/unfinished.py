@@ -22,7 +22,15 @@ from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_now, put_back
 from netgroupd.engine.uninterrupted import uninterrupted
-from netgroupd.errors import BusyError, JournalError, KernelError, NetgroupError, UsageError, VerifyError
+from netgroupd.errors import (
+    BusyError,
+    JournalError,
+    KernelError,
+    NetgroupError,
+    UsageError,
+    VerifyError,
+    short_of,
+)
 
 
 class Unfinished(Files):
@@ -190,10 +198,10 @@ class Unfinished(Files):
                 put_back(kernel, before, mine)
                 trouble = "what was there before is back, but that could not be written down"
                 self._close(entry, _result_after(cause))
-        except (NetgroupError, OSError) as error:
+        except (NetgroupError, OSError, MemoryError) as error:
             if cause is None:
                 raise
-            cause.add_note(f"{trouble}: {error}")
+            cause.add_note(f"{trouble}: {error if isinstance(error, NetgroupError) else short_of(error)}")
 
     def _still_asked(self) -> tuple[str, ...]:
         """What is to be said of the files where they ask for what has just been undone; nothing if they are wrong."""

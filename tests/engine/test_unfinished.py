@@ -8,9 +8,11 @@ import pytest
 from netgroupd.engine import clock
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.journal import Journal
+from netgroupd.errors import KernelError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
+from netgroupd.plan.step import Step
 from tests.engine.desk import Desk
 
 
@@ -134,3 +136,20 @@ def test_rollback_after_a_restart_undoes_a_change_that_waited(
 def test_namespace_has_one_lock_and_one_history_however_it_is_named(desk: Desk, name: str) -> None:
     assert desk.paths.of(name) == desk.paths.of("blue")
     assert desk.paths.of("/run/other/blue") != desk.paths.of("blue")
+
+
+def test_change_that_no_memory_is_left_to_undo_is_told_to_be_half_done(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(*_args: object) -> None:
+        raise MemoryError
+
+    desk.kernel = FakeKernel(refuse=lambda step: 12 if isinstance(step, Step) and step.object.name == "d1" else 0)
+    desk.wants("links: {d0: {kind: dummy}, d1: {kind: dummy}}")
+    with monkeypatch.context() as patch:
+        patch.setattr("netgroupd.engine.unfinished.put_back", none_left)
+        with pytest.raises(KernelError, match="could not be put back either: there is not enough memory"):
+            desk.engine.apply()
+    assert desk.engine.status().interrupted
+    assert "is rolled back to generation 0" in str(desk.engine.recover())
+    assert desk.there() == {}
