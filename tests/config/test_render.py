@@ -2,7 +2,6 @@
 """Templates -> text with the origin of every line, and every way a template can be wrong."""
 
 import os
-import resource
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -311,27 +310,6 @@ def test_no_worker_and_no_descriptor_is_left_behind(run: Run) -> None:
     run({"10-a.mako": "a: 1\n", "20-b.mako": "<% import os; os._exit(1) %>", "30-c.mako": "c: ${d}\n"})
     assert _open_descriptors() == before
     assert _children() <= children
-
-
-@pytest.mark.parametrize("number", [97, 98, 99, 100, 101])
-def test_worker_is_heard_whatever_the_numbers_of_its_pipes(run: Run, number: int) -> None:
-    held = [os.open(os.devnull, os.O_RDONLY)]
-    try:
-        while held[-1] < number - 1:
-            held.append(os.dup(held[-1]))
-        assert complaints(run({"a.mako": "links: {}\n"})) == []
-    finally:
-        for descriptor in held:
-            os.close(descriptor)
-
-
-def test_worker_needs_no_more_descriptors_than_it_uses(run: Run) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
-    try:
-        assert complaints(run({"a.mako": "links: {}\n"})) == []
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_sentence_cannot_drive_a_terminal(run: Run) -> None:
