@@ -9,6 +9,7 @@ from netgroupd.cli.deadline import watch_deadline
 from netgroupd.cli.target import keeper
 from netgroupd.cli.terminal import Terminal
 from netgroupd.engine.login import login_of
+from netgroupd.engine.uninterrupted import interruptible
 from netgroupd.service.details import Answer, Options
 
 
@@ -56,5 +57,6 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     connection = came_by(terminal)
     target = keeper(arguments, connection)
     watch_deadline(target, arguments)
-    answer = target.apply(options_of(arguments, connection), terminal.progress)
+    with interruptible():
+        answer = target.apply(options_of(arguments, connection), terminal.progress)
     return report(answer, terminal, arguments.netns)

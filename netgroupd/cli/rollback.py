@@ -7,6 +7,7 @@ from netgroupd.cli.apply import came_by, options_of, report
 from netgroupd.cli.deadline import watch_deadline
 from netgroupd.cli.target import keeper
 from netgroupd.cli.terminal import Terminal
+from netgroupd.engine.uninterrupted import interruptible
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
@@ -15,5 +16,6 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     target = keeper(arguments, connection)
     watch_deadline(target, arguments)
     options = {**options_of(arguments, connection), "generation": arguments.generation}
-    answer = target.rollback(options, terminal.progress)
+    with interruptible():
+        answer = target.rollback(options, terminal.progress)
     return report(answer, terminal, arguments.netns)

@@ -17,7 +17,7 @@ from netgroupd.config.known import Known
 from netgroupd.config.merge import merge
 from netgroupd.config.render import Limits, Rendered, render, shipped_templates
 from netgroupd.config.report import Report
-from netgroupd.config.sources import DIRECTORIES, ROOT, Trust, read_sources
+from netgroupd.config.sources import DIRECTORIES, ROOT, Trust, layout, read_sources, refuse_exchanged
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import State
@@ -91,10 +91,13 @@ def render_files(
     limits: Limits = Limits(),  # noqa: B008  # a frozen value
 ) -> tuple[tuple[Rendered, ...], tuple[Problem, ...]]:
     """Read the files and run the templates; what comes out is only text, and may be wrong in every other way."""
+    before = layout(directories)
     sources, refused = read_sources(directories, trust=trust)
     places = (*_places(directories), shipped_templates())
     rendered, failed = render(sources, facts=facts, templates=places, limits=limits, trust=trust)
-    return rendered, (*refused, *failed)
+    after = layout(directories)
+    exchanged = [refuse_exchanged(place) for place in directories if before.get(place) != after.get(place)]
+    return rendered, (*refused, *failed, *exchanged)
 
 
 def _places(directories: Sequence[Path]) -> Iterator[Path]:

@@ -152,11 +152,12 @@ class Worker:
 def _spawn(to_read: int, to_write: int) -> int:
     places = dict.fromkeys([str(Path(__file__).parents[2]), *map(_place_of, _LIBRARIES)])
     # The pipes' numbers may be 3 and 4 themselves: move them out of the way first.
+    spare = max(to_read, to_write, _OUTPUT) + 1
     actions = [
-        (os.POSIX_SPAWN_DUP2, to_read, 100),
-        (os.POSIX_SPAWN_DUP2, to_write, 101),
-        (os.POSIX_SPAWN_DUP2, 100, _INPUT),
-        (os.POSIX_SPAWN_DUP2, 101, _OUTPUT),
+        (os.POSIX_SPAWN_DUP2, to_read, spare),
+        (os.POSIX_SPAWN_DUP2, to_write, spare + 1),
+        (os.POSIX_SPAWN_DUP2, spare, _INPUT),
+        (os.POSIX_SPAWN_DUP2, spare + 1, _OUTPUT),
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ]
     return os.posix_spawn(

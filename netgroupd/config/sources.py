@@ -90,6 +90,21 @@ def read_sources(directories: Sequence[Path], *, trust: Trust) -> tuple[tuple[So
     return tuple(sources), tuple(problems)
 
 
+def layout(directories: Sequence[Path]) -> dict[Path, tuple[str, ...]]:
+    """Where the files of each directory lie, links followed: what is exchanged with one link differs in this."""
+    found = {}
+    for place in directories:
+        with suppress(OSError):
+            names = sorted(name for name in os.listdir(place) if name.endswith(SUFFIXES))  # noqa: PTH208  # as below
+            found[place] = tuple(os.path.realpath(place / name) for name in names if not name.startswith("."))
+    return found
+
+
+def refuse_exchanged(place: Path) -> Problem:
+    """What is to be said where the files of ``place`` were others when they had been read."""
+    return _refuse(place, "its files were exchanged while they were read", "try again when they are complete").problem
+
+
 def _candidates(place: Path, trust: Trust, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
     """List the base names in one directory that are configuration."""
     for name in _entries(place, trust):

@@ -14,9 +14,11 @@ from netgroupd.config.render import Rendered
 from netgroupd.config.sources import ROOT, Source, Trust
 from netgroupd.engine.generations import Content, Files
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.errors import ConfigError, Problem
+from netgroupd.errors import ConfigError, Problem, UsageError
 from netgroupd.model.state import State
 from netgroupd.plan.optional import without
+
+_FOREIGN = "this version of netgroupd does not understand the generation that another has applied"
 
 
 class _Expansions:
@@ -104,7 +106,7 @@ def in_effect(content: Content) -> State:
     """What a generation stands for: all that it asks for, but for what the kernel refused of it.
 
     Raises:
-        ConfigError: This version of netgroupd does not understand it any more.
+        UsageError: This version of netgroupd does not understand it.
     """
     return without(bring_back(content).state, content.refused)
 
@@ -113,7 +115,7 @@ def bring_back(content: Content) -> Desired:
     """The desired state of a generation.
 
     Raises:
-        ConfigError: This version of netgroupd does not understand it any more.
+        UsageError: This version of netgroupd does not understand it.
     """
     rendered = []
     for path, name, text in content.files:
@@ -121,4 +123,7 @@ def bring_back(content: Content) -> Desired:
         rendered.append(Rendered(source, text, LineMap((source,))))
     if not rendered:
         return Desired(State(), (), ())
-    return _expansions.expanded(rendered, Known(frozenset(content.known)))
+    try:
+        return _expansions.expanded(rendered, Known(frozenset(content.known)))
+    except ConfigError as error:  # no file is wrong: what is kept is from another time
+        raise UsageError(f"{_FOREIGN}: {error.problems[0].message}; an apply goes on without it") from error

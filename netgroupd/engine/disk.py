@@ -129,6 +129,19 @@ def from_bytes(path: Path, content: bytes, *, packed: bool = False) -> Json:
         raise senseless(path, error) from error
 
 
+@contextmanager
+def sensible(path: Path) -> Iterator[None]:
+    """Turn into a sentence that what ``path`` holds has another form inside the block than what is written there.
+
+    Raises:
+        JournalError: It has, as what another version has written.
+    """
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise senseless(path, "this version of netgroupd writes something else there") from error
+
+
 def senseless(path: Path, why: object) -> JournalError:
     """The error that says that what ``path`` holds cannot be believed."""
     return JournalError(f"{path} makes no sense: {why}; move it away to go on without it")

@@ -328,11 +328,28 @@ class Engine(Unfinished):
 
     def status(self) -> Status:
         """Where things stand."""
-        entry = self._journal.read()
+        try:
+            return self.standing()[0]
+        except UsageError as error:  # what was applied is lost, or of a version that understood other files
+            entry = self._journal.read()
+            with self._kernel() as kernel:
+                mine = self._mine()
+                return self._status(kernel, entry, look(kernel, State(), mine), mine, f"not known: {error}")
+
+    def standing(self) -> tuple[Status, State, Plan]:
+        """The same with what was applied, and the steps back to it, from one look at the kernel."""
+        entry = self._journal.read()  # before the rest: a change that ends meanwhile is still told of
         with self._kernel() as kernel:
             mine = self._mine()
-            drift, actual = plan_now(kernel, self.applied(), mine)
-            features = tuple(name for name, there in kernel.features._asdict().items() if there)
+            applied = self.applied()
+            plan, actual = plan_now(kernel, applied, mine)
+            status = self._status(kernel, entry, actual, mine, present.summary(plan) if plan.steps else "")
+        return status, applied, plan
+
+    def _status(
+        self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str
+    ) -> Status:
+        features = tuple(name for name, there in kernel.features._asdict().items() if there)
         owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
         owned["link"] = sum(map(mine.owned.has, actual.of("link").values()))
         return Status(
@@ -341,7 +358,7 @@ class Engine(Unfinished):
             self.pending(),
             entry is not None and not entry.deadline,
             owned,
-            present.summary(drift) if drift.steps else "",
+            differences,
             features,
         )
 

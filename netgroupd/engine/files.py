@@ -17,7 +17,7 @@ from netgroupd.engine.observe import Connection, Links, Mine, known_links, look,
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.rejected import asked_for_still, told
 from netgroupd.engine.report import Generation, Line
-from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
+from netgroupd.errors import JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.seen import Seen
 from netgroupd.model.collector import uncollected
@@ -122,7 +122,7 @@ class Files:
 
     def _applied_if_known(self) -> State:
         """The same; empty where it is lost, or is of a version that understood other files."""
-        with suppress(ConfigError, UsageError):
+        with suppress(UsageError):
             return self.applied()
         return State()
 
@@ -136,7 +136,7 @@ class Files:
             kept = self.in_effect()
             if kept:
                 configuration.bring_back(self._generations.content(kept.number))
-        except (ConfigError, JournalError, UsageError):
+        except (JournalError, UsageError):
             return None
         return kept
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.engine.disk import Lasting, read_json, remove, settle, write_json
+from netgroupd.engine.disk import Lasting, read_json, remove, sensible, settle, write_json
 from netgroupd.engine.replaced import Replaced
 from netgroupd.engine.report import Generation
 from netgroupd.errors import JournalError, UsageError
@@ -61,7 +61,9 @@ class Generations:
 
     def _read(self) -> Json:
         index = read_json(self._index) or {"current": 0, "last": 0, "generations": []}
-        return {"accepted": index["current"], **index}  # which older versions did not note
+        with sensible(self._index):
+            current, _, _ = index["current"], index["last"], _listed(index)
+        return {"accepted": current, **index}  # which older versions did not note
 
     def _path(self, number: int) -> Path:
         return self._directory / f"{number}"
@@ -139,14 +141,8 @@ class Generations:
         if plain is None:
             lost = f", for {self._path(number)} is lost; an apply goes on without it" if self.get(number) else ""
             raise UsageError(f"there is no generation {number}{lost}")
-        files = tuple((str(path), str(name), str(text)) for path, name, text in plain["files"])
-        hooks = tuple((where, parent) for where, parent in plain["hooks"])
-        classes = tuple(plain["classes"])
-        # Of an older version there are none.
-        away = tuple((netns, link) for netns, link in plain.get("away", ()))
-        refused = tuple(map(key_from, plain.get("refused", ())))
-        names, sources = tuple(plain["known"]), plain.get("sources", "")
-        return Content(files, names, plain["plan"], plain["groups"], classes, hooks, away, refused, sources)
+        with sensible(self._path(number)):
+            return _content(plain)
 
     def content_if_kept(self, number: int) -> Content:
         """The same; nothing of one that is lost, as where somebody did what is said of a file that makes no sense."""
@@ -157,7 +153,8 @@ class Generations:
     def replaced(self, number: int) -> Replaced:
         """What generation ``number`` took the place of; of one of an older version nothing is known."""
         plain = read_json(self._path_of_replaced(number), packed=True)
-        return Replaced.from_json(plain) if plain else UNTOUCHED
+        with sensible(self._path_of_replaced(number)):
+            return Replaced.from_json(plain) if plain else UNTOUCHED
 
     def replaced_since(self, number: int) -> Replaced:
         """What the generations after ``number`` took the place of, up to the one in effect; what was first is first.
@@ -257,6 +254,17 @@ class Generations:
             less = self._path_of_replaced(heir).stat().st_size if before.was else 0
             more = self._keep_replaced(heir, self.replaced(gone.number).then(before), Lasting.WHOLE)
             kept[heir] = kept[heir]._replace(size=kept[heir].size - less + more)
+
+
+def _content(plain: Json) -> Content:
+    files = tuple((str(path), str(name), str(text)) for path, name, text in plain["files"])
+    hooks = tuple((where, parent) for where, parent in plain["hooks"])
+    classes = tuple(plain["classes"])
+    # Of an older version there are none.
+    away = tuple((netns, link) for netns, link in plain.get("away", ()))
+    refused = tuple(map(key_from, plain.get("refused", ())))
+    names, sources = tuple(plain["known"]), plain.get("sources", "")
+    return Content(files, names, plain["plan"], plain["groups"], classes, hooks, away, refused, sources)
 
 
 def _listed(index: Json) -> tuple[Generation, ...]:

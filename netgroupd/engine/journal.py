@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.engine import clock
-from netgroupd.engine.disk import from_bytes, remove, senseless, to_bytes, told, write_atomically
+from netgroupd.engine.disk import from_bytes, remove, senseless, sensible, to_bytes, told, write_atomically
 from netgroupd.engine.report import Generation
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.errors import JournalError
@@ -87,9 +87,10 @@ class Journal:
         if checksum != b"%08x" % zlib.crc32(head):
             raise senseless(self._path, "its first line is not what was written")
         plain = from_bytes(self._path, head)
-        if plain.pop("version") != _VERSION:
-            raise self._is_of_another_version()
-        return Entry(Generation(*plain.pop("generation")), **plain)
+        with sensible(self._path):
+            if plain.pop("version") != _VERSION:
+                raise self._is_of_another_version()
+            return Entry(Generation(*plain.pop("generation")), **plain)
 
     def before(self) -> Snapshot:
         """What was there before the change.
@@ -99,10 +100,8 @@ class Journal:
         """
         content = self._read() or b""
         plain = from_bytes(self._path, content.partition(b"\n")[2], packed=True)
-        try:
+        with sensible(self._path):
             return Snapshot.from_json(plain)
-        except (TypeError, ValueError, LookupError, AttributeError) as error:
-            raise senseless(self._path, error) from error
 
     def _read(self, most: int = -1) -> bytes | None:
         with told("read", self._path):

@@ -12,7 +12,7 @@ from netgroupd.config import Desired
 from netgroupd.engine import configuration
 from netgroupd.engine.generations import FAILED, NOTHING, Content, Files, Generations
 from netgroupd.engine.report import Generation
-from netgroupd.errors import ConfigError, JournalError, UsageError
+from netgroupd.errors import JournalError, UsageError
 from netgroupd.model.state import Attrs, Key, State
 
 _COMPARED = 10  # in meaning, for which a text has to be expanded; all are compared as texts
@@ -53,7 +53,7 @@ def _means(content: Content, desired: Desired) -> bool:
         return True
     try:
         return _mean_the_same(desired.state, configuration.bring_back(content).state)
-    except ConfigError:
+    except UsageError:
         return False
 
 

@@ -22,7 +22,15 @@ from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_now, put_back
 from netgroupd.engine.uninterrupted import uninterrupted
-from netgroupd.errors import BusyError, JournalError, KernelError, NetgroupError, UsageError, VerifyError
+from netgroupd.errors import (
+    BusyError,
+    JournalError,
+    KernelError,
+    NetgroupError,
+    UsageError,
+    VerifyError,
+    short_of,
+)
 
 
 class Unfinished(Files):
@@ -52,6 +60,10 @@ class Unfinished(Files):
         """The change that waits to be confirmed."""
         entry = self._journal.read()
         return Pending(entry.number, entry.seconds_left) if entry and entry.deadline else None
+
+    def has_begun(self) -> bool:
+        """Whether a change is under way, waits, or was cut off."""
+        return self._journal.read() is not None
 
     def confirm(self) -> int:
         """Keep the change that waits; return its generation.
@@ -133,6 +145,9 @@ class Unfinished(Files):
                 self._generations.finish(entry.generation, result, current=entry.previous)
             self._journal.close()
             return f"{said}; generation {self._generations.current} is in effect"
+        if self._generations.current == number:  # all but the end of the journal was written down
+            self._keep(entry)
+            return f"generation {number} had ended, and is kept"
         with self._kernel() as kernel:
             mine = self._mine()
             if not entry.to_confirm and self._is_done(kernel, number, mine):
@@ -183,10 +198,10 @@ class Unfinished(Files):
                 put_back(kernel, before, mine)
                 trouble = "what was there before is back, but that could not be written down"
                 self._close(entry, _result_after(cause))
-        except (NetgroupError, OSError) as error:
+        except (NetgroupError, OSError, MemoryError) as error:
             if cause is None:
                 raise
-            cause.add_note(f"{trouble}: {error}")
+            cause.add_note(f"{trouble}: {error if isinstance(error, NetgroupError) else short_of(error)}")
 
     def _still_asked(self) -> tuple[str, ...]:
         """What is to be said of the files where they ask for what has just been undone; nothing if they are wrong."""

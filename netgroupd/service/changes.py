@@ -173,6 +173,11 @@ class Changes:
             return
         self._arm(max(1, int(pending.seconds_left * 1000)) if pending else 0)
 
+    def notice_wait(self) -> None:
+        """Set the timer for a change that another process has left waiting, of whose end there may be no news."""
+        if not self._deadline:
+            self.watch_deadline()
+
     def _answers(self, options: Options) -> Answers:
         return Answers(self._engine(believed(str(options.get("session", "")))))
 

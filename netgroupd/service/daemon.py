@@ -37,6 +37,8 @@ from netgroupd.service.work import later, repeat
 _RUNTIME = Path("/run/netgroup")
 # What is left until a deadline and the time are read one after the other: no two sums of them are alike.
 _SAME_US = 1_000_000
+_LOOK_MS = 1000
+_LONGEST_END_US = 1_800_000_000  # as long as a start may take, which would have to undo what is cut off
 
 
 class Daemon:
@@ -155,6 +157,8 @@ class Daemon:
             pending = self._engine(CONSOLE).pending()
         except NetgroupError as error:
             pending, trouble = None, trouble or str(error)
+        if pending and pending.seconds_left:
+            self._changes.notice_wait()
         state = "unconfirmed" if pending else "failed" if trouble else "idle"
         by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
         if abs(by - self._manager.ConfirmBy) < _SAME_US:
@@ -222,8 +226,19 @@ class Daemon:
         notify(STOPPING=1)
         if not self._stopping:
             self._stopping = True
+            if self._asks_for_time():
+                GLib.timeout_add(_LOOK_MS, self._asks_for_time)
             self._end()
         return bool(self._loop.is_running())
+
+    def _asks_for_time(self) -> bool:
+        """Ask systemd for the time that a change takes, once one has begun; say whether to look again."""
+        begun = False
+        with suppress(NetgroupError):
+            begun = self._engine(CONSOLE).has_begun()
+        if begun:
+            notify(EXTEND_TIMEOUT_USEC=_LONGEST_END_US)
+        return bool(self._loop.is_running()) and not begun
 
     def _end(self) -> None:
         running = self._changes.running

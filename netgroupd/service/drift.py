@@ -119,9 +119,11 @@ class Drift:
         ):
             away = [others.enter_context(each).fileno() for each in self._engine.watch_away(classes)]
             started = time.monotonic()
-            ours = self._look()
+            picture, ours = self._look()
             cost_s = time.monotonic() - started
-            ready = _ready(news.fileno(), own_news.fileno(), *away, self._woken)
+            # Of the end of somebody else's change, after which another generation counts, there is no news.
+            limit_s = _LONGEST_S if picture.interrupted else None
+            ready = _ready(news.fileno(), own_news.fileno(), *away, self._woken, limit_s=limit_s)
             ours = ours or bool(_ready(own_news.fileno(), limit_s=0))
         calm_s = time.monotonic() - started
         if self._woken in ready:
@@ -129,7 +131,7 @@ class Drift:
             return 0.0
         return self._spacing.after(cost_s, calm_s, news_were_ours=ours)
 
-    def _look(self) -> bool:
+    def _look(self) -> tuple[Picture, bool]:
         """Take a picture and show it; say whether it is another than the last."""
         wishes = self._wishes
         picture = take(self._engine)
@@ -137,7 +139,7 @@ class Drift:
         if new or picture.broken:  # a repair may have had to wait
             in_main_loop(lambda: self._show(picture, wishes))
         self._trouble = ""
-        return new
+        return picture, new
 
     def _show(self, picture: Picture, wishes: int) -> None:
         """Show a picture, unless a change has begun or ended since it was begun: it has both old and new."""

@@ -33,6 +33,7 @@ class Picture(NamedTuple):
     ``awaited`` is what keeps the host from being online, folded.
     ``drifted`` counts objects, and leaves out those of groups that ignore drift;
     ``broken`` are links of groups that want it repaired, and those on hardware that has come.
+    ``interrupted``: a change has no end yet, which may be another process's that is at it.
     """
 
     generation: int
@@ -44,13 +45,13 @@ class Picture(NamedTuple):
     drifted: int
     broken: frozenset[str]
     lines: str
+    interrupted: bool
 
 
 def take(engine: Engine) -> Picture:
     """Look at the kernel once."""
-    status = engine.status()
-    applied = engine.applied()
-    plan = Plan() if status.pending else engine.drift()
+    status, applied, plan = engine.standing()
+    plan = Plan() if status.pending else plan
     policies = _policies(applied, plan)
     belonging = Belonging(applied)
     differing = [(belonging.link_of(step.object), step) for step in singles(plan.steps)]
@@ -68,6 +69,7 @@ def take(engine: Engine) -> Picture:
         drifted=len(steps),
         broken=frozenset(name for name in told if policies.get(name) == "repair") | _come(plan, applied, drifting),
         lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
+        interrupted=status.interrupted,
     )
 
 

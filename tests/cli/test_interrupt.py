@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ctrl-C while the command itself makes a change, with no daemon that would end what is left of it."""
+"""Ctrl-C and its like while the command itself makes a change, with no daemon that would end what is left of it."""
 
 import errno
 import os
@@ -20,10 +20,11 @@ from netgroupd.service.answers import Answers
 
 
 class Host(FakeKernel):
-    """One whose user presses Ctrl-C again and again: once a link is there, or while what was ``refused`` is undone."""
+    """Its user asks for the end again and again: once a link is there, or while what was ``refused`` is undone."""
 
-    def __init__(self, refused: str = "") -> None:
+    def __init__(self, asking: signal.Signals, refused: str = "") -> None:
         super().__init__([Object("link", ("lo",), {"up": True, "mtu": 1500})], refuse=self._refuse, between=self._press)
+        self._asking = asking
         self._refused = refused
         self._waits = 1000 if refused else 0
 
@@ -36,7 +37,7 @@ class Host(FakeKernel):
     def _press(self) -> None:
         self._waits -= 1
         if self._waits < 0 and len(self.state.of("link")) > 1:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), self._asking)
 
 
 @pytest.fixture(autouse=True)
@@ -47,15 +48,17 @@ def _as_from_a_terminal() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.parametrize("asking", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(("refused", "status"), [("", 130), ("br9", 1)], ids=["while_it_is_made", "while_it_is_undone"])
 def test_what_was_there_is_put_back_however_often_it_is_interrupted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str, status: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str, status: int, asking: signal.Signals
 ) -> None:
     (tmp_path / "a.yaml").write_text("links:\n" + "".join(f"  br{number}: {{kind: bridge}}\n" for number in range(10)))
-    host = Host(refused)
+    host = Host(asking, refused)
     engine = Engine(Paths((tmp_path,), tmp_path / "state", tmp_path / "names"), connect=lambda _netns: host)
     monkeypatch.setattr(apply, "keeper", lambda *_: Answers(engine))
     assert main(["apply"]) == status
     assert list(host.state.of("link")) == [("lo",)]
     assert not (tmp_path / "state/journal").exists()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from netgroupd.config import render_files
+from netgroupd.config.facts import Facts
 from netgroupd.config.sources import DIRECTORIES, Source, Trust, read_sources
 
 TRUST = Trust.of_user(os.getuid(), os.getgid())
@@ -184,6 +186,27 @@ def test_file_that_is_written_while_it_is_read_is_refused(etc: Path, monkeypatch
 
     monkeypatch.setattr(os, "fstat", written)
     assert problems_of(etc) == [f"{etc}/10-a.yaml:1:1: was written while it was read; try again when it is complete"]
+
+
+def test_files_that_a_link_exchanges_while_they_are_read_are_refused(tmp_path: Path, etc: Path) -> None:
+    """The old ones without what the new ones have elsewhere would be a configuration that nobody has written."""
+    link, later = tmp_path / "netgroup", tmp_path / "later"
+    for place in (etc, later):
+        place.mkdir(mode=0o755, exist_ok=True)
+        (place / "10-a.mako").write_text("links: {}\n")
+    (later / "20-b.yaml").write_text("links: {d0: {kind: dummy}}\n")
+    link.symlink_to(etc)
+
+    def exchange() -> Facts:
+        link.with_suffix(".new").symlink_to(later)
+        link.with_suffix(".new").replace(link)
+        return Facts()
+
+    assert [str(problem) for problem in render_files([link], facts=exchange, trust=TRUST)[1]] == [
+        f"{link}:1:1: its files were exchanged while they were read; try again when they are complete"
+    ]
+    texts, problems = render_files([link], facts=Facts, trust=TRUST)
+    assert ([one.source.name for one in texts], problems) == (["10-a.mako", "20-b.yaml"], ())
 
 
 def test_name_that_cannot_be_shown_is_refused(etc: Path) -> None:

@@ -2,7 +2,9 @@
 """A host that starts with a disk that takes nothing or has lost something: the network comes first, and it is told."""
 
 import gzip
+import json
 import os
+import shutil
 from collections.abc import Callable
 from itertools import count
 
@@ -12,6 +14,7 @@ from netgroupd.engine import clock
 from netgroupd.errors import JournalError, UsageError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
+from netgroupd.plan.serialise import Json
 from tests.engine.desk import Desk
 from tests.engine.test_full_disk import Disk
 
@@ -56,9 +59,29 @@ def of_another_version(host: Desk) -> None:
     (host.paths.state / "journal").write_bytes(gzip.compress(b'{"version":4}'))
 
 
+def index_of_another_form(host: Desk) -> None:
+    """Of a later version, which notes more of each generation."""
+    index = host.paths.state / "generations/index"
+    plain = json.loads(index.read_bytes())
+    plain["generations"] = [[*generation, "by whom"] for generation in plain["generations"]]
+    index.write_text(json.dumps(plain))
+
+
+def content_of_another_form(host: Desk) -> None:
+    rewritten(host, lambda plain: {**plain, "hooks": {"swp1": "ingress"}})
+
+
+def rewritten(host: Desk, change: Callable[[Json], Json]) -> None:
+    """Let another version have written down generation 1."""
+    kept = host.paths.state / "generations/1"
+    kept.write_bytes(gzip.compress(json.dumps(change(json.loads(gzip.decompress(kept.read_bytes())))).encode()))
+
+
 @pytest.mark.parametrize(
     ("damage", "want", "why"),
     [
+        (index_of_another_form, "192.0.2.6/24", "index makes no sense: this version"),
+        (content_of_another_form, "192.0.2.6/24", "generations/1 makes no sense: this version"),
         (full, "192.0.2.5/24", "cannot lock"),
         (of_another_version, "192.0.2.5/24", "journal is of another version; move it away"),
         (lost, "192.0.2.6/24", "index makes no sense"),
@@ -93,6 +116,22 @@ def test_generation_that_is_moved_away_as_one_is_told_to_is_gone_on_without(host
         host.engine.rollback(1)
     host.engine.rollback()
     assert host.there() == {("link", ("eth0",)): CARD.attrs}
+
+
+def test_generation_that_this_version_does_not_understand_is_told_and_gone_on_without(host: Desk) -> None:
+    host.boot()
+    rewritten(host, lambda plain: {**plain, "files": [["/a.yaml", "a.yaml", "links: {eth0: {colour: red}}"]]})
+    shutil.copy(host.paths.state / "generations/1", host.paths.state / "generations/2")
+    status = host.engine.status()
+    assert (status.owned["address"], status.generation and status.generation.number) == (1, 2)
+    assert status.differences.startswith("not known: this version of netgroupd does not understand the generation")
+    assert "unknown key 'colour'" in status.differences
+    for refused in (host.engine.drift, lambda: host.engine.rollback(1)):
+        with pytest.raises(UsageError, match="an apply goes on without it"):
+            refused()
+    host.wants(TEXT % 7)
+    host.engine.apply()
+    assert (host.engine.status().differences, address(host)) == ("", "192.0.2.7/24")
 
 
 def test_disk_that_is_put_right_takes_what_is_applied_then(host: Desk) -> None:

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A change that was interrupted or waits: whoever comes next finds it, and what they ask for comes after it."""
 
+import time
+
 import pytest
 
 from netgroupd.engine import clock
 from netgroupd.engine.generations import Generations
+from netgroupd.engine.journal import Journal
+from netgroupd.errors import KernelError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
+from netgroupd.plan.step import Step
 from tests.engine.desk import Desk
 
 
@@ -86,6 +91,27 @@ def test_rollback_undoes_the_change_that_was_interrupted_when_all_was_done(
     assert desk.engine.status().differences == ""
 
 
+@pytest.mark.parametrize("confirm_s", [None, 0.05], ids=["applied", "confirmed"])
+def test_what_has_ended_is_kept_whatever_others_have_done_since(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, confirm_s: float | None
+) -> None:
+    desk.wants("links: {d0: {kind: dummy, mtu: 1400}, d1: {kind: dummy}}")
+    desk.engine.apply()
+    desk.wants("links: {d0: {kind: dummy, mtu: 1300}}")
+    with monkeypatch.context() as patch:
+        patch.setattr("netgroupd.engine.engine.Engine._undo", killed)
+        if confirm_s:
+            desk.engine.apply(confirm_s=confirm_s)
+        patch.setattr(Journal, "close", killed)
+        with pytest.raises(KilledError):
+            desk.engine.confirm() if confirm_s else desk.engine.apply()
+    given(desk, "d0", kind="dummy", mtu=1250)
+    time.sleep(confirm_s or 0)
+    assert desk.engine.recover() == "generation 2 had ended, and is kept"
+    assert (mtu(desk), list(desk.kernel.state.of("link"))) == (1250, [("d0",)])
+    assert desk.engine.pending() is None
+
+
 @pytest.mark.parametrize("lost", [False, True], ids=["undone_by_it", "confirmed_before"])
 def test_rollback_after_a_restart_undoes_a_change_that_waited(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, lost: bool
@@ -110,3 +136,20 @@ def test_rollback_after_a_restart_undoes_a_change_that_waited(
 def test_namespace_has_one_lock_and_one_history_however_it_is_named(desk: Desk, name: str) -> None:
     assert desk.paths.of(name) == desk.paths.of("blue")
     assert desk.paths.of("/run/other/blue") != desk.paths.of("blue")
+
+
+def test_change_that_no_memory_is_left_to_undo_is_told_to_be_half_done(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(*_args: object) -> None:
+        raise MemoryError
+
+    desk.kernel = FakeKernel(refuse=lambda step: 12 if isinstance(step, Step) and step.object.name == "d1" else 0)
+    desk.wants("links: {d0: {kind: dummy}, d1: {kind: dummy}}")
+    with monkeypatch.context() as patch:
+        patch.setattr("netgroupd.engine.unfinished.put_back", none_left)
+        with pytest.raises(KernelError, match="could not be put back either: there is not enough memory"):
+            desk.engine.apply()
+    assert desk.engine.status().interrupted
+    assert "is rolled back to generation 0" in str(desk.engine.recover())
+    assert desk.there() == {}

@@ -68,6 +68,8 @@ class FakeEngine(Engine):
         self.waits: Pending | None = None
         self.text = "links: {}\n"
         self.expired = 0
+        self.begun = False
+        self.interrupted = False
         self.broken = False
         self.unreadable = False
         self.policy = "repair"
@@ -154,6 +156,9 @@ class FakeEngine(Engine):
             raise JournalError("cannot read the journal: Too many open files")
         return self.waits
 
+    def has_begun(self) -> bool:
+        return self.begun
+
     def confirm(self) -> int:
         if self.waits is None:
             raise UsageError("no change waits to be confirmed")
@@ -188,7 +193,10 @@ class FakeEngine(Engine):
     def status(self) -> Status:
         if self.broken:
             raise ZeroDivisionError
-        return Status("", self.in_effect(), self.waits, False, {"link": 1}, "", ("light",))
+        return Status("", self.in_effect(), self.waits, self.interrupted, {"link": 1}, "", ("light",))
+
+    def standing(self) -> tuple[Status, State, Plan]:
+        return self.status(), self.applied(), self.drift()
 
     def history(self) -> tuple[Generation, ...]:
         return tuple(Generation(number, 1.0, "applied", "") for number in range(self.generation, 0, -1))

@@ -116,3 +116,15 @@ def test_daemon_ends_when_what_was_not_confirmed_is_back(bus: PrivateBus, tmp_pa
         remote.apply({"confirm": 1})
         assert begun.wait(20)
     assert ended.is_set()
+
+
+def test_wait_that_another_process_has_begun_is_seen_to_end_by_its_hand(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _often_looking(bus, tmp_path / "run", monkeypatch) as (engine, remote):
+        engine.generation, engine.waits = 5, Pending(5, 600.0)
+        engine.news.tell()
+        eventually(lambda: remote.properties()["State"] == "unconfirmed")
+        engine.waits = None  # it was confirmed, of which the kernel tells nothing
+        eventually(lambda: remote.properties()["State"] == "idle", limit_s=5)
+        eventually(lambda: remote.properties()["Generation"] == 5)

@@ -4,14 +4,21 @@
 import fcntl
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from netgroupd.engine.observe import Connection, Mine
+from netgroupd.engine.transaction import plan_now
 from netgroupd.errors import ConfigError, Problem
+from netgroupd.model.state import State
 from netgroupd.plan.step import Plan
+from netgroupd.service import drift
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.drift import Damping, Spacing
+from netgroupd.service.picture import take
+from tests.engine.desk import Desk
 from tests.service.conftest import PrivateBus, eventually, refused
 from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine, News
 
@@ -99,6 +106,19 @@ def test_end_of_a_change_is_seen_at_once_though_others_have_kept_it_busy(
     eventually(lambda: remote.properties()["Generation"] == generation, limit_s=5)
 
 
+def test_end_of_somebody_elses_change_is_seen_though_there_is_no_news_of_it(
+    engine: FakeEngine, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drift, "_LONGEST_S", 0.3)
+    engine.policy = "report"
+    engine.interrupted, engine.drifted = True, PLAN
+    engine.news.tell()
+    eventually(lambda: remote.properties()["Drift"] == 1)
+    engine.generation, engine.interrupted, engine.drifted = 7, False, Plan()
+    eventually(lambda: remote.properties()["Generation"] == 7, limit_s=5)
+    assert remote.properties()["Drift"] == 0
+
+
 def test_news_of_very_many_network_namespaces_are_heard(
     engine: FakeEngine, remote: Remote, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -111,6 +131,21 @@ def test_news_of_very_many_network_namespaces_are_heard(
     away.tell()
     eventually(lambda: remote.properties()["Drift"] == 1)
     assert "defect" not in caplog.text
+
+
+def test_picture_takes_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, planned = Desk(tmp_path), list[State]()
+
+    def counted(kernel: Connection, goal: State, mine: Mine) -> tuple[Plan, State]:
+        planned.append(goal)
+        return plan_now(kernel, goal, mine)
+
+    desk.wants("groups: {tenants: {drift: repair}}\nlinks: {br-1: {kind: bridge, group: tenants}}")
+    desk.engine.apply()
+    monkeypatch.setattr("netgroupd.engine.engine.plan_now", counted)
+    picture = take(desk.engine)
+    assert (picture.generation, picture.counts["link"], picture.drifted) == (1, 1, 0)
+    assert len(planned) == 1
 
 
 def test_repairs_that_follow_closely_wait_twice_as_long_each_time() -> None:

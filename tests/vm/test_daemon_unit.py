@@ -3,12 +3,13 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.vm import bpf_programs
-from tests.vm.installed import ETC, MANAGER, eventually, good, reload, run
+from tests.vm.installed import ETC, MANAGER, bridges, eventually, good, main_pid, memory_kib, reload, run
 
 pytestmark = pytest.mark.vm_systemd("stock")
 
@@ -72,6 +73,37 @@ def test_sandbox_lets_the_daemon_make_what_takes_more_than_netlink(daemon: None,
     assert (got.returncode, got.stderr) == (0, "")
     good(2)
     assert reload().returncode == 0
+
+
+def test_stop_lets_a_change_that_has_begun_come_to_its_end(daemon: None) -> None:
+    less = Path("/run/systemd/system/netgroupd.service.d/less.conf")
+    less.parent.mkdir(parents=True)
+    less.write_text("[Service]\nTimeoutStopSec=1\n")
+    run("systemctl", "daemon-reload")
+    begun = Path("/var/lib/netgroup/journal")
+    good(1500)
+    try:
+        with subprocess.Popen(["busctl", "call", "--timeout=280", *MANAGER, "Reload"], stderr=subprocess.DEVNULL):
+            eventually(lambda: begun.exists() and bridges() > 10)
+            assert bridges() < 1500
+            run("systemctl", "stop", "netgroupd")
+        assert run("systemctl", "show", "-P", "Result", "netgroupd").stdout == "success\n"
+        assert (bridges(), begun.exists()) == (1500, False)
+    finally:
+        shutil.rmtree(less.parent)
+        run("systemctl", "daemon-reload")
+        run("systemctl", "start", "netgroupd")
+
+
+def test_template_that_takes_the_memory_of_all_is_ended_alone(daemon: None) -> None:
+    pid = main_pid()
+    limit = memory_kib(pid, "VmRSS") + 128 * 1024
+    run("systemctl", "set-property", "--runtime", "netgroupd", f"MemoryMax={limit}K")
+    (ETC / "20-much.mako").write_text("<% much = b'x' * (600 << 20) %>\n")
+    refused = reload()
+    run("systemctl", "set-property", "--runtime", "netgroupd", "MemoryMax=infinity")
+    assert "20-much.mako:1:1: the template takes more processor time or memory than it is given" in refused.stderr
+    assert (bridges(), main_pid()) == (2, pid)
 
 
 def test_names_of_groups_are_there_where_iproute2_has_no_folder(daemon: None) -> None:
