@@ -319,6 +319,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_kinds.loopback,
     semantic_beside.fields,
     semantic_beside.families,
+    semantic_beside.lower_links,
     semantic_sizes.networks_of_6rd,
     semantic_sizes.mirrors,
     semantic_sizes.spanning_trees,

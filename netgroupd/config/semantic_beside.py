@@ -95,3 +95,26 @@ _OF_FAMILIES: Mapping[str, Mapping[str, tuple[int, Sequence[Value]]]] = {
         "udp6zerocsumrx": (6, (None, True)),
     },
 }
+
+
+def lower_links(checked: Checked) -> None:
+    """What the kernel keeps once for all that stand on a link is the same for each of them."""
+    links = checked.links
+    seen: dict[tuple[Value, ...], tuple[str, Value]] = {}
+    for kinds, fields_ in _OF_LOWER_LINKS.items():
+        for name, attrs in checked.of_kinds(kinds):
+            for field, usual in fields_.items():
+                value = attrs.get(field, None if name in links.known else usual)
+                if value is None:
+                    continue
+                place = (kinds[0], attrs.get("link"), attrs.get("netns"), field)
+                other, others = seen.setdefault(place, (name, value))
+                if value != others:
+                    told = f"{name!r} and {other!r} on {attrs.get('link')!r} have {field} {value} and {others}"
+                    links.report.once(links.place(name, field), told, "the kernel has one for all on that link")
+
+
+_OF_LOWER_LINKS: Mapping[tuple[str, ...], Mapping[str, Value]] = {
+    ("ipvlan", "ipvtap"): {"mode": "l3", "private": None, "vepa": None},
+    _MACVLAN: {"bclim": None},
+}

@@ -67,6 +67,22 @@ def test_what_a_link_cannot_have_beside_the_rest_is_told(attrs: str, want: str) 
     assert got == [f"a.yaml:2:{want}"]
 
 
+SHARED = [
+    pytest.param("ipvlan", "mode: l2", "mode: l3s", "mode l3s and l2", id="layer"),
+    pytest.param("ipvlan", "mode: l2", "up: on", "mode l3 and l2", id="layer_that_is_not_said"),
+    pytest.param("ipvtap", "private: on", "private: off", "private False and True", id="private"),
+    pytest.param("macvlan", "bclim: 5", "bclim: 6", "bclim 6 and 5", id="limit_of_broadcast"),
+]
+
+
+@pytest.mark.parametrize(("kind", "one", "other", "want"), SHARED)
+def test_what_links_on_one_have_together_is_the_same(kind: str, one: str, other: str, want: str) -> None:
+    text = f"links:\n  x: {{kind: {kind}, link: a, {one}}}\n  y: {{kind: {kind}, link: a, {other}}}\n"
+    (got,) = told(text, known=("a",))
+    assert got.endswith(f": 'y' and 'x' on 'a' have {want}; the kernel has one for all on that link")
+    assert told(text.replace("link: a, " + other, "link: b, " + other), known=("a", "b")) == []
+
+
 @pytest.mark.parametrize("attrs", ["vnifilter: on", "label: 5", "gpe: on", "macaddr: []"])
 def test_what_is_not_said_of_a_link_that_is_there_is_left_to_the_kernel(attrs: str) -> None:
     kind = "macvlan, link: a" if "mac" in attrs else "vxlan, id: 5"
