@@ -7,7 +7,15 @@ and is doubtful is looked for in ``doubtful``.
 
 from collections.abc import Callable
 
-from netgroupd.config import semantic_bonds, semantic_forwarding, semantic_ip, semantic_kinds, semantic_links
+from netgroupd.config import (
+    semantic_beside,
+    semantic_bonds,
+    semantic_forwarding,
+    semantic_ip,
+    semantic_kinds,
+    semantic_links,
+    semantic_sizes,
+)
 from netgroupd.config.checked import Checked, named
 from netgroupd.config.doubtful import doubt
 from netgroupd.config.entries import Sink, told
@@ -309,6 +317,12 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_kinds.rings,
     semantic_kinds.backups,
     semantic_kinds.loopback,
+    semantic_beside.fields,
+    semantic_beside.families,
+    semantic_beside.lower_links,
+    semantic_sizes.networks_of_6rd,
+    semantic_sizes.mirrors,
+    semantic_sizes.spanning_trees,
     semantic_bonds.options,
     semantic_bonds.ports,
     _sizes,
@@ -320,6 +334,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.addresses,
     semantic_ip.routes,
     semantic_ip.ways,
+    semantic_ip.locks,
     semantic_ip.nexthops_of_routes,
     semantic_ip.rules,
     semantic_ip.nexthops,

@@ -111,6 +111,15 @@ def ways(checked: Checked) -> None:
                 checked.report.once(entry.place(field), what)
 
 
+def locks(checked: Checked) -> None:
+    """Of all that can be locked the clamp of the congestion window has to be there."""
+    for obj in checked.state.of("route").values():
+        locked, entry = obj.attrs.get("lock"), checked.entry(obj)
+        if isinstance(locked, tuple) and "cwnd" in locked and not obj.attrs.get("cwnd") and entry.record.whole:
+            what = f"{told('route', obj.key)} has no 'cwnd' to lock"
+            checked.report.once(entry.place("lock"), what, "give it one")
+
+
 _OF_ONE_WAY = ("dev", "encap", "onlink", "as", "realm")
 _ELSEWHERE = {"nexthops": "in each of them", "nhid": "in that nexthop object"}
 _OF_FAMILIES = {
@@ -159,6 +168,7 @@ def rules(checked: Checked) -> None:
         if family == "inet6" and obj.attrs.get("realms"):
             what = "this rule is one of IPv6, which has no 'realms'"
             checked.report.once(checked.entry(obj).place("realms"), what)
+        _services(family, obj, checked)
         does = [field for field in _ACTIONS if obj.attrs.get(field)]
         if any(obj.attrs.get("action", _ACTIONS[field]) != _ACTIONS[field] for field in does):
             does.insert(0, f"action {obj.attrs['action']}")
@@ -171,6 +181,17 @@ def rules(checked: Checked) -> None:
             checked.report.once(checked.entry(obj).place("goto"), what, "the kernel goes only to a larger pref")
 
 
+def _services(family: str, obj: Object, checked: Checked) -> None:
+    """Of IPv4 the kernel looks at few bits of a tos, and at all of a DSCP; and at one of them."""
+    tos, place = obj.attrs.get("tos"), checked.entry(obj).place
+    if family == "inet" and isinstance(tos, int) and tos > _MOST_OF_TOS:
+        hint = f"say 'dscp: {tos >> 2}'"
+        checked.report.once(place("tos"), f"a rule of IPv4 cannot select by a tos of {tos}", hint)
+    elif tos and obj.attrs.get("dscp") is not None:
+        checked.report.once(place("dscp"), "this rule has tos and dscp, of which it can have one")
+
+
+_MOST_OF_TOS = 0x1C
 _ACTIONS = {"lookup": "lookup", "l3mdev": "lookup", "goto": "goto"}
 
 

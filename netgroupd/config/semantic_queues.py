@@ -24,7 +24,7 @@ _HOOKS_HANDLE = "ffff"  # whichever it is said to have
 _WITH_CLASSES = frozenset(kind for kind, known in KINDS.items() if known.classes)
 _WITH_QDISCS = frozenset({*_WITH_CLASSES, "prio", "tbf", "red", "netem", "mq", "mqprio"})
 _WITH_SIZES = frozenset({"", "mq", "mqprio"})  # or who knows
-_WITH_RULES = frozenset({*_WITH_CLASSES, "prio", "fq_codel", "sfq"})
+_WITH_RULES = frozenset({*_WITH_CLASSES, "prio", "fq_codel", "sfq", "cake"})
 
 
 def queues(checked: Checked) -> None:

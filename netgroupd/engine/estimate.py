@@ -45,6 +45,7 @@ _TC = {
     "filter": (2_000, "a flower rule with an action, measured on Linux 6.12: 1,700 of 10,000, 2,064 of a million"),
 }
 _QUEUES = {
+    "cake": 1_130_000,
     "clsact": 9_000,
     "ingress": 9_000,
     "fq": 9_100,

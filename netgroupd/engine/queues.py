@@ -20,6 +20,7 @@ _ROOM: Mapping[str, Mapping[str, int]] = {
     "bfifo": {"limit": LEAST_BYTES},
     "fq": {"limit": 1},
     "fq_codel": {"limit": 1},
+    "codel": {"limit": 1},
     "netem": {"limit": 1},
     "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
 }

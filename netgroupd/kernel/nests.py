@@ -20,6 +20,7 @@ from netgroupd.kernel.wire_special import (
 )
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
+from netgroupd.model.state import Attrs
 
 _IP6_FLAGS = {
     "ignore_encaplimit": 0x01,
@@ -89,10 +90,13 @@ LINK = Wires(
 )
 """What is not in a nest."""
 
+# What the kernel has by itself and does not report.
+_UNTOLD: Mapping[str, Attrs] = {kind: {"bclim": 1} for kind in ("macvlan", "macvtap")}
+
 DATA = {
     name: Wires(
         (*plain(kind.attrs.values()), *_SPECIAL.get(name, ())),
-        absent(kind.attrs.values()),
+        {**absent(kind.attrs.values()), **_UNTOLD.get(name, {})},
         _RESTLESS.get(name, frozenset()),
     )
     for name, kind in KINDS.items()

@@ -44,7 +44,7 @@ _MADE_BY_KERNEL = 2
 _NONE = 0xFFFFFFFF  # "no suppression" in dumps
 _PLAIN = tuple(
     CLASS.attrs[name]
-    for name in ("iif", "oif", "ipproto", "goto", "realms", "suppress_prefixlength", "suppress_ifgroup")
+    for name in ("iif", "oif", "dscp", "ipproto", "goto", "realms", "suppress_prefixlength", "suppress_ifgroup")
 )
 _SPANS = {"sport": (_SPORT, "=HH"), "dport": (_DPORT, "=HH"), "uidrange": (_UIDS, "=II")}
 _SUPPRESSIONS = ("suppress_prefixlength", "suppress_ifgroup")

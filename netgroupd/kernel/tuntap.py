@@ -32,7 +32,8 @@ def _attach(device: int, name: str, flags: int) -> None:
 def _give(device: int, attrs: Attrs) -> None:
     for name, call in (("user", _SET_OWNER), ("user_group", _SET_GROUP)):
         if name in attrs:
-            fcntl.ioctl(device, call, int(str(attrs[name])))
+            number = int(str(attrs[name]))
+            fcntl.ioctl(device, call, number - ((number & 1 << 31) << 1))  # as the signed number that it takes
 
 
 def create(netns: str | None, name: str, index: int, attrs: Attrs) -> None:

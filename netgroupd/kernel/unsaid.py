@@ -15,10 +15,9 @@ Found: TypeAlias = Mapping[int, memoryview]
 
 # By what they are called in the kernel's headers without RTA_, FRA_ and NHA_, those among them that only inform.
 _ROUTE = frozenset({1, 2, 4, 5, 6, 7, 8, 9, 11, 12, 15, 18, 19, 20, 21, 22, 24, 26, 30})
-_RULE = frozenset({1, 2, 3, 4, 6, *range(10, 25)})
-# Of ports that newer kernels have: one that leaves no bit out says nothing.
-_PORT_MASKS = frozenset({28, 29})
-_WHOLE_PORT = b"\xff\xff"
+_RULE = frozenset({1, 2, 3, 4, 6, *range(10, 26)})
+# Masks that newer kernels have, of ports and DSCP: one that leaves no bit out says nothing.
+_WHOLE = {28: b"\xff\xff", 29: b"\xff\xff", 30: b"\x3f"}
 _NEXTHOP = frozenset({*range(1, 9), 11, 12, 14})
 _METRICS, _ENCAP_TYPE, _ENCAP = 8, 21, 22
 _NEXTHOP_ENCAP_TYPE, _NEXTHOP_ENCAP = 7, 8
@@ -44,7 +43,7 @@ def of_route(found: Found) -> bool:
 def of_rule(found: Found) -> bool:
     """Whether a rule has."""
     more = found.keys() - _RULE
-    return any(number not in _PORT_MASKS or found[number] != _WHOLE_PORT for number in more)
+    return any(bytes(found[number]) != _WHOLE.get(number) for number in more)
 
 
 def of_nexthop(found: Found) -> bool:

@@ -3,7 +3,7 @@
 
 from netgroupd.model.attr import Attr, Class, table
 from netgroupd.model.state import Attrs, Key
-from netgroupd.model.value import FLAG, IP, LINK, MAC, NO_MAC, PORT, U32, number, word
+from netgroupd.model.value import FLAG, IP, LINK, MAC, NO_MAC, number, word
 
 VNI = number(32, 0, (1 << 24) - 1)
 # Learnt entries come and go by themselves, so they are nobody's to configure.
@@ -35,9 +35,9 @@ CLASS = Class(
                 nullable=True,
             ),
             Attr("vni", VNI, "The VNI to send with.", 7, nullable=True),
-            Attr("port", PORT, "The UDP port to send to.", 6, nullable=True),
+            Attr("port", number(16, 1, order=">"), "The UDP port to send to.", 6, nullable=True),
             Attr("via", LINK, "The link to send tunnel packets by.", 8, nullable=True),
-            Attr("nhid", U32, "The nexthop object to send to.", 13),
+            Attr("nhid", number(32, 1), "The nexthop object to send to.", 13),
             Attr("sticky", FLAG, "It does not move to another port."),
         )
     ),

@@ -25,6 +25,8 @@ NETNS = string(
     63, r"(?!\.{1,2}$)[^/\s]+", "the name of a network namespace, as `ip netns` lists it, up to 63 characters"
 )
 
+_SEGMENTED = number(32, 0, 8 * 65535)
+
 COMMON = table(
     (
         Attr("kind", NAME, "What `ip link add type` takes.", change=Change.RECREATE),
@@ -40,11 +42,11 @@ COMMON = table(
         Attr("txqueuelen", U32, "The length of the transmit queue.", 13, group=True),
         Attr("numtxqueues", number(32, 1, 4096), "Transmit queues.", 31, Change.RECREATE),
         Attr("numrxqueues", number(32, 1, 4096), "Receive queues.", 32, Change.RECREATE),
-        Attr("gso_max_size", U32, "The largest GSO packet.", 41, group=True),
+        Attr("gso_max_size", _SEGMENTED, "The largest GSO packet.", 41, group=True),
         Attr("gso_max_segs", number(32, 0, 65535), "The most segments of a GSO packet.", 40, group=True),
-        Attr("gro_max_size", U32, "The largest GRO packet.", 58, group=True),
-        Attr("gso_ipv4_max_size", U32, "The largest IPv4 GSO packet.", 63, group=True),
-        Attr("gro_ipv4_max_size", U32, "The largest IPv4 GRO packet.", 64, group=True),
+        Attr("gro_max_size", _SEGMENTED, "The largest GRO packet.", 58, group=True),
+        Attr("gso_ipv4_max_size", _SEGMENTED, "The largest IPv4 GSO packet.", 63, group=True),
+        Attr("gro_ipv4_max_size", _SEGMENTED, "The largest IPv4 GRO packet.", 64, group=True),
         Attr("promisc", FLAG, "Receive packets for others too.", group=True),
         Attr("multicast", FLAG, "Whether multicast is possible.", group=True),
         Attr("allmulticast", FLAG, "Receive all multicast.", group=True),

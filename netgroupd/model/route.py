@@ -57,6 +57,7 @@ BEHIND = "behind"
 DEAD_ENDS = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 """Types of routes that lead nowhere."""
 
+_SCOPES = {name: number for name, number in SCOPES.items() if name != "nowhere"}
 _DEFAULTS = {"inet": "0.0.0.0/0", "inet6": "::/0"}
 
 _TABLE_ID = number(32, 1)
@@ -89,6 +90,18 @@ def _parse_destination(raw: object) -> Value:
 DESTINATION = Type(
     "a network like 10.0.0.0/8, default, or an MPLS label", _parse_destination, {"type": ["string", "integer"]}
 )
+
+_ECN = 0x03  # the bits of that byte that are no type of service
+
+
+def _parse_tos(raw: object) -> Value:
+    got = U8.parse(raw)
+    if not isinstance(got, int) or got & _ECN:
+        raise ValueError(f"expected {TOS.expected}")
+    return got
+
+
+TOS = U8._replace(expected="a multiple of 4 from 0 to 252", parse=_parse_tos)
 
 _REALM = number(16)
 
@@ -182,7 +195,7 @@ CLASS = Class(
         Attr("family", word(8, FAMILIES), "inet, inet6 or mpls; known from the destination."),
         Attr("table", TABLE, "The routing table, 254 (main) if not mentioned."),
         Attr("to", DESTINATION, "The destination."),
-        Attr("tos", U8, "The type of service it is for."),
+        Attr("tos", TOS, "The type of service it is for."),
         Attr("metric", U32, "Of several routes the one with the lowest is used; IPv6: 1024 if not mentioned."),
     ),
     table(
@@ -192,10 +205,10 @@ CLASS = Class(
             Attr("dev", LINK, "The link to send on.", 4, nullable=True),
             Attr("onlink", FLAG, "Take the gateway to be on this link."),
             Attr("nexthops", several(NEXTHOP), "Several ways, used by weight.", 9, nullable=True),
-            Attr("nhid", U32, "The nexthop object to use.", 30, nullable=True),
+            Attr("nhid", number(32, 1), "The nexthop object to use.", 30, nullable=True),
             Attr("realm", REALM, "The realm that packets go to (IPv4), for classes and counters.", 11, nullable=True),
             Attr("src", IP, "The source address to prefer.", 7, nullable=True),
-            Attr("scope", word(8, SCOPES), "How far the destination is (IPv4)."),
+            Attr("scope", word(8, _SCOPES), "How far the destination is (IPv4)."),
             Attr("pref", word(8, PREFERENCES), "Router preference (IPv6).", 20),
             Attr("encap", ENCAP, "The lightweight tunnel to send through.", 22, nullable=True),
             Attr("as", several(LABEL), "The labels that replace an MPLS destination.", 19, nullable=True),

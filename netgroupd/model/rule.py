@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.route import REALM, TABLE
+from netgroupd.model.route import REALM, TABLE, TOS
 from netgroupd.model.state import Attrs, Key
-from netgroupd.model.value import FLAG, NAME, NETWORK, U8, U32, Type, Value, number, several, string, word
+from netgroupd.model.value import FLAG, NAME, NETWORK, U32, Type, Value, number, several, string, word
 
 FAMILIES = {"inet": 2, "inet6": 10}
 ACTIONS = {"lookup": 1, "goto": 2, "nop": 3, "blackhole": 6, "unreachable": 7, "prohibit": 8}
@@ -30,6 +30,7 @@ PROTOCOLS = {
 }
 
 _NAMED = word(8, PROTOCOLS)
+_PROTOCOL = number(8, 1)  # 0 is any
 
 
 def _parse_protocol(raw: object) -> Value:
@@ -38,7 +39,7 @@ def _parse_protocol(raw: object) -> Value:
     except ValueError:
         pass
     try:
-        return U8.parse(raw)
+        return _PROTOCOL.parse(raw)
     except ValueError:
         raise ValueError(f"expected {_NAMED.expected}, or a number") from None
 
@@ -46,7 +47,7 @@ def _parse_protocol(raw: object) -> Value:
 IPPROTO = _NAMED._replace(
     expected=f"{_NAMED.expected}, or a number",
     parse=_parse_protocol,
-    schema={"anyOf": [_NAMED.schema, U8.schema]},
+    schema={"anyOf": [_NAMED.schema, _PROTOCOL.schema]},
 )
 
 _MARK = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)(?:/(0[xX][0-9a-fA-F]+|[0-9]+))?")
@@ -126,7 +127,8 @@ _SELECTORS = (
     Attr("iif", NAME, "The link that the packet came in by; lo for what is sent from here.", 3, Change.RECREATE),
     Attr("oif", NAME, "The link that a socket is bound to.", 17, Change.RECREATE),
     Attr("fwmark", MARK, "The mark of the packet.", 10, Change.RECREATE),
-    Attr("tos", U8, "The type of service.", change=Change.RECREATE),
+    Attr("tos", TOS, "The type of service; of IPv4 at most 28.", change=Change.RECREATE),
+    Attr("dscp", number(8, 0, 63), "The DSCP, 0 too (Linux 6.12).", 25, Change.RECREATE),
     Attr("ipproto", IPPROTO, "The protocol, by name or number.", 22, Change.RECREATE),
     Attr("sport", span(16, 1), "The source port.", 23, Change.RECREATE),
     Attr("dport", span(16, 1), "The destination port.", 24, Change.RECREATE),

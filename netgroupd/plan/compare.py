@@ -101,8 +101,7 @@ def same(name: str, want: Value, have: Value) -> bool:
         return all(same(name, *pair) for pair in zip(want, have, strict=True))
     if isinstance(want, int) and isinstance(have, int):
         return _as_near_as_can_be(name, have - want)
-    setting = name == "value" and isinstance(want, str) and isinstance(have, str) and sysctl.begins(want, have)
-    return setting or (want in (None, ()) and have in (None, ()))
+    return want in (None, ()) and have in (None, ())
 
 
 def _fields(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -175,6 +174,8 @@ _last = _Last()
 def differing(want: Object, have: Object) -> Attrs:
     """What ``have`` must be told to become ``want``: one mapping for those in a row that are told the same."""
     wanted, actual, last = want.attrs, have.attrs, _last.alike
+    if want.cls == "sysctl":
+        return _differing_setting(want, have)
     if wanted is last.wanted and tuple(map(actual.get, wanted)) == last.values:
         return last.found
     if wanted.items() <= actual.items():
@@ -190,6 +191,12 @@ def differing(want: Object, have: Object) -> Attrs:
         found = last.found
     _last.alike = _Alike(wanted, tuple(map(actual.get, wanted)), found)
     return found
+
+
+def _differing_setting(want: Object, have: Object) -> Attrs:
+    said, told = want.attrs.get("value"), have.attrs.get("value")
+    alike = isinstance(said, str) and isinstance(told, str) and sysctl.alike(str(want.key[0]), said, told)
+    return NOTHING if alike or said == told else want.attrs
 
 
 def _silent(obj: Object, name: str) -> bool:

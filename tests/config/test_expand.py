@@ -355,6 +355,7 @@ MINIMAL = {
     "bareudp": "dstport: 6635, ethertype: mpls_uc",
     "gre": "local: 10.0.0.1, remote: 10.0.0.2",
     "ip6gre": "local: '2001:db8::1', remote: '2001:db8::2'",
+    **dict.fromkeys(("erspan", "ip6erspan"), "ikey: 5, okey: 5"),
     "xfrm": "if_id: 7",
     "wireguard": "private_key_file: /etc/wireguard/key, listen_port: 51820",
     "vrf": "table: 5",

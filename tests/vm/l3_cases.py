@@ -206,6 +206,7 @@ _RULE = {
     "oif": ("d0", "d1"),
     "fwmark": ("0x1/0xff", "0x2"),
     "tos": (16, 8),
+    "dscp": (46, 0),
     "ipproto": ("tcp", 99),
     "sport": (80, "80-90"),
     "dport": ("443", "1-1024"),
@@ -366,6 +367,10 @@ def _sysctls() -> Iterator[Case]:
         ("net/ipv4/tcp_l3mdev_accept", True, False),
         ("net/ipv4/ip_local_port_range", "2000 3000", [4000, 5000]),
         ("net/ipv4/ip_local_reserved_ports", "8080", ""),
+        ("net/ipv4/ip_local_reserved_ports", "8080,8081,7", "1-3,9000"),
+        ("net/ipv6/conf/d0/stable_secret", "2001:db8::1", "2001:db8::2"),
+        ("net/ipv4/neigh/d0/retrans_time_ms", 253, 1001),
+        ("net/ipv6/icmp/ratemask", "5,4,3,1", "0-1,3-127"),
         ("net/ipv6/conf/d0/forwarding", "1", "0"),
         ("net/ipv6/conf/all/forwarding", 1, 0),
     ):

@@ -34,7 +34,7 @@ _LISTS = {
 
 
 def _is_said_otherwise(case: Case) -> bool:
-    spelt = case.name in ("tos", "type", "action", "nhid") or case.where.startswith(("mpls", "ipv4-via"))
+    spelt = case.name in ("tos", "dscp", "type", "action", "nhid") or case.where.startswith(("mpls", "ipv4-via"))
     return spelt or isinstance(case.first, bool)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from netgroupd.kernel.message import attr, attributes, u8, u32, u64
+from netgroupd.kernel.tc.cake import pack_cake, unpack_cake
 from netgroupd.kernel.tc.mqprio import pack_mqprio, unpack_mqprio
 from netgroupd.kernel.tc.netem import pack_netem, unpack_netem
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, unpack_rate
@@ -43,6 +44,7 @@ def _nothing() -> Options:
     return Options(lambda _attrs: b"", lambda _payload: {})
 
 
+_CODELS = frozenset({"codel", "fq_codel"})
 _CODEL_TIMES = frozenset({"target", "interval", "ce_threshold"})
 _BYTES = frozenset({"horizon_drop", "ce_threshold_selector", "ce_threshold_mask"})
 _NEVER = ((1 << 64) - 1) // 1000 & 0xFFFFFFFF  # what fq tells of a threshold that it does not have
@@ -53,7 +55,7 @@ def _word(row: Attr, value: Value, kind: str) -> bytes:
     assert isinstance(value, int)
     if row.name in _BYTES:
         return u8(row.wire, value)
-    if kind == "fq_codel" and row.name in _CODEL_TIMES:
+    if kind in _CODELS and row.name in _CODEL_TIMES:
         value = -(-codel_ticks(value) * 1024 // 1000)  # the fewest microseconds that make so many ticks
     return u32(row.wire, int(value))
 
@@ -230,6 +232,8 @@ QDISCS: Mapping[str, Options] = {
     "bfifo": _FIFO,
     "prio": Options(_pack_prio, _unpack_prio),
     "fq_codel": _plain("fq_codel"),
+    "codel": _plain("codel"),
+    "cake": Options(pack_cake, unpack_cake, whole=False),
     "fq": _plain("fq"),
     "tbf": Options(_pack_tbf, _unpack_tbf),
     "htb": Options(_pack_htb, _unpack_htb),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import Kind
-from netgroupd.model.value import FLAG, IP4, IP6, LINK, MAC, S32, U16, U32, Value, number, several, word
+from netgroupd.model.value import FLAG, IP4, IP6, LINK, MAC, S32, U16, Value, number, several, word
 
 _LACP = ("802.3ad",)
 _LEARNING = ("balance-tlb", "balance-alb")
@@ -64,17 +64,17 @@ _VALIDATE = {
     "filter_backup": 6,
 }
 _HASH = {"layer2": 0, "layer3+4": 1, "layer2+3": 2, "encap2+3": 3, "encap3+4": 4, "vlan+srcmac": 5}
-_DELAY = number(32, 0, 0x7FFFFFFF)
+_WHOLE = number(32, 0, 0x7FFFFFFF)
 
 _BOND = table(
     (
         Attr("mode", word(8, _MODE), "How its ports share the work.", 1, _EMPTY),
         Attr("active_slave", LINK, "The port in use.", 2),
-        Attr("miimon", _DELAY, "How often carriers are looked at.", 3),
-        Attr("updelay", _DELAY, "How long a carrier must last to be used.", 4),
-        Attr("downdelay", _DELAY, "How long a carrier may be lost.", 5),
+        Attr("miimon", _WHOLE, "How often carriers are looked at.", 3),
+        Attr("updelay", _WHOLE, "How long a carrier must last to be used.", 4),
+        Attr("downdelay", _WHOLE, "How long a carrier may be lost.", 5),
         Attr("use_carrier", FLAG, "Trust the driver about carriers.", 6),
-        Attr("arp_interval", _DELAY, "How often ARP targets are asked.", 7),
+        Attr("arp_interval", _WHOLE, "How often ARP targets are asked.", 7),
         Attr("arp_ip_target", several(IP4, unique=True), "The ARP targets, up to 16."),
         Attr("arp_validate", word(32, _VALIDATE), "Which ARP packets count.", 9),
         Attr("arp_all_targets", word(32, {"any": 0, "all": 1}), "How many targets must answer.", 10),
@@ -85,7 +85,7 @@ _BOND = table(
         Attr("resend_igmp", number(32, 0, 255), "IGMP reports after a change of port.", 15),
         Attr("num_grat_arp", number(8), "Notifications after a change of port.", 16),
         Attr("all_slaves_active", FLAG, "Take what comes in on inactive ports.", 17),
-        Attr("min_links", U32, "The fewest ports for a carrier.", 18),
+        Attr("min_links", _WHOLE, "The fewest ports for a carrier.", 18),
         Attr("lp_interval", number(32, 1, 0x7FFFFFFF), "Seconds between learning packets.", 19),
         Attr("packets_per_slave", number(32, 0, 65535), "Packets before the next port, 0 for random.", 20),
         Attr("lacp_rate", word(8, {"slow": 0, "fast": 1}), "How often LACP speaks.", 21, _DOWN),

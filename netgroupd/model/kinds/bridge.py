@@ -4,12 +4,26 @@
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import Kind
 from netgroupd.model.kinds.vlan import PROTOCOL
-from netgroupd.model.value import FLAG, LINK, MAC, U16, U32, flag, number
+from netgroupd.model.value import FLAG, LINK, MAC, U16, U32, Type, Value, flag, number
 
 INTERVAL = number(64, 0, 0x7FFFFFFF)
 BETWEEN_QUERIES = number(64, 100, 8_640_000)  # the kernel takes the nearest of these for any other
 
 _VACANT = Change.VACANT  # of any VLAN of a port: each is given the one of untagged frames when it comes
+
+
+def _groups(barred: int) -> Type:
+    """A bit for each link-local group, but for those that no bridge forwards: spanning tree, pause frames, LACP."""
+    expected = f"{U16.expected}, without the bits {barred:#06x}"
+
+    def parse(raw: object) -> Value:
+        got = U16.parse(raw)
+        if not isinstance(got, int) or got & barred:
+            raise ValueError(f"expected {expected}")
+        return got
+
+    return U16._replace(expected=expected, parse=parse)
+
 
 _BRIDGE = table(
     (
@@ -21,7 +35,7 @@ _BRIDGE = table(
         Attr("priority", U16, "The lower, the sooner it is the root.", 6),
         Attr("vlan_filtering", FLAG, "Keep VLANs apart.", 7),
         Attr("vlan_protocol", PROTOCOL, "The protocol of its VLANs.", 8),
-        Attr("group_fwd_mask", U16, "Which link-local groups are forwarded.", 9),
+        Attr("group_fwd_mask", _groups(0x0007), "Which link-local groups are forwarded.", 9),
         Attr("group_address", MAC, "The spanning tree group.", 20),
         Attr("mcast_router", number(8, 0, 2), "Whether it is taken for a multicast router.", 22),
         Attr("mcast_snooping", FLAG, "Learn where multicast is wanted.", 23),
@@ -69,7 +83,7 @@ _PORT = table(
         Attr("mcast_to_unicast", FLAG, "Turn multicast into unicast.", 28),
         Attr("vlan_tunnel", FLAG, "Map VLANs to tunnels.", 29),
         Attr("bcast_flood", FLAG, "Send it broadcast.", 30),
-        Attr("group_fwd_mask", U16, "Which link-local groups are forwarded.", 31),
+        Attr("group_fwd_mask", _groups(0x0002), "Which link-local groups are forwarded.", 31),
         Attr("neigh_suppress", FLAG, "Answer neighbour requests instead of flooding them.", 32),
         Attr("isolated", FLAG, "Keep it apart from other isolated ports.", 33),
         Attr("backup_port", LINK, "Where its frames go while it has no carrier.", 34, nullable=True),

@@ -32,14 +32,27 @@ _SCI = Type(
     lambda payload: bytes(payload).hex(),
 )
 
+_CHECK = number(8, 8, 16)
+_NO_CHECK = range(9, 12)  # AES-GCM has none as long
+
+
+def _parse_check(raw: object) -> Value:
+    got = _CHECK.parse(raw)
+    if got in _NO_CHECK:
+        raise ValueError(f"expected {_ICVLEN.expected}")
+    return got
+
+
+_ICVLEN = _CHECK._replace(expected="8, or a whole number from 12 to 16", parse=_parse_check)
+
 MACSEC = Kind(
     "macsec",
     "Encrypted Ethernet on the lower link; the keys are left to what agrees on them (MKA).",
     table(
         (
             Attr("sci", _SCI, "The id of its channel: MAC address and port.", 1, _FIXED),
-            Attr("port", PORT, "The port in the id of its channel.", 2, _FIXED, silent=True),
-            Attr("icvlen", number(8, 8, 16), "The length of the check value.", 3, _FIXED),
+            Attr("sci_port", PORT, "The port in the id of its channel.", 2, _FIXED, silent=True),
+            Attr("icvlen", _ICVLEN, "The length of the check value.", 3, _FIXED),
             Attr("cipher", word(64, _CIPHER), "The cipher suite.", 4, _FIXED),
             Attr("encodingsa", number(8, 0, 3), "The association it sends with.", 6),
             Attr("encrypt", FLAG, "Encrypt, not only sign.", 7),

@@ -19,15 +19,20 @@ _MACVLAN = table(
         Attr("nodst", FLAG, "Do not look up the destination of source mode."),
         Attr("macaddr", several(MAC, ordered=False), "The sources that source mode takes."),
         Attr("bcqueuelen", U32, "The length of the broadcast queue.", 7),
-        Attr("bclim", S32, "From how many receivers on broadcast is queued.", 9),
+        Attr("bclim", S32, "From how many receivers on broadcast is queued; the same for all of a lower link.", 9),
     )
 )
 
 _IPVLAN = table(
     (
-        Attr("mode", word(16, {"l2": 0, "l3": 1, "l3s": 2}), "At which layer; the same for all of a lower link.", 1),
-        Attr("private", FLAG, "Keep it apart from the others."),
-        Attr("vepa", FLAG, "Let a switch connect it with the others."),
+        Attr(
+            "mode",
+            word(16, {"l2": 0, "l3": 1, "l3s": 2}),
+            "At which layer, l3 if not said; one for all of a lower link.",
+            1,
+        ),
+        Attr("private", FLAG, "Keep it apart from the others; the same for all of a lower link."),
+        Attr("vepa", FLAG, "Let a switch connect it with the others; the same for all of a lower link."),
     )
 )
 

@@ -3,17 +3,18 @@
 
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import Kind
-from netgroupd.model.value import FLAG, U32, word
+from netgroupd.model.value import FLAG, number, word
 
 _FIXED = Change.RECREATE
+_ID = number(32, 0, 0xFFFFFFFE)  # the number above says that there is none
 
 TUN = Kind(
     "tun",
     "A link that a program reads and writes; it stays when the program ends.",
     table(
         (
-            Attr("user", U32, "The user who may open it.", 1),
-            Attr("user_group", U32, "The group of users who may open it.", 2),
+            Attr("user", _ID, "The user who may open it.", 1),
+            Attr("user_group", _ID, "The group of users who may open it.", 2),
             Attr("mode", word(8, {"tun": 1, "tap": 2}), "IP packets (tun) or Ethernet frames (tap).", 3, _FIXED),
             Attr("pi", FLAG, "Put the protocol before each packet.", 4, _FIXED),
             Attr("vnet_hdr", FLAG, "Put virtio's header before each packet.", 5, _FIXED),

@@ -163,7 +163,7 @@ _ROWS = {
     "sit": ("IPv6 in IPv4.", _SIT),
     "ip6tnl": (
         "IP in IPv6.",
-        (*_IP, *_ends(IP6, 2, 3), *_v6(6), _EXTERNAL, Attr("mode", _IP6_MODE, _MODE_DOC, 9, _FIXED)),
+        (*_IP, *_ends(IP6, 2, 3), *_v6(6), _EXTERNAL, Attr("mode", _IP6_MODE, _MODE_DOC, 9)),
     ),
     "vti": ("What IPsec encrypts over IPv4.", (*_VTI, *_ends(IP4, 4, 5))),
     "vti6": ("What IPsec encrypts over IPv6.", (*_VTI, *_ends(IP6, 4, 5))),

@@ -4,6 +4,7 @@
 from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
+from netgroupd.model.tc import cake
 from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT, handle_number
 from netgroupd.model.tc.rates import LINK_LAYERS
 from netgroupd.model.tc.sizes import STAB
@@ -106,6 +107,9 @@ _MOST_CODEL_TIME = 0xFFFFFFFF - 1024  # whatever it is rounded to has 32 bits
 _CODEL_TIME = TIME._replace(parse=_parse_codel_time)
 _LIMIT = Attr("limit", U32, "The most that may wait.")
 _QUEUE = (Attr("limit", U32, "The most packets that may wait.", 2), Attr("target", _CODEL_TIME, "Acceptable delay.", 1))
+_CE_THRESHOLD = Attr(
+    "ce_threshold", _CODEL_TIME, "Delay above which packets are marked.", 7, nullable=True, in_place=_is_some
+)
 _RATE = Attr("rate", RATE, "Rate that is guaranteed.")
 _FRAMING = (
     Attr("overhead", U16, "Bytes that the link adds to each packet."),
@@ -148,20 +152,24 @@ KINDS = {
                 Attr("ecn", FLAG, "Mark instead of dropping.", 4),
                 Attr("flows", number(32, 1, 65536), "How many queues.", 5, Change.RECREATE),
                 Attr("quantum", SIZE, "Bytes of one queue at a time.", 6),
-                Attr(
-                    "ce_threshold",
-                    _CODEL_TIME,
-                    "Delay above which packets are marked.",
-                    7,
-                    nullable=True,
-                    in_place=_is_some,
-                ),
+                _CE_THRESHOLD,
                 Attr("drop_batch", U32, "Packets to drop at once.", 8),
                 Attr("memory_limit", SIZE, "Bytes of memory.", 9),
                 Attr("ce_threshold_selector", number(8), "What DSCP and ECN are for packets to be so marked.", 10),
                 Attr("ce_threshold_mask", number(8), "Which bits of these count; 0 is for all packets.", 11),
             ),
         ),
+        QdiscKind(
+            "codel",
+            "A queue with a bounded delay.",
+            _options(
+                *_QUEUE,
+                Attr("interval", _CODEL_TIME, "Over which the delay is looked at.", 3),
+                Attr("ecn", FLAG, "Mark instead of dropping.", 4),
+                _CE_THRESHOLD._replace(wire=5),
+            ),
+        ),
+        QdiscKind("cake", "All that a slow link needs, in one.", _options(*cake.OPTIONS)),
         QdiscKind(
             "fq",
             "Fair queues with pacing.",

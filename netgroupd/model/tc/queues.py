@@ -7,7 +7,7 @@ It takes what is too little or too much for the nearest that it has, and tells t
 from collections.abc import Callable, Mapping
 
 from netgroupd.model.state import Attrs, Key, Object
-from netgroupd.model.tc import red
+from netgroupd.model.tc import cake, red
 from netgroupd.model.tc.qdisc import OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
 
@@ -16,6 +16,7 @@ _MOST = 0xFFFFFFFF
 _BOUNDS = {
     "fq_codel": {"quantum": (256, _MOST), "drop_batch": (1, _MOST), "memory_limit": (0, 1 << 31)},
     "fq": {"quantum": (256, 1 << 20)},
+    "cake": {"rtt": (1, _MOST), "target": (1, _MOST)},
     "sfq": {"quantum": (256, _MOST), "depth": (1, 127), "flows": (1, 65408)},
     "netem": {"jitter": (0, 2147483)},
 }
@@ -36,6 +37,8 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
         attrs = settled(attrs, _OF_TBF)
         _check_tbf(attrs)
         return attrs if attrs.get("peakrate") != 0 else {**attrs, "peakrate": None}  # none is what takes one away
+    if kind == "cake":
+        attrs = cake.whole(attrs)
     if kind in _CHECKS:
         _CHECKS[kind](attrs)
     if kind == "netem" and attrs.get("reorder") and "gap" not in attrs:

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Numbers of links that are right one by one, and which the kernel refuses beside others, or makes others of."""
+
+from netgroupd.config.checked import Checked
+from netgroupd.model.value import Value, ip_bytes
+
+_MOST_OF_6RD = 64
+_6RD = {"6rd_prefix": "6rd_prefixlen", "6rd_relay_prefix": "6rd_relay_prefixlen"}
+_ALL_OF_6RD = frozenset((*_6RD, *_6RD.values()))
+_SESSIONS = 1023  # of ERSPAN
+_KEYS = ("ikey", "okey")
+_VERSIONS = {"erspan_index": 1, "erspan_dir": 2, "erspan_hwid": 2}
+_LEAST_DELAY = 200
+
+
+def networks_of_6rd(checked: Checked) -> None:
+    """What 6rd makes of an address of IPv4 is a network of at most 64 bits, of prefixes with nothing behind them."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["sit"]):
+        if _ALL_OF_6RD.isdisjoint(attrs):
+            continue  # or what is not said would be 0
+        lengths: list[Value] = []
+        for field, length in _6RD.items():
+            bits = attrs.get(length, None if name in links.known else 0)
+            lengths.append(bits)
+            prefix = attrs.get(field)
+            if isinstance(bits, int) and prefix is not None and _behind(str(prefix), bits):
+                told = f"{field} {prefix} of {name!r} has bits behind its {length} of {bits}"
+                links.report.once(links.place(name, field), told)
+        prefixed, left_out = lengths
+        if isinstance(prefixed, int) and isinstance(left_out, int) and prefixed + 32 - left_out > _MOST_OF_6RD:
+            told = f"6rd of {name!r} would take {prefixed} bits of the prefix, and {32 - left_out} of IPv4"
+            links.report.once(links.place(name, "6rd_prefixlen"), told, f"at most {_MOST_OF_6RD} together")
+
+
+def _behind(prefix: str, bits: int) -> bool:
+    address = ip_bytes(prefix)
+    return bool(int.from_bytes(address, "big") & ((1 << max(0, len(address) * 8 - bits)) - 1))
+
+
+def mirrors(checked: Checked) -> None:
+    """The key of ERSPAN is a session, and each version has fields of its own; version 0 is of IPv4 alone."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["erspan", "ip6erspan"]):
+        version = attrs.get("erspan_ver", None if name in links.known else 1)
+        if version == 0 and attrs["kind"] == "ip6erspan":
+            links.report.once(links.place(name, "erspan_ver"), f"{name!r} cannot have version 0 of ERSPAN over IPv6")
+        if version and not attrs.get("external") and all(attrs.get(field) is None for field in _KEYS):
+            told = f"{name!r} needs 'ikey' and 'okey': the session of ERSPAN"
+            links.report.once(links.places[name], told)
+        for field in _KEYS:
+            key = attrs.get(field)
+            if version and isinstance(key, int) and key > _SESSIONS:
+                told = f"{field} {key} of {name!r} is no session of ERSPAN"
+                links.report.once(links.place(name, field), told, f"at most {_SESSIONS}")
+        for field, of in _VERSIONS.items():
+            if attrs.get(field) is not None and version not in (None, of):
+                told = f"{name!r} cannot have {field!r}: it is of version {version}"
+                links.report.once(links.place(name, field), told, f"that is of 'erspan_ver: {of}'")
+
+
+def spanning_trees(checked: Checked) -> None:
+    """A bridge that speaks the spanning tree protocol waits for two seconds at least, whatever it was told before."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["bridge"]):
+        delay = attrs.get("forward_delay")
+        if attrs.get("stp_state") and isinstance(delay, int) and delay < _LEAST_DELAY:
+            told = f"{name!r} speaks the spanning tree protocol (stp), and cannot have a forward_delay of {delay}"
+            links.report.once(links.place(name, "forward_delay"), told, f"at least {_LEAST_DELAY}, or stp off")
