@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changes that the kernel takes in one order only: there, back to what was, and back by what was said before."""
+
+import pytest
+
+from tests.engine.universe import state_of
+from tests.vm.stumbling import Stumbling, become, there_and_back
+
+_ROUTED = """
+links: {%s}
+routes: [{to: default, via: 10.0.0.9}, {to: 'fd09::/64', via: 'fd00::9'}]
+"""
+_ADDRESSES = "addresses: [10.0.0.1/24, 'fd00::1/64']"
+
+CHANGES = {
+    "addresses_move_to_a_bridge_and_gateways_with_them": (
+        _ROUTED % f"a: {{kind: dummy, up: true, {_ADDRESSES}}}",
+        _ROUTED % f"a: {{kind: dummy, up: true}}, b: {{kind: bridge, ports: a, up: true, {_ADDRESSES}}}",
+    ),
+    "addresses_move_from_a_link_that_is_made_anew": (
+        _ROUTED % f"a: {{kind: dummy, up: true, {_ADDRESSES}}}, b: {{kind: dummy, up: true}}",
+        _ROUTED % f"a: {{kind: bridge, up: true}}, b: {{kind: dummy, up: true, {_ADDRESSES}}}",
+    ),
+    "addresses_move_from_a_link_that_enters_a_vrf": (
+        _ROUTED % f"a: {{kind: dummy, up: true, {_ADDRESSES}}}, b: {{kind: dummy, up: true}}, "
+        "r: {kind: vrf, table: 9}",
+        _ROUTED % f"a: {{kind: dummy, up: true, master: r}}, b: {{kind: dummy, up: true, {_ADDRESSES}}}, "
+        "r: {kind: vrf, table: 9}",
+    ),
+    "address_moves_and_its_route_changes": (
+        "links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24, 10.1.0.1/24]}, b: {kind: dummy, up: true}}\n"
+        "routes: [{to: 10.9.0.0/16, via: 10.0.0.9, mtu: 1400}]",
+        "links: {a: {kind: dummy, up: true, addresses: [10.1.0.1/24]}, b: {kind: dummy, up: true, "
+        "addresses: [10.0.0.1/24]}}\nroutes: [{to: 10.9.0.0/16, via: 10.0.0.9, mtu: 1300}]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_change_takes_one_run_there_and_back(kernel: Stumbling, name: str) -> None:
+    before, after = map(state_of, CHANGES[name])
+    become(kernel, before)
+    there_and_back(kernel, after)
+    become(kernel, after)
+    become(kernel, before)
