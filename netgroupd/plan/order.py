@@ -26,6 +26,7 @@ from netgroupd.plan.pieces import DOWN, Manner, pieces_of, port_attrs
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
+from netgroupd.plan.without_mac import made_late
 
 # Users before providers on the way down, providers before users on the way up.
 # A port is enslaved before it has addresses, which an enslaving flushes, and
@@ -58,6 +59,7 @@ PHASES = (
     "add vf",
     "shrink links",
     "enslave links",
+    "create links of bridges",
     "settle links",
     "settle bridges",
     "add ethtool",
@@ -191,8 +193,7 @@ class _Cut:
 
     def __init__(self, changes: Changes, desired: State, actual: State) -> None:
         self.phases: defaultdict[str, list[Step]] = defaultdict(list)
-        self.cycled = changes.cycled
-        self.released = changes.released
+        self.cycled, self.released = changes.cycled, changes.released
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
@@ -202,6 +203,7 @@ class _Cut:
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
+        self.late = made_late(links, self.haves, self.released)
         self.sides = desired, actual
         options = (step for step in changes.steps if step.object.cls == "vlan_global")
         self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
@@ -279,14 +281,15 @@ class _Cut:
         if name in self.along:
             # It comes into being with its peer; the rest is a change, and its further names are new.
             names = riding.pop("altnames", None)
-            self.add("settle links", Step(Op.CHANGE, want, want, {**riding, **port}, step.why))
+            self.add("create links", Step(Op.CHANGE, want, want, riding, step.why))
             if names:
                 bare = want._replace(attrs={attr: value for attr, value in attrs.items() if attr != "altnames"})
                 self.add("settle links", Step(Op.CHANGE, bare, want, {"altnames": names}, step.why))
         else:
-            self.phases["create links"].append(_new(Step, (step.op, None, want, riding, step.why)))
-            if port:
-                self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
+            phase = "create links of bridges" if name in self.late else "create links"
+            self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
+        if port:
+            self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
         if (master := riding.get("master")) and master not in self.careless:
             self._watch_port(want, want, str(master))
         if up:

@@ -33,6 +33,24 @@ CHANGES = {
         "links: {a: {kind: dummy, up: true, addresses: [10.1.0.1/24]}, b: {kind: dummy, up: true, "
         "addresses: [10.0.0.1/24]}}\nroutes: [{to: 10.9.0.0/16, via: 10.0.0.9, mtu: 1300}]",
     ),
+    "what_is_stacked_on_the_other_end_of_a_pair_is_not_larger": (
+        "links: {d: {kind: dummy}}",
+        "links: {w: {kind: veth, peer: v, up: true}, v: {kind: veth, peer: w, mtu: 9000}, "
+        "x: {kind: vlan, link: v, id: 5, mtu: 8000}, y: {kind: macvlan, link: x, mtu: 7000}, d: {kind: dummy}}",
+    ),
+    "bridge_has_a_vlan_of_its_own_when_its_only_port_is_another": (
+        "links: {a: {kind: dummy, up: true}, b: {kind: bridge, ports: a.5, up: true}}",
+        "links: {b.7: {up: true}, b.7.8: {up: true}, m: {kind: macvlan, link: b.7, up: true}, "
+        "a: {kind: dummy, up: true}, b: {kind: bridge, ports: a.6, up: true}}",
+    ),
+    "stack_that_is_turned_upside_down": (
+        "links: {a: {kind: dummy, up: true}, b: {kind: vlan, link: a, id: 1, up: true}, "
+        "c: {kind: macvlan, link: b, up: true}, d: {kind: vlan, link: c, id: 2, up: true}, "
+        "e: {kind: bridge, ports: d, up: true}, f: {kind: vlan, link: e, id: 3, up: true}}",
+        "links: {a: {kind: dummy, up: true}, f: {kind: vlan, link: a, id: 3, up: true}, "
+        "e: {kind: bridge, ports: f, up: true}, d: {kind: vlan, link: e, id: 2, up: true}, "
+        "c: {kind: macvlan, link: d, up: true}, b: {kind: vlan, link: c, id: 1, up: true}}",
+    ),
 }
 
 
