@@ -22,7 +22,7 @@ from netgroupd.plan.fate import LEAST_MTU, carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order
-from netgroupd.plan.pieces import DOWN, Manner, pieces_of, port_attrs
+from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, pieces_of, port_attrs
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
@@ -310,6 +310,7 @@ class _Cut:
             want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
             moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond",
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
+            any(attrs.get(name) in self.made for name in NAMES_ANOTHER),
         )
         told = (id(attrs), manner)  # links that are told the same share the mapping that says it
         if (pieces := self._pieces.get(told)) is None:
@@ -352,9 +353,8 @@ class _Cut:
         """Take VLANs down again that the kernel brings up with the link below them, as it does ``cycled`` ones."""
         up = {name for name in cycled if (want := self.wants.get((name,))) and want.attrs.get("up")}
         raised = self.raised | up
-        if not raised:
-            return
-        held = {want.name for want in self.wants.values() if want.attrs.get("up") is False and kind_of(want) == "vlan"}
+        every = self.wants.values() if raised else ()
+        held = {want.name for want in every if want.attrs.get("up") is False and kind_of(want) == "vlan"}
         if not held:
             return
         held.intersection_update([name for name, _ in carried_down(raised, self.wants)])

@@ -43,6 +43,17 @@ CHANGES = {
         "links: {b.7: {up: true}, b.7.8: {up: true}, m: {kind: macvlan, link: b.7, up: true}, "
         "a: {kind: dummy, up: true}, b: {kind: bridge, ports: a.6, up: true}}",
     ),
+    "tunnels_go_by_new_links": (
+        "links: {a: {kind: dummy, up: true}, x: {kind: vxlan, id: 5, dstport: 4789, dev: a, up: true}, "
+        "g: {kind: gre, local: 10.0.0.1, remote: 10.0.0.2, dev: a, up: true}}",
+        "links: {a: {kind: dummy, up: true}, x: {kind: vxlan, id: 5, dstport: 4789, dev: r, up: true}, "
+        "g: {kind: gre, local: 10.0.0.3, remote: 10.0.0.4, dev: a.5, up: true}, r: {kind: vrf, table: 9, up: true}}",
+    ),
+    "frames_go_by_a_new_port_instead": (
+        "links: {b: {kind: bridge, ports: [p, q]}, p: {kind: dummy, port: {backup_port: q}}, q: {kind: dummy}}",
+        "links: {b: {kind: bridge, ports: [p, q, r]}, p: {kind: dummy, port: {backup_port: r}}, q: {kind: dummy}, "
+        "r: {kind: dummy}}",
+    ),
     "stack_that_is_turned_upside_down": (
         "links: {a: {kind: dummy, up: true}, b: {kind: vlan, link: a, id: 1, up: true}, "
         "c: {kind: macvlan, link: b, up: true}, d: {kind: vlan, link: c, id: 2, up: true}, "
