@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What links have of the links beside them: MACs of bridges and VLANs, MTUs of bridges.
+"""What links have of the links beside them: MACs of bridges, VLANs and ports of bonds, MTUs of bridges.
 
 A bridge that was given neither takes the least MAC and the least MTU of its
 ports, and takes others when its ports change; the kernel does not say which it
-was given. To ask for what was lent would pin it.
+was given. To ask for what was lent would pin it.  A port of a bond keeps its own
+MAC for when it leaves, and would lose that to one that it is told.
 """
 
 from collections.abc import Iterable
@@ -13,18 +14,24 @@ from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import kind_of
 
 _BORROWERS = frozenset({"bridge", "bond", "team", "vlan", "macsec"})
+_EXCHANGING = frozenset({"balance-tlb", "balance-alb"})  # MACs among their ports
 
 
 class Lent:
     """Who has what of whom, among some links."""
 
     def __init__(self, borrowers: Iterable[Object], actual: State) -> None:
-        self._macs: dict[str, set[Value]] = {link.name: {NO_MAC} for link in borrowers if kind_of(link) in _BORROWERS}
+        self._macs: dict[str, set[Value]] = {}
         self._mtus: dict[str, set[Value]] = {}
+        for link in borrowers:
+            if link.attrs.get("master") and (master := actual.link(str(link.attrs["master"]))) and _gives_mac(master):
+                self._macs[link.name] = {master.attrs.get("mac")}
+            elif kind_of(link) in _BORROWERS and not _gives_mac(link):
+                self._macs[link.name] = {NO_MAC}
         for link in actual.of("link").values() if self._macs else ():
-            if (master := str(link.attrs.get("master"))) in self._macs:
-                self._macs[master].add(link.attrs.get("mac"))
-                self._mtus.setdefault(master, set()).add(link.attrs.get("mtu"))
+            if (above := str(link.attrs.get("master"))) in self._macs:
+                self._macs[above].add(link.attrs.get("mac"))
+                self._mtus.setdefault(above, set()).add(link.attrs.get("mtu"))
             if link.name in self._macs and (lower := actual.link(str(link.attrs.get("link")))):
                 self._macs[link.name].add(lower.attrs.get("mac"))
 
@@ -39,3 +46,10 @@ class Lent:
         for name in lent:
             attrs.pop(name, None)
         return obj._replace(attrs=attrs)
+
+
+def _gives_mac(link: Object) -> bool:
+    """Whether all ports of a link have its MAC, and their own again when they leave it."""
+    attrs = link.attrs
+    steady = attrs.get("mode") not in _EXCHANGING and attrs.get("fail_over_mac") in (None, "none")
+    return kind_of(link) == "team" or (kind_of(link) == "bond" and steady)

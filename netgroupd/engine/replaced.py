@@ -45,8 +45,8 @@ _PORT = "port."
 _MAC = frozenset({"mac"})
 # A new one draws its MAC by lot.
 _DRAWING = frozenset(
-    ("bridge", "dummy", "erspan", "geneve", "gretap", "ifb", "ip6erspan", "ip6gretap", "macvlan", "macvtap", "veth")
-) | {"vrf", "vxlan"}
+    ("bond", "bridge", "dummy", "erspan", "geneve", "gretap", "ifb", "ip6erspan", "ip6gretap", "macvlan", "macvtap")
+) | {"team", "veth", "vrf", "vxlan"}
 
 
 class Replaced(NamedTuple):

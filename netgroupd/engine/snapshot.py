@@ -142,9 +142,9 @@ class Snapshot(NamedTuple):
         refused: frozenset[str] = frozenset()
         changed = now.attrs if now else NOTHING
         silent = _BY_ITSELF.get(obj.cls, NOTHING)
-        was = {
-            name: value for name, value in obj.attrs.items() if name in changed or silent.get(name, _UNSAID) != value
-        }
+        # One that is of another kind by now does not tell what this one could be told.
+        told = changed if kind_of(now) == kind_of(obj) else NOTHING
+        was = {name: value for name, value in obj.attrs.items() if name in told or silent.get(name, _UNSAID) != value}
         if obj.cls == "link":
             was = {
                 name: value

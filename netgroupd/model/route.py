@@ -231,6 +231,12 @@ def as_kept(attrs: Attrs) -> Attrs:
     return {**beside, **{name: value for name, value in way.items() if name != "weight"}}
 
 
+def finds_its_link(attrs: Attrs) -> bool:
+    """Whether the kernel finds the link of a gateway by itself; one that any link may have does not tell it."""
+    via = str(attrs.get("via") or "")
+    return bool(via) and not attrs.get("onlink") and not via.startswith("fe80:")
+
+
 def family_of(destination: str) -> str:
     """The family whose routes have this destination: a label, or a network of IPv4 or IPv6."""
     if destination.isdigit():

@@ -37,7 +37,7 @@ SCRATCH_MASTERS = GROUP_BASE + 0xFFFE
 
 _FEW = 4  # below this one message each costs less than moving them
 _MANY = 128  # from here a delete of its own costs less than moving the members
-_COMING = {"create links": Members.create, "move links": Members.part}
+_COMING = {**dict.fromkeys(("create links", "create links of bridges"), Members.create), "move links": Members.part}
 _BY_GROUP = frozenset(name for name, row in COMMON.items() if row.group)
 
 
@@ -65,9 +65,6 @@ def coalesce(
         elif stage.phase in _COMING:
             _COMING[stage.phase](members, stage.steps)
             steps += stage.steps
-        elif stage.phase == "settle links":
-            steps += _change(stage, members, abilities, families)
-            members.settle(stage.steps)
         elif stage.phase == "regroup links":
             steps += _regroup(stage, members, abilities)
         elif stage.steps[0].object.cls == "link":

@@ -197,6 +197,8 @@ class _Run:
             return _again(want, have, f"{want.cls} {name} cannot change in place")
         if why := self.losses.in_the_way(have):
             return _again(want, have, why)
+        if why := self.stranded.why(have):
+            return (Step(Op.CHANGE, have, want, want.attrs, why),)
         why = "it was there before netgroupd" if UNOWNED in attrs else ""
         return (Step(Op.CHANGE, have, want, attrs, why),)
 
@@ -246,7 +248,10 @@ def _way_that_stays(want: Object, have: Object) -> Attrs:
     way = _WAYS.get(want.cls, frozenset())
     if have.attrs.get("nhid") or not way.isdisjoint(differing(want, have)):
         return NOTHING
-    return {name: have.attrs[name] for name in sorted(way - want.attrs.keys()) if have.attrs.get(name)}
+    unsaid = way - want.attrs.keys()
+    if want.cls == "route" and "via" in want.attrs and route.finds_its_link({**have.attrs, **want.attrs}):
+        unsaid -= {"dev"}  # the gateway may be another link's by now
+    return {name: have.attrs[name] for name in sorted(unsaid) if have.attrs.get(name)}
 
 
 def _in_use(want: Object, name: str) -> Problem:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import group_of, kind_of
-from netgroupd.plan.step import WHOLE, Step
+from netgroupd.plan.step import WHOLE, Op, Step
 
 _INDEX_BY_KERNEL = frozenset({"netdevsim"})
 
@@ -64,12 +64,14 @@ class Members:
 
     def create(self, steps: Sequence[Step]) -> None:
         """What is to be created is there from here on, behind all that was there before."""
-        made = {step.object.name: step.object for step in steps}
+        made = {step.object.name: step.object for step in steps if step.op is Op.CREATE}
         self._come(made, {name: group_of(link) for name, link in made.items()})
+        if len(made) < len(steps):
+            self._settle(step for step in steps if step.op is Op.CHANGE)
         last = max(self._indices.values(), default=0)
         self._indices = {**self._indices, **{name: last + nth for nth, name in enumerate(made, 1)}}
 
-    def settle(self, steps: Iterable[Step]) -> None:
+    def _settle(self, steps: Iterable[Step]) -> None:
         """The ends of veth pairs that came into being with the others join their groups."""
         said = ((step.object, step.attrs.get("group")) for step in steps)
         coming = {made.name: (made, group) for made, group in said if isinstance(group, int)}

@@ -22,10 +22,11 @@ from netgroupd.plan.fate import LEAST_MTU, carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order
-from netgroupd.plan.pieces import DOWN, Manner, pieces_of, port_attrs
+from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, pieces_of, port_attrs
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
+from netgroupd.plan.without_mac import made_late
 
 # Users before providers on the way down, providers before users on the way up.
 # A port is enslaved before it has addresses, which an enslaving flushes, and
@@ -58,6 +59,7 @@ PHASES = (
     "add vf",
     "shrink links",
     "enslave links",
+    "create links of bridges",
     "settle links",
     "settle bridges",
     "add ethtool",
@@ -191,8 +193,7 @@ class _Cut:
 
     def __init__(self, changes: Changes, desired: State, actual: State) -> None:
         self.phases: defaultdict[str, list[Step]] = defaultdict(list)
-        self.cycled = changes.cycled
-        self.released = changes.released
+        self.cycled, self.released = changes.cycled, changes.released
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
@@ -202,6 +203,7 @@ class _Cut:
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
+        self.late = made_late(links, self.haves, self.released)
         self.sides = desired, actual
         options = (step for step in changes.steps if step.object.cls == "vlan_global")
         self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
@@ -279,14 +281,15 @@ class _Cut:
         if name in self.along:
             # It comes into being with its peer; the rest is a change, and its further names are new.
             names = riding.pop("altnames", None)
-            self.add("settle links", Step(Op.CHANGE, want, want, {**riding, **port}, step.why))
+            self.add("create links", Step(Op.CHANGE, want, want, riding, step.why))
             if names:
                 bare = want._replace(attrs={attr: value for attr, value in attrs.items() if attr != "altnames"})
                 self.add("settle links", Step(Op.CHANGE, bare, want, {"altnames": names}, step.why))
         else:
-            self.phases["create links"].append(_new(Step, (step.op, None, want, riding, step.why)))
-            if port:
-                self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
+            phase = "create links of bridges" if name in self.late else "create links"
+            self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
+        if port:
+            self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
         if (master := riding.get("master")) and master not in self.careless:
             self._watch_port(want, want, str(master))
         if up:
@@ -307,6 +310,7 @@ class _Cut:
             want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
             moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond",
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
+            any(attrs.get(name) in self.made for name in NAMES_ANOTHER),
         )
         told = (id(attrs), manner)  # links that are told the same share the mapping that says it
         if (pieces := self._pieces.get(told)) is None:
@@ -349,9 +353,8 @@ class _Cut:
         """Take VLANs down again that the kernel brings up with the link below them, as it does ``cycled`` ones."""
         up = {name for name in cycled if (want := self.wants.get((name,))) and want.attrs.get("up")}
         raised = self.raised | up
-        if not raised:
-            return
-        held = {want.name for want in self.wants.values() if want.attrs.get("up") is False and kind_of(want) == "vlan"}
+        every = self.wants.values() if raised else ()
+        held = {want.name for want in every if want.attrs.get("up") is False and kind_of(want) == "vlan"}
         if not held:
             return
         held.intersection_update([name for name, _ in carried_down(raised, self.wants)])

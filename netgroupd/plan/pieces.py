@@ -5,12 +5,15 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from netgroupd.model.link import COMMON
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
 
 DOWN: Mapping[str, Value] = {"up": False}
 _GIVEN_BACK = ("mtu", "mac")
 _NAMES_PORT = ("primary", "active_slave")
+NAMES_ANOTHER = ("dev", "port.backup_port")
+"""What names another link and changes in place."""
 
 
 @cache
@@ -27,6 +30,7 @@ class Manner(NamedTuple):
     early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
     freed: bool  # by a bond, which gives it the MTU and MAC of before
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
+    waits: bool  # for a link that it names and that is to be made
 
 
 def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
@@ -36,6 +40,8 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     late = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
     late |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
     late |= {name: left.pop(name) for name in _GIVEN_BACK if manner.freed and name in left}
+    # Of a tunnel one message says all.
+    late |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in COMMON}
     if "group" in said:
         yield "regroup links", {"group": said["group"]}
     if said.get("up") is False or manner.cycled:

@@ -3,6 +3,7 @@
 
 import pytest
 
+from netgroupd.kernel.request import Selection
 from tests.engine.universe import state_of
 from tests.vm.stumbling import Stumbling, become, refused_and_back, there_and_back, told
 
@@ -43,3 +44,20 @@ def test_group_whose_only_nexthop_was_to_go_without_it_comes_back(kernel: Stumbl
     become(kernel, state_of(f"nexthops: {{3: {{via: 192.0.2.8, fdb: true}}, {group}}}"))
     goal = state_of(f"nexthops: {{{group}}}")
     refused_and_back(kernel, goal)
+
+
+_OWN_MACS = {"a": "02:00:00:00:00:01", "b": "02:00:00:00:00:02"}
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("kind", ["bond, mode: 802.3ad", "bond, mode: active-backup, primary: a", "team"])
+def test_ports_have_their_own_macs_when_they_leave_what_was_to_be_changed(kernel: Stumbling, kind: str) -> None:
+    said = [f"{name}: {{kind: dummy, mac: '{mac}'}}" for name, mac in _OWN_MACS.items()]
+    become(kernel, state_of(f"links: {{{', '.join(said)}}}"))
+    ports = "a: {kind: dummy%s}, b: {kind: dummy%s}"
+    within, half, without = (ports % masters for masters in ((", master: m",) * 2, (", master: m", ""), ("", "")))
+    become(kernel, state_of(f"links: {{{within}, m: {{kind: {kind}}}}}"))
+    there_and_back(kernel, state_of(f"links: {{{half}, m: {{kind: bond, mode: balance-xor}}}}"), refused=True)
+    become(kernel, state_of(f"links: {{{without}}}"))
+    links = kernel.dump(Selection(links=frozenset(_OWN_MACS))).of("link")
+    assert {link.name: link.attrs["mac"] for link in links.values()} == _OWN_MACS

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changes that the kernel takes in one order only: there, back to what was, and back by what was said before."""
+
+import pytest
+
+from tests.engine.universe import state_of
+from tests.vm.stumbling import Stumbling, become, there_and_back
+
+_ROUTED = """
+links: {%s}
+routes: [{to: default, via: 10.0.0.9}, {to: 'fd09::/64', via: 'fd00::9'}]
+"""
+_ADDRESSES = "addresses: [10.0.0.1/24, 'fd00::1/64']"
+
+CHANGES = {
+    "addresses_move_to_a_bridge_and_gateways_with_them": (
+        _ROUTED % f"a: {{kind: dummy, up: true, {_ADDRESSES}}}",
+        _ROUTED % f"a: {{kind: dummy, up: true}}, b: {{kind: bridge, ports: a, up: true, {_ADDRESSES}}}",
+    ),
+    "addresses_move_from_a_link_that_is_made_anew": (
+        _ROUTED % f"a: {{kind: dummy, up: true, {_ADDRESSES}}}, b: {{kind: dummy, up: true}}",
+        _ROUTED % f"a: {{kind: bridge, up: true}}, b: {{kind: dummy, up: true, {_ADDRESSES}}}",
+    ),
+    "addresses_move_from_a_link_that_enters_a_vrf": (
+        _ROUTED % f"a: {{kind: dummy, up: true, {_ADDRESSES}}}, b: {{kind: dummy, up: true}}, "
+        "r: {kind: vrf, table: 9}",
+        _ROUTED % f"a: {{kind: dummy, up: true, master: r}}, b: {{kind: dummy, up: true, {_ADDRESSES}}}, "
+        "r: {kind: vrf, table: 9}",
+    ),
+    "address_moves_and_its_route_changes": (
+        "links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24, 10.1.0.1/24]}, b: {kind: dummy, up: true}}\n"
+        "routes: [{to: 10.9.0.0/16, via: 10.0.0.9, mtu: 1400}]",
+        "links: {a: {kind: dummy, up: true, addresses: [10.1.0.1/24]}, b: {kind: dummy, up: true, "
+        "addresses: [10.0.0.1/24]}}\nroutes: [{to: 10.9.0.0/16, via: 10.0.0.9, mtu: 1300}]",
+    ),
+    "what_is_stacked_on_the_other_end_of_a_pair_is_not_larger": (
+        "links: {d: {kind: dummy}}",
+        "links: {w: {kind: veth, peer: v, up: true}, v: {kind: veth, peer: w, mtu: 9000}, "
+        "x: {kind: vlan, link: v, id: 5, mtu: 8000}, y: {kind: macvlan, link: x, mtu: 7000}, d: {kind: dummy}}",
+    ),
+    "bridge_has_a_vlan_of_its_own_when_its_only_port_is_another": (
+        "links: {a: {kind: dummy, up: true}, b: {kind: bridge, ports: a.5, up: true}}",
+        "links: {b.7: {up: true}, b.7.8: {up: true}, m: {kind: macvlan, link: b.7, up: true}, "
+        "a: {kind: dummy, up: true}, b: {kind: bridge, ports: a.6, up: true}}",
+    ),
+    "tunnels_go_by_new_links": (
+        "links: {a: {kind: dummy, up: true}, x: {kind: vxlan, id: 5, dstport: 4789, dev: a, up: true}, "
+        "g: {kind: gre, local: 10.0.0.1, remote: 10.0.0.2, dev: a, up: true}}",
+        "links: {a: {kind: dummy, up: true}, x: {kind: vxlan, id: 5, dstport: 4789, dev: r, up: true}, "
+        "g: {kind: gre, local: 10.0.0.3, remote: 10.0.0.4, dev: a.5, up: true}, r: {kind: vrf, table: 9, up: true}}",
+    ),
+    "frames_go_by_a_new_port_instead": (
+        "links: {b: {kind: bridge, ports: [p, q]}, p: {kind: dummy, port: {backup_port: q}}, q: {kind: dummy}}",
+        "links: {b: {kind: bridge, ports: [p, q, r]}, p: {kind: dummy, port: {backup_port: r}}, q: {kind: dummy}, "
+        "r: {kind: dummy}}",
+    ),
+    "stack_that_is_turned_upside_down": (
+        "links: {a: {kind: dummy, up: true}, b: {kind: vlan, link: a, id: 1, up: true}, "
+        "c: {kind: macvlan, link: b, up: true}, d: {kind: vlan, link: c, id: 2, up: true}, "
+        "e: {kind: bridge, ports: d, up: true}, f: {kind: vlan, link: e, id: 3, up: true}}",
+        "links: {a: {kind: dummy, up: true}, f: {kind: vlan, link: a, id: 3, up: true}, "
+        "e: {kind: bridge, ports: f, up: true}, d: {kind: vlan, link: e, id: 2, up: true}, "
+        "c: {kind: macvlan, link: d, up: true}, b: {kind: vlan, link: c, id: 1, up: true}}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_change_takes_one_run_there_and_back(kernel: Stumbling, name: str) -> None:
+    before, after = map(state_of, CHANGES[name])
+    become(kernel, before)
+    there_and_back(kernel, after)
+    become(kernel, after)
+    become(kernel, before)
