@@ -184,7 +184,7 @@ class _Run:
         return frozenset(str(key[1]).partition("/")[0] for key in self.desired.of("address"))
 
     def _lost(self, want: Object, have: Object, why: str) -> tuple[Step, ...]:
-        if address.stays_joined(have):
+        if address.stays_joined(have) or _stays_a_group(want, have):
             return _again(want, have, why)
         return (Step(Op.CHANGE, have, want, self._said_again(want, have), why),)
 
@@ -232,6 +232,11 @@ class _Run:
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:
     return Step(Op.DELETE, have, None, why=why), Step(Op.CREATE, None, want, want.attrs, why)
+
+
+def _stays_a_group(want: Object, have: Object) -> bool:
+    """Whether members that are not lost keep a group of nexthops, which cannot become what is wanted."""
+    return bool(have.attrs.get("group")) and hardest(want, differing(want, have), have.attrs)[0] is Change.RECREATE
 
 
 def _for_good(want: Object, have: Object) -> Attrs:
