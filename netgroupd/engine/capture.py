@@ -349,14 +349,9 @@ def _rule(obj: Object) -> dict[str, Value]:
     return {"pref": obj.key[1], "family": obj.key[0], **_chosen(obj)}
 
 
-_FOUND_OUT = frozenset({"lladdr", "state"})  # by the kernel, of a neighbour that it manages
-
-
 def _neighbour(obj: Object) -> dict[str, Value]:
     link, ip, proxy = obj.key
-    said: dict[str, Value] = {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
-    found_out = _FOUND_OUT if said.get("managed") else ()
-    return {name: value for name, value in said.items() if name not in found_out}
+    return {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
 
 
 def _fdb(obj: Object) -> dict[str, Value]:

@@ -62,11 +62,11 @@ def _decode(
         return None
     attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
     attrs["managed"] = managed
-    if not proxy:
+    if not (proxy or managed):
         # Once learnt, a neighbour goes from state to state by itself.
         kept = (name for name in ("permanent", "noarp") if state & STATES[name])
         attrs["state"] = next(kept, "reachable")
-    if _LLADDR in found and _LLADDR_ROW.type.unpack:
+    if _LLADDR in found and _LLADDR_ROW.type.unpack and not managed:  # which the kernel finds out
         attrs["lladdr"] = _LLADDR_ROW.type.unpack(bytes(found[_LLADDR]))
     if protocol != proto:
         # The kernel does not take zero in the place of a protocol, so this is what it can be given back.
@@ -98,7 +98,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     protocol = attrs.get(UNOWNED, context.proto)
     assert isinstance(protocol, int)
     # The kernel finds out what a managed neighbour has, so it begins in no state.
-    state = STATES[str(attrs.get("state", "permanent"))] if "lladdr" in attrs or not attrs.get("managed") else 0
+    state = 0 if attrs.get("managed") else STATES[str(attrs.get("state", "permanent"))]
     yield message.request(
         RTM_NEWNEIGH,
         message.NLM_F_CREATE | message.NLM_F_REPLACE,  # what was learnt meanwhile makes room

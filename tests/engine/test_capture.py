@@ -187,12 +187,6 @@ def test_neighbour_without_arp_is_captured_unless_its_link_has_none() -> None:
     assert text.endswith('neighbours:\n  - {dev: v0, ip: "10.0.0.2", state: noarp, lladdr: "02:00:00:00:00:02"}\n')
 
 
-def test_managed_neighbour_is_captured_without_what_the_kernel_finds_out() -> None:
-    attrs: Attrs = {"managed": True, "state": "reachable", "lladdr": "02:00:00:00:00:07"}
-    neighbour = Object("neighbour", ("v0", "10.0.0.9", False), attrs)
-    assert '- {dev: v0, ip: "10.0.0.9", managed: true}\n' in captured(State((CARD, neighbour)), {}, {})
-
-
 def test_what_is_off_is_said_where_it_need_not_be_at_all() -> None:
     key = ("mpls", 254, "100", 0, 0)
     routes = [

@@ -333,6 +333,14 @@ def test_neighbour_of_others_counts_where_it_lasts(
     assert (found and [name for name, value in found.attrs.items() if value is True]) == want
 
 
+def test_managed_neighbour_is_read_without_what_the_kernel_finds_out(context: Context) -> None:
+    found: dict[str, Value] = {"lladdr": "02:00:00:00:00:07", "state": "noarp"}
+    step = Step(Op.CREATE, None, Object("neighbour", ("d0", "192.0.2.9", False), {"managed": True, **found}))
+    read = neighbours._decode(memoryview(_message(context, step)[HEADER_LEN:]), context.names, PROTO)
+    assert read
+    assert not read.attrs.keys() & found.keys()
+
+
 @pytest.mark.parametrize(
     ("more", "want"),
     [
