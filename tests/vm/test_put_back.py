@@ -26,6 +26,20 @@ def test_comes_back_after_any_refusal(kernel: Stumbling, name: str) -> None:
     there_and_back(kernel, state_of(after % _ANOTHER), refused=True)
 
 
+_RING = "links: {a: {kind: dummy, mac: '02:00:00:00:00:0%s'}, b: {kind: dummy}, c: %s}"
+_FOLLOWING = {
+    "mac_of_a_ring": _RING % ("%s", "{kind: hsr, slave1: a, slave2: b}"),
+    "mac_of_an_ipvlan": _RING % ("%s", "{kind: ipvlan, link: a}"),
+}
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("name", _FOLLOWING)
+def test_what_is_never_told_follows(kernel: Stumbling, name: str) -> None:
+    become(kernel, state_of(_FOLLOWING[name] % 1))
+    there_and_back(kernel, state_of(_FOLLOWING[name] % 2))
+
+
 @pytest.mark.vm("stock")
 def test_addresses_of_a_link_that_was_made_again_come_back_in_their_order(kernel: Stumbling) -> None:
     addresses = "addresses: ['fd00::1/64', 'fd00::2/64', 10.0.0.2/24, 10.0.0.1/24]"
