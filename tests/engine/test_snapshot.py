@@ -35,3 +35,11 @@ def test_functions_that_come_back_are_told_only_what_a_new_one_has_not() -> None
         ("eth0", 1): {"trust": True, "spoofchk": False},
     }
     assert dict(goal.of("sriov")["eth0",].attrs) == {"num_vfs": 2}
+
+
+def test_rings_of_a_card_that_is_made_again_are_told_nothing_that_it_may_refuse() -> None:
+    link = Object("link", ("sim",), {"kind": "netdevsim", "id": 7})
+    rings = Object("ethtool", ("sim", "rings"), {"rx": 512, "tx_push": False, "rx_push": True})
+    snapshot = Snapshot.of(Plan((Step(Op.DELETE, link, None),)), State([link, rings]))
+    goal = snapshot.over(State(), {})
+    assert dict(goal.of("ethtool")[rings.key].attrs) == {"rx": 512, "rx_push": True}
