@@ -10,7 +10,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, single
 from netgroupd.model.neighbour import CLASS, STATES
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.step import AnyStep, Op
@@ -97,17 +97,23 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     flags |= sum(bit for name, bit in _BITS.items() if attrs.get(name))
     protocol = attrs.get(UNOWNED, context.proto)
     assert isinstance(protocol, int)
+    managed = _is_managed(attrs, one.object.attrs)
     # The kernel finds out what a managed neighbour has, so it begins in no state.
-    state = 0 if attrs.get("managed") else STATES[str(attrs.get("state", "permanent"))]
+    state = 0 if managed else STATES[str(attrs.get("state", "permanent"))]
     yield message.request(
         RTM_NEWNEIGH,
         message.NLM_F_CREATE | message.NLM_F_REPLACE,  # what was learnt meanwhile makes room
         HEADER.pack(_FAMILIES[len(target)], 0, 0, index, state, flags, 0),
         attr(_DST, target),
         u8(_PROTOCOL, protocol),
-        pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs else b"",
-        u32(_FLAGS_EXT, _MANAGED) if attrs.get("managed") else b"",
+        pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs and not managed else b"",
+        u32(_FLAGS_EXT, _MANAGED) if managed else b"",
     )
+
+
+def _is_managed(attrs: Attrs, said: Attrs) -> bool:
+    """Whether the kernel keeps it resolved: also where it did and nobody says what it would find out."""
+    return bool(attrs.get("managed") and (said.get("managed") or not (said.get("lladdr") or said.get("state"))))
 
 
 CODEC = Codec(dump, encode, blamer({(_DST,): "ip", (_LLADDR,): "lladdr", (_FLAGS_EXT,): "managed"}), HEADER.size)

@@ -333,6 +333,27 @@ def test_neighbour_of_others_counts_where_it_lasts(
     assert (found and [name for name, value in found.attrs.items() if value is True]) == want
 
 
+_FOUND: dict[str, Value] = {"lladdr": "02:00:00:00:00:07", "state": "permanent"}
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "want"),
+    [
+        pytest.param({"managed": True}, _FOUND, {"managed": False, **_FOUND}, id="no_more"),
+        pytest.param({"managed": True}, {"router": True}, {"managed": True, "router": True}, id="still"),
+        pytest.param({"managed": False, **_FOUND}, {"managed": True}, {"managed": True}, id="from_now_on"),
+    ],
+)
+def test_neighbour_is_managed_or_has_what_is_said(
+    context: Context, before: dict[str, Value], said: dict[str, Value], want: dict[str, Value]
+) -> None:
+    key = ("d0", "192.0.2.9", False)
+    step = Step(Op.CHANGE, Object("neighbour", key, before), Object("neighbour", key, said), said)
+    read = neighbours._decode(memoryview(_message(context, step)[HEADER_LEN:]), context.names, PROTO)
+    assert read
+    assert {"router": False, "extern_learn": False, **want} == read.attrs
+
+
 def test_managed_neighbour_is_read_without_what_the_kernel_finds_out(context: Context) -> None:
     found: dict[str, Value] = {"lladdr": "02:00:00:00:00:07", "state": "noarp"}
     step = Step(Op.CREATE, None, Object("neighbour", ("d0", "192.0.2.9", False), {"managed": True, **found}))
