@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.engine.lent import Lent
-from netgroupd.engine.snapshot import unfit
+from netgroupd.engine.links_back import unfit
 from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.bridge_vlan import default_vid
 from netgroupd.model.kinds import KINDS

@@ -5,16 +5,14 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
+from netgroupd.engine import links_back
 from netgroupd.engine.capture_order import as_added
-from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
-from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.kernel.usual import Usual
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
-from netgroupd.model.kinds import KINDS
-from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.tc.shared import OF_RULES
-from netgroupd.model.value import NO_MAC, Value
+from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
@@ -42,17 +40,6 @@ from netgroupd.plan.unsaid import is_foreign
 from netgroupd.plan.vf import drop_functions
 from netgroupd.plan.vlan_global import bridge_of
 
-# Reported of links, and refused where the link's driver has no say in them or at all.
-_REPORTED: Mapping[str, tuple[Value, ...]] = {
-    "carrier": (True, False),
-    "protodown": (False,),
-    "lightweight": (False,),
-    "l2only": (False,),
-    "mac": (NO_MAC,),
-}
-# Of these a link that has become another one is made anew.
-_FOR_LIFE = frozenset({"lightweight", "l2only"})
-
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": USUAL_OF_MEMBER,
@@ -61,8 +48,6 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
     "link": {"port.prio": 0, "port.queue_id": 0, "mode": "*NOMODE*"},
 }
 
-# Without these no link is what it was.
-_CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
 _UNSAID = object()
 _IN_USE = "active_slave"  # which port a bond uses follows from its ports
 _STATES = ("carrier", _IN_USE)
@@ -124,12 +109,13 @@ class Snapshot(NamedTuple):
         for qdisc in lost:
             goal.classes["qdisc"].pop(qdisc.key, None)  # what took its place
         with_lost = swept(lost, State(self.objects))
+        links = {**actual.of("link"), **{obj.key: obj for obj in self.objects if obj.cls == "link"}}
         for obj in self.objects:
             if _cannot_be_told(obj) or hangs_on_one_of(obj, with_lost):
                 continue
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
-            goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
+            goal.add(obj._replace(attrs=self._was(obj, actual, links, usual)))
         return goal
 
     def _lost(self, actual: State) -> list[Object]:
@@ -137,8 +123,8 @@ class Snapshot(NamedTuple):
         there = {(key, qdisc.attrs.get("kind")) for key, qdisc in actual.of("qdisc").items()}
         return [obj for obj in self.objects if is_foreign(obj) and (obj.key, obj.attrs["kind"]) not in there]
 
-    def _was(self, obj: Object, actual: State, usual: Usual) -> dict[str, Value]:
-        """The attributes that bring an object back, given what there is now."""
+    def _was(self, obj: Object, actual: State, links: Mapping[Key, Object], usual: Usual) -> dict[str, Value]:
+        """The attributes that bring an object back, given what there is now; ``links`` are as they are to be."""
         now = actual.of(obj.cls).get(obj.key)
         refused: frozenset[str] = frozenset()
         changed = now.attrs if now else NOTHING
@@ -147,23 +133,7 @@ class Snapshot(NamedTuple):
             name: value for name, value in obj.attrs.items() if name in changed or silent.get(name, _UNSAID) != value
         }
         if obj.cls == "link":
-            was = {
-                name: value
-                for name, value in was.items()
-                if value not in _REPORTED.get(name, ()) or (name in _FOR_LIFE and changed.get(name))
-            }
-            key = (obj.attrs.get("master"),)
-            master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
-            refused = frozenset(_refused(was, obj, master))
-            by_itself = usual.get(Likeness.of(obj, master), NOTHING)
-            kind = KINDS.get(kind_of(obj))
-            kept = _CORE | (kind.required if kind else frozenset()) | flags_of_lower(kind_of(obj))
-            was = {
-                name: value
-                for name, value in was.items()
-                if name not in refused
-                and (name in kept or by_itself.get(name) != value or changed.get(name, value) != value)
-            }
+            was, refused = links_back.told(obj, was, changed, links, usual)
         new = now.attrs.keys() - obj.attrs.keys() - refused if now else ()
         return {**{name: None for name in new if _ends(obj, name)}, **was}
 
@@ -219,24 +189,6 @@ def release_states(goal: State, actual: State) -> None:
             link = links.get(key)
             if link and name in link.attrs and link.attrs[name] != now.attrs.get(name):
                 goal.classes["link"][key] = _without(link, name)
-
-
-def unfit(bond: Mapping[str, Value]) -> Iterator[str]:
-    """What is reported of a bond, and refused in its mode or where it does not look at carriers."""
-    yield from (name for name, modes in MODES_OF.items() if bond.get("mode") not in modes)
-    if not bond.get("miimon"):
-        yield from WITH_CARRIERS
-
-
-def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> Iterator[str]:
-    """What is reported of a link, and cannot be told."""
-    if kind_of(link) == "bond":
-        yield from unfit(was)
-    if master and kind_of(master) == "bond":
-        mode = str(master.attrs.get("mode"))
-        yield from (name for name, modes in PORT_MODES_OF.items() if mode not in modes)
-    if len(str(was.get("mac"))) != len(NO_MAC):
-        yield "mac"  # of a tunnel of IP packets: its local address
 
 
 def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
