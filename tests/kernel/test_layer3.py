@@ -315,54 +315,6 @@ def test_ipv6_route_beside_another_programs_is_not_there_alone(
 
 
 @pytest.mark.parametrize(
-    ("attrs", "want"),
-    [
-        pytest.param({"managed": True}, ["managed"], id="managed"),
-        pytest.param({"lladdr": "02:00:00:00:00:01", "state": "reachable"}, None, id="learnt"),
-        pytest.param({"lladdr": "02:00:00:00:00:01"}, [], id="for_good"),
-        pytest.param({"lladdr": "02:00:00:00:00:01", "state": "noarp"}, [], id="without_arp"),
-        pytest.param({"lladdr": "ff:ff:ff:ff:ff:ff", "state": "noarp"}, None, id="broadcast"),
-    ],
-)
-def test_neighbour_of_others_counts_where_it_lasts(
-    context: Context, attrs: dict[str, Value], want: list[str] | None
-) -> None:
-    step = Step(Op.CREATE, None, Object("neighbour", ("d0", "192.0.2.9", False), {**attrs, UNOWNED: 4}))
-    payload = memoryview(_message(context, step)[HEADER_LEN:])
-    found = neighbours._decode(payload, context.names, PROTO, foreign=True)
-    assert (found and [name for name, value in found.attrs.items() if value is True]) == want
-
-
-_FOUND: dict[str, Value] = {"lladdr": "02:00:00:00:00:07", "state": "permanent"}
-
-
-@pytest.mark.parametrize(
-    ("before", "said", "want"),
-    [
-        pytest.param({"managed": True}, _FOUND, {"managed": False, **_FOUND}, id="no_more"),
-        pytest.param({"managed": True}, {"router": True}, {"managed": True, "router": True}, id="still"),
-        pytest.param({"managed": False, **_FOUND}, {"managed": True}, {"managed": True}, id="from_now_on"),
-    ],
-)
-def test_neighbour_is_managed_or_has_what_is_said(
-    context: Context, before: dict[str, Value], said: dict[str, Value], want: dict[str, Value]
-) -> None:
-    key = ("d0", "192.0.2.9", False)
-    step = Step(Op.CHANGE, Object("neighbour", key, before), Object("neighbour", key, said), said)
-    read = neighbours._decode(memoryview(_message(context, step)[HEADER_LEN:]), context.names, PROTO)
-    assert read
-    assert {"router": False, "extern_learn": False, **want} == read.attrs
-
-
-def test_managed_neighbour_is_read_without_what_the_kernel_finds_out(context: Context) -> None:
-    found: dict[str, Value] = {"lladdr": "02:00:00:00:00:07", "state": "noarp"}
-    step = Step(Op.CREATE, None, Object("neighbour", ("d0", "192.0.2.9", False), {"managed": True, **found}))
-    read = neighbours._decode(memoryview(_message(context, step)[HEADER_LEN:]), context.names, PROTO)
-    assert read
-    assert not read.attrs.keys() & found.keys()
-
-
-@pytest.mark.parametrize(
     ("more", "want"),
     [
         pytest.param(b"", False, id="nothing"),
