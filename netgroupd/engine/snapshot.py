@@ -54,7 +54,8 @@ _STATES = ("carrier", _IN_USE)
 _MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
-_IN_TURN = frozenset({"address", "filter"})  # of these the order counts, and is the snapshot's
+_IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts, and is the snapshot's
+_ASKED = ("rule", "filter")
 _OBJECT = attrgetter("object")
 _UP: Attrs = {"up": True}
 
@@ -175,10 +176,10 @@ class Snapshot(NamedTuple):
 
 
 def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:
-    """The same with the rules of traffic control last, in the order in which they came: the kernel asks some so."""
-    rules = {obj.key: obj for obj in objects if obj.cls == "filter"}
-    yield from (obj for obj in objects if obj.cls != "filter")
-    yield from (rules[key] for key in actual.of("filter") if key in rules)
+    """The same with rules last, in the order in which they came: the kernel asks those of one preference so."""
+    rules = {obj[:2]: obj for obj in objects if obj.cls in _ASKED}
+    yield from (obj for obj in objects if obj.cls not in _ASKED)
+    yield from (rules[cls, key] for cls in _ASKED for key in actual.of(cls) if (cls, key) in rules)
 
 
 def release_states(goal: State, actual: State) -> None:
@@ -252,6 +253,8 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
     yield from (("neighbour", key) for key in forgotten(steps, actual))
     yield from _taken_vlans(steps, actual)
+    prefs = {step.object.key[:2] for step in steps if step.object.cls == "rule"}
+    yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
     yield from _taken_with_nexthops(steps, shaken, actual)

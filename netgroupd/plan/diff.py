@@ -15,7 +15,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop, route
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import address, bridge_vlan, classes, mdb, settings, tables, taken, turns, vf, vlan_global
+from netgroupd.plan import address, bridge_vlan, classes, mdb, rules, settings, tables, taken, turns, vf, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -132,6 +132,8 @@ class _Run:
         match cls:
             case "address":
                 steps = address.arranged(steps, wants, haves, self.losses.why)
+            case "rule":
+                steps = rules.arranged(steps, wants, haves)
             case "sysctl":
                 return [*steps, *settings.said_again(steps, wants, haves)]
             case "action":
