@@ -23,7 +23,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import LINK, NO_MAC, Value
 from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import group_of, kind_of, row_of, same
-from netgroupd.plan.fate import followers, hangs_on
+from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan
@@ -88,6 +88,8 @@ class Replaced(NamedTuple):
                 made[place] = {**unsaid, **made[place]}
         for name, mtu in _made_smaller(made, actual):
             made["link", (name,)] = {"mtu": mtu, **made.get(("link", (name,)), NOTHING)}
+        for name in _opened(made, plan, actual):
+            made["link", (name,)] = {"up": True, **made["link", (name,)]}
         for one in given_a_share(singles(plan.steps), actual):
             made[one[:2]] = {"ls": one.attrs["rt"], **made.get(one[:2], NOTHING)}
         altered = _altered((actual.of(name)[key], attrs) for (name, key), attrs in made.items())
@@ -208,6 +210,16 @@ def _made_smaller(made: Mapping[tuple[str, Key], Attrs], actual: State) -> Itera
         sizes[upper] = min(mtu, sizes[lower])
         if sizes[upper] < mtu:
             yield upper, sizes[upper]
+
+
+def _opened(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: State) -> list[str]:
+    """The links that become ports of what brings its ports up."""
+    masters = {
+        str(key[0]): attrs["master"] for (cls, key), attrs in made.items() if cls == "link" and attrs.get("master")
+    }
+    there = [*actual.of("link").values(), *(step.object for step in singles(plan.steps))] if masters else []
+    teaming = {obj.name for obj in there if obj.cls == "link" and kind_of(obj) in TEAMING}
+    return [name for name, master in masters.items() if master in teaming]
 
 
 def _mtu(link: Object) -> int:
