@@ -24,6 +24,7 @@ _REPORTED: Mapping[str, tuple[Value, ...]] = {
 _FOR_LIFE = frozenset({"lightweight", "l2only"})
 # Without these no link is what it was.
 _CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
+_WITH_MODE = dict.fromkeys(("ipvlan", "ipvtap"), frozenset({"arp"}))  # which another mode sets
 _OUTER = {"inet": 50, "inet6": 70}  # bytes that a VXLAN puts around a packet
 _OF_ETHERNET = 14
 
@@ -42,6 +43,7 @@ def told(
     by_itself = usual.get(Likeness.of(link, master), NOTHING)
     kind = KINDS.get(kind_of(link))
     kept = _CORE | (kind.required if kind else frozenset()) | flags_of_lower(kind_of(link))
+    kept |= _WITH_MODE.get(kind_of(link), frozenset())
     found = {
         name: value
         for name, value in was.items()

@@ -55,6 +55,7 @@ _MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
 _IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts, and is the snapshot's
+_SHARING = frozenset({"ipvlan", "ipvtap"})  # all on one link have the mode that one of them was told last
 _ASKED = ("rule", "filter")
 _OBJECT = attrgetter("object")
 _UP: Attrs = {"up": True}
@@ -221,7 +222,8 @@ def _was_elsewhere(link: Object, actual: State) -> bool:
 
 def _may_take(step: Step) -> bool:
     """Whether something can go with a step: of the many about links most make one or bring it up."""
-    return step.attrs != _UP and (step.op is not Op.CREATE or step.object.cls != "link")
+    makes_link = step.op is Op.CREATE and step.object.cls == "link"
+    return step.attrs != _UP and (not makes_link or kind_of(step.object) in _SHARING)
 
 
 def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
@@ -252,6 +254,10 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         yield from (("link", (name,)) for name in resized)
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
     yield from (("neighbour", key) for key in forgotten(steps, actual))
+    sharing = (obj for step in links for obj in (step.before, step.object) if obj and kind_of(obj) in _SHARING)
+    if lowers := {obj.attrs.get("link") for obj in sharing}:
+        found = (link for link in actual.of("link").values() if kind_of(link) in _SHARING)
+        yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
     yield from _taken_vlans(steps, actual)
     prefs = {step.object.key[:2] for step in steps if step.object.cls == "rule"}
     yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)

@@ -40,6 +40,16 @@ def test_what_is_never_told_follows(kernel: Stumbling, name: str) -> None:
     there_and_back(kernel, state_of(_FOLLOWING[name] % 2))
 
 
+_IPVLANS = "links: {a: {kind: dummy}, b: {kind: ipvlan, link: a%s}, c: {kind: ipvlan, link: a}%s}"
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("told", [(", mode: l2", ""), ("", ", d: {kind: ipvtap, link: a, mode: l2}")])
+def test_mode_of_all_ipvlans_of_a_link_is_as_it_was(kernel: Stumbling, told: tuple[str, str]) -> None:
+    become(kernel, state_of(_IPVLANS % (", mode: l3", "")))
+    there_and_back(kernel, state_of(_IPVLANS % told), refused=True)
+
+
 @pytest.mark.vm("stock")
 def test_addresses_of_a_link_that_was_made_again_come_back_in_their_order(kernel: Stumbling) -> None:
     addresses = "addresses: ['fd00::1/64', 'fd00::2/64', 10.0.0.2/24, 10.0.0.1/24]"
