@@ -66,7 +66,7 @@ def _decode(
         # Once learnt, a neighbour goes from state to state by itself.
         kept = (name for name in ("permanent", "noarp") if state & STATES[name])
         attrs["state"] = next(kept, "reachable")
-    if _LLADDR in found and _LLADDR_ROW.type.unpack and not managed:  # which the kernel finds out
+    if found.get(_LLADDR) and _LLADDR_ROW.type.unpack and not managed:  # which the kernel finds out
         attrs["lladdr"] = _LLADDR_ROW.type.unpack(bytes(found[_LLADDR]))
     if protocol != proto:
         # The kernel does not take zero in the place of a protocol, so this is what it can be given back.
