@@ -40,6 +40,16 @@ def test_what_is_never_told_follows(kernel: Stumbling, name: str) -> None:
     there_and_back(kernel, state_of(_FOLLOWING[name] % 2))
 
 
+@pytest.mark.vm("stock")
+def test_forwarding_entry_leads_through_a_link_that_is_made_again(kernel: Stumbling) -> None:
+    text = """
+    links: {a: {kind: %s}, x: {kind: vxlan, id: 7, dstport: 4789}}
+    fdb: [{dev: x, mac: '02:00:00:00:00:07', where: self, dst: 192.0.2.9, via: a}]
+    """
+    become(kernel, state_of(text % "dummy"))
+    there_and_back(kernel, state_of(text % "ifb"), refused=True)
+
+
 _IPVLANS = "links: {a: {kind: dummy}, b: {kind: ipvlan, link: a%s}, c: {kind: ipvlan, link: a}%s}"
 
 
