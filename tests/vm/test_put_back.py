@@ -50,6 +50,13 @@ def test_forwarding_entry_leads_through_a_link_that_is_made_again(kernel: Stumbl
     there_and_back(kernel, state_of(text % "ifb"), refused=True)
 
 
+@pytest.mark.vm("stock")
+def test_bond_gets_another_mac_when_its_last_port_leaves(kernel: Stumbling) -> None:
+    text = "links: {d: {kind: dummy, master: %s}, b: {kind: bond, mac: '02:00:00:00:00:0%s'}}"
+    become(kernel, state_of(text % ("b", 1)))
+    there_and_back(kernel, state_of(text % ("null", 2)), refused=True)
+
+
 _IPVLANS = "links: {a: {kind: dummy}, b: {kind: ipvlan, link: a%s}, c: {kind: ipvlan, link: a}%s}"
 
 
