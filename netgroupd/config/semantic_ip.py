@@ -203,6 +203,9 @@ def _group(name: str, obj: Object, checked: Checked) -> None:
         if other and other.attrs.get("group"):
             what = f"{name} cannot have {number} in its group: that is a group itself"
             checked.report.once(entry.place("group"), what)
+        elif other and bool(other.attrs.get("fdb")) is not bool(obj.attrs.get("fdb")):
+            what = f"{name} cannot have {number} in its group: one is for forwarding entries (fdb), and one is not"
+            checked.report.once(entry.place("group"), what, "say fdb of both, or of neither")
 
 
 def neighbours(checked: Checked) -> None:

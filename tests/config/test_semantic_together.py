@@ -236,6 +236,9 @@ REFUSED = [
                  "2:6: nexthop 1 does not say where to; give it dev, blackhole or group", id="nexthop_without_a_link"),
     pytest.param("nexthops:\n  1: {group: [{id: 1}]}\n",
                  "2:14: nexthop 1 cannot have 1 in its group: that is a group itself", id="group_in_a_group"),
+    pytest.param("nexthops:\n  1: {via: 192.0.2.1, fdb: on}\n  2: {group: [{id: 1}]}\n",
+                 "3:14: nexthop 2 cannot have 1 in its group: one is for forwarding entries (fdb), and one is not; "
+                 "say fdb of both, or of neither", id="group_of_another_purpose"),
     pytest.param("nexthops:\n  1: {dev: lo}\n  2: {group: [{id: 1}, {id: 1}]}\n",
                  "3:14: nexthop 2 has 1 in its group twice; use weight", id="member_twice"),
     pytest.param("nexthops:\n  1: {dev: lo}\n  2: {group: [{id: 1}], dev: lo}\n",
