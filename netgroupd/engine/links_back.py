@@ -68,11 +68,11 @@ def _refused(was: Attrs, link: Object, master: Object | None, dev: Object | None
         yield from (name for name, modes in PORT_MODES_OF.items() if mode not in modes)
     if len(str(was.get("mac"))) != len(NO_MAC):
         yield "mac"  # of a tunnel of IP packets: its local address
-    if kind_of(link) == "vxlan" and dev and _is_outgrown(link, dev):
+    if kind_of(link) == "vxlan" and dev and is_outgrown(link, dev):
         yield "mtu"
 
 
-def _is_outgrown(vxlan: Object, dev: Object) -> bool:
+def is_outgrown(vxlan: Object, dev: Object) -> bool:
     """Whether a VXLAN has a larger MTU than it can get: the link that it sends through has become smaller since."""
     mtu, below = vxlan.attrs.get("mtu"), dev.attrs.get("mtu")
     ends = [str(end) for name in ("remote", "local") if (end := vxlan.attrs.get(name))]
