@@ -8,6 +8,7 @@ from netgroupd.model.state import Object
 
 _OF_TUNNELS = ("dst", "vni", "port", "via", "nhid")
 _TO_ONE = frozenset({"bareudp", "wireguard"})
+_WITHOUT_ADDRESSES = _TO_ONE | {"nlmon", "xfrm"}
 _TO_ONE_WITH_REMOTE = frozenset({"gre", "ip6gre", "ip6tnl", "ipip", "sit", "vti", "vti6"})
 
 
@@ -45,9 +46,12 @@ def _may_be_in_bridge(obj: Object, checked: Checked) -> bool:
 
 
 def neighbours(checked: Checked) -> None:
-    """The kernel has one neighbour of IPv4, 0.0.0.0, on a link that sends to no addresses."""
+    """The kernel has one neighbour of IPv4, 0.0.0.0, on a link that sends to no addresses, and on some no address."""
     for key, obj in checked.state.of("neighbour").items():
         kind = checked.links.kind(obj.name)
+        if kind in _WITHOUT_ADDRESSES and obj.attrs.get("lladdr"):
+            told = f"{obj.name!r} is a {kind}, and its neighbours have no link-layer addresses"
+            checked.report.once(checked.entry(obj).place("lladdr"), told, "leave it out")
         to_one = kind in _TO_ONE or (kind in _TO_ONE_WITH_REMOTE and bool(checked.attrs(obj.name).get("remote")))
         if (obj.name == "lo" or to_one) and not (key[2] or ":" in str(key[1])):
             told = f"{obj.name!r} sends to no link-layer addresses, and cannot have {key[1]} as a neighbour"

@@ -224,11 +224,18 @@ def _group(name: str, obj: Object, checked: Checked) -> None:
         if other and other.attrs.get("group"):
             what = f"{name} cannot have {number} in its group: that is a group itself"
             checked.report.once(entry.place("group"), what)
+        elif other and bool(other.attrs.get("fdb")) is not bool(obj.attrs.get("fdb")):
+            what = f"{name} cannot have {number} in its group: one is for forwarding entries (fdb), and one is not"
+            checked.report.once(entry.place("group"), what, "say fdb of both, or of neither")
 
 
 def neighbours(checked: Checked) -> None:
-    """Of an address that is answered for there is nothing to know."""
+    """Of an address that is answered for there is nothing to know, and of a managed one the kernel finds it out."""
     for key, obj in checked.state.of("neighbour").items():
+        for field in ("lladdr", "state") if obj.attrs.get("managed") and not key[2] else ():
+            if obj.attrs.get(field):
+                what = f"{key[1]} on {key[0]!r} is managed: its {field!r} is what the kernel finds out"
+                checked.report.once(checked.entry(obj).place(field), what)
         for field in ("lladdr", "state", "managed") if key[2] else ():
             if obj.attrs.get(field):
                 what = f"{key[1]} on {key[0]!r} is answered for (proxy), and has no {field!r}"

@@ -16,6 +16,7 @@ from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture_vfs import functions_of
 from netgroupd.engine.capture_vlans import options_of, taken_out, untold_trees, vlan_attrs
 from netgroupd.engine.inherited import inherited, is_held_down, of_port
+from netgroupd.engine.links_back import is_outgrown
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
@@ -171,6 +172,8 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
 def _has_mtu_by_itself(link: Object, links: Mapping[Key, Object], usual: Usual) -> bool:
     """Whether any such link has this MTU: what it sends through does not say another one, and no bond gives it one."""
     mtu, master = link.attrs.get("mtu"), links.get((link.attrs.get("master"),))
+    if kind_of(link) == "vxlan" and (dev := links.get((link.attrs.get("dev"),))) and is_outgrown(link, dev):
+        return True  # or as much of it as there can be
     if link.attrs.get("dev") or (kind_of(master) in TEAMING and master and master.attrs.get("mtu") != mtu):
         return False
     if lower := links.get((link.attrs.get("link"),)):
@@ -349,14 +352,9 @@ def _rule(obj: Object) -> dict[str, Value]:
     return {"pref": obj.key[1], "family": obj.key[0], **_chosen(obj)}
 
 
-_FOUND_OUT = frozenset({"lladdr", "state"})  # by the kernel, of a neighbour that it manages
-
-
 def _neighbour(obj: Object) -> dict[str, Value]:
     link, ip, proxy = obj.key
-    said: dict[str, Value] = {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
-    found_out = _FOUND_OUT if said.get("managed") else ()
-    return {name: value for name, value in said.items() if name not in found_out}
+    return {"dev": link, "ip": ip, **({"proxy": True} if proxy else {}), **_chosen(obj)}
 
 
 def _fdb(obj: Object) -> dict[str, Value]:

@@ -15,6 +15,7 @@ from netgroupd.plan.compare import kind_of
 
 _BORROWERS = frozenset({"bridge", "bond", "team", "vlan", "macsec"})
 _EXCHANGING = frozenset({"balance-tlb", "balance-alb"})  # MACs among their ports
+_NEVER_TOLD = frozenset({"hsr", "ipvlan", "ipvtap"})  # these have that of the link below, always
 
 
 class Lent:
@@ -37,8 +38,9 @@ class Lent:
 
     def without(self, obj: Object, names: frozenset[str]) -> Object:
         """``obj`` without those of its attributes called ``names`` that it has of others."""
-        lent = {"mac"} if obj.attrs.get("mac") in self._macs.get(obj.name, ()) else set()
-        if kind_of(obj) == "bridge" and obj.attrs.get("mtu") in self._mtus.get(obj.name, ()):
+        kind = kind_of(obj)
+        lent = {"mac"} if kind in _NEVER_TOLD or obj.attrs.get("mac") in self._macs.get(obj.name, ()) else set()
+        if kind == "bridge" and obj.attrs.get("mtu") in self._mtus.get(obj.name, ()):
             lent.add("mtu")
         if not (lent := lent & names):
             return obj

@@ -6,13 +6,14 @@ earlier generation alone would leave what the later ones gave.  So each generati
 keeps what it changed of objects that were there before it.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
 from netgroupd.engine.lent import Lent
-from netgroupd.engine.snapshot import unfit
+from netgroupd.engine.links_back import unfit
+from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.bridge_vlan import default_vid
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import follows
@@ -22,7 +23,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import LINK, NO_MAC, Value
 from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import group_of, kind_of, row_of, same
-from netgroupd.plan.fate import followers, hangs_on
+from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan
@@ -42,6 +43,8 @@ _SAID = {
 _KIND = frozenset({"kind"})
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
 _PORT = "port."
+# Of a link that is made anew what it has, or is called, for another reason than that somebody has told it.
+_BY_PLACE = frozenset({"kind", "link", "netns", "group", "mac", "carrier", "active_slave"})
 _MAC = frozenset({"mac"})
 # A new one draws its MAC by lot.
 _DRAWING = frozenset(
@@ -59,8 +62,11 @@ class Replaced(NamedTuple):
     made: tuple[Object, ...] = ()
 
     @classmethod
-    def by(cls, plan: Plan, actual: State) -> "Replaced":
-        """What ``plan`` alters of what ``actual`` has, by a change or by making it anew."""
+    def by(cls, plan: Plan, actual: State, usual: Callable[[Mapping[Key, Object]], Usual]) -> "Replaced":
+        """What ``plan`` alters of what ``actual`` has, by a change or by making it anew.
+
+        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them.
+        """
         made: dict[tuple[str, Key], Attrs] = {}
         doomed: list[Object] = []
         for step in singles(plan.steps):
@@ -77,8 +83,13 @@ class Replaced(NamedTuple):
             if "mode" in said and kind_of(actual.of(obj.cls)[obj.key]) == "bond":
                 said = {**follows(said["mode"], actual.of("link")[obj.key].attrs), **said}
             made[place] = {**made[place], **said} if place in made else said
+        if anew := [link for link in doomed if kind_of(link) == made.get(link[:2], NOTHING).get("kind")]:
+            for place, unsaid in _unsaid(anew, made, actual, usual):
+                made[place] = {**unsaid, **made[place]}
         for name, mtu in _made_smaller(made, actual):
             made["link", (name,)] = {"mtu": mtu, **made.get(("link", (name,)), NOTHING)}
+        for name in _opened(made, plan, actual):
+            made["link", (name,)] = {"up": True, **made["link", (name,)]}
         for one in given_a_share(singles(plan.steps), actual):
             made[one[:2]] = {"ls": one.attrs["rt"], **made.get(one[:2], NOTHING)}
         altered = _altered((actual.of(name)[key], attrs) for (name, key), attrs in made.items())
@@ -158,6 +169,26 @@ def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Obj
             yield Object(have.cls, have.key, was), Object(have.cls, have.key, made)
 
 
+def _unsaid(
+    anew: list[Object],
+    made: Mapping[tuple[str, Key], Attrs],
+    actual: State,
+    usual: Callable[[Mapping[Key, Object]], Usual],
+) -> Iterator[tuple[tuple[str, Key], Attrs]]:
+    """What links that are made ``anew`` have from then on where nobody says anything."""
+    links = actual.of("link")
+    samples = usual({key: links[key] for link in anew for key in (link.key, _master(link)) if key in links})
+    for link in anew:
+        by_itself = samples.get(Likeness.of(link, links.get(_master(link))), NOTHING)
+        names = link.attrs.keys() - made[link[:2]].keys() - _BY_PLACE
+        known = (name for name in names if name in by_itself or ((row := row_of(link, name)) and row.nullable))
+        yield link[:2], {name: by_itself.get(name) for name in sorted(known)}
+
+
+def _master(link: Object) -> Key:
+    return (link.attrs.get("master"),)
+
+
 def _drawn_macs(
     doomed: list[Object], made: Mapping[tuple[str, Key], Attrs], actual: State
 ) -> Iterator[tuple[Object, Object]]:
@@ -179,6 +210,16 @@ def _made_smaller(made: Mapping[tuple[str, Key], Attrs], actual: State) -> Itera
         sizes[upper] = min(mtu, sizes[lower])
         if sizes[upper] < mtu:
             yield upper, sizes[upper]
+
+
+def _opened(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: State) -> list[str]:
+    """The links that become ports of what brings its ports up."""
+    masters = {
+        str(key[0]): attrs["master"] for (cls, key), attrs in made.items() if cls == "link" and attrs.get("master")
+    }
+    there = [*actual.of("link").values(), *(step.object for step in singles(plan.steps))] if masters else []
+    teaming = {obj.name for obj in there if obj.cls == "link" and kind_of(obj) in TEAMING}
+    return [name for name, master in masters.items() if master in teaming]
 
 
 def _mtu(link: Object) -> int:

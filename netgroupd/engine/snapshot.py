@@ -5,16 +5,14 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
+from netgroupd.engine import links_back
 from netgroupd.engine.capture_order import as_added
-from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.engine.lent import Lent
-from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.kernel.usual import Usual
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
-from netgroupd.model.kinds import KINDS
-from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.tc.shared import OF_RULES
-from netgroupd.model.value import NO_MAC, Value
+from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
@@ -42,33 +40,23 @@ from netgroupd.plan.unsaid import is_foreign
 from netgroupd.plan.vf import drop_functions
 from netgroupd.plan.vlan_global import bridge_of
 
-# Reported of links, and refused where the link's driver has no say in them or at all.
-_REPORTED: Mapping[str, tuple[Value, ...]] = {
-    "carrier": (True, False),
-    "protodown": (False,),
-    "lightweight": (False,),
-    "l2only": (False,),
-    "mac": (NO_MAC,),
-}
-# Of these a link that has become another one is made anew.
-_FOR_LIFE = frozenset({"lightweight", "l2only"})
-
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": USUAL_OF_MEMBER,
     "vf": USUAL_OF_FUNCTION,
+    "ethtool": {"tx_push": False, "rx_push": False},
     "link": {"port.prio": 0, "port.queue_id": 0, "mode": "*NOMODE*"},
 }
 
-# Without these no link is what it was.
-_CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
 _UNSAID = object()
 _IN_USE = "active_slave"  # which port a bond uses follows from its ports
 _STATES = ("carrier", _IN_USE)
 _MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
 _FOLLOWING = frozenset({"mac", "mtu"})
-_IN_TURN = frozenset({"address", "filter"})  # of these the order counts, and is the snapshot's
+_IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts, and is the snapshot's
+_SHARING = frozenset({"ipvlan", "ipvtap"})  # all on one link have the mode that one of them was told last
+_ASKED = ("rule", "filter")
 _OBJECT = attrgetter("object")
 _UP: Attrs = {"up": True}
 
@@ -123,12 +111,13 @@ class Snapshot(NamedTuple):
         for qdisc in lost:
             goal.classes["qdisc"].pop(qdisc.key, None)  # what took its place
         with_lost = swept(lost, State(self.objects))
+        links = {**actual.of("link"), **{obj.key: obj for obj in self.objects if obj.cls == "link"}}
         for obj in self.objects:
             if _cannot_be_told(obj) or hangs_on_one_of(obj, with_lost):
                 continue
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
-            goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
+            goal.add(obj._replace(attrs=self._was(obj, actual, links, usual)))
         return goal
 
     def _lost(self, actual: State) -> list[Object]:
@@ -136,8 +125,8 @@ class Snapshot(NamedTuple):
         there = {(key, qdisc.attrs.get("kind")) for key, qdisc in actual.of("qdisc").items()}
         return [obj for obj in self.objects if is_foreign(obj) and (obj.key, obj.attrs["kind"]) not in there]
 
-    def _was(self, obj: Object, actual: State, usual: Usual) -> dict[str, Value]:
-        """The attributes that bring an object back, given what there is now."""
+    def _was(self, obj: Object, actual: State, links: Mapping[Key, Object], usual: Usual) -> dict[str, Value]:
+        """The attributes that bring an object back, given what there is now; ``links`` are as they are to be."""
         now = actual.of(obj.cls).get(obj.key)
         refused: frozenset[str] = frozenset()
         changed = now.attrs if now else NOTHING
@@ -146,23 +135,7 @@ class Snapshot(NamedTuple):
         told = changed if kind_of(now) == kind_of(obj) else NOTHING
         was = {name: value for name, value in obj.attrs.items() if name in told or silent.get(name, _UNSAID) != value}
         if obj.cls == "link":
-            was = {
-                name: value
-                for name, value in was.items()
-                if value not in _REPORTED.get(name, ()) or (name in _FOR_LIFE and changed.get(name))
-            }
-            key = (obj.attrs.get("master"),)
-            master = next((each for each in self.objects if each.key == key), actual.of("link").get(key))
-            refused = frozenset(_refused(was, obj, master))
-            by_itself = usual.get(Likeness.of(obj, master), NOTHING)
-            kind = KINDS.get(kind_of(obj))
-            kept = _CORE | (kind.required if kind else frozenset()) | flags_of_lower(kind_of(obj))
-            was = {
-                name: value
-                for name, value in was.items()
-                if name not in refused
-                and (name in kept or by_itself.get(name) != value or changed.get(name, value) != value)
-            }
+            was, refused = links_back.told(obj, was, changed, links, usual)
         new = now.attrs.keys() - obj.attrs.keys() - refused if now else ()
         return {**{name: None for name in new if _ends(obj, name)}, **was}
 
@@ -204,10 +177,10 @@ class Snapshot(NamedTuple):
 
 
 def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:
-    """The same with the rules of traffic control last, in the order in which they came: the kernel asks some so."""
-    rules = {obj.key: obj for obj in objects if obj.cls == "filter"}
-    yield from (obj for obj in objects if obj.cls != "filter")
-    yield from (rules[key] for key in actual.of("filter") if key in rules)
+    """The same with rules last, in the order in which they came: the kernel asks those of one preference so."""
+    rules = {obj[:2]: obj for obj in objects if obj.cls in _ASKED}
+    yield from (obj for obj in objects if obj.cls not in _ASKED)
+    yield from (rules[cls, key] for cls in _ASKED for key in actual.of(cls) if (cls, key) in rules)
 
 
 def release_states(goal: State, actual: State) -> None:
@@ -218,24 +191,6 @@ def release_states(goal: State, actual: State) -> None:
             link = links.get(key)
             if link and name in link.attrs and link.attrs[name] != now.attrs.get(name):
                 goal.classes["link"][key] = _without(link, name)
-
-
-def unfit(bond: Mapping[str, Value]) -> Iterator[str]:
-    """What is reported of a bond, and refused in its mode or where it does not look at carriers."""
-    yield from (name for name, modes in MODES_OF.items() if bond.get("mode") not in modes)
-    if not bond.get("miimon"):
-        yield from WITH_CARRIERS
-
-
-def _refused(was: Mapping[str, Value], link: Object, master: Object | None) -> Iterator[str]:
-    """What is reported of a link, and cannot be told."""
-    if kind_of(link) == "bond":
-        yield from unfit(was)
-    if master and kind_of(master) == "bond":
-        mode = str(master.attrs.get("mode"))
-        yield from (name for name, modes in PORT_MODES_OF.items() if mode not in modes)
-    if len(str(was.get("mac"))) != len(NO_MAC):
-        yield "mac"  # of a tunnel of IP packets: its local address
 
 
 def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
@@ -267,7 +222,8 @@ def _was_elsewhere(link: Object, actual: State) -> bool:
 
 def _may_take(step: Step) -> bool:
     """Whether something can go with a step: of the many about links most make one or bring it up."""
-    return step.attrs != _UP and (step.op is not Op.CREATE or step.object.cls != "link")
+    makes_link = step.op is Op.CREATE and step.object.cls == "link"
+    return step.attrs != _UP and (not makes_link or kind_of(step.object) in _SHARING)
 
 
 def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
@@ -298,7 +254,13 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         yield from (("link", (name,)) for name in resized)
         yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
     yield from (("neighbour", key) for key in forgotten(steps, actual))
+    sharing = (obj for step in links for obj in (step.before, step.object) if obj and kind_of(obj) in _SHARING)
+    if lowers := {obj.attrs.get("link") for obj in sharing}:
+        found = (link for link in actual.of("link").values() if kind_of(link) in _SHARING)
+        yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
     yield from _taken_vlans(steps, actual)
+    prefs = {step.object.key[:2] for step in steps if step.object.cls == "rule"}
+    yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
     yield from _taken_with_nexthops(steps, shaken, actual)

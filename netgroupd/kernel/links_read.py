@@ -136,11 +136,14 @@ class Reader:
         self._names.note_all(self.by_index)
         self._names.whole |= whole
         for attrs, row in self._unnamed:
-            index = attrs.pop(row)
+            index, name = attrs[row], ""
             assert isinstance(index, int)
-            if index:
-                with suppress(LookupError):
-                    attrs[row] = self._names.name(index)
-                if index not in self.by_index:
-                    self.beyond[index] = str(attrs.get(row, ""))
+            with suppress(LookupError):
+                name = self._names.name(index) if index else ""
+            if name:
+                attrs[row] = name  # in its place, for a capture tells what there is in the order in which it is read
+            else:
+                del attrs[row]
+            if index and index not in self.by_index:
+                self.beyond[index] = name
         self._unnamed.clear()

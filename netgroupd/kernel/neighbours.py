@@ -10,7 +10,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_row, single
 from netgroupd.model.neighbour import CLASS, STATES
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.step import AnyStep, Op
@@ -62,11 +62,11 @@ def _decode(
         return None
     attrs: dict[str, Value] = {name: bool(flags & bit) for name, bit in _BITS.items()}
     attrs["managed"] = managed
-    if not proxy:
+    if not (proxy or managed):
         # Once learnt, a neighbour goes from state to state by itself.
         kept = (name for name in ("permanent", "noarp") if state & STATES[name])
         attrs["state"] = next(kept, "reachable")
-    if _LLADDR in found and _LLADDR_ROW.type.unpack:
+    if found.get(_LLADDR) and _LLADDR_ROW.type.unpack and not managed:  # which the kernel finds out
         attrs["lladdr"] = _LLADDR_ROW.type.unpack(bytes(found[_LLADDR]))
     if protocol != proto:
         # The kernel does not take zero in the place of a protocol, so this is what it can be given back.
@@ -97,17 +97,23 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     flags |= sum(bit for name, bit in _BITS.items() if attrs.get(name))
     protocol = attrs.get(UNOWNED, context.proto)
     assert isinstance(protocol, int)
+    managed = _is_managed(attrs, one.object.attrs)
     # The kernel finds out what a managed neighbour has, so it begins in no state.
-    state = STATES[str(attrs.get("state", "permanent"))] if "lladdr" in attrs or not attrs.get("managed") else 0
+    state = 0 if managed else STATES[str(attrs.get("state", "permanent"))]
     yield message.request(
         RTM_NEWNEIGH,
         message.NLM_F_CREATE | message.NLM_F_REPLACE,  # what was learnt meanwhile makes room
         HEADER.pack(_FAMILIES[len(target)], 0, 0, index, state, flags, 0),
         attr(_DST, target),
         u8(_PROTOCOL, protocol),
-        pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs else b"",
-        u32(_FLAGS_EXT, _MANAGED) if attrs.get("managed") else b"",
+        pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs and not managed else b"",
+        u32(_FLAGS_EXT, _MANAGED) if managed else b"",
     )
+
+
+def _is_managed(attrs: Attrs, said: Attrs) -> bool:
+    """Whether the kernel keeps it resolved: also where it did and nobody says what it would find out."""
+    return bool(attrs.get("managed") and (said.get("managed") or not (said.get("lladdr") or said.get("state"))))
 
 
 CODEC = Codec(dump, encode, blamer({(_DST,): "ip", (_LLADDR,): "lladdr", (_FLAGS_EXT,): "managed"}), HEADER.size)

@@ -158,15 +158,20 @@ def _pack_selectors(attrs: Attrs) -> Iterator[bytes]:
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The messages that a step takes: a rule says the same to be deleted as to be made, and may meet others first."""
     one, standing = single(step), context.standing
+    gone = one.before if one.op is not Op.CREATE else None
+    met = standing.goes(gone.key, gone.attrs) if gone and standing else []
+    yield from (_about(rule.key, rule.attrs, context, RTM_NEWRULE, message.NLM_F_CREATE) for rule in met)
     if one.op is not Op.DELETE:
         attrs = goal(one, WAY)
         if standing:
             standing.comes(one.object.key, attrs)
-        yield _about(one.object.key, attrs, context, RTM_NEWRULE, message.NLM_F_CREATE | message.NLM_F_EXCL)
-    if one.op is not Op.CREATE and one.before:
-        met = standing.goes(one.object.key, one.before.attrs) if standing else []
-        yield from (_about(rule.key, rule.attrs, context, RTM_NEWRULE, message.NLM_F_CREATE) for rule in met)
-        yield from [_about(one.object.key, one.before.attrs, context, RTM_DELRULE)] * (1 + len(met))
+        made = _about(one.object.key, attrs, context, RTM_NEWRULE, message.NLM_F_CREATE)
+        if gone and made == _about(gone.key, gone.attrs, context, RTM_NEWRULE, message.NLM_F_CREATE):
+            yield made  # the same once more, behind others of its preference
+        else:
+            yield _about(one.object.key, attrs, context, RTM_NEWRULE, message.NLM_F_CREATE | message.NLM_F_EXCL)
+    if gone:
+        yield from [_about(gone.key, gone.attrs, context, RTM_DELRULE)] * (1 + len(met))
 
 
 def _about(key: Key, attrs: Attrs, context: Context, kind: int, flags: int = 0) -> bytes:

@@ -149,7 +149,7 @@ CLASS = Class(
     "A rule that chooses the routing table.",
     (
         Attr("family", word(8, FAMILIES), "inet or inet6."),
-        Attr("pref", U32, "Its place among the rules; lower ones come first, and of the same the one made first."),
+        Attr("pref", U32, "Its place among the rules; lower ones come first, and of the same the first in the files."),
         Attr("selectors", several(string()), "The names and values that it selects by."),
     ),
     table(

@@ -39,6 +39,7 @@ _FEW = 4  # below this one message each costs less than moving them
 _MANY = 128  # from here a delete of its own costs less than moving the members
 _COMING = {**dict.fromkeys(("create links", "create links of bridges"), Members.create), "move links": Members.part}
 _BY_GROUP = frozenset(name for name, row in COMMON.items() if row.group)
+_SET_ALONG = {"gso_ipv4_max_size": "gso_max_size", "gro_ipv4_max_size": "gro_max_size"}  # with which the kernel sets it
 
 
 class Abilities(NamedTuple):
@@ -136,11 +137,12 @@ def _change(stage: Stage, members: Members, abilities: Abilities, families: Sequ
             found.append(position)
         if abilities.group_mac and step.attrs.get("mac"):
             macs[group].append(position)
-    chosen = {bucket: found for bucket, found in buckets.items() if _is_whole(bucket, found, stage, members)}
+    whole = {bucket: found for bucket, found in buckets.items() if _is_whole(bucket, found, stage, members)}
+    chosen = _lasting(widened(whole, stage, members, families), stage)
     series = [(found, told) for group, found in macs.items() if (told := _counted(group, found, stage, members))]
     if not chosen and not series:
         return list(stage.steps)
-    items = _items(stage, widened(chosen, stage, members, families), series)
+    items = _items(stage, chosen, series)
     return [item for _, item in items] if _keeps_order(items, stage) else list(stage.steps)
 
 
@@ -152,6 +154,20 @@ def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Membe
     if len(positions) < 2 or not are_most(len(positions), members.sizes[bucket.group]):
         return False
     return members.agree(bucket, {stage.steps[position].object.name for position in positions})
+
+
+def _lasting(chosen: Chosen, stage: Stage) -> Chosen:
+    """``chosen`` without what messages to single links would set along with something else, behind it."""
+    if _SET_ALONG.keys().isdisjoint(bucket.attr for bucket in chosen):
+        return chosen
+    said = {(bucket._replace(value=None), tuple(found)) for bucket, found in chosen.items()}
+    return {
+        bucket: found
+        for bucket, found in chosen.items()
+        if not (first := _SET_ALONG.get(bucket.attr))
+        or all(first not in stage.steps[position].attrs for position in found)
+        or (bucket._replace(attr=first, value=None), tuple(found)) in said
+    }
 
 
 def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep]]) -> list[tuple[int, AnyStep]]:

@@ -48,6 +48,7 @@ class Defaults:
     def follow(self, doomed: Iterable[Object], is_ours: Callable[[str], bool]) -> Iterator[Step]:
         """What to say of default VLANs where VLANs that are ``doomed`` go, or another becomes the default."""
         going = {vlan.name: f"vid {vlan.key[1]} goes" for vlan in doomed if vlan.attrs.get("pvid")}
+        going |= {str(name): f"vid {vid} is not for packets without a tag any more" for name, vid in self._tagged()}
         changing = dict.fromkeys(filter(is_ours, self._members_of_changed()), "another VLAN is the default")
         if not (going or changing):
             return
@@ -56,6 +57,12 @@ class Defaults:
             yield from self._left(name, why)
             if name not in given:
                 yield from self._untagged(name, why)
+
+    def _tagged(self) -> Iterator[Key]:
+        """The VLANs that are to be that of packets without a tag no more."""
+        haves = self._actual.of("bridge_vlan")
+        tagged = (key for key, want in self._desired.of("bridge_vlan").items() if want.attrs.get("pvid") is False)
+        yield from (key for key in tagged if key in haves and haves[key].attrs.get("pvid"))
 
     def changed(self) -> set[str]:
         """The bridges whose default VLAN becomes another."""

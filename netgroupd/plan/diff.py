@@ -15,7 +15,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop, route
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import address, bridge_vlan, classes, mdb, settings, tables, taken, turns, vf, vlan_global
+from netgroupd.plan import address, bridge_vlan, classes, mdb, rules, settings, tables, taken, turns, vf, vlan_global
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -132,6 +132,8 @@ class _Run:
         match cls:
             case "address":
                 steps = address.arranged(steps, wants, haves, self.losses.why)
+            case "rule":
+                steps = rules.arranged(steps, wants, haves)
             case "sysctl":
                 return [*steps, *settings.said_again(steps, wants, haves)]
             case "action":
@@ -184,7 +186,7 @@ class _Run:
         return frozenset(str(key[1]).partition("/")[0] for key in self.desired.of("address"))
 
     def _lost(self, want: Object, have: Object, why: str) -> tuple[Step, ...]:
-        if address.stays_joined(have):
+        if address.stays_joined(have) or _stays_a_group(want, have):
             return _again(want, have, why)
         return (Step(Op.CHANGE, have, want, self._said_again(want, have), why),)
 
@@ -234,6 +236,11 @@ class _Run:
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:
     return Step(Op.DELETE, have, None, why=why), Step(Op.CREATE, None, want, want.attrs, why)
+
+
+def _stays_a_group(want: Object, have: Object) -> bool:
+    """Whether members that are not lost keep a group of nexthops, which cannot become what is wanted."""
+    return bool(have.attrs.get("group")) and hardest(want, differing(want, have), have.attrs)[0] is Change.RECREATE
 
 
 def _for_good(want: Object, have: Object) -> Attrs:

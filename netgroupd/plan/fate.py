@@ -181,6 +181,12 @@ def hangs_on(obj: Object) -> tuple[str, ...]:
     return () if obj.cls in ("rule", "action") else (str(obj.key[0]),)
 
 
+def _leads_by(obj: Object) -> tuple[str, ...]:
+    """The same, and the link that a forwarding entry sends through: of one that goes it keeps a number that is none."""
+    via = obj.attrs.get("via") if obj.cls == "fdb" else None
+    return (*hangs_on(obj), str(via)) if via else hangs_on(obj)
+
+
 class Losses:
     """Which actual objects the kernel drops, given the fate of the links and what is deleted."""
 
@@ -338,7 +344,7 @@ class Losses:
         if reason := why_muted(obj, self._muted):
             return reason
         fate = self._fate
-        for name in hangs_on(obj):
+        for name in _leads_by(obj):
             if name in fate.gone:
                 return fate.gone[name]
             if name in fate.cycled and _dies_when_down(obj):

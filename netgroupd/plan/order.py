@@ -22,7 +22,7 @@ from netgroupd.plan.fate import LEAST_MTU, carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order
-from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, pieces_of, port_attrs
+from netgroupd.plan.pieces import DOWN, EMPTIED, FREED, NAMES_ANOTHER, Manner, pieces_of, port_attrs
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
@@ -202,6 +202,8 @@ class _Cut:
         self.made = frozenset([link.name for link in made])
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
+        leaving = (step.before for step in links if step.op is Op.DELETE or "master" in step.attrs)
+        self.left = {link.attrs.get("master") for link in leaving if link}
         self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
         self.late = made_late(links, self.haves, self.released)
         self.sides = desired, actual
@@ -304,11 +306,12 @@ class _Cut:
         assert have is not None
         cycled = want.name in self.cycled
         moved = "master" in attrs
+        parting = EMPTIED if kind_of(have) == "bond" and have.name in self.left else ()
         manner = Manner(
             cycled,
             "mtu" in attrs and _shrinks(attrs["mtu"], have),
             want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
-            moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond",
+            FREED if moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond" else parting,
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
             any(attrs.get(name) in self.made for name in NAMES_ANOTHER),
         )

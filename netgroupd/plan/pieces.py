@@ -10,7 +10,8 @@ from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
 
 DOWN: Mapping[str, Value] = {"up": False}
-_GIVEN_BACK = ("mtu", "mac")
+FREED, EMPTIED = ("mtu", "mac"), ("mac",)
+"""What a bond gives back to a port that leaves, and what changes when that was the last one."""
 _NAMES_PORT = ("primary", "active_slave")
 NAMES_ANOTHER = ("dev", "port.backup_port")
 """What names another link and changes in place."""
@@ -28,7 +29,7 @@ class Manner(NamedTuple):
     cycled: bool  # it goes down meanwhile
     shrinks: bool
     early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
-    freed: bool  # by a bond, which gives it the MTU and MAC of before
+    late: tuple[str, ...]  # what ports and bonds that part have of before, or any: it is said when they have
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
     waits: bool  # for a link that it names and that is to be made
 
@@ -39,7 +40,7 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     said = {name: left.pop(name) for name in ("group", "up", "master") if name in left}
     late = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
     late |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
-    late |= {name: left.pop(name) for name in _GIVEN_BACK if manner.freed and name in left}
+    late |= {name: left.pop(name) for name in manner.late if name in left}
     # Of a tunnel one message says all.
     late |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in COMMON}
     if "group" in said:

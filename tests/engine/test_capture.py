@@ -187,10 +187,11 @@ def test_neighbour_without_arp_is_captured_unless_its_link_has_none() -> None:
     assert text.endswith('neighbours:\n  - {dev: v0, ip: "10.0.0.2", state: noarp, lladdr: "02:00:00:00:00:02"}\n')
 
 
-def test_managed_neighbour_is_captured_without_what_the_kernel_finds_out() -> None:
-    attrs: Attrs = {"managed": True, "state": "reachable", "lladdr": "02:00:00:00:00:07"}
-    neighbour = Object("neighbour", ("v0", "10.0.0.9", False), attrs)
-    assert '- {dev: v0, ip: "10.0.0.9", managed: true}\n' in captured(State((CARD, neighbour)), {}, {})
+@pytest.mark.parametrize(("below", "want"), [(1500, True), (1400, False)])
+def test_vxlan_is_captured_with_an_mtu_that_it_can_have(below: int, *, want: bool) -> None:
+    dev = Object("link", ("d0",), {"kind": "dummy", "mtu": below})
+    vxlan = Object("link", ("x0",), {"kind": "vxlan", "id": 7, "dev": "d0", "mtu": 1450})
+    assert ("mtu: 1450" in captured(State((dev, vxlan)), {}, {})) is want
 
 
 def test_what_is_off_is_said_where_it_need_not_be_at_all() -> None:

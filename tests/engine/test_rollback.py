@@ -214,6 +214,15 @@ def test_link_that_was_made_anew_is_made_anew_as_it_was(desk: Desk) -> None:
     assert desk.there() == before
 
 
+def test_what_no_file_says_of_a_link_that_was_made_anew_comes_back(desk: Desk) -> None:
+    applied(desk, "links: {x0: {kind: vxlan, id: 7, remote: 192.0.2.9}}", "links: {x0: {kind: vxlan, id: 7}}")
+    before = desk.there()
+    applied(desk, "links: {x0: {kind: vxlan, id: 8}}")
+    assert desk.there() != before
+    desk.engine.rollback()
+    assert desk.there() == before
+
+
 def test_link_of_another_kind_gets_nothing_of_what_another_one_had_in_its_place(desk: Desk) -> None:
     applied(desk, "links: {d0: {kind: dummy}}")
     before = desk.there()

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What there was, as the goal of putting it back: no more is said of it than it takes."""
 
+import pytest
+
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -35,3 +37,27 @@ def test_functions_that_come_back_are_told_only_what_a_new_one_has_not() -> None
         ("eth0", 1): {"trust": True, "spoofchk": False},
     }
     assert dict(goal.of("sriov")["eth0",].attrs) == {"num_vfs": 2}
+
+
+def test_rings_of_a_card_that_is_made_again_are_told_nothing_that_it_may_refuse() -> None:
+    link = Object("link", ("sim",), {"kind": "netdevsim", "id": 7})
+    rings = Object("ethtool", ("sim", "rings"), {"rx": 512, "tx_push": False, "rx_push": True})
+    snapshot = Snapshot.of(Plan((Step(Op.DELETE, link, None),)), State([link, rings]))
+    goal = snapshot.over(State(), {})
+    assert dict(goal.of("ethtool")[rings.key].attrs) == {"rx": 512, "rx_push": True}
+
+
+@pytest.mark.parametrize(
+    ("below", "more", "want"),
+    [
+        pytest.param(1500, {}, 1450, id="as_it_can_be"),
+        pytest.param(1400, {}, None, id="below_it_has_become_smaller"),
+        pytest.param(1500, {"local": "2001:db8::1"}, None, id="of_ipv6"),
+        pytest.param(1486, {"gpe": True}, 1450, id="without_ethernet"),
+    ],
+)
+def test_vxlan_is_told_no_mtu_that_it_cannot_have_any_more(below: int, more: Attrs, want: int | None) -> None:
+    dev = Object("link", ("eth0",), {"kind": "", "mtu": below})
+    vxlan = Object("link", ("x0",), {"kind": "vxlan", "id": 7, "dev": "eth0", "mtu": 1450, **more})
+    snapshot = Snapshot.of(Plan((Step(Op.DELETE, vxlan, None),)), State([dev, vxlan]))
+    assert snapshot.over(State([dev]), {}).of("link")[vxlan.key].attrs.get("mtu") == want

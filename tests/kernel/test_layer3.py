@@ -315,25 +315,6 @@ def test_ipv6_route_beside_another_programs_is_not_there_alone(
 
 
 @pytest.mark.parametrize(
-    ("attrs", "want"),
-    [
-        pytest.param({"managed": True}, ["managed"], id="managed"),
-        pytest.param({"lladdr": "02:00:00:00:00:01", "state": "reachable"}, None, id="learnt"),
-        pytest.param({"lladdr": "02:00:00:00:00:01"}, [], id="for_good"),
-        pytest.param({"lladdr": "02:00:00:00:00:01", "state": "noarp"}, [], id="without_arp"),
-        pytest.param({"lladdr": "ff:ff:ff:ff:ff:ff", "state": "noarp"}, None, id="broadcast"),
-    ],
-)
-def test_neighbour_of_others_counts_where_it_lasts(
-    context: Context, attrs: dict[str, Value], want: list[str] | None
-) -> None:
-    step = Step(Op.CREATE, None, Object("neighbour", ("d0", "192.0.2.9", False), {**attrs, UNOWNED: 4}))
-    payload = memoryview(_message(context, step)[HEADER_LEN:])
-    found = neighbours._decode(payload, context.names, PROTO, foreign=True)
-    assert (found and [name for name, value in found.attrs.items() if value is True]) == want
-
-
-@pytest.mark.parametrize(
     ("more", "want"),
     [
         pytest.param(b"", False, id="nothing"),

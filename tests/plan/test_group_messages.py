@@ -13,6 +13,7 @@ from tests.engine.universe import state_of
 
 EVERYTHING = Abilities(new_group=True, group_mask=True, group_mac=True, group_addr=True)
 NUMBERED = "groups: {g: {id: 7}}\nlinks: {'d[n=1-4]': {kind: dummy, group: g, addresses: [%s]}}"
+SIZES = "groups: {g: {id: 7}}\nlinks: {'d[n=1-4]': {kind: dummy, group: g, gso_ipv4_max_size: 40000, %s}}"
 MACS = "groups: {g: {id: 7}}\nlinks: {'d[n=1-4]': {kind: dummy, group: g, mac: '{02:00:00:00:00:00 + n*%s}'}}"
 
 
@@ -72,6 +73,19 @@ def test_members_are_numbered_in_the_order_of_their_indices() -> None:
     down = NUMBERED % '"10.0.{9-n}.1/24"'
     (message,) = group_steps(down, *dummies(), indices={"d1": 9, "d2": 8, "d3": 7, "d4": 6})
     assert [step.object.name for step in message.steps] == ["d4", "d3", "d2", "d1"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "want"),
+    [
+        pytest.param("gso_max_size: '{30000 + n}'", set(), id="set_along_by_each"),
+        pytest.param("gso_max_size: 30000", {"gso_max_size", "gso_ipv4_max_size"}, id="set_along_by_the_group"),
+        pytest.param("gro_max_size: '{30000 + n}'", {"gso_ipv4_max_size"}, id="not_set_along"),
+    ],
+)
+def test_size_that_another_sets_along_is_not_said_before_that(sizes: str, want: set[str]) -> None:
+    have = dummies(gso_max_size=65536, gso_ipv4_max_size=65536, gro_max_size=65536)
+    assert {name for step in group_steps(SIZES % sizes, *have) for name in step.attrs} == want
 
 
 def test_links_that_are_made_are_visited_in_the_order_in_which_they_are_made() -> None:

@@ -44,6 +44,16 @@ def test_nexthop_is_made_anew_to_be_a_group_or_none_and_its_routes_with_it(
     assert [" ".join(message.split()[:2]) for message in messages(plan)] == want
 
 
+def test_group_of_nexthops_that_loses_a_member_is_made_anew_to_be_none() -> None:
+    text = """
+    links: {d0: {kind: dummy%s}, d1: {kind: dummy, up: true}, red: {kind: vrf, table: 10}}
+    nexthops: {1: {dev: d0}, 2: {dev: d1}, 3: %s}
+    """
+    have = state_of(text % (", up: true", "{group: [{id: 1}, {id: 2}]}"))
+    told = messages(planned(text % (", up: true, master: red", "{dev: d1}"), *have))
+    assert [message.split()[0] for message in told if "nexthop 3" in message] == ["delete", "create"]
+
+
 STRANDED = """
 links: {d0: {kind: dummy, addresses: [203.0.113.1/24, %s]}}
 nexthops: {3: {via: 192.0.2.9, dev: d0}}
@@ -86,7 +96,7 @@ FOR_ENTRIES = Object("nexthop", (1,), {**SINGLE, "dev": None, "fdb": True}), Obj
     ("text", "want"),
     [
         pytest.param(
-            "nexthops: {1: {group: [{id: 2}]}, 2: {via: 192.0.2.1, fdb: true}, 3: {group: [{id: 2}]}}\n"
+            "nexthops: {1: {group: [{id: 2}]}, 2: {blackhole: true}, 3: {group: [{id: 2}]}}\n"
             + ON_VXLAN % ", nhid: 3",
             ["delete nexthop 1", "create nexthop 2", "create nexthop 1", "change nexthop 3", "change fdb vx0"],
             id="is_given_back_with_its_group",

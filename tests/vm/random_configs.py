@@ -305,13 +305,20 @@ MOVES: tuple[tuple[Move, int], ...] = (
 
 
 def is_right(config: Config) -> bool:
-    """Whether the check of the files lets it pass, and no nexthop goes some time after the carrier of its link."""
+    """Whether the check of the files lets it pass, and all of it can come back.
+
+    No nexthop goes some time after the carrier of its link, and no VXLAN stays larger than the link below it.
+    """
     try:
         state = state_of(text(config))
     except ConfigError:
         return False
     below = (state.link(str(hop.attrs.get("dev"))) for hop in state.of("nexthop").values())
-    return not any(link and link.attrs.get("carrier") is False for link in below)
+    if any(link and link.attrs.get("carrier") is False for link in below):
+        return False
+    vxlans = (link for link in state.of("link").values() if link.attrs.get("kind") == "vxlan")
+    below = (state.link(str(link.attrs.get("dev"))) for link in vxlans)
+    return not any(link and "mtu" in link.attrs for link in below)
 
 
 def changed(rng: random.Random, config: Mapping[str, Any], moves: int, *, patched: bool = False) -> Config:

@@ -55,13 +55,16 @@ def test_what_one_vlan_has_of_another_is_back_after_any_refusal(kernel: Stumblin
     there_and_back(kernel, state_of(after), refused=True)
 
 
-def test_packets_without_a_tag_belong_to_the_default_again_when_their_vlan_goes(kernel: Stumbling) -> None:
-    goal = state_of(said())
+@pytest.mark.parametrize(
+    "vlans", [pytest.param("[]", id="their_vlan_goes"), pytest.param("[{vid: 300, pvid: false}]", id="it_is_tagged")]
+)
+def test_packets_without_a_tag_belong_to_the_default_again(kernel: Stumbling, vlans: str) -> None:
+    goal = state_of(said(vlans=vlans))
     become(kernel, goal)
-    was = there(kernel, goal)
-    become(kernel, state_of(said(vlans="[{vid: 300, pvid: true, untagged: true}]")))
+    was = there(kernel, goal), told("bridge", "vlan", "show", "dev", "d0")
+    become(kernel, state_of(said(vlans="[{vid: 300, pvid: true}]")))
     become(kernel, goal)
-    assert there(kernel, goal) == was
+    assert (there(kernel, goal), told("bridge", "vlan", "show", "dev", "d0")) == was
 
 
 @pytest.mark.parametrize("vlans", ["[]", "[5]", "[{vid: 1, pvid: false}]", OWN, "[{vid: 300, pvid: true}]"])

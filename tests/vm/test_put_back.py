@@ -27,6 +27,47 @@ def test_comes_back_after_any_refusal(kernel: Stumbling, name: str) -> None:
     there_and_back(kernel, state_of(after % _ANOTHER), refused=True)
 
 
+_RING = "links: {a: {kind: dummy, mac: '02:00:00:00:00:0%s'}, b: {kind: dummy}, c: %s}"
+_FOLLOWING = {
+    "mac_of_a_ring": _RING % ("%s", "{kind: hsr, slave1: a, slave2: b}"),
+    "mac_of_an_ipvlan": _RING % ("%s", "{kind: ipvlan, link: a}"),
+}
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("name", _FOLLOWING)
+def test_what_is_never_told_follows(kernel: Stumbling, name: str) -> None:
+    become(kernel, state_of(_FOLLOWING[name] % 1))
+    there_and_back(kernel, state_of(_FOLLOWING[name] % 2))
+
+
+@pytest.mark.vm("stock")
+def test_forwarding_entry_leads_through_a_link_that_is_made_again(kernel: Stumbling) -> None:
+    text = """
+    links: {a: {kind: %s}, x: {kind: vxlan, id: 7, dstport: 4789}}
+    fdb: [{dev: x, mac: '02:00:00:00:00:07', where: self, dst: 192.0.2.9, via: a}]
+    """
+    become(kernel, state_of(text % "dummy"))
+    there_and_back(kernel, state_of(text % "ifb"), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_bond_gets_another_mac_when_its_last_port_leaves(kernel: Stumbling) -> None:
+    text = "links: {d: {kind: dummy, master: %s}, b: {kind: bond, mac: '02:00:00:00:00:0%s'}}"
+    become(kernel, state_of(text % ("b", 1)))
+    there_and_back(kernel, state_of(text % ("null", 2)), refused=True)
+
+
+_IPVLANS = "links: {a: {kind: dummy}, b: {kind: ipvlan, link: a%s}, c: {kind: ipvlan, link: a}%s}"
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("told", [(", mode: l2", ""), ("", ", d: {kind: ipvtap, link: a, mode: l2}")])
+def test_mode_of_all_ipvlans_of_a_link_is_as_it_was(kernel: Stumbling, told: tuple[str, str]) -> None:
+    become(kernel, state_of(_IPVLANS % (", mode: l3", "")))
+    there_and_back(kernel, state_of(_IPVLANS % told), refused=True)
+
+
 @pytest.mark.vm("stock")
 def test_addresses_of_a_link_that_was_made_again_come_back_in_their_order(kernel: Stumbling) -> None:
     addresses = "addresses: ['fd00::1/64', 'fd00::2/64', 10.0.0.2/24, 10.0.0.1/24]"

@@ -119,6 +119,15 @@ def test_bond_looks_after_its_ports_as_it_did_before_another_mode(directory: Pat
     assert there() == before
 
 
+def test_link_that_a_bond_has_brought_up_is_down_when_it_is_no_port_any_more(directory: Path) -> None:
+    links = "links: {d0: {kind: dummy%s}, b0: {kind: bond, mac: '02:00:00:00:00:01'}}"
+    applied(directory, links % "")
+    engine = applied(directory, links % ", master: b0")
+    assert there()["links"]["d0"]["flags"], "it is up"
+    engine.rollback()
+    assert not there()["links"]["d0"]["flags"]
+
+
 _ROUTE = """
 links: {d0: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}
 nexthops: {1: {via: 10.0.0.4, dev: d0}}

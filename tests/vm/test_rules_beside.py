@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules of one preference, one of which is deleted that the kernel takes for another one, too."""
+"""Rules of one preference: the kernel asks them in their order, and takes one that is deleted for another one, too."""
 
 import subprocess
 
@@ -51,3 +51,29 @@ def test_rule_that_is_first_goes_and_the_order_of_the_others_stays(engine_in: En
     others = _rules()[1:]
     engine_in("here", _text(*_BESIDE.values())).apply()
     assert _rules() == others
+
+
+_A, _B, _C = (f"from: 10.{number}.0.0/16, lookup: 100" for number in range(3))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param((_B, _C), (_A, _B, _C), id="comes_first"),
+        pytest.param((_A, _B, _C), (_A.replace("100", "200"), _B, _C), id="leads_elsewhere"),
+        pytest.param((_BESIDE["mark"], _WIDE), (_A, _BESIDE["mark"], _WIDE), id="deletion_meets_others"),
+    ],
+)
+def test_rules_are_asked_in_the_order_of_the_files_and_put_back_in_theirs(
+    engine_in: EngineIn, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    engine_in("here", _text(*before)).apply()
+    was = _rules()
+    with pytest.raises(KernelError):
+        engine_in("here", _text(*after) + "routes: [{to: 10.9.0.0/16, via: 203.0.113.1}]\n").apply()
+    assert _rules() == was
+    engine_in("here", _text(*after)).apply()
+    engine_in("there", _text(*after)).apply()
+    assert _rules() == _rules("there")
+    engine_in("here", _text(*before)).apply()
+    assert _rules() == was
