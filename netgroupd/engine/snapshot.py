@@ -306,7 +306,9 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
-    yield from ((rule.cls, rule.key) for rule in behind((obj for obj in doomed if obj.cls == "filter"), actual))
+    # One that is said again comes behind those that stay, and all that were behind it then behind that.
+    said = (step.object for step in steps if step.before and step.object.cls == "filter")
+    yield from ((rule.cls, rule.key) for rule in behind(said, actual))
     if silent := muted(steps, actual.of("link")):
         # One that speaks a protocol again begins with the settings of a new link.
         afresh = {name for name, _ in silent}
