@@ -13,6 +13,7 @@ from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
+from netgroupd.model.tc.red import lasting
 from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
@@ -129,6 +130,7 @@ class Snapshot(NamedTuple):
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
             goal.add(obj._replace(attrs=self._was(obj, actual, usual)))
+        goal.classes["qdisc"] = {key: one._replace(attrs=lasting(one.attrs)) for key, one in goal.of("qdisc").items()}
         return goal
 
     def _lost(self, actual: State) -> list[Object]:
