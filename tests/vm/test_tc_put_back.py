@@ -157,6 +157,28 @@ def test_qdisc_of_another_kind_in_a_class_that_is_made_anew_has_nothing_of_the_l
     assert "kind: fq, handle: \"2:\", limit: 10000" in engine_in("here", "{}").capture()
 
 
+@pytest.mark.parametrize("then", ["{new}", "{new}, {old}"], ids=["alone", "with_the_old"])
+@pytest.mark.parametrize("match", ["flower: {dst_ip: 10.0.0.%d}", "basic: {match: meta(fwmark eq %d)}"])
+def test_rule_comes_back_whose_handle_another_has(engine_in: EngineIn, match: str, then: str) -> None:
+    tree = "{qdiscs: {kind: hfsc, handle: '1:'}, classes: [%s], filters: [%s], egress: [%s]}"
+    classes = "{classid: '1:1', ls: 1mbit}, {classid: '1:3', ls: 1mbit}, {classid: '1:2', parent: '%s', ls: 1mbit}"
+    rule = "{parent: '1:', pref: 5, protocol: ip, %s, classid: '1:%d'}"
+    old, new = rule % (match % 1, 2), rule % (match % 2, 3)
+    was, refused = (
+        f"{_LINKS}tc: {{v0: {tree % said}}}\n"
+        for said in (
+            (classes % "1:", old, ""),
+            (classes % "1:1", then.replace("{old}", old).replace("{new}", new), json.dumps(_REFUSED)),
+        )
+    )
+    engine_in("here", was).apply()
+    captured = engine_in("here", "{}").capture()
+    with pytest.raises(KernelError) as caught:
+        engine_in("here", refused).apply()
+    assert "put back" not in str(caught.value)
+    assert engine_in("here", "{}").capture() == captured
+
+
 def test_new_rule_of_a_qdisc_that_is_made_anew_stays_beside_the_old(engine_in: EngineIn) -> None:
     root = "{qdiscs: {kind: %s, handle: '1:'}, filters: [%s{%s}]}"
     old, new = (f"parent: '1:', pref: 5, basic: {{match: meta(fwmark eq {number})}}" for number in (1, 2))
