@@ -7,6 +7,7 @@ from typing import Any
 
 from netgroupd.model.link import WITH_LINK
 from netgroupd.model.state import Object, State
+from netgroupd.plan.hooks import ROOT
 
 _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
@@ -40,6 +41,10 @@ def _by_key(obj: Object) -> tuple[object, ...]:
     return tuple(_sizes(str(part)) for part in obj.key)
 
 
+def _by_parent(qdisc: Object) -> tuple[object, ...]:
+    return _by_name(qdisc), qdisc.key[1] != ROOT, _sizes(str(qdisc.key[1]))
+
+
 def _by_chain(rule: Object) -> tuple[object, ...]:
     """Chains by number, for the kernel has them as they came; hash tables of a preference before what is in them."""
     _, parent, chain, pref, _ = rule.key
@@ -63,6 +68,7 @@ _ORDERS: Mapping[str, Callable[[Object], Any]] = {
     "mdb": _by_key,
     "filter": _by_chain,
     "chain": _by_key,
+    "qdisc": _by_parent,
     "tclass": _by_key,
     "fdb": _by_address,
 }

@@ -90,8 +90,7 @@ def content_of(desired: Desired) -> Content:
     spoken = spoken_of(state)
     known = spoken.links - described
     groups = {group.name: group.id for group in state.groups.values()}
-    classes = tuple(cls for cls, objects in state.classes.items() if objects)
-    hooks, away = tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
+    classes, hooks, away = tuple(sorted(spoken.classes)), tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
     files, names, sources = files_of(desired), tuple(sorted(known)), _digest(desired.rendered)
     return Content(files, names, "", groups, classes, hooks, away, sources=sources)
 

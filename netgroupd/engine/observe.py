@@ -176,7 +176,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
     actual = links.state
     if kernel.features.dump_group:
         _add_named(kernel, wanted, actual)
-    present = {cls for cls in wanted.classes if wanted.classes[cls]}
+    present = {*spoken.classes}
     if keys := spoken.key_files:
         # The kernel tells keys, not files: it takes the files to see which it is.
         read = kernel.dump(Selection(links=frozenset(keys), key_files=keys))

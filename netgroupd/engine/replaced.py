@@ -20,6 +20,7 @@ from netgroupd.model.kinds.bond import follows
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import WAY
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.tc.red import lasting
 from netgroupd.model.value import LINK, NO_MAC, Value
 from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import group_of, kind_of, row_of, same
@@ -82,6 +83,8 @@ class Replaced(NamedTuple):
             said = step.attrs if step.op is Op.CHANGE else {**obj.attrs, **step.attrs}
             if "mode" in said and kind_of(actual.of(obj.cls)[obj.key]) == "bond":
                 said = {**follows(said["mode"], actual.of("link")[obj.key].attrs), **said}
+            if said.get("adaptive"):
+                said = {**said, "probability": None}  # whatever that will be
             made[place] = {**made[place], **said} if place in made else said
         if anew := [link for link in doomed if kind_of(link) == made.get(link[:2], NOTHING).get("kind")]:
             for place, unsaid in _unsaid(anew, made, actual, usual):
@@ -92,7 +95,7 @@ class Replaced(NamedTuple):
             made["link", (name,)] = {"up": True, **made["link", (name,)]}
         for one in given_a_share(singles(plan.steps), actual):
             made[one[:2]] = {"ls": one.attrs["rt"], **made.get(one[:2], NOTHING)}
-        altered = _altered((actual.of(name)[key], attrs) for (name, key), attrs in made.items())
+        altered = _altered((_lasting(actual.of(name)[key]), attrs) for (name, key), attrs in made.items())
         return cls._of(chain(altered, _drawn_macs(doomed, made, actual)))
 
     @classmethod
@@ -187,6 +190,10 @@ def _unsaid(
 
 def _master(link: Object) -> Key:
     return (link.attrs.get("master"),)
+
+
+def _lasting(have: Object) -> Object:
+    return have._replace(attrs=lasting(have.attrs)) if have.attrs.get("adaptive") else have
 
 
 def _drawn_macs(
@@ -338,4 +345,6 @@ def _is_still(name: str, made: Value, now: Value) -> bool:
     """Whether ``now`` is what was made, or what is left of it."""
     if name in _LIFETIMES and isinstance(made, int) and isinstance(now, int):
         return now <= made
+    if name == "probability" and made is None:
+        return True
     return same(name, made, now)

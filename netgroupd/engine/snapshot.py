@@ -11,6 +11,7 @@ from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
+from netgroupd.model.tc.red import lasting
 from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
@@ -118,6 +119,7 @@ class Snapshot(NamedTuple):
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
             goal.add(obj._replace(attrs=self._was(obj, actual, links, usual)))
+        goal.classes["qdisc"] = {key: one._replace(attrs=lasting(one.attrs)) for key, one in goal.of("qdisc").items()}
         return goal
 
     def _lost(self, actual: State) -> list[Object]:
@@ -268,7 +270,9 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
-    yield from ((rule.cls, rule.key) for rule in behind((obj for obj in doomed if obj.cls == "filter"), actual))
+    # One that is said again comes behind those that stay, and all that were behind it then behind that.
+    said = (step.object for step in steps if step.before and step.object.cls == "filter")
+    yield from ((rule.cls, rule.key) for rule in behind(said, actual))
     if silent := muted(steps, actual.of("link")):
         # One that speaks a protocol again begins with the settings of a new link.
         afresh = {name for name, _ in silent}

@@ -10,17 +10,18 @@ from netgroupd.kernel.request import Away
 from netgroupd.model.state import Attrs, State
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import hangs_on
-from netgroupd.plan.hooks import Hook, hooks_of
+from netgroupd.plan.hooks import Hook, classes_on, hooks_of
 
 
 class Spoken(NamedTuple):
-    """The names and attributes of all links, the key files of WireGuard ones, those that live elsewhere, and hooks."""
+    """The names and attributes of all links, key files of WireGuard ones, those that live elsewhere, hooks, classes."""
 
     links: frozenset[str]
     rows: frozenset[str]
     key_files: Mapping[str, tuple[str, ...]]
     away: Away
     hooks: frozenset[Hook]
+    classes: frozenset[str]
 
 
 _found: WeakKeyDictionary[State, Spoken] = WeakKeyDictionary()
@@ -30,7 +31,9 @@ def spoken_of(wanted: State) -> Spoken:
     """What ``wanted`` speaks of, which from here on stays as it is."""
     if (spoken := _found.get(wanted)) is None:
         rows = frozenset().union(*(link.attrs for link in wanted.of("link").values()))
-        spoken = _found[wanted] = Spoken(_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted))
+        classes = {cls for cls, objects in wanted.classes.items() if objects} | classes_on(wanted.of("qdisc").values())
+        told = (_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted), frozenset(classes))
+        spoken = _found[wanted] = Spoken(*told)
     return spoken
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from netgroupd.engine.beside import without_beside
+from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.orphans import without_orphans
 from netgroupd.engine.refusals import steps_error
@@ -190,6 +191,7 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     }
     whole = before.over(actual, kernel.usual(masters | dict(was)))
     goal = without_orphans(kernel, whole, before.objects, actual)
+    leave_handles(goal, actual)
 
     def again(goal: State) -> Plan:
         there = without_beside(look(kernel, goal, mine), before)

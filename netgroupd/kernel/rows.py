@@ -101,10 +101,13 @@ def goal(step: Step, way: frozenset[str] = frozenset()) -> Attrs:
 
     The attributes ``way`` say together where it leads: if one of them changes,
     nothing of what the others were stays.  Whose it was is not kept: it becomes
-    netgroupd's unless the opposite is said.
+    netgroupd's unless the opposite is said.  One of another kind in its place has
+    nothing of it.
     """
     before = step.before.attrs if step.before and step.op is Op.CHANGE else NOTHING
     after = step.after.attrs if step.after else NOTHING
+    if before and after.get("kind") != before.get("kind") and "kind" in after:
+        before = NOTHING
     if step.attrs is after and before is NOTHING and None not in after.values():
         return after  # as it is with nearly all that are made
     stale = way - after.keys() - step.attrs.keys() if way & step.attrs.keys() else frozenset[str]()

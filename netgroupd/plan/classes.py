@@ -14,7 +14,7 @@ from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import differing, hardest
 from netgroupd.plan.hooks import CLSACT_HOOKS, Hook
 from netgroupd.plan.step import Step
-from netgroupd.plan.tables import is_u32, table_of
+from netgroupd.plan.tables import with_all_of_u32
 
 
 class Remade(NamedTuple):
@@ -89,10 +89,7 @@ def _in_the_way(classes: frozenset[Hook], actual: State) -> frozenset[Key]:
     """The rules on ``classes`` or that lead to them; where there are hash tables, with all of their preference."""
     rules = actual.of("filter").values()
     found = {rule.key for rule in rules if not classes.isdisjoint(_used_by(rule))}
-    hashed = {key[:4] for key in found} & {rule.key[:4] for rule in rules if table_of(rule)}
-    if hashed:
-        found |= {rule.key for rule in rules if is_u32(rule) and rule.key[:4] in hashed}
-    return frozenset(found)
+    return with_all_of_u32(found, rules)
 
 
 def _used_by(rule: Object) -> tuple[Hook, ...]:

@@ -23,6 +23,7 @@ from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.stranded import Stranded
+from netgroupd.plan.templates import holding
 
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
@@ -38,6 +39,7 @@ class Changes(NamedTuple):
     """What differs; ``cycled`` links must go down meanwhile, ``released`` ports leave before links change.
 
     ``replaced`` is deleted when something else has taken its place.
+    ``holding`` are rules that are deleted before the templates of the chains that they lead to.
     ``idle`` are the nexthops that are deleted when what went by way of them goes elsewhere, or is gone.
     """
 
@@ -45,6 +47,7 @@ class Changes(NamedTuple):
     cycled: frozenset[str] = frozenset()
     released: frozenset[str] = frozenset()
     idle: frozenset[Key] = frozenset()
+    holding: frozenset[Key] = frozenset()
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
     fate: Fate = Fate({}, {}, {})
@@ -65,6 +68,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     idle = losses.outlast(doomed)
     for cls in _FIRST:
         found = run.of(cls)
+        if cls == "chain":
+            losses.holding = holding(found, actual)
         goes = (step.object for step in found if step.op is Op.DELETE or cls == "chain")
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
@@ -81,7 +86,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             steps += found
     problems = (*links.problems, *run.problems.values())
     told = (problems, tuple(links.warnings), links.fate)
-    return Changes(tuple(steps), links.cycled, links.released, idle, *told, replaced(steps, losses.why))
+    return Changes(tuple(steps), links.cycled, links.released, idle, losses.holding, *told, replaced(steps, losses.why))
 
 
 class _Run:

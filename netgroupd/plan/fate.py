@@ -200,6 +200,8 @@ class Losses:
         self._parents: frozenset[Hook] = frozenset()
         self._remade = Remade()
         self._chains: dict[Key, str] = {}
+        self.holding: frozenset[Key] = frozenset()
+        """Rules that keep the templates of chains which are to lose them."""
         self._blocks = _emptied_blocks(fate.gone, actual) if fate.gone else {}
         self._muted: Muted = {}
         if fate:
@@ -251,6 +253,8 @@ class Losses:
         found = self._remade
         if obj.cls == "filter" and obj.key[:3] in self._chains:
             return self._chains[obj.key[:3]]
+        if obj.cls == "filter" and obj.key in self.holding:
+            return "a chain that it leads to loses its template"
         first = obj.key in found.rules if obj.cls == "filter" else obj.cls == "tclass" and obj.key in found.classes
         return "a class is made anew" if first else ""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Set
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import block
+from netgroupd.model.tc.qdisc import KINDS
 
 Hook = tuple[str, str]
 ROOT = "root"
@@ -23,6 +24,9 @@ WITHOUT_RULES = frozenset({CLSACT, *BLOCKS})
 SHARED = "action "  # before the kind; no link has such a name
 # What hangs on a qdisc goes with it.
 ON_QDISCS = frozenset({"qdisc", "tclass", "chain", "filter"})
+_WITHOUT_FILTERS = frozenset(
+    {"bfifo", "fq", "mq", "mqprio", "netem", "noqueue", "pfifo", "pfifo_fast", "red", "tbf"}
+)
 _IN_CLASSES = frozenset({"qdisc", "chain"})
 
 
@@ -33,7 +37,7 @@ def hooks_of(state: State) -> frozenset[Hook]:
     for qdisc in state.of("qdisc").values():
         if qdisc.key[1] != CLSACT:
             hooks.add((qdisc.name, ROOT))
-            if qdisc.attrs.get("handle"):
+            if qdisc.attrs.get("handle") and qdisc.attrs.get("kind") not in _WITHOUT_FILTERS:
                 hooks.add((qdisc.name, str(qdisc.attrs["handle"])))
             continue
         hooks.add((qdisc.name, CLSACT))
@@ -44,6 +48,14 @@ def hooks_of(state: State) -> frozenset[Hook]:
             shared = qdisc.attrs.get(f"{hook}_block")
             hooks.add((block(shared), "") if isinstance(shared, int) else (qdisc.name, hook))
     return frozenset(hooks)
+
+
+def classes_on(qdiscs: Iterable[Object]) -> frozenset[str]:
+    """The classes of what may hang on these, and is owned with them whether or not any is named."""
+    found = set[str]()
+    for kind in {str(qdisc.attrs.get("kind")) for qdisc in qdiscs} - _WITHOUT_FILTERS:
+        found |= {"filter", "tclass"} if kind in KINDS and KINDS[kind].classes else {"filter"}
+    return frozenset(found)
 
 
 def parents_of(qdisc: Object) -> frozenset[Hook]:

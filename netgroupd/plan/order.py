@@ -118,7 +118,7 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
         if cls == "link":
             cut.link(step)
         elif cls == "filter":
-            filters = filters or Order(changes.steps, desired, first.rules)
+            filters = filters or Order(changes.steps, desired, first.rules | changes.holding)
             cut.add(filters.phase(step), step)
         elif cls == "bridge_vlan" and step.op is not Op.DELETE:
             cut.vlan(step)

@@ -7,7 +7,7 @@ the tables too, so where one stays new rules come before old ones go.  A table t
 changes takes all rules of its preference along, for some of them lead to it.  Linear.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.tc.handle import numbered_by
@@ -40,6 +40,14 @@ def table_of(rule: Object) -> int:
 
 def _number(table: Object) -> _Number:
     return (table.key[0], numbered_by(str(table.key[1])), table_of(table))
+
+
+def with_all_of_u32(found: Set[Key], rules: Collection[Object]) -> frozenset[Key]:
+    """The rules ``found``, and where there are hash tables among those of u32 with them all others of that."""
+    hashed = {key[:4] for key in found} & {rule.key[:4] for rule in rules if table_of(rule)} if found else ()
+    if not hashed:
+        return frozenset(found)
+    return frozenset(found).union(rule.key for rule in rules if is_u32(rule) and rule.key[:4] in hashed)
 
 
 def inside(deleted: Iterable[Object], rules: Iterable[Object]) -> list[Object]:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import NetgroupError
 from netgroupd.service.journal import LOG
 from netgroupd.service.picture import Picture, take
@@ -110,7 +111,7 @@ class Drift:
             _ready(self._woken)
             os.read(self._woken, 4096)
             return 0.0
-        classes = {"link", *(cls for cls in self._engine.applied().classes)}
+        classes = {"link", *spoken_of(self._engine.applied()).classes}
         # What others do to their links must not make us look at ours later than what is done to ours.
         with (
             self._engine.watch(classes) as news,

@@ -71,6 +71,7 @@ SETTLED: list[tuple[str, dict[str, object]]] = [
     ("kind: red, limit: 0, min: 0, ecn: false", {"ecn": False}),
     ("kind: tbf, rate: 1mbit, burst: 125, limit: 9, mtu: 0", {"rate": 125000, "burst": 125, "limit": 9}),
     ("kind: red, adaptive: false, probability: 5", {"adaptive": False, "probability": 5}),
+    ("kind: red, probability: 5", {"adaptive": False, "probability": 5}),
     ("kind: tbf, rate: 8, burst: 1, limit: 9, peakrate: 0", {"rate": 8, "burst": 1, "limit": 9, "peakrate": None}),
     ("kind: netem, delay: 9s, jitter: 3s", {"delay": 9_000_000, "jitter": 2_147_483}),
     ("kind: prio, bands: 2, priomap: [" + "1, " * 16 + "]", {"bands": 2, "priomap": (1,) * 16}),

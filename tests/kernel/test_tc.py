@@ -278,6 +278,14 @@ def test_largest_packet_of_a_policer_is_bytes() -> None:
     assert ACTION.parse({"police": {"rate": "1gbit", "burst": "1mb", **peak}})["mtu"] == 1514  # type: ignore[index,call-overload]
 
 
+def test_burst_of_packets_may_last_longer_than_32_bits_of_ticks() -> None:
+    slow: dict[str, object] = {"pkts_rate": 1, "pkts_burst": 1000}
+    want = ACTION.parse({"police": slow})
+    assert isinstance(want, Mapping)
+    assert want["pkts_burst"] == 1000
+    assert unpack_police(attributes(memoryview(pack_police(0, want))))["pkts_burst"] == 1000
+
+
 @pytest.mark.parametrize("rate", [1, 125, 125_000, 15_625_000, 1_250_000_000, 10_000_000_000])
 @pytest.mark.parametrize("size", [1, 1500, 1600, 100_000, 4_000_000])
 def test_settled_burst_comes_back_as_it_is(size: int, rate: int) -> None:

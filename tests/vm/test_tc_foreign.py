@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A qdisc of a kind that no file can ask for makes room, and is no obstacle to putting the rest back."""
+"""What others have on qdiscs that are ours: it makes room, and is no obstacle to putting the rest back."""
 
 import subprocess
+
+import pytest
 
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.snapshot import Snapshot
@@ -10,6 +12,7 @@ from netgroupd.kernel.kernels import Kernels
 from netgroupd.model.state import Object, State
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.present import text
+from tests.vm.hosts import EngineIn, here
 from tests.vm.tc_cases import SETUP
 
 _WANTED = Object("qdisc", ("v0", "root"), {"kind": "htb", "handle": "1:", "default": 0x10})
@@ -43,3 +46,26 @@ def test_qdisc_of_another_kind_is_told_of_and_the_others_come_back() -> None:
         converge(kernel, plan, _GOAL, _MINE)
         put_back(kernel, snapshot, _MINE)
     assert _there() == ["sfq 2: dev v2"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("ingress: []", ("filter add dev d ingress",)),
+        ("qdiscs: {kind: prio, handle: '1:'}", ("filter add dev d parent 1:",)),
+        (
+            "qdiscs: {kind: htb, handle: '1:'}",
+            ("class add dev d parent 1: classid 1:7 htb rate 1mbit", "filter add dev d parent 1:"),
+        ),
+    ],
+    ids=["hook", "qdisc", "classes"],
+)
+def test_rules_of_others_go_where_none_of_ours_are(engine_in: EngineIn, ours: str, theirs: tuple[str, ...]) -> None:
+    text = f"links: {{d: {{kind: dummy, up: true}}}}\ntc: {{d: {{{ours}}}}}\n"
+    engine_in("here", text).apply()
+    captured = engine_in("here", "{}").capture()
+    for said in theirs:
+        here(f"tc {said}" + " protocol ip pref 3 flower dst_ip 10.0.0.1 classid 1:7" * said.startswith("filter"))
+    assert len(engine_in("here", text).diff().steps) == len(theirs)
+    engine_in("here", text).apply()
+    assert engine_in("here", "{}").capture() == captured

@@ -2,6 +2,7 @@
 """Rules that are deleted by a change which is refused behind that: what the kernel told of them, it takes."""
 
 import json
+import time
 
 import pytest
 
@@ -125,6 +126,57 @@ def test_red_that_marks_nothing_any_more_drops_again(engine_in: EngineIn) -> Non
     engine_in("here", then).apply()
     assert not engine_in("here", then).diff().steps
     assert "nodrop: false" in engine_in("here", then).capture()
+
+
+def test_probability_that_red_adapted_is_what_it_was_when_it_adapts_no_more(engine_in: EngineIn) -> None:
+    red = "{kind: red, handle: '1:', limit: 100000, min: 5000, max: 30000%s}"
+    was, then, refused = (
+        f"{_LINKS}tc: {{v0: {{qdiscs: {red % said}, egress: [{rule}]}}}}\n"
+        for said, rule in (("", ""), (", adaptive: true", ""), (", adaptive: false", json.dumps(_REFUSED)))
+    )
+    engine_in("here", was).apply()
+    captured = engine_in("here", "{}").capture()
+    engine_in("here", then).apply()
+    time.sleep(1)  # every half a second it adapts
+    with pytest.raises(KernelError) as caught:
+        engine_in("here", refused).apply()
+    assert "put back" not in str(caught.value)
+    engine_in("here", was).rollback()
+    assert engine_in("here", "{}").capture() == captured
+
+
+def test_qdisc_of_another_kind_in_a_class_that_is_made_anew_has_nothing_of_the_last(engine_in: EngineIn) -> None:
+    tree = "{qdiscs: [{kind: hfsc, handle: '1:'}, {parent: '1:2', handle: '2:', kind: %s}], classes: [%s]}"
+    one, two = "{classid: '1:1', ls: 1mbit}", "{classid: '1:2', parent: '%s', ls: 1mbit}"
+    was, then = (
+        f"{_LINKS}tc: {{v0: {tree % said}}}\n"
+        for said in (("pfifo, limit: 10", f"{one}, {two % '1:1'}"), ("fq", two % "1:"))
+    )
+    engine_in("here", was).apply()
+    engine_in("here", then).apply()
+    assert "kind: fq, handle: \"2:\", limit: 10000" in engine_in("here", "{}").capture()
+
+
+@pytest.mark.parametrize("then", ["{new}", "{new}, {old}"], ids=["alone", "with_the_old"])
+@pytest.mark.parametrize("match", ["flower: {dst_ip: 10.0.0.%d}", "basic: {match: meta(fwmark eq %d)}"])
+def test_rule_comes_back_whose_handle_another_has(engine_in: EngineIn, match: str, then: str) -> None:
+    tree = "{qdiscs: {kind: hfsc, handle: '1:'}, classes: [%s], filters: [%s], egress: [%s]}"
+    classes = "{classid: '1:1', ls: 1mbit}, {classid: '1:3', ls: 1mbit}, {classid: '1:2', parent: '%s', ls: 1mbit}"
+    rule = "{parent: '1:', pref: 5, protocol: ip, %s, classid: '1:%d'}"
+    old, new = rule % (match % 1, 2), rule % (match % 2, 3)
+    was, refused = (
+        f"{_LINKS}tc: {{v0: {tree % said}}}\n"
+        for said in (
+            (classes % "1:", old, ""),
+            (classes % "1:1", then.replace("{old}", old).replace("{new}", new), json.dumps(_REFUSED)),
+        )
+    )
+    engine_in("here", was).apply()
+    captured = engine_in("here", "{}").capture()
+    with pytest.raises(KernelError) as caught:
+        engine_in("here", refused).apply()
+    assert "put back" not in str(caught.value)
+    assert engine_in("here", "{}").capture() == captured
 
 
 def test_new_rule_of_a_qdisc_that_is_made_anew_stays_beside_the_old(engine_in: EngineIn) -> None:

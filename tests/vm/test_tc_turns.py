@@ -41,6 +41,16 @@ def test_rules_that_a_refused_change_deleted_come_back_in_their_place(
     assert engine_in("here", "{}").capture() == was
 
 
+@pytest.mark.parametrize("kind", _RULES)
+def test_rules_that_a_refused_change_said_otherwise_stay_in_their_place(engine_in: EngineIn, kind: str) -> None:
+    text = _text(kind, (0, 1, 2))
+    was = _captured(engine_in, text)
+    with pytest.raises(KernelError) as caught:
+        engine_in("here", _text(kind, (0, 1, 2), _REFUSED).replace('"pass"', '"continue"', 1)).apply()
+    assert "put back" not in str(caught.value)
+    assert engine_in("here", "{}").capture() == was
+
+
 @pytest.mark.parametrize("then", [(3, 0, 1, 2), (0, 3, 2), (2, 1, 0)], ids=["first", "between", "turned"])
 @pytest.mark.parametrize("chains", ["", "    chains: {parent: ingress, atomic: true}\n"], ids=["plain", "atomic"])
 @pytest.mark.parametrize("kind", _RULES)

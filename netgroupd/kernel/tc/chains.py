@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Chains with templates: RTM_NEWCHAIN, RTM_DELCHAIN, and one dump of each hook."""
 
+import errno
+import time
 from collections.abc import Iterator, Mapping
 
-from netgroupd.kernel import message
+from netgroupd.kernel import grace, message
 from netgroupd.kernel.message import attributes, nest, text, u32
 from netgroupd.kernel.names import UnknownLinkError
-from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, single
+from netgroupd.kernel.socket import Socket
 from netgroupd.kernel.tc import flower
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELCHAIN, RTM_GETCHAIN, RTM_NEWCHAIN, Place
@@ -15,6 +18,8 @@ from netgroupd.model.state import Object
 from netgroupd.model.tc.protocol import protocol_name, protocol_number
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op
+
+_LONGEST_S = 30.0  # it takes a few periods of grace, which on a busy host are some 100 ms each
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -51,7 +56,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     place = Place.of(str(where), str(parent), context.names)
     header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
     if one.op is Op.DELETE:
-        yield message.request(RTM_DELCHAIN, 0, header, u32(CHAIN, chain))
+        yield Call(lambda: _delete(context.socket, header + u32(CHAIN, chain), for_good=not one.why))
         return
     attrs = one.object.attrs
     template = attrs.get("flower") or {}
@@ -59,6 +64,37 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     options = flower.options(tuple(sorted(template.items())), protocol_number(attrs.get("protocol", "all")))
     how = message.NLM_F_CREATE | message.NLM_F_EXCL
     yield message.request(RTM_NEWCHAIN, how, header, u32(CHAIN, chain), text(KIND, "flower"), nest(OPTIONS, options))
+
+
+def _delete(socket: Socket, which: bytes, *, for_good: bool) -> None:
+    """Delete a chain; ``for_good``, and see that it has no template any more.
+
+    Raises:
+        OSError: The kernel refuses, or keeps the template.
+    """
+    answer, _ = socket.ask(message.request(RTM_DELCHAIN, 0, which))
+    if answer.errno not in (0, errno.EINVAL):  # it went with its last rule, or is not there where one leads to it
+        raise OSError(answer.errno, answer.sentence)
+    end = time.monotonic() + _LONGEST_S
+    while for_good and _keeps_template(socket, which):
+        if time.monotonic() > end:
+            raise OSError(errno.EBUSY, "a rule leads to the chain, and the kernel keeps the template until none does")
+        grace.passed()
+
+
+def _keeps_template(socket: Socket, which: bytes) -> bool:
+    """Whether a chain that is made has a template by itself.
+
+    A rule that is deleted leads there until some time later, and what it leads to is not told.
+    """
+    socket.ask(message.request(RTM_NEWCHAIN, message.NLM_F_CREATE | message.NLM_F_EXCL, which))
+    _, told = socket.ask(message.request(RTM_GETCHAIN, 0, which), _template)
+    socket.ask(message.request(RTM_DELCHAIN, 0, which))
+    return bool(told)
+
+
+def _template(_kind: int, payload: memoryview) -> bool | None:
+    return KIND in attributes(payload, HEADER.size) or None
 
 
 CODEC = Codec(dump, encode, blamer({(CHAIN,): "chain", (KIND,): "flower"}), HEADER.size)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from netgroupd.kernel.message import attr, u32, u64
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, table, unpack_rate
 from netgroupd.model.tc.action import control_number, control_text, usual_control
-from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, size_of, ticks
+from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, MOST_OF_PACKETS, size_of, ticks
 from netgroupd.model.value import Value
 
 _HEAD = struct.Struct("=IIIII")  # index, control, limit, burst, mtu
@@ -42,7 +42,8 @@ def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
         parts += [attr(narrow, table(value))] if value else []
         parts += [u64(wide, value)] if is_wide(value) else []
     if packets := _number(fields, "pkts_rate"):
-        parts += [u64(_PKTRATE, packets), u64(_PKTBURST, ticks(_number(fields, "pkts_burst"), packets))]
+        burst = ticks(_number(fields, "pkts_burst"), packets, MOST_OF_PACKETS)
+        parts += [u64(_PKTRATE, packets), u64(_PKTBURST, burst)]
     if "conform" in fields:
         parts.append(u32(_RESULT, control_number(str(fields["conform"]))))
     return b"".join(parts)

@@ -275,7 +275,7 @@ KINDS = {
                 *_EARLY,
                 Attr("avpkt", size(1, 65535), "Average size of packets.", silent=True),
                 Attr("burst", U32, "Packets that may come at once.", silent=True),
-                Attr("adaptive", FLAG, "Adapt the probability."),
+                Attr("adaptive", FLAG, "Adapt the probability; false where that is said."),
                 Attr("nodrop", FLAG, "Queue what cannot be marked; with `ecn`.", 0, Change.RECREATE),
             ),
         ),

@@ -14,14 +14,16 @@ _SECOND_NS = 1_000_000_000
 BURSTS = {"burst": "rate", "cburst": "ceil", "pkts_burst": "pkts_rate"}
 """Which size is held as the time at which rate."""
 _MOST = 0xFFFFFFFF
+MOST_OF_PACKETS = (1 << 57) - 1
+"""The ticks that a burst of packets can take: the kernel counts them in nanoseconds, with 63 bits."""
 LINK_LAYERS = {"ethernet": 1, "atm": 2}
 """How a link takes bytes: as they are, or in cells of ATM."""
 LINK_LAYER_NAMES = {0: "ethernet", **{number: name for name, number in LINK_LAYERS.items()}}
 
 
-def ticks(size: int, rate: int) -> int:
+def ticks(size: int, rate: int, most: int = _MOST) -> int:
     """How long ``size`` bytes (or packets) take at ``rate`` a second."""
-    return min(size * _SECOND_NS // max(rate, 1) // _TICK_NS, _MOST)
+    return min(size * _SECOND_NS // max(rate, 1) // _TICK_NS, most)
 
 
 def size_of(time: int, rate: int) -> int:
@@ -35,5 +37,5 @@ def settled(attrs: Mapping[str, Value], bursts: Mapping[str, str] = BURSTS) -> d
     for burst, rate in bursts.items():
         size, speed = attrs.get(burst), attrs.get(rate)
         if isinstance(size, int) and isinstance(speed, int):
-            result[burst] = size_of(ticks(size, speed), speed)
+            result[burst] = size_of(ticks(size, speed, MOST_OF_PACKETS if burst == "pkts_burst" else _MOST), speed)
     return result

@@ -38,7 +38,11 @@ def usual(attrs: Attrs) -> Usual:
 
 
 def whole(attrs: Attrs) -> Attrs:
-    """The options with what the kernel tells in place of a burst; raises ValueError("OPTION: expected …")."""
+    """The options with what the kernel tells in place of a burst; raises ValueError("OPTION: expected …").
+
+    A probability that is said is not to be adapted, unless that is said too.
+    """
+    attrs = {"adaptive": False, **attrs} if "probability" in attrs else attrs
     named = [name for name in ("burst", "avpkt") if name in attrs]
     if named and (beside := [name for name in ("ewma", "scell_log") if name in attrs]):
         raise ValueError(f"{beside[0]}: expected none beside {named[0]}, which it follows from")
