@@ -2,6 +2,7 @@
 """Files, or the text of a generation, -> the desired state."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -19,6 +20,7 @@ from netgroupd.model.state import State
 from netgroupd.plan.optional import without
 
 _FOREIGN = "this version of netgroupd does not understand the generation that another has applied"
+_WORD = re.compile(r"^[ \t]*(?!---\s*$)[^\s#\ufeff]", re.MULTILINE)
 
 
 class _Expansions:
@@ -61,8 +63,13 @@ def rendered(places: tuple[Path, ...], trust: Trust = ROOT) -> tuple[Rendered, .
     return texts
 
 
+def says_anything(desired: Desired) -> bool:
+    """Whether a file has more than comments: of one that was cut off, as on a full disk, nothing else may be left."""
+    return any(_WORD.search(one.text) for one in desired.rendered)
+
+
 def refuse_nothing(places: Iterable[Path]) -> NoReturn:
-    """Not to find any file is no wish to have everything deleted.
+    """Neither to find no file nor to find all of them empty is a wish to have everything deleted.
 
     Raises:
         ConfigError: Always.

@@ -72,13 +72,15 @@ class Files:
         """The desired state, and the links that were looked at for it."""
         links = look_at_links(kernel, mine, self._rows)
         desired = configuration.read(self.paths.config, known_links(kernel, links.state, mine), self._trust)
-        if not desired.rendered and (self._generations.current or self._owns_anything(kernel, mine, links)):
+        if not configuration.says_anything(desired) and self._had_anything(desired, kernel, mine, links):
             configuration.refuse_nothing(self.paths.config)
         self._rows = rows_for(desired.state)
         return desired, links
 
-    def _owns_anything(self, kernel: Connection, mine: Mine, links: Links) -> bool:
-        """Whether wanting nothing would delete something; what was applied may be forgotten, its marks are not."""
+    def _had_anything(self, desired: Desired, kernel: Connection, mine: Mine, links: Links) -> bool:
+        """Whether wanting nothing would lose something; what was applied may be forgotten, its marks are not."""
+        if self._generations.current and not (desired.rendered and not self._applied_if_known()):
+            return True
         from netgroupd.engine.transaction import plan_for  # noqa: PLC0415  # loads the planner, for an empty directory
 
         return bool(plan_for(kernel, State(), look(kernel, State(), mine, links), mine).steps)

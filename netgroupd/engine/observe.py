@@ -90,12 +90,16 @@ class Connection(Protocol):
 
 
 class Mine(NamedTuple):
-    """What netgroupd has to look after: ids of groups; classes, hooks and links in other namespaces, as configured."""
+    """What netgroupd has to look after: ids of groups; classes, hooks and links in other namespaces, as configured.
+
+    ``found`` are links of others that a configuration relied on: they are netgroupd's since, and it has not made them.
+    """
 
     groups: frozenset[int] = frozenset()
     classes: frozenset[str] = frozenset()
     hooks: frozenset[Hook] = frozenset()
     away: Away = frozenset()
+    found: frozenset[str] = frozenset()
 
     @property
     def owned(self) -> Owned:
@@ -114,6 +118,7 @@ class Mine(NamedTuple):
             self.classes | frozenset(content.classes),
             self.hooks | frozenset(content.hooks),
             self.away | frozenset(content.away),
+            self.found | frozenset(content.known),
         )
 
     def asking(self, wanted: State) -> "Mine":
@@ -161,7 +166,7 @@ def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
     is_ours = cache(mine.owned.covers)
     found = links.of("link").items()
     made = {str(key[0]) for key, link in found if link.attrs.get("kind") and is_ours(link.attrs.get("group"))}
-    return Known(_There(kernel), ours=made)
+    return Known(_There(kernel), ours=made - mine.found)
 
 
 def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = None, *, briefly: bool = False) -> State:

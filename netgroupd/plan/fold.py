@@ -11,6 +11,8 @@ Linear but for sorting.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.model.value import ip_bytes, ip_text
@@ -157,17 +159,26 @@ def _fold_alike(skeletons: tuple[_Skeleton, ...], rows: list[tuple[_Point, _Poin
     for number in range(len(rows)):
         by_rest[tuple(column[number] for column in apart)].append(number)
     for found in by_rest.values():
-        first = found[0]
-        terms = [
-            Term("", columns[index][first], loose=True) if loose[index] else Term("", rest[first], strides)
-            for index, (strides, rest) in enumerate(rules)
-        ]
-        for dimensions in _products([points[number] for number in found]):
-            count = 1
-            for values in dimensions:
-                count *= len(values)
-            copies = len(found) // count if not points[0] else 1
-            yield Pattern(_fields(skeletons, terms, len(points[0])), dimensions, count * copies)
+        terms = [Term("", rest[found[0]], strides) for strides, rest in rules]
+        shown = [points[number] for number in found]
+        at: dict[_Point, list[int]] = defaultdict(list)
+        for number in found if any(loose) else ():
+            at[points[number]].append(number)
+        for dimensions in _products(shown):
+            size = prod(map(len, dimensions)) if points[0] else len(found)
+            if at:
+                here = [number for point in product(*dimensions) for number in at[point]]
+                terms = [
+                    _any_of([column[number] for number in here]) if ignored else term
+                    for term, column, ignored in zip(terms, columns, loose, strict=True)
+                ]
+                size = len(here)
+            yield Pattern(_fields(skeletons, terms, len(points[0])), dimensions, size)
+
+
+def _any_of(values: list[int]) -> Term:
+    """A value that follows no rule, of those that one pattern stands for."""
+    return Term("", values[0], loose=len(set(values)) > 1)
 
 
 def _is_loose(rest: list[int]) -> bool:

@@ -231,8 +231,6 @@ class _Comparison:
             want = self.want.get((name,))
             if want and want.attrs.get("master") == master:
                 self._tell(str(name), {"master": master})
-            elif want is None:
-                self.warnings.append(f"{name}, which no file mentions, loses its master {master}")
 
     def _release(self) -> None:
         """Note what ports lose that stay when their VRF or bridge goes."""
@@ -242,6 +240,8 @@ class _Comparison:
             master = have.attrs.get("master")
             if master not in self.fate.gone or have.name in self.fate.gone:
                 continue
+            if have.key not in self.want and (master in self.replaced or not self.owned.has(have)):
+                self.warnings.append(f"{have.name}, which no file mentions, loses its master {master}")
             kind = kind_of(self.have.get((master,)))
             if kind == "vrf":
                 self.fate.cycled[have.name] = f"{have.name} leaves {master}"

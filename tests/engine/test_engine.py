@@ -288,6 +288,26 @@ def test_no_file_is_no_wish_to_delete_what_is_owned_when_the_generations_are_los
     assert desk.there() == {}
 
 
+@pytest.mark.parametrize("text", ["", "# what was here\n\n  # is no more", "---\n"], ids=["empty", "comments", "start"])
+def test_file_that_says_nothing_is_no_wish_to_delete_everything(desk: Desk, text: str) -> None:
+    desk.wants(text)
+    desk.engine.apply()
+    assert not desk.engine.diff().steps, "a host that has nothing needs none"
+    desk.wants("layer_3")
+    desk.engine.apply()
+    before = desk.there()
+    desk.wants(text)
+    with pytest.raises(ConfigError, match=":1:1: there is no configuration"):
+        desk.engine.apply()
+    assert desk.there() == before
+    desk.kernel = FakeKernel()
+    assert "there is no configuration" in str(desk.boot().trouble), "where nothing is owned yet"
+    assert desk.there() == before
+    desk.wants("{}")
+    desk.engine.apply()
+    assert desk.there() == {}
+
+
 def test_group_that_is_removed_from_the_files_is_still_recognised(desk: Desk) -> None:
     desk.wants("groups: {lab: {id: 77}}\nlinks: {d0: {kind: dummy, group: lab}}")
     desk.engine.apply()

@@ -64,6 +64,22 @@ def test_values_without_a_rule_do_not_multiply_lines_where_nobody_needs_them() -
     assert unfolded(fold(rows)) == sorted(rows)
 
 
+def test_value_without_a_rule_is_that_of_its_own_line() -> None:
+    rows = [(f"x{n}y{n * 7919 % 1000}", f"mtu {1000 + n * 7919 % 5000}") for n in range(40)]
+    told = {name_text(pattern): field_text(pattern, 1) for pattern in fold(rows, exact=False)}
+    assert told == dict(rows)
+    rows = [(f"d{number}", f"mtu {1000 + number * number}") for number in (*range(10), *range(20, 30))]
+    [pattern] = fold(rows, exact=False)
+    assert (name_text(pattern), field_text(pattern, 1), pattern.size) == ("d[0-9,20-29]", "mtu 1000…", 20)
+
+
+@pytest.mark.parametrize("link", ["lo", "eth1"])
+def test_many_things_on_one_link_are_counted(link: str) -> None:
+    rows = [(link, f"10.1.{number * number % 251}.{number}/32") for number in range(200)]
+    [pattern] = fold(rows, exact=False)
+    assert (name_text(pattern), field_text(pattern, 1), pattern.size) == (link, "10.1.0.0…/32", 200)
+
+
 NAMES = st.tuples(st.sampled_from("ab"), st.integers(0, 4), st.integers(0, 12))
 TEXTS = st.sampled_from(["", "mtu 9000", "to {b}", "10.0.{b}.1/24", "02:00:00:00:0{a}:00", "fd00:{b}::1", "x{c}"])
 
