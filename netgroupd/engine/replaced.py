@@ -27,7 +27,7 @@ from netgroupd.plan.compare import group_of, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
-from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.vlan_global import bridge_of, left
 
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
@@ -79,12 +79,7 @@ class Replaced(NamedTuple):
                 made.pop(place, None)
                 doomed += [obj] if obj.cls == "link" else []
                 continue
-            # Of what is made anew nobody needs to say that it is down.
-            said = step.attrs if step.op is Op.CHANGE else {**obj.attrs, **step.attrs}
-            if "mode" in said and kind_of(actual.of(obj.cls)[obj.key]) == "bond":
-                said = {**follows(said["mode"], actual.of("link")[obj.key].attrs), **said}
-            if said.get("adaptive"):
-                said = {**said, "probability": None}  # whatever that will be
+            said = _said(step, actual.of(obj.cls)[obj.key])
             made[place] = {**made[place], **said} if place in made else said
         if anew := [link for link in doomed if kind_of(link) == made.get(link[:2], NOTHING).get("kind")]:
             for place, unsaid in _unsaid(anew, made, actual, usual):
@@ -153,6 +148,15 @@ def joined(goal: State, objects: Iterable[Object]) -> State:
 
 def _only(names: Container[str], obj: Object) -> Object:
     return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in names})
+
+
+def _said(step: Step, have: Object) -> Attrs:
+    """What a step says, and what else follows from that, of what is there."""
+    # Of what is made anew nobody needs to say that it is down.
+    said = step.attrs if step.op is Op.CHANGE else {**step.object.attrs, **step.attrs}
+    if "mode" in said and kind_of(have) == "bond":
+        said = {**follows(said["mode"], have.attrs), **said}
+    return {**said, "probability": None} if said.get("adaptive") else said  # whatever that will be
 
 
 def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Object]]:

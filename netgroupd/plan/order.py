@@ -22,7 +22,7 @@ from netgroupd.plan.fate import LEAST_MTU, carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order
-from netgroupd.plan.pieces import DOWN, EMPTIED, FREED, NAMES_ANOTHER, Manner, pieces_of, port_attrs
+from netgroupd.plan.pieces import DOWN, EMPTIED, FREED, NAMES_ANOTHER, Manner, pieces_of, port_attrs, shrinks
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
@@ -309,7 +309,7 @@ class _Cut:
         parting = EMPTIED if kind_of(have) == "bond" and have.name in self.left else ()
         manner = Manner(
             cycled,
-            "mtu" in attrs and _shrinks(attrs["mtu"], have),
+            shrinks(attrs.get("mtu"), have.attrs.get("mtu")),
             want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
             FREED if moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond" else parting,
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
@@ -396,8 +396,3 @@ _CHANGE = Op.CHANGE
 _TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
 _USUAL_MTU = 1500  # of a bond that is new
 _UP: Mapping[str, Value] = {"up": True}
-
-
-def _shrinks(mtu: Value, have: Object) -> bool:
-    now = have.attrs.get("mtu")
-    return isinstance(mtu, int) and isinstance(now, int) and mtu < now

@@ -34,6 +34,11 @@ class Manner(NamedTuple):
     waits: bool  # for a link that it names and that is to be made
 
 
+def shrinks(mtu: Value, now: Value) -> bool:
+    """Whether an MTU, if any is said, is less than that of ``now``."""
+    return isinstance(mtu, int) and isinstance(now, int) and mtu < now
+
+
 def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     """What the phases say of a change, but for bringing up again."""
     left = dict(attrs)
