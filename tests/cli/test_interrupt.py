@@ -42,10 +42,12 @@ class Host(FakeKernel):
 
 @pytest.fixture(autouse=True)
 def _as_from_a_terminal() -> Iterator[None]:
-    """Who runs in the background is started without interrupts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Who runs in the background is started without interrupts, and under nohup without hangups."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {each: signal.signal(each, handler) for each, handler in usual.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for each, handler in before.items():
+        signal.signal(each, handler)
 
 
 @pytest.mark.parametrize("asking", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
