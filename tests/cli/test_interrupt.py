@@ -43,8 +43,9 @@ class Host(FakeKernel):
 @pytest.fixture(autouse=True)
 def _as_from_a_terminal() -> Iterator[None]:
     """Who runs in the background is started without interrupts, and under nohup without hangups."""
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    usual = {signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
     before = {each: signal.signal(each, handler) for each, handler in usual.items()}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for each, handler in before.items():
         signal.signal(each, handler)
