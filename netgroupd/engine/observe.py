@@ -7,7 +7,7 @@ costs.  Classes that can only be found by looking at every entry are left out
 unless they are or were configured.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple, Protocol
@@ -26,6 +26,7 @@ from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.along import Theirs
 from netgroupd.plan.default_vlan import DEFAULT, Defaults
 from netgroupd.plan.hooks import Hook
 from netgroupd.plan.link import Owned
@@ -78,6 +79,9 @@ class Connection(Protocol):
 
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
+
+    def theirs(self, names: Iterable[str]) -> Theirs:
+        """What others have on the links of these names."""
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""

@@ -63,10 +63,11 @@ _UP: Attrs = {"up": True}
 
 
 class Snapshot(NamedTuple):
-    """Objects that were there, and the places where there was none."""
+    """Objects that were there, the places where there was none, and what goes with links and is of ``others``."""
 
     objects: tuple[Object, ...] = ()
     absent: tuple[tuple[str, Key], ...] = ()
+    others: tuple[Object, ...] = ()
 
     @classmethod
     def of(cls, plan: Plan, actual: State) -> "Snapshot":
@@ -169,13 +170,13 @@ class Snapshot(NamedTuple):
 
     def to_json(self) -> Json:
         """As plain values."""
-        return {"objects": objects_to(self.objects), "absent": self.absent}
+        return {"objects": objects_to(self.objects), "absent": self.absent, "others": objects_to(self.others)}
 
     @classmethod
     def from_json(cls, plain: Json) -> "Snapshot":
         """Out of plain values."""
         absent = tuple((name, key_from(key)) for name, key in plain["absent"])
-        return cls(objects_from(plain["objects"]), absent)
+        return cls(objects_from(plain["objects"]), absent, objects_from(plain.get("others", ())))
 
 
 def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:

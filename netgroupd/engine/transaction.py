@@ -14,6 +14,7 @@ from netgroupd.engine.beside import without_beside
 from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.orphans import without_orphans
+from netgroupd.engine.others import give_back, of_others
 from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
@@ -24,7 +25,7 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
-from netgroupd.plan.along import deleted_nexthops
+from netgroupd.plan.along import deleted_nexthops, told
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
@@ -87,6 +88,8 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
+    if lost := told(of_others(kernel, plan, goal)):
+        plan = plan._replace(warnings=plan.warnings + lost)
     return plan, actual
 
 
@@ -174,9 +177,10 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
         KernelError, VerifyError: Not everything could be brought back.
     """
     try:
-        return _put_back(kernel, before, mine)
+        plan = _put_back(kernel, before, mine)
     except ConfigError as error:  # no file is wrong: somebody has put something else in its place
         raise VerifyError("\n".join(_without_place(problem) for problem in error.problems)) from error
+    return plan._replace(warnings=plan.warnings + give_back(kernel, before.others))
 
 
 def _without_place(problem: Problem) -> str:

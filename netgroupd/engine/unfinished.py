@@ -195,9 +195,11 @@ class Unfinished(Files):
         trouble = "what was there before could not be put back either"
         try:
             with uninterrupted():
-                put_back(kernel, before, mine)
+                warnings = put_back(kernel, before, mine).warnings
                 trouble = "what was there before is back, but that could not be written down"
                 self._close(entry, _result_after(cause))
+            if cause is not None and warnings:
+                cause.add_note("\n".join(warnings))
         except (NetgroupError, OSError, MemoryError) as error:
             if cause is None:
                 raise

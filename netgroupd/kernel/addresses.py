@@ -113,6 +113,14 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return dump_objects(context, asked, decode, "dump of addresses", mark) + tokens
 
 
+def of_others(context: Context, index: int) -> list[Object]:
+    """What others than netgroupd and the kernel gave to the link of that number, or with 0 to all."""
+    decode = _Decoder(context.proto, everything=True)
+    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(0, 0, 0, 0, index))
+    found = dump_objects(context, asked, decode, "dump of addresses")
+    return [address for address in found if UNOWNED in address.attrs]
+
+
 def _tokens(context: Context) -> list[Object]:
     """How somebody wants the IPv6 addresses of links to end (``ip token``), under keys that no file has."""
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The virtual functions of a fake kernel that the host itself uses as links."""
+"""The virtual functions of a fake kernel that the host itself uses as links, and what others have on links."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from netgroupd.plan.along import Theirs
 
 
 class FakeCards:
@@ -12,3 +14,8 @@ class FakeCards:
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
         return self.cards.get(name, "")
+
+    def theirs(self, names: Iterable[str]) -> Theirs:
+        """What others have on the links of these names: here they have nothing."""
+        del names
+        return Theirs()

@@ -3,7 +3,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
 from typing import Self
@@ -27,6 +27,7 @@ from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.along import Theirs
 from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import differing
 from netgroupd.plan.hooks import hooks_of
@@ -146,6 +147,12 @@ class Kernel:
         from netgroupd.kernel.vf import card_of  # noqa: PLC0415  # only a plan that takes functions away needs it
 
         return card_of(self._context, name)
+
+    def theirs(self, names: Iterable[str]) -> Theirs:
+        """What others have on the links of these names."""
+        from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
+
+        return theirs(self._context, names)
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""

@@ -19,7 +19,7 @@ RTM_NEWNEIGH, RTM_DELNEIGH, RTM_GETNEIGH = 28, 29, 30
 HEADER = struct.Struct("=BBHiHBB")  # family, -, -, ifindex, state, flags, type
 _FAMILIES = {4: 2, 16: 10}
 
-_DST, _LLADDR, _PROTOCOL, _FLAGS_EXT = 1, 2, 12, 15
+_DST, _LLADDR, _IFINDEX, _PROTOCOL, _FLAGS_EXT = 1, 2, 8, 12, 15
 _PROXY = 0x08
 _BITS = {"router": 0x80, "extern_learn": 0x10}
 _MANAGED = 1
@@ -43,6 +43,20 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
         found += dump_objects(context, asked, decode, "dump of neighbours", mark)
     return found
+
+
+def of_others(context: Context, index: int) -> list[Object]:
+    """Lasting ones and proxies of others on the link of that number, or with 0 on all."""
+
+    def decode(payload: memoryview, names: Names) -> Object | None:
+        return _decode(payload, names, context.proto, foreign=True)
+
+    found = []
+    for flags in (0, _PROXY):
+        told = u32(_IFINDEX, index) if index else b""
+        asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, 0, 0, flags, 0), told)
+        found += dump_objects(context, asked, decode, "dump of neighbours")
+    return [neighbour for neighbour in found if UNOWNED in neighbour.attrs]
 
 
 def _decode(

@@ -22,6 +22,8 @@ _HEADER = struct.Struct("=BBBBI")  # family, scope, protocol, -, flags
 _MEMBER = struct.Struct("=IBBH")  # id, weight - 1 low, weight - 1 high, -
 
 _ID, _GROUP, _GROUP_TYPE, _BLACKHOLE, _ENCAP_TYPE, _ENCAP, _GROUPS, _FDB, _RES_GROUP = 1, 2, 3, 4, 7, 8, 9, 11, 12
+_DEV = CLASS.attrs["dev"].wire
+_PROTOCOL = 2  # where in the header it is
 _ONLINK = 4
 _MADE_BY_OPERATORS = frozenset({PROTO, 0, 3, 4})  # none said, RTPROT_BOOT, RTPROT_STATIC
 _PLAIN = tuple(CLASS.attrs[name] for name in ("via", "dev"))
@@ -41,6 +43,19 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return dump_objects(context, asked, decode, "dump of nexthops")
 
 
+def of_others(context: Context, index: int) -> list[Object]:
+    """Those that lead through the link of that number, or with 0 all, whoever else made them."""
+
+    def decode(payload: memoryview, names: Names) -> Object | None:
+        if payload[_PROTOCOL] == PROTO:
+            return None
+        return _decode(payload, names, foreign=True, protocols=frozenset((payload[_PROTOCOL],)))
+
+    told = u32(_DEV, index) if index else b""
+    asked = message.request(RTM_GETNEXTHOP, message.NLM_F_DUMP, bytes(_HEADER.size), told)
+    return dump_objects(context, asked, decode, "dump of nexthops")
+
+
 def members(context: Context) -> dict[int, frozenset[int]]:
     """The ids of the members of each group, whoever made it."""
 
@@ -56,10 +71,15 @@ def members(context: Context) -> dict[int, frozenset[int]]:
 
 
 def _decode(
-    payload: memoryview, names: Names, *, foreign: bool = False, held: frozenset[Key] | None = None
+    payload: memoryview,
+    names: Names,
+    *,
+    foreign: bool = False,
+    held: frozenset[Key] | None = None,
+    protocols: frozenset[int] = _MADE_BY_OPERATORS,
 ) -> Object | None:
     family, _, protocol, _, flags = _HEADER.unpack_from(payload)
-    if not held and protocol != PROTO and not (foreign and protocol in _MADE_BY_OPERATORS):
+    if not held and protocol != PROTO and not (foreign and protocol in protocols):
         return None
     found = attributes(payload, _HEADER.size)
     key: Key = (int.from_bytes(found[_ID], "little"),)

@@ -21,6 +21,7 @@ from netgroupd.kernel.routes_identity import (
     HEADER,
     LENGTH,
     PRIORITY,
+    PROTOCOL,
     RTM_DELROUTE,
     RTM_GETROUTE,
     RTM_NEWROUTE,
@@ -142,12 +143,17 @@ def _hops_of(attrs: Attrs) -> tuple[Value, ...]:
 
 
 def _decode(
-    payload: memoryview, names: Names, held: frozenset[Key] | None = None, *, everything: bool = False
+    payload: memoryview,
+    names: Names,
+    held: frozenset[Key] | None = None,
+    *,
+    everything: bool = False,
+    protocols: frozenset[int] = _MADE_BY_OPERATORS,
 ) -> Object | None:
     family, *_, protocol, scope, kind, flags = HEADER.unpack_from(payload)
     if flags & _CLONED or family not in FAMILY_NAMES:
         return None
-    counts = protocol != PROTO if held else protocol in _MADE_BY_OPERATORS
+    counts = protocol != PROTO if held else protocol in protocols
     if not (counts or everything or held):
         return None
     found = attributes(payload, HEADER.size)
@@ -162,6 +168,11 @@ def _decode(
     if everything and _has_unsaid(found):
         attrs[UNSAID] = True
     return Object("route", key, attrs)
+
+
+def of_others(payload: memoryview, names: Names) -> Object | None:
+    """The route of a message with all that it has, whoever made it."""
+    return _decode(payload, names, everything=True, protocols=frozenset((payload[PROTOCOL],)))
 
 
 def _has_unsaid(found: Mapping[int, memoryview]) -> bool:

@@ -1,19 +1,60 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Routes of other programs that go with nexthops of ours: told before it is done."""
+"""What others have that goes with nexthops and links of ours: told before it is done."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple
 
 from netgroupd.model.state import Object, State
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
 
 _SHOWN = 5
+_MANY = {"address": "addresses"}
 # As `ip route` calls them, where nobody has told it otherwise.
 _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: "dhcp", 42: "babel"}
 _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
+
+
+class Theirs(NamedTuple):
+    """What others have on links: ``objects``, and by class, protocol and link how many more that their programs watch.
+
+    These bring it back themselves, if it is still to be there.
+    """
+
+    objects: tuple[Object, ...] = ()
+    watched: Mapping[tuple[str, int, str], int] = MappingProxyType({})
+
+
+def told(theirs: Theirs) -> tuple[str, ...]:
+    """One sentence about all that goes with links."""
+    counts, links = Counter[str](), dict[str, None]()
+    for obj in theirs.objects:
+        counts[_of(obj.cls, obj.attrs[UNOWNED])] += 1
+        links.update(dict.fromkeys(hangs_on(obj)))
+    for (cls, protocol, link), count in theirs.watched.items():
+        counts[_of(cls, protocol)] += count
+        links[link] = None
+    if not counts:
+        return ()
+    found = ", ".join(f"{what} ({count:,})" for what, count in counts.items())
+    folded = fold_names(links)
+    more = f", … ({len(links):,} in all)" if len(folded) > _SHOWN else ""
+    on = f"{', '.join(folded[:_SHOWN])}{more}"
+    return (f"what is not netgroupd's goes when links go, go down or change their VRF: {found} on {on}",)
+
+
+def _of(cls: str, protocol: Value) -> str:
+    """What a number of objects are called, with their protocol where it says whose they are."""
+    many = _MANY.get(cls, f"{cls}s")
+    return f"{many} of proto {_protocol(protocol)}" if protocol and cls != "address" else many
 
 
 def deleted_nexthops(plan: Plan, actual: State) -> frozenset[int]:
@@ -36,6 +77,8 @@ def warnings(routes: Iterable[Object], desired: State) -> tuple[str, ...]:
 
 
 def _named(route: Object) -> str:
-    number = route.attrs[UNOWNED]
-    protocol = _PROTOCOLS.get(number, number) if isinstance(number, int) else number
-    return f"{' '.join(title(route))} by nexthop {route.attrs['nhid']} (proto {protocol})"
+    return f"{' '.join(title(route))} by nexthop {route.attrs['nhid']} (proto {_protocol(route.attrs[UNOWNED])})"
+
+
+def _protocol(number: Value) -> Value:
+    return _PROTOCOLS.get(number, number) if isinstance(number, int) else number

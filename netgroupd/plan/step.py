@@ -83,8 +83,14 @@ def cls_of(step: AnyStep) -> str:
 
 
 class Plan(NamedTuple):
-    """Steps in the order they must run; ``warnings`` are sentences for the operator."""
+    """Steps in the order they must run; ``warnings`` are sentences for the operator.
+
+    Of the links that go (``gone``) and of those that go down, if only for a moment (``down``), the kernel takes what
+    others have on them: that is for who makes the plan, and no part of it as JSON.
+    """
 
     steps: tuple[AnyStep, ...] = ()
     warnings: tuple[str, ...] = ()
     group_names: Mapping[int, str] = MappingProxyType({})
+    gone: frozenset[str] = frozenset()
+    down: frozenset[str] = frozenset()

@@ -2,6 +2,7 @@
 """A change that was interrupted or waits: whoever comes next finds it, and what they ask for comes after it."""
 
 import time
+from collections.abc import Iterable
 
 import pytest
 
@@ -12,7 +13,9 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
-from netgroupd.plan.step import Step
+from netgroupd.plan.along import Theirs
+from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.step import Step, cls_of
 from tests.engine.desk import Desk
 
 
@@ -153,3 +156,27 @@ def test_change_that_no_memory_is_left_to_undo_is_told_to_be_half_done(
     assert desk.engine.status().interrupted
     assert "is rolled back to generation 0" in str(desk.engine.recover())
     assert desk.there() == {}
+
+
+class _WithOthers(FakeKernel):
+    """A kernel in which others have an address on each link that goes, which it does not take back."""
+
+    def theirs(self, names: Iterable[str]) -> Theirs:
+        return Theirs(tuple(Object("address", (name, "192.0.2.1/24", None), {UNOWNED: 0}) for name in names))
+
+
+def test_what_others_had_that_cannot_be_given_back_is_told_and_keeps_nothing_else_away(desk: Desk) -> None:
+    desk.wants("links: {d0: {kind: dummy}}")
+    desk.engine.apply()
+    desk.wants("links: {d1: {kind: dummy}}")
+    there = desk.there()
+    desk.kernel = _WithOthers(
+        desk.kernel.state, refuse=lambda step: 12 if cls_of(step) == "address" or "d1" in str(step) else 0
+    )
+    (warning,) = desk.engine.diff().warnings
+    assert warning.endswith("addresses (1) on d0")
+    with pytest.raises(KernelError) as caught:
+        desk.engine.apply()
+    assert any("could not be given back: create address d0: Cannot" in note for note in caught.value.__notes__)
+    assert desk.there() == there
+    assert not desk.engine.status().interrupted

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What others have on links that a plan takes down or deletes: it is told, and given back after a refusal.
+
+It is no part of the goal of putting back: what is there again by then stays as it is, and what the kernel does not
+take any more keeps nothing else from coming back.
+"""
+
+import errno
+from collections.abc import Iterable
+
+from netgroupd.engine.observe import Connection
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Object, State
+from netgroupd.plan.along import Theirs
+from netgroupd.plan.step import Op, Plan, Step
+
+_SHOWN = 5
+_KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
+# What follows needs what is before it; a gateway needs the route to it.
+_ORDER = ("address", "nexthop", "route", "neighbour")
+
+
+def of_others(kernel: Connection, plan: Plan, goal: State) -> Theirs:
+    """What a plan takes away from others, but for what becomes netgroupd's: nothing is looked at where no link goes."""
+    if not (plan.gone or plan.down):
+        return Theirs()
+    found = kernel.theirs(plan.gone | plan.down)
+    lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
+    kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone)
+    stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
+    staying = {obj.key for obj in stays}
+    return found._replace(objects=tuple(obj for obj in lost if obj.cls != "address" or obj.key not in staying))
+
+
+def _is_ipv4_and_stays(obj: Object, plan: Plan) -> bool:
+    return obj.cls == "address" and ":" not in str(obj.key[1]) and obj.name not in plan.gone
+
+
+def _keeping(kernel: Connection, links: set[str]) -> set[str]:
+    """Those of ``links`` that keep lasting IPv6 addresses when they are down."""
+    if not links:
+        return links
+    settings = frozenset(_KEEP.format(where) for where in ("all", *links))
+    read = kernel.dump(Selection(frozenset({"sysctl"}), settings=settings)).of("sysctl").values()
+    keep = {str(one.key[0]).split("/")[3] for one in read if int(str(one.attrs["value"])) > 0}
+    return links if "all" in keep else links & keep
+
+
+def _is_lasting(address: Object) -> bool:
+    return address.attrs.get("valid_lft") == "forever" and address.attrs.get("scope") != "link"
+
+
+def give_back(kernel: Connection, objects: Iterable[Object]) -> tuple[str, ...]:
+    """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
+    ordered = sorted(objects, key=lambda obj: (_ORDER.index(obj.cls), "via" in obj.attrs or "nexthops" in obj.attrs))
+    refused = kernel.apply([_step(obj) for obj in ordered]) if ordered else ()
+    lost = [str(each.refusal) for each in refused if each.refusal.errno != errno.EEXIST]
+    if not lost:
+        return ()
+    more = f"; … ({len(lost):,} in all)" if len(lost) > _SHOWN else ""
+    return (f"what is not netgroupd's could not be given back: {'; '.join(lost[:_SHOWN])}{more}",)
+
+
+def _step(obj: Object) -> Step:
+    """One without which the rest is wanted all the same."""
+    return Step(Op.CREATE, None, obj._replace(attrs={**obj.attrs, "optional": True}), obj.attrs)

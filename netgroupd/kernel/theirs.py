@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What others have on links that are to go or to go down, which the kernel takes away with them.
+
+What the kernel itself has made, it makes again.  Programs of routing protocols follow their links, and may have
+changed their minds meanwhile: what they have is counted, by protocol, and may be a million routes.
+"""
+
+import errno
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import NamedTuple
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel import addresses, message, neighbours, nexthops, routes
+from netgroupd.kernel.message import attributes, u32
+from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.request import Context
+from netgroupd.kernel.routes_identity import HEADER, RTM_GETROUTE
+from netgroupd.model.owner import PROTO
+from netgroupd.model.route import FAMILIES
+from netgroupd.model.state import Object
+from netgroupd.plan.along import Theirs
+from netgroupd.plan.compare import UNOWNED, UNSAID
+from netgroupd.plan.fate import hangs_on
+
+_FEW = 8  # for more links one look at everything costs less than one at each of them
+_OIF, _MULTIPATH = 4, 9
+_HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
+_CLONED = 0x200
+_BY_KERNEL = frozenset({PROTO, 1, 2, 9})  # and ours; RTPROT_REDIRECT, _KERNEL, _RA
+_BY_OPERATORS = frozenset({0, 3, 4, 16})  # RTPROT_UNSPEC, _BOOT, _STATIC, _DHCP: nobody watches what becomes of it
+
+
+class _Found(NamedTuple):
+    """A route as it was read: all of it only where it is to be given back."""
+
+    protocol: int
+    oif: int
+    payload: bytes
+
+
+def theirs(context: Context, names: Iterable[str]) -> Theirs:
+    """What others have on the links of these names."""
+    links: dict[int, str] = {}
+    for name in names:
+        with suppress(UnknownLinkError):  # it is in another namespace, or has gone
+            links[context.names.index(name)] = name
+    filters = (*links,) if len(links) <= _FEW else (0,)
+    there = frozenset(links.values())
+    back: list[Object] = []
+    watched: Counter[tuple[str, int, str]] = Counter()
+    for obj in _objects(context, filters):
+        on, protocol = hangs_on(obj), obj.attrs[UNOWNED]
+        assert isinstance(protocol, int)
+        if not on or not there.issuperset(on):
+            continue
+        if obj.cls == "address" or (protocol in _BY_OPERATORS and UNSAID not in obj.attrs):
+            back.append(obj)
+        else:
+            watched[obj.cls, protocol, on[0]] += 1
+    for found in _routes(context, links, filters):
+        route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
+        if route and UNSAID not in route.attrs:
+            back.append(route)
+        else:
+            watched["route", found.protocol, links[found.oif]] += 1
+    return Theirs(tuple(back), watched)
+
+
+def _objects(context: Context, filters: tuple[int, ...]) -> Iterator[Object]:
+    for of_others in (addresses.of_others, nexthops.of_others, neighbours.of_others):
+        for index in filters:
+            with _link_may_go():
+                yield from of_others(context, index)
+
+
+@contextmanager
+def _link_may_go() -> Iterator[None]:
+    try:
+        yield
+    except KernelError as error:
+        if error.refusals[0].errno != errno.ENODEV:
+            raise
+
+
+def _routes(context: Context, links: Mapping[int, str], filters: tuple[int, ...]) -> Iterator[_Found]:
+    for family in (FAMILIES["inet"], FAMILIES["inet6"]):
+        for index in filters:
+            told = u32(_OIF, index) if index else b""
+            asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, HEADER.pack(family, *bytes(8)), told)
+            decode = partial(_route, family, links, index)
+            with _link_may_go():
+                yield from context.socket.dump(asked, decode, "dump of routes", enough=True)
+
+
+def _route(family: int, links: Mapping[int, str], index: int, _kind: int, payload: memoryview) -> _Found | None:
+    """One that leads through ``links`` only, told where it was asked for with the first of them."""
+    told, *_, protocol, _, _, flags = HEADER.unpack_from(payload)
+    if told != family or flags & _CLONED or protocol in _BY_KERNEL:
+        return None
+    ways = [*_ways(attributes(payload, HEADER.size))]
+    if not ways or not links.keys() >= set(ways) or index not in (0, ways[0]):
+        return None
+    return _Found(protocol, ways[0], bytes(payload) if protocol in _BY_OPERATORS else b"")
+
+
+def _ways(found: Mapping[int, memoryview]) -> Iterator[int]:
+    if _OIF in found:
+        yield int.from_bytes(found[_OIF], "little")
+    hops, start = found.get(_MULTIPATH, memoryview(b"")), 0
+    while start + _HOP.size <= len(hops):
+        size, _, _, index = _HOP.unpack_from(hops, start)
+        yield index
+        start += (size + 3) & ~3
