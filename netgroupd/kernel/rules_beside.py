@@ -27,6 +27,35 @@ class _Rule(NamedTuple):
     object: Object
 
 
+class _Alike:
+    """Rules of one preference that name the same; those that say something of it are found without a search."""
+
+    def __init__(self) -> None:
+        self._rules: dict[_Said, _Rule] = {}
+        self._saying: dict[frozenset[str], defaultdict[_Said, dict[_Said, _Rule]]] = {}
+
+    def add(self, said: _Said, rule: _Rule) -> None:
+        """One more."""
+        self._rules[said] = rule
+        for names, found in self._saying.items():
+            found[_part(said, names)][said] = rule
+
+    def pop(self, said: _Said) -> _Rule | None:
+        """One less, if it is there."""
+        rule = self._rules.pop(said, None)
+        for names, found in self._saying.items() if rule else ():
+            del found[_part(said, names)][said]
+        return rule
+
+    def saying(self, part: _Said, names: frozenset[str]) -> Iterable[_Rule]:
+        """Those that say ``part``, which is all that ``names`` are of it."""
+        if names not in self._saying:
+            found = self._saying[names] = defaultdict(dict)
+            for said, rule in self._rules.items():
+                found[_part(said, names)][said] = rule
+        return self._saying[names].get(part, {}).values()
+
+
 class Standing:
     """The rules that are there, in the order in which the kernel looks at them."""
 
@@ -34,24 +63,24 @@ class Standing:
         """``rules`` are all of netgroupd's; the kernel looks for those of one protocol alone."""
         self._places = count()
         # By family and preference, then by what they name, so that only those that name more are looked at.
-        self._there: defaultdict[Key, defaultdict[frozenset[str], dict[_Said, _Rule]]]
-        self._there = defaultdict(lambda: defaultdict(dict))
+        self._there: defaultdict[Key, defaultdict[frozenset[str], _Alike]] = defaultdict(lambda: defaultdict(_Alike))
         for rule in rules:
             self.comes(rule.key, rule.attrs)
 
     def comes(self, identity: Key, attrs: Attrs) -> None:
         """A rule is made: it is behind all of its preference."""
         said = _said(attrs)
-        self._there[identity[:2]][_names(said)][said] = _Rule(next(self._places), Object("rule", identity, attrs))
+        rule = _Rule(next(self._places), Object("rule", identity, attrs))
+        self._there[identity[:2]][_names(said)].add(said, rule)
 
     def goes(self, identity: Key, attrs: Attrs) -> list[Object]:
         """A rule is deleted: those that the request meets before it, which are from now on behind all others."""
         said, there = _said(attrs), self._there[identity[:2]]
         wanted = _names(said)
-        if not (gone := there[wanted].pop(said, None)):
+        if not (gone := there[wanted].pop(said)):
             return []
         more = (rules for names, rules in there.items() if names > wanted)
-        met = (rule for rules in more for fits, rule in rules.items() if said < fits and rule.place < gone.place)
+        met = (rule for rules in more for rule in rules.saying(said, wanted) if rule.place < gone.place)
         found = [rule.object for rule in sorted(met)]
         for rule in found:
             self.comes(rule.key, rule.attrs)
@@ -77,3 +106,7 @@ def _said(attrs: Attrs) -> _Said:
 
 def _names(said: _Said) -> frozenset[str]:
     return frozenset(name for name, _ in said)
+
+
+def _part(said: _Said, names: frozenset[str]) -> _Said:
+    return frozenset(pair for pair in said if pair[0] in names)

@@ -37,14 +37,22 @@ def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[],
         return []
     with entered(context.netns):
         found = [_setting(path, value) for path, value in _shared() if usual.get(path, value) != value]
-        default = _of_link("default")
-        for link, own in _of_links(context, links.values()):
-            sample = samples.get(_LO if link.name == "lo" else Likeness.of(link, None), {})
+        default, known = _of_link("default"), dict[tuple[int, Likeness], _OfLink]()
+
+        def otherwise(own: _OfLink, sample: _OfLink) -> Iterator[tuple[tuple[str, str], str]]:
             for place, value in own.items():
                 by_kind = sample.get(place)
                 expected = default.get(place, value) if by_kind in {None, unset.get(place)} else by_kind
                 if value not in {"", expected}:
-                    found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
+                    yield place, value
+
+        for link, shared, own in _of_links(context, links.values()):
+            like = _LO if link.name == "lo" else Likeness.of(link, None)
+            sample = samples.get(like, {})
+            if (both := (id(shared), like)) not in known:
+                known[both] = dict(otherwise(shared, sample))
+            for place, value in (*known[both].items(), *otherwise(own, sample)):
+                found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
     return found
 
 
@@ -78,8 +86,11 @@ def _shared(directory: str = _ROOT) -> Iterator[tuple[str, str]]:
                 yield entry.path, value
 
 
-def _of_links(context: Context, links: Iterable[Object]) -> Iterator[tuple[Object, _OfLink]]:
-    """The settings of links; of those of which netlink tells the same, all files are read of one alone."""
+def _of_links(context: Context, links: Iterable[Object]) -> Iterator[tuple[Object, _OfLink, _OfLink]]:
+    """The settings of links, those that it shares with others and those of its own.
+
+    Of those of which netlink tells the same, all files are read of one alone.
+    """
     alike = told(context)
     there = [frozenset(os.listdir(place)) for place in _OF_LINKS if os.path.isdir(place)]  # noqa: PTH112, PTH208  # as below
     firsts: dict[object, tuple[_OfLink, list[tuple[str, str]]]] = {}
@@ -87,12 +98,14 @@ def _of_links(context: Context, links: Iterable[Object]) -> Iterator[tuple[Objec
         name = link.name
         like = (alike.get(name, name), *(name in some for some in there))
         if like in firsts:
-            first, untold = firsts[like]
-            yield link, {**first, **{place: _read(f"{place[0]}/{name}/{place[1]}") for place in untold}}
+            shared, untold = firsts[like]
+            yield link, shared, {place: _read(f"{place[0]}/{name}/{place[1]}") for place in untold}
         else:
-            first = _of_link(name)
-            firsts[like] = first, [place for place in first if place[1] not in _TOLD.get(place[0], ())]
-            yield link, first
+            own = _of_link(name)
+            shared = {place: value for place, value in own.items() if place[1] in _TOLD.get(place[0], ())}
+            untold = [place for place in own if place not in shared]
+            firsts[like] = shared, untold
+            yield link, shared, {place: own[place] for place in untold}
 
 
 def _of_link(name: str) -> _OfLink:

@@ -183,6 +183,7 @@ def test_hooks_are_those_named_and_those_with_rules() -> None:
     assert hooks_of(State((CLSACT,))) == {("v0", "clsact"), ("v0", "ingress")}
     assert hooks_of(State((shared,))) == {("v0", "clsact"), ("v0", "ingress_block"), ("block 7", "")}
     assert hooks_of(State((CLSACT._replace(attrs={"kind": "clsact"}),))) == {("v0", "clsact")}
+    assert hooks_of(State((HTB._replace(attrs={"kind": "codel", "handle": "1:"}),))) == {("v0", "root")}
     assert hooks_of(State((HTB, rule("10.0.0.1", "egress")))) == {("v0", "root"), ("v0", "1:"), ("v0", "egress")}
 
 

@@ -2,13 +2,17 @@
 """What others have on qdiscs that are ours: it makes room, and is no obstacle to putting the rest back."""
 
 import subprocess
+from typing import Any
 
 import pytest
 
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.request import Selection
+from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import Object, State
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.present import text
@@ -46,6 +50,29 @@ def test_qdisc_of_another_kind_is_told_of_and_the_others_come_back() -> None:
         converge(kernel, plan, _GOAL, _MINE)
         put_back(kernel, snapshot, _MINE)
     assert _there() == ["sfq 2: dev v2"]
+
+
+def test_classes_are_asked_for_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "".join(f"link add d{number} type dummy\n" for number in range(30))
+    subprocess.run(["ip", "-batch", "-"], input=lines, text=True, check=True)
+    lines = "".join(f"qdisc add dev d{number} root handle 1: fq_codel\n" for number in range(30) if number)
+    lines += "qdisc add dev d0 root handle 2: htb\nclass add dev d0 parent 2: classid 2:5 htb rate 1mbit\n"
+    subprocess.run(["tc", "-batch", "-"], input=lines, text=True, check=True)
+    asked: list[object] = []
+    dump = Socket.dump
+
+    def counted(*args: Any, **more: Any) -> Any:
+        asked.append(args)
+        return dump(*args, **more)
+
+    monkeypatch.setattr(Socket, "dump", counted)
+    with Kernel() as kernel:
+        kernel.read_names()
+        asked.clear()
+        hooks = frozenset((f"d{number}", "root") for number in range(30))
+        found = kernel.dump(Selection(frozenset({"tclass"}), hooks=hooks))
+    assert [*found.of("tclass")] == [("d0", "2:5")]
+    assert len(asked) == 2  # of all qdiscs, and of the classes of one link
 
 
 @pytest.mark.parametrize(

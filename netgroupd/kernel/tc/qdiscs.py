@@ -35,6 +35,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED, WITHOUT_RULES, Hook
 from netgroupd.plan.step import AnyStep, Op, Step
 
+_FEW = 16  # dumps of classes, which the kernel tells by link
 _RATES = frozenset({"rate", "ceil"})
 _FROM_RATES = frozenset({"ceil", "burst", "cburst", "quantum"})
 _BLOCKS = {"ingress_block": INGRESS_BLOCK, "egress_block": EGRESS_BLOCK}
@@ -168,16 +169,30 @@ CODEC = Codec(
 def dump_classes(context: Context, selection: Selection) -> list[Object]:
     """The classes of the links whose tree of qdiscs is selected."""
     links = {where for where, parent in hooks(context, selection) if parent == ROOT}
+    there = _with_classes(context) if len(links) > _FEW else None
     found: list[Object] = []
     for link in sorted(links):
         try:
             index = context.names.index(link)
         except UnknownLinkError:
             continue
+        if there is not None and index not in there:
+            continue
         asked = message.request(RTM_GETTCLASS, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, index, 0, 0, 0))
         told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of classes")
         found += [obj for payload in told if (obj := _decode_class(memoryview(payload), link))]
     return found
+
+
+def _with_classes(context: Context) -> set[int]:
+    """The numbers of the links that have a qdisc of a kind with classes: of all links the kernel tells at once."""
+
+    def take(_kind: int, payload: memoryview) -> int | None:
+        name = bytes(attributes(payload, HEADER.size)[KIND]).rstrip(b"\0").decode()
+        return HEADER.unpack_from(payload)[3] if name in CLASSES else None
+
+    asked = message.request(RTM_GETQDISC, message.NLM_F_DUMP, bytes(HEADER.size))
+    return set(context.socket.dump(asked, take, "dump of qdiscs"))
 
 
 def _decode_class(payload: memoryview, link: str) -> Object | None:
