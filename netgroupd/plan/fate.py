@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
+from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
@@ -24,8 +25,6 @@ _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "m
 _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
 _LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global"})
 
-# With an MTU of less a link does not speak the protocol at all, and nothing of it comes back by itself.
-LEAST_MTU = {"inet": 68, "inet6": 1280}
 # What is above has no larger MTU than what is below.
 _FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
 _CONF = ["net", "ipv6", "conf"]
