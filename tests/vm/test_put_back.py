@@ -143,3 +143,11 @@ def test_mtu_that_a_port_had_lent_a_bridge_is_not_given_back_without_it(engine_i
         engine_in("here", text).apply()
     engine_in("here", text).rollback(1)
     assert "mtu 1500" in here("ip link show br")
+
+
+@pytest.mark.vm("stock")
+def test_neighbours_that_a_link_loses_with_another_arp_come_back(kernel: Stumbling) -> None:
+    text = "links: {a: {kind: dummy, up: true, arp: %s, addresses: [10.0.0.1/24]}, b: {kind: dummy, up: false}}\n"
+    text += "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]\nnexthops: {%s}"
+    become(kernel, state_of(text % ("true", "")))
+    refused_and_back(kernel, state_of(text % ("false", "7: {dev: b}")))
