@@ -53,7 +53,8 @@ _UNSAID = object()
 _IN_USE = "active_slave"  # which port a bond uses follows from its ports
 _STATES = ("carrier", _IN_USE)
 _SHAKING = frozenset({"master", "netns"})
-_FOLLOWING = frozenset({"mac", "mtu"})
+_MTU = frozenset({"mtu"})
+_FOLLOWING = _MTU | {"mac"}
 _IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts, and is the snapshot's
 _SHARING = frozenset({"ipvlan", "ipvtap"})  # all on one link have the mode that one of them was told last
 _ASKED = ("rule", "filter")
@@ -88,9 +89,10 @@ class Snapshot(NamedTuple):
         # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
         following: dict[str, frozenset[str]] = {}
         for step in steps:
-            if step.object.cls == "link" and not _FOLLOWING.isdisjoint(step.attrs):
+            told = _MTU if step.op is Op.DELETE else step.attrs  # a new bridge is not held by what it is made with
+            if step.object.cls == "link" and not _FOLLOWING.isdisjoint(told):
                 name = step.object.name
-                following[name] = following.get(name, _FOLLOWING).difference(step.attrs)
+                following[name] = following.get(name, _FOLLOWING).difference(told)
         chosen = {step.object.name for step in steps if _IN_USE in step.attrs}
         lent = Lent(found, actual)
         kept = (lent.without(obj, following.get(obj.name, _FOLLOWING)) if obj.cls == "link" else obj for obj in found)
@@ -257,7 +259,8 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     if resized:
         resized.update(resized_ports(resized, actual.of("link")))
         yield from (("link", (name,)) for name in resized)
-        yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link"), bridges=True))
+        smaller = {name: actual.link(name) for name, _ in followers(resized, actual.of("link"), bridges=True)}
+        yield from (("link", (name,)) for name, link in smaller.items() if kind_of(link) != "bridge")
     yield from (("neighbour", key) for key in forgotten(steps, actual))
     sharing = (obj for step in links for obj in (step.before, step.object) if obj and kind_of(obj) in _SHARING)
     if lowers := {obj.attrs.get("link") for obj in sharing}:

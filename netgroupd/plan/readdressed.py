@@ -17,7 +17,7 @@ _HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
 
 
 def forgotten(steps: Iterable[Step], actual: State) -> Iterator[Key]:
-    """The neighbours that may be lost with the MACs or the ARP that links have now, all but those that are answered for."""
+    """The neighbours that links may lose with the MACs or the ARP that they have, but those that are answered for."""
     neighbours = [obj for obj in actual.of("neighbour").values() if not obj.key[2]]
     names = _readdressed(steps, actual) if neighbours else frozenset[str]()
     yield from (obj.key for obj in neighbours if obj.name in names)
