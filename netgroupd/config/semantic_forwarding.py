@@ -4,12 +4,15 @@
 from collections.abc import Iterator
 
 from netgroupd.config.checked import Checked
+from netgroupd.model.neighbour import pack_link_address
 from netgroupd.model.state import Object
 
 _OF_TUNNELS = ("dst", "vni", "port", "via", "nhid")
 _TO_ONE = frozenset({"bareudp", "wireguard"})
 _WITHOUT_ADDRESSES = _TO_ONE | {"nlmon", "xfrm"}
-_TO_ONE_WITH_REMOTE = frozenset({"gre", "ip6gre", "ip6tnl", "ipip", "sit", "vti", "vti6"})
+_LENGTHS = {**dict.fromkeys(("gre", "ipip", "sit", "vti"), 4), **dict.fromkeys(("ip6gre", "ip6tnl", "vti6"), 16)}
+_OF_LENGTH = {4: "an IPv4 address", 6: "a MAC", 16: "an IPv6 address"}
+_OF_ANY_LENGTH = frozenset({"", "bond", "ipvlan", "ipvtap", "team", "tun"})  # what is below or in them may have others
 
 
 def entries(checked: Checked) -> None:
@@ -52,7 +55,17 @@ def neighbours(checked: Checked) -> None:
         if kind in _WITHOUT_ADDRESSES and obj.attrs.get("lladdr"):
             told = f"{obj.name!r} is a {kind}, and its neighbours have no link-layer addresses"
             checked.report.once(checked.entry(obj).place("lladdr"), told, "leave it out")
-        to_one = kind in _TO_ONE or (kind in _TO_ONE_WITH_REMOTE and bool(checked.attrs(obj.name).get("remote")))
+        elif obj.attrs.get("lladdr") and kind not in _OF_ANY_LENGTH:
+            _length(obj, kind, checked)
+        to_one = kind in _TO_ONE or (kind in _LENGTHS and bool(checked.attrs(obj.name).get("remote")))
         if (obj.name == "lo" or to_one) and not (key[2] or ":" in str(key[1])):
             told = f"{obj.name!r} sends to no link-layer addresses, and cannot have {key[1]} as a neighbour"
             checked.report.once(checked.entry(obj).place("ip"), told)
+
+
+def _length(obj: Object, kind: str, checked: Checked) -> None:
+    """A link-layer address is as long as those of its link: of one that is longer the kernel takes the beginning."""
+    lladdr, length = obj.attrs["lladdr"], _LENGTHS.get(kind, 6)
+    if len(pack_link_address(lladdr)) != length:
+        told = f"the link-layer address of a neighbour on {obj.name!r}, a {kind}, is {_OF_LENGTH[length]}, not {lladdr}"
+        checked.report.once(checked.entry(obj).place("lladdr"), told)

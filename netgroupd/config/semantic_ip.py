@@ -5,6 +5,7 @@ from collections import Counter
 
 from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
+from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, family_of
 from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, split_prefix
@@ -14,8 +15,12 @@ _CALLED = {"inet": "IPv4", "inet6": "IPv6", "mpls": "MPLS"}
 
 def addresses(checked: Checked) -> None:
     """What is said of an address is of its protocol, and it does not end before it is deprecated."""
+    small = _small(checked)
     for key, obj in checked.state.of("address").items():
         attrs, peer = obj.attrs, key[2]
+        if small and (mtu := small.get((obj.name, family_of(str(key[1]))))):
+            what = f"{obj.name!r} has an mtu of {mtu[0]}, with which it cannot have {key[1]}"
+            checked.report.once(checked.entry(obj).at, what, f"at least {mtu[1]}")
         if not attrs and peer is None:
             continue  # nearly all
         family = family_of(str(key[1]))
@@ -30,6 +35,14 @@ def addresses(checked: Checked) -> None:
             what = f"{key[1]} is one of IPv6, and its number says that its scope is {own}"
             checked.report.once(entry.place("scope"), what, "leave it out")
         _lifetimes(family, obj, checked)
+
+
+def _small(checked: Checked) -> dict[tuple[str, str], tuple[int, int]]:
+    """The links that are told to have too small an MTU for a protocol, with that and the least one."""
+    links = checked.links.attrs.items()
+    sizes = [(name, mtu) for name, attrs in links if isinstance(mtu := attrs.get("mtu"), int)]
+    least = LEAST_MTU.items()
+    return {(name, family): (mtu, needed) for name, mtu in sizes for family, needed in least if mtu < needed}
 
 
 _OF_OTHER_ADDRESSES = {"inet": ("nodad", "home", "mngtmpaddr"), "inet6": ("label", "broadcast")}

@@ -15,6 +15,9 @@ from netgroupd.plan.compare import kind_of
 
 _BORROWERS = frozenset({"bridge", "bond", "team", "vlan", "macsec"})
 _EXCHANGING = frozenset({"balance-tlb", "balance-alb"})  # MACs among their ports
+ALONE = 1500
+"""The MTU of a bridge without ports."""
+
 _NEVER_TOLD = frozenset({"hsr", "ipvlan", "ipvtap"})  # these have that of the link below, always
 
 
@@ -23,7 +26,7 @@ class Lent:
 
     def __init__(self, borrowers: Iterable[Object], actual: State) -> None:
         self._macs: dict[str, set[Value]] = {}
-        self._mtus: dict[str, set[Value]] = {}
+        self._mtus: dict[str, int] = {}
         for link in borrowers:
             if link.attrs.get("master") and (master := actual.link(str(link.attrs["master"]))) and _gives_mac(master):
                 self._macs[link.name] = {master.attrs.get("mac")}
@@ -32,7 +35,8 @@ class Lent:
         for link in actual.of("link").values() if self._macs else ():
             if (above := str(link.attrs.get("master"))) in self._macs:
                 self._macs[above].add(link.attrs.get("mac"))
-                self._mtus.setdefault(above, set()).add(link.attrs.get("mtu"))
+                if isinstance(mtu := link.attrs.get("mtu"), int):
+                    self._mtus[above] = min(mtu, self._mtus.get(above, mtu))
             if link.name in self._macs and (lower := actual.link(str(link.attrs.get("link")))):
                 self._macs[link.name].add(lower.attrs.get("mac"))
 
@@ -40,7 +44,7 @@ class Lent:
         """``obj`` without those of its attributes called ``names`` that it has of others."""
         kind = kind_of(obj)
         lent = {"mac"} if kind in _NEVER_TOLD or obj.attrs.get("mac") in self._macs.get(obj.name, ()) else set()
-        if kind == "bridge" and obj.attrs.get("mtu") in self._mtus.get(obj.name, ()):
+        if kind == "bridge" and obj.attrs.get("mtu") == self._mtus.get(obj.name, ALONE):
             lent.add("mtu")
         if not (lent := lent & names):
             return obj

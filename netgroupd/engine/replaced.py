@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from netgroupd.engine.lent import Lent
+from netgroupd.engine.lent import ALONE, Lent
 from netgroupd.engine.links_back import unfit
 from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.bridge_vlan import default_vid
@@ -23,7 +23,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.tc.red import lasting
 from netgroupd.model.value import LINK, NO_MAC, Value
 from netgroupd.plan.classes import given_a_share
-from netgroupd.plan.compare import group_of, kind_of, row_of, same
+from netgroupd.plan.compare import ends, group_of, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.link import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
@@ -46,7 +46,7 @@ _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
 _PORT = "port."
 # Of a link that is made anew what it has, or is called, for another reason than that somebody has told it.
 _BY_PLACE = frozenset({"kind", "link", "netns", "group", "mac", "carrier", "active_slave"})
-_MAC = frozenset({"mac"})
+_MAC, _MTU = frozenset({"mac"}), frozenset({"mtu"})
 # A new one draws its MAC by lot.
 _DRAWING = frozenset(
     ("bond", "bridge", "dummy", "erspan", "geneve", "gretap", "ifb", "ip6erspan", "ip6gretap", "macvlan", "macvtap")
@@ -90,7 +90,11 @@ class Replaced(NamedTuple):
             made["link", (name,)] = {"up": True, **made["link", (name,)]}
         for one in given_a_share(singles(plan.steps), actual):
             made[one[:2]] = {"ls": one.attrs["rt"], **made.get(one[:2], NOTHING)}
-        altered = _altered((_lasting(actual.of(name)[key]), attrs) for (name, key), attrs in made.items())
+        bridges = _sized_bridges(made, actual)
+        altered = _altered(
+            ((cls == "link" and bridges.get(key)) or _lasting(actual.of(cls)[key]), attrs)
+            for (cls, key), attrs in made.items()
+        )
         return cls._of(chain(altered, _drawn_macs(doomed, made, actual)))
 
     @classmethod
@@ -211,15 +215,24 @@ def _drawn_macs(
             yield link._replace(attrs={"mac": mac}), link._replace(attrs={"mac": None})
 
 
+def _sized_bridges(made: Mapping[tuple[str, Key], Attrs], actual: State) -> dict[Key, Object]:
+    """The bridges that are told an MTU, without the one that their ports have lent them: that is none to be told."""
+    links = actual.of("link")
+    told = (links[key] for (cls, key), attrs in made.items() if cls == "link" and "mtu" in attrs)
+    bridges = [link for link in told if kind_of(link) == "bridge"]
+    lent = Lent(bridges, actual)
+    return {link.key: lent.without(link, _MTU) for link in bridges}
+
+
 def _made_smaller(made: Mapping[tuple[str, Key], Attrs], actual: State) -> Iterator[tuple[str, int]]:
     """The links above those of which ``made`` tells that become as small, which do not grow again by themselves."""
     links = actual.of("link")
     told = ((key, attrs.get("mtu")) for (cls, key), attrs in made.items() if cls == "link")
     sizes = {str(key[0]): mtu for key, mtu in told if isinstance(mtu, int) and mtu < _mtu(links[key])}
-    for upper, lower in followers([*sizes], links) if sizes else ():
+    for upper, lower in followers([*sizes], links, bridges=True) if sizes else ():
         mtu = _mtu(links[upper,])
         sizes[upper] = min(mtu, sizes[lower])
-        if sizes[upper] < mtu:
+        if sizes[upper] < mtu and kind_of(links[upper,]) != "bridge":  # which grows with its ports
             yield upper, sizes[upper]
 
 
@@ -261,7 +274,28 @@ class _Return:
         return {*doomed, *(name for name, _ in followers(doomed, links))}
 
     def objects(self) -> Iterator[Object]:
-        """What was there, of all that stays."""
+        """What was there, of all that stays; a bridge has what its ports will lend it, where they had."""
+        found = [*self._found()]
+        given = {obj.key: obj.attrs for obj in found if obj.cls == "link"}
+        for obj in found:
+            if obj.cls == "link" and _MTU.issubset(obj.attrs) and obj.attrs["mtu"] is None:
+                obj = obj._replace(attrs={**obj.attrs, "mtu": self._least(obj.name, given)})  # noqa: PLW2901
+            yield obj
+
+    def _least(self, bridge: str, given: Mapping[Key, Attrs]) -> int:
+        """The least MTU of the ports that a bridge will have."""
+        there, wants = self._actual.of("link"), self._desired.of("link")
+        sizes = []
+        for key in there.keys() | wants.keys():
+            want, have = wants.get(key), there.get(key)
+            said = {**(want.attrs if want else NOTHING), **given.get(key, NOTHING)}
+            # A port that no description puts into the bridge that it is in leaves it.
+            stays = have and key[0] not in self._gone and not (want and (bridge,) in wants)
+            if said.get("master", have.attrs.get("master") if have and stays else None) == bridge:
+                sizes.append(said.get("mtu", have.attrs.get("mtu") if have else None))
+        return min((mtu for mtu in sizes if isinstance(mtu, int)), default=ALONE)
+
+    def _found(self) -> Iterator[Object]:
         for was, made in zip(self._replaced.was, self._replaced.made, strict=True):
             have = self._actual.of(was.cls).get(was.key)
             want = self._desired.of(was.cls).get(was.key)
@@ -308,7 +342,7 @@ class _Return:
                 or (another and (was.cls != "link" or name not in COMMON))
             ):
                 continue
-            ended = value is None and not row.nullable
+            ended = value is None and not ends(alike, name) and (was.cls, name) != ("link", "mtu")
             missing = row.type is LINK and value and not self._is_there(value)
             passing = name in _LIFETIMES and value != "forever"
             silent = value == NO_MAC and was.cls != "vf"  # no link can be told to have none

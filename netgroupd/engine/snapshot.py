@@ -18,7 +18,7 @@ from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
 from netgroupd.plan.classes import given_a_share
-from netgroupd.plan.compare import UNSAID, kind_of, row_of
+from netgroupd.plan.compare import UNSAID, ends, kind_of
 from netgroupd.plan.default_vlan import moved
 from netgroupd.plan.fate import (
     TEAMING,
@@ -52,9 +52,9 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
 _UNSAID = object()
 _IN_USE = "active_slave"  # which port a bond uses follows from its ports
 _STATES = ("carrier", _IN_USE)
-_MAC = frozenset({"mac"})
 _SHAKING = frozenset({"master", "netns"})
-_FOLLOWING = frozenset({"mac", "mtu"})
+_MTU = frozenset({"mtu"})
+_FOLLOWING = _MTU | {"mac"}
 _IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts, and is the snapshot's
 _SHARING = frozenset({"ipvlan", "ipvtap"})  # all on one link have the mode that one of them was told last
 _ASKED = ("rule", "filter")
@@ -87,11 +87,16 @@ class Snapshot(NamedTuple):
                 absent.append((name, key))
             else:
                 found.append(obj)
-        # A MAC that the plan itself gives does not go back to the ports' by itself.
-        given = {step.object.name for step in steps if "mac" in step.attrs and step.object.cls == "link"}
+        # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
+        following: dict[str, frozenset[str]] = {}
+        for step in steps:
+            told = _MTU if step.op is Op.DELETE else step.attrs  # a new bridge is not held by what it is made with
+            if step.object.cls == "link" and not _FOLLOWING.isdisjoint(told):
+                name = step.object.name
+                following[name] = following.get(name, _FOLLOWING).difference(told)
         chosen = {step.object.name for step in steps if _IN_USE in step.attrs}
         lent = Lent(found, actual)
-        kept = (obj if obj.cls != "link" or obj.name in given else lent.without(obj, _MAC) for obj in found)
+        kept = (lent.without(obj, following.get(obj.name, _FOLLOWING)) if obj.cls == "link" else obj for obj in found)
         steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
         return cls((*_in_turn(tuple(steady), actual), *_as_added(touched, actual)), tuple(absent))
 
@@ -140,7 +145,7 @@ class Snapshot(NamedTuple):
         if obj.cls == "link":
             was, refused = links_back.told(obj, was, changed, links, usual)
         new = now.attrs.keys() - obj.attrs.keys() - refused if now else ()
-        return {**{name: None for name in new if _ends(obj, name)}, **was}
+        return {**{name: None for name in new if ends(obj, name)}, **was}
 
     def _drop_what_hangs(self, goal: State, actual: State) -> None:
         """Leave out what the kernel made by itself on links that were not there, or not in a bridge nor one."""
@@ -255,7 +260,8 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     if resized:
         resized.update(resized_ports(resized, actual.of("link")))
         yield from (("link", (name,)) for name in resized)
-        yield from (("link", (name,)) for name, _ in followers(resized, actual.of("link")))
+        smaller = {name: actual.link(name) for name, _ in followers(resized, actual.of("link"), bridges=True)}
+        yield from (("link", (name,)) for name, link in smaller.items() if kind_of(link) != "bridge")
     yield from (("neighbour", key) for key in forgotten(steps, actual))
     sharing = (obj for step in links for obj in (step.before, step.object) if obj and kind_of(obj) in _SHARING)
     if lowers := {obj.attrs.get("link") for obj in sharing}:
@@ -355,9 +361,3 @@ def _taken_with_qdiscs(doomed: list[Object], actual: State) -> Iterator[tuple[st
     for cls in ON_QDISCS:
         found = actual.of(cls).items()
         yield from ((cls, key) for key, obj in found if hangs_on_one_of(obj, parents) or is_in_one_of(obj, classes))
-
-
-def _ends(obj: Object, name: str) -> bool:
-    """Whether an attribute can be taken away; others go with what they came with."""
-    row = row_of(obj, name)
-    return row is not None and (row.nullable or obj.cls == "rule")  # which is made anew

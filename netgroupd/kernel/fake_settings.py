@@ -5,8 +5,8 @@ import errno
 from collections.abc import Mapping
 
 from netgroupd.kernel.fake_links import mtu_of
+from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import Key, Object
-from netgroupd.plan.fate import LEAST_MTU
 from netgroupd.plan.settings import overwritten_by
 
 _STABLE_PRIVACY = "2"  # how a link makes its addresses once it has a secret for it

@@ -11,6 +11,8 @@ from netgroupd.model.value import ADDRESS, FLAG, IP, IP4, LINK, U32, Type, Value
 
 SCOPES = {"global": 0, "site": 200, "link": 253, "host": 254, "nowhere": 255}
 FOREVER = 0xFFFFFFFF
+LEAST_MTU = {"inet": 68, "inet6": 1280}
+"""With an MTU of less a link does not speak the protocol at all, and nothing of it comes back by itself."""
 
 _SECONDS = number(32, 0, FOREVER - 1)
 

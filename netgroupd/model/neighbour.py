@@ -25,7 +25,7 @@ def _parse_link_address(raw: object) -> Value:
         ) from None
 
 
-def _pack_link_address(value: Value) -> bytes:
+def pack_link_address(value: Value) -> bytes:
     text = str(value)
     return bytes.fromhex(text.replace(":", "")) if _HEX.fullmatch(text) else ip_bytes(text)
 
@@ -34,7 +34,7 @@ LINK_ADDRESS = Type(
     "a link-layer address like 02:00:00:00:00:01, or the IP address of a tunnel",
     _parse_link_address,
     {"type": "string"},
-    _pack_link_address,
+    pack_link_address,
     lambda payload: ip_text(payload) if len(payload) in (4, 16) else bytes(payload).hex(":"),
 )
 

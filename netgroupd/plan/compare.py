@@ -88,6 +88,17 @@ def _row(cls: str, kind: str, name: str) -> Attr | None:
     return (of_kind.attrs.get(name) if of_kind else None) or COMMON.get(name)
 
 
+def ends(obj: Object, name: str) -> bool:
+    """Whether an attribute can be taken away; others go with what they came with."""
+    row = row_of(obj, name)
+    if row is None or row.nullable:
+        return row is not None
+    if obj.cls == "qdisc":  # which is made anew for some of its options
+        queue = QDISCS.get(kind_of(obj))
+        return row.change is Change.RECREATE and queue is not None and name in queue.options
+    return obj.cls == "rule"  # which is made anew
+
+
 def same(name: str, want: Value, have: Value) -> bool:
     """Whether ``have`` is what ``want`` asks for."""
     if want == have or (have is None and name in _UNTOLD):

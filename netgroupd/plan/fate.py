@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
+from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.hooks import Hook, blocks_of, hangs_on_one_of, is_in_one_of, swept
+from netgroupd.plan.hooks import Hook, emptied_blocks, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.step import Op, Step
 
 # These are unregistered together with the link below them; tunnels are not.
@@ -24,8 +25,6 @@ _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "m
 _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
 _LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global"})
 
-# With an MTU of less a link does not speak the protocol at all, and nothing of it comes back by itself.
-LEAST_MTU = {"inet": 68, "inet6": 1280}
 # What is above has no larger MTU than what is below.
 _FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
 _CONF = ["net", "ipv6", "conf"]
@@ -52,9 +51,17 @@ class Fate(NamedTuple):
         return bool(self.gone or self.cycled or self.moved)
 
 
-def followers(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
-    """All links that vanish with ``names``, each with the one that takes it along."""
+def followers(
+    names: Iterable[str], links: Mapping[Key, Object], *, bridges: bool = False
+) -> Iterator[tuple[str, str]]:
+    """All links that vanish with ``names``, each with the one that takes it along.
+
+    So do MTUs; with ``bridges`` those of bridges too, which take the least of their ports.
+    """
     above = _above(links)
+    for port in links.values() if bridges else ():
+        if kind_of(links.get((port.attrs.get("master"),))) == "bridge":
+            above[port.name].append(str(port.attrs["master"]))
     seen = set(names)
     waiting = list(seen)
     while waiting:
@@ -139,12 +146,16 @@ def _disable(disabled: dict[tuple[str, str], str], step: Step, links: Mapping[Ke
 def _follow_mtu(reasons: dict[str, str], links: Mapping[Key, Object]) -> None:
     """Add the links that become as small: those above, and bridges, which take the least MTU of their ports."""
     above = {key: link for key, link in links.items() if kind_of(link) in _FOLLOWS_MTU}
-    for upper, lower in followers([*reasons], above):
-        reasons.setdefault(upper, reasons[lower])
-    for port in [link for link in links.values() if link.name in reasons]:
-        master = str(port.attrs.get("master"))
-        if kind_of(links.get((master,))) == "bridge":
-            reasons.setdefault(master, reasons[port.name])
+    smaller = [*reasons]
+    while smaller:  # as often as bridges are stacked
+        for upper, lower in followers(smaller, above):
+            reasons.setdefault(upper, reasons[lower])
+        smaller = []
+        for port in [link for link in links.values() if link.name in reasons]:
+            master = str(port.attrs.get("master"))
+            if master not in reasons and kind_of(links.get((master,))) == "bridge":
+                reasons[master] = reasons[port.name]
+                smaller.append(master)
 
 
 def setting_of_ipv6(obj: Object) -> tuple[str, str]:
@@ -202,7 +213,7 @@ class Losses:
         self._chains: dict[Key, str] = {}
         self.holding: frozenset[Key] = frozenset()
         """Rules that keep the templates of chains which are to lose them."""
-        self._blocks = _emptied_blocks(fate.gone, actual) if fate.gone else {}
+        self._blocks = emptied_blocks(fate.gone, actual) if fate.gone else {}
         self._muted: Muted = {}
         if fate:
             self._follow_nexthops(actual)
@@ -356,19 +367,6 @@ class Losses:
             if name in fate.moved and is_of_bridge(obj):
                 return fate.moved[name]
         return ""
-
-
-def _emptied_blocks(gone: Mapping[str, str], actual: State) -> dict[str, str]:
-    """The shared blocks whose last links go, each with the reason: the kernel knows a block as long as one is in it."""
-    found: dict[str, str] = {}
-    stay: set[str] = set()
-    for qdisc in actual.of("qdisc").values():
-        for block, _ in blocks_of(qdisc):
-            if qdisc.name in gone:
-                found[block] = gone[qdisc.name]
-            else:
-                stay.add(block)
-    return {block: why for block, why in found.items() if block not in stay}
 
 
 def is_of_bridge(obj: Object) -> bool:

@@ -8,7 +8,7 @@ its kind and index, so that one that is named no longer is still known.  So are 
 names, with or without rules, and that one of its hooks is in a shared block.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import block
@@ -70,6 +70,19 @@ def blocks_of(qdisc: Object) -> frozenset[Hook]:
     """The shared blocks that the hooks of ``qdisc`` are in."""
     numbers = (qdisc.attrs.get(name) for name in BLOCKS)
     return frozenset((block(number), "") for number in numbers if isinstance(number, int))
+
+
+def emptied_blocks(gone: Mapping[str, str], actual: State) -> dict[str, str]:
+    """The shared blocks whose last links go, each with the reason: the kernel knows a block as long as one is in it."""
+    found: dict[str, str] = {}
+    stay: set[str] = set()
+    for qdisc in actual.of("qdisc").values():
+        for number, _ in blocks_of(qdisc):
+            if qdisc.name in gone:
+                found[number] = gone[qdisc.name]
+            else:
+                stay.add(number)
+    return {number: why for number, why in found.items() if number not in stay}
 
 
 def hangs_on_one_of(obj: Object, parents: Iterable[Hook]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
+from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.bridge_vlan import SNOOPING, apart, bridge_in
@@ -18,7 +19,7 @@ from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths
 from netgroupd.plan.diff import Changes
-from netgroupd.plan.fate import LEAST_MTU, carried_down
+from netgroupd.plan.fate import carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order

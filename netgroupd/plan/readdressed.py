@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that get another MAC, by a step or with what they have it of: the kernel forgets all of their neighbours."""
+"""Links that get another MAC, by a step or with what they have it of, or ARP: the kernel forgets their neighbours."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -10,25 +10,26 @@ from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.step import Op, Step
 
 _BORROW_OF_PORTS = TEAMING | {"bridge"}
+_FLUSHING = frozenset({"mac", "arp"})
 _LEAVING = frozenset({"master", "netns"})
 # They have the MAC of the link below them unless they were given another one.
 _HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
 
 
 def forgotten(steps: Iterable[Step], actual: State) -> Iterator[Key]:
-    """The neighbours that may be lost with the MACs that links have now, all but those that are answered for."""
+    """The neighbours that links may lose with the MACs or the ARP that they have, but those that are answered for."""
     neighbours = [obj for obj in actual.of("neighbour").values() if not obj.key[2]]
     names = _readdressed(steps, actual) if neighbours else frozenset[str]()
     yield from (obj.key for obj in neighbours if obj.name in names)
 
 
 def _readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
-    """The names of the links that may get another MAC."""
+    """The names of the links that may get another MAC, or begin or cease to ask for those of others."""
     found: set[str] = set()
     for step in steps:
         if step.object.cls != "link":
             continue
-        if step.op is Op.CHANGE and "mac" in step.attrs:
+        if step.op is Op.CHANGE and not _FLUSHING.isdisjoint(step.attrs):
             found.add(step.object.name)
         if step.op is Op.CHANGE and _LEAVING.isdisjoint(step.attrs):
             continue

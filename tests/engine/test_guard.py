@@ -238,7 +238,7 @@ def test_way_of_a_session_is_the_one_of_its_own_address(desk: Desk) -> None:
 def test_rule_that_keeps_packets_from_another_one_stays(desk: Desk) -> None:
     there = [looks_up(9, 254, to=OFFICE), looks_up(10, 77), route(ANYWHERE, 77)._replace(attrs={"dev": "eth2"})]
     text = "routes: [{to: default, dev: eth2, table: 77}]\nrules: [{pref: 10, lookup: 77}]"
-    assert "delete rule" in refused(desk, there, Route("eth1", LOCAL, 254, 16), text)
+    assert f"to delete rule 9 inet to {OFFICE} would" in refused(desk, there, Route("eth1", LOCAL, 254, 16), text)
 
 
 RED = Object("link", ("red",), {"kind": "vrf", "up": True, "table": 77})

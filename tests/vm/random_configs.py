@@ -308,14 +308,15 @@ MOVES: tuple[tuple[Move, int], ...] = (
 def is_right(config: Config) -> bool:
     """Whether the check of the files lets it pass, and all of it can come back.
 
-    No nexthop goes some time after the carrier of its link, and no VXLAN stays larger than the link below it.
+    No nexthop goes some time after the carrier of its link, or leads by another link than the VRF that it is told; and
+    no VXLAN stays larger than the link below it.
     """
     try:
         state = state_of(text(config))
     except ConfigError:
         return False
     below = (state.link(str(hop.attrs.get("dev"))) for hop in state.of("nexthop").values())
-    if any(link and link.attrs.get("carrier") is False for link in below):
+    if any(link and (link.attrs.get("carrier") is False or link.attrs.get("kind") == "vrf") for link in below):
         return False
     vxlans = (link for link in state.of("link").values() if link.attrs.get("kind") == "vxlan")
     below = (state.link(str(link.attrs.get("dev"))) for link in vxlans)

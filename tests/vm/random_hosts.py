@@ -15,6 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from netgroupd.engine.engine import Engine
 from netgroupd.errors import ConfigError, KernelError
@@ -32,6 +35,7 @@ from tests.vm.stumbling import Stumbling, there
 
 _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
+_DRAWN = frozenset({"mac", "sci"})
 
 
 class _Host(Stumbling):
@@ -106,10 +110,12 @@ class Life:
             kernel.remember(Seen())
             for config in configs:
                 for key, attrs in there(kernel, state_of(text(config))).items():
+                    if str(key[1][0]).endswith("/stable_secret"):
+                        continue  # none cannot be put back
                     # A MAC that nobody chose is another one of a link that is made again, and none cannot be said.
-                    chosen = "mac" in links.get(str(key[1][0]), {})
-                    lines |= {f"{key} {name}: {value}\n" for name, value in attrs.items() if name != "mac" or chosen}
-        return self._engine(self._config).capture() + "".join(sorted(lines))
+                    drawn = _DRAWN - links.get(str(key[1][0]), {}).keys()
+                    lines |= {f"{key} {name}: {value}\n" for name, value in attrs.items() if name not in drawn}
+        return _lasting(self._engine(self._config).capture()) + "".join(sorted(lines))
 
     def _become(self, goal: Config) -> None:
         """Apply it; of what the kernel refuses nothing stays."""
@@ -163,6 +169,21 @@ class Life:
 def _everything(config: Config) -> frozenset[str]:
     """That any link may be cut."""
     return frozenset((*NAMES_OF_LINKS, CARD, *config.get("links", ())))
+
+
+def _lasting(told: str) -> str:
+    """It without what a MACsec has of a MAC that was drawn, and the order of IPv6 addresses of different subnets."""
+    said = yaml.load(told, yaml.CSafeLoader)
+    for body in said.get("links", {}).values():
+        body.pop("sci", None)
+        body["addresses"] = sorted(body.get("addresses", ()), key=_subnet)
+    comments = (line for line in told.splitlines() if line.startswith("#"))
+    return "\n".join([*comments, yaml.dump(said, Dumper=yaml.CSafeDumper, sort_keys=False)])
+
+
+def _subnet(address: Any) -> str:
+    """What the addresses of an IPv6 subnet begin with; nothing of those of IPv4."""
+    return str(address["address"] if isinstance(address, dict) else address).rpartition(":")[0]
 
 
 def _said(told: str) -> str:

@@ -5,7 +5,8 @@ import pytest
 
 from netgroupd.kernel.request import Selection
 from tests.engine.universe import state_of
-from tests.vm.stumbling import Stumbling, become, refused_and_back, there_and_back, told
+from tests.vm.hosts import EngineIn, here
+from tests.vm.stumbling import Stumbling, become, ip, refused_and_back, there_and_back, told
 
 _ANOTHER = "b: {kind: dummy, alias: b}"
 _PORT = "a: {kind: dummy, master: br%s}, br: {kind: bridge}"
@@ -58,14 +59,15 @@ def test_bond_gets_another_mac_when_its_last_port_leaves(kernel: Stumbling) -> N
     there_and_back(kernel, state_of(text % ("null", 2)), refused=True)
 
 
-_IPVLANS = "links: {a: {kind: dummy}, b: {kind: ipvlan, link: a, mode: %s}, c: {kind: ipvlan, link: a, mode: %s}%s}"
+_IPVLANS = "links: {a: {kind: dummy}, b: {%s}, c: {%s}%s}"
+_MODE = "kind: ipvlan, link: a, mode: l%d"
 
 
 @pytest.mark.vm("stock")
-@pytest.mark.parametrize("more", ["", ", d: {kind: ipvtap, link: a, mode: l2}"])
-def test_mode_of_all_ipvlans_of_a_link_is_as_it_was(kernel: Stumbling, more: str) -> None:
-    become(kernel, state_of(_IPVLANS % ("l3", "l3", "")))
-    there_and_back(kernel, state_of(_IPVLANS % ("l2", "l2", more)), refused=True)
+@pytest.mark.parametrize("told", [(_MODE % 2, "", ""), ("", "", ", d: {kind: ipvtap, link: a, mode: l2}")])
+def test_mode_of_all_ipvlans_of_a_link_is_as_it_was(kernel: Stumbling, told: tuple[str, str, str]) -> None:
+    become(kernel, state_of(_IPVLANS % (_MODE % 3, _MODE % 3, "")))
+    there_and_back(kernel, state_of(_IPVLANS % told), refused=True)
 
 
 @pytest.mark.vm("stock")
@@ -102,3 +104,50 @@ def test_ports_have_their_own_macs_when_they_leave_what_was_to_be_changed(kernel
     become(kernel, state_of(f"links: {{{without}}}"))
     links = kernel.dump(Selection(links=frozenset(_OWN_MACS))).of("link")
     assert {link.name: link.attrs["mac"] for link in links.values()} == _OWN_MACS
+
+
+_LENDING = "links: {br: {kind: bridge%s}, a: {kind: dummy, mtu: 1400%s}, c: {kind: dummy, mtu: 1500%s}, d: {kind: %s}}"
+_IN, _OUT = ", master: br", ", master: null"
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize(
+    ("alone", "goes"),
+    [
+        pytest.param("", (_OUT, _IN), id="least_port"),
+        pytest.param("", (_OUT, _OUT), id="all_ports"),
+        pytest.param(", priority: 5", (_OUT, _IN), id="least_port_and_more_is_told"),
+        pytest.param(", priority: 5", (_IN, _IN), id="more_is_told"),
+    ],
+)
+def test_bridge_that_has_its_mtu_of_its_ports_follows_them_again(
+    kernel: Stumbling, alone: str, goes: tuple[str, str]
+) -> None:
+    become(kernel, state_of(_LENDING % ("", _IN, _IN, "dummy")))
+    there_and_back(kernel, state_of(_LENDING % (alone, *goes, "ifb")), refused=True)
+    ip("link set dev a mtu 1300")
+    assert "mtu 1300" in told("ip", "link", "show", "br")
+
+
+@pytest.mark.vm("stock")
+def test_vlan_of_a_bridge_is_not_smaller_than_before_after_a_port_was(kernel: Stumbling) -> None:
+    text = "links: {br: {kind: bridge}, a: {kind: dummy, mtu: %s, master: br}, br.5: {kind: vlan, link: br, id: 5}}"
+    become(kernel, state_of(text % 1500))
+    there_and_back(kernel, state_of(text % 1400), lambda: told("ip", "link", "show", "br.5"), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_mtu_that_a_port_had_lent_a_bridge_is_not_given_back_without_it(engine_in: EngineIn) -> None:
+    bridge, port = "links: {br: {kind: bridge%s}, a: {kind: dummy, mtu: 1400%s}}", ", master: br"
+    for text in (bridge % ("", ""), bridge % ("", port), bridge % (", mtu: 1300", port)):
+        engine_in("here", text).apply()
+    engine_in("here", text).rollback(1)
+    assert "mtu 1500" in here("ip link show br")
+
+
+@pytest.mark.vm("stock")
+def test_neighbours_that_a_link_loses_with_another_arp_come_back(kernel: Stumbling) -> None:
+    text = "links: {a: {kind: dummy, up: true, arp: %s, addresses: [10.0.0.1/24]}, b: {kind: dummy, up: false}}\n"
+    text += "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]\nnexthops: {%s}"
+    become(kernel, state_of(text % ("true", "")))
+    refused_and_back(kernel, state_of(text % ("false", "7: {dev: b}")))

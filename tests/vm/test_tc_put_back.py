@@ -11,6 +11,7 @@ from tests.vm.hosts import EngineIn
 from tests.vm.tc_action_cases import ACTION_CASES
 
 _REFUSED = {"pref": 9, "protocol": "ip", "flower": {"dst_ip": "10.3.0.1"}, "skip_sw": True, "action": "drop"}
+_EARLY = ", min: 5000, max: 30000"
 _LINKS = "links: {v0: {kind: veth, peer: v1, up: true}, v2: {kind: dummy, up: true}}\n"
 
 
@@ -38,6 +39,19 @@ def test_curve_that_a_class_of_hfsc_gets_with_one_below_it_is_gone_again(engine_
         f"{_LINKS}tc: {{v0: {tree % said}}}\n"
         for said in ((one, ""), (f"{one}, {below}", ""), (f"{one}, {below}", json.dumps(_REFUSED)))
     )
+    engine_in("here", was).apply()
+    captured = engine_in("here", "{}").capture()
+    with pytest.raises(KernelError):
+        engine_in("here", refused).apply()
+    assert engine_in("here", "{}").capture() == captured
+    engine_in("here", then).apply()
+    engine_in("here", was).rollback()
+    assert engine_in("here", "{}").capture() == captured
+
+
+def test_early_detection_that_a_fair_queue_gets_is_gone_again(engine_in: EngineIn) -> None:
+    queue = f"{_LINKS}tc: {{v0: {{qdiscs: {{kind: sfq, handle: '1:'%s}}, egress: [%s]}}}}\n"
+    was, then, refused = queue % ("", ""), queue % (_EARLY, ""), queue % (_EARLY, json.dumps(_REFUSED))
     engine_in("here", was).apply()
     captured = engine_in("here", "{}").capture()
     with pytest.raises(KernelError):
