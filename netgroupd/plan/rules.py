@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rules of one preference, which the kernel asks in the order in which they were made: as files list them.
 
-Where anything is done about one and others would then be in another order, those that
-stay are made once more, behind it: there are two of each for a moment, and never none.
+Where they are in another order, or would be with one that comes, those that stay are made
+once more, behind it: there are two of each for a moment, and never none.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -15,14 +15,14 @@ _WHY = "it belongs behind another one of its preference"
 
 def arranged(steps: list[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> list[Step]:
     """The steps about rules, and those that make others once more, in the order of ``wants``."""
-    prefs = {step.object.key[:2] for step in steps}
     told = {step.object.key: step for step in steps if step.op is not Op.DELETE}
     found: dict[Key, list[Key]] = {}
-    for key in wants if prefs else ():
-        if key[:2] in prefs:
+    for key in wants:
+        if key in told or key in haves:
             found.setdefault(key[:2], []).append(key)
-    place = {key: number for number, key in enumerate(haves)} if any(len(keys) > 1 for keys in found.values()) else {}
-    again = {key for keys in found.values() for key in _made_again(keys, told.keys(), place)}
+    sharing = [keys for keys in found.values() if len(keys) > 1]
+    place = {key: number for number, key in enumerate(haves)} if sharing else {}
+    again = {key for keys in sharing for key in _made_again(keys, told.keys(), place)}
     if not again:
         return steps
     told |= {key: Step(Op.CHANGE, haves[key], wants[key], wants[key].attrs, _WHY) for key in again}
@@ -34,6 +34,6 @@ def _made_again(keys: Sequence[Key], coming: Set[Key], place: Mapping[Key, int])
 
     What stands before those that are made again may not: the kernel deletes what is met first.
     """
-    places = [place.get(key, -1) if key not in coming else len(place) for key in keys]
+    places = [len(place) if key in coming else place[key] for key in keys]
     if places != sorted(places):
         yield from (key for key in keys if key not in coming)

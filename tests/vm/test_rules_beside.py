@@ -60,6 +60,7 @@ _A, _B, _C = (f"from: 10.{number}.0.0/16, lookup: 100" for number in range(3))
     ("before", "after"),
     [
         pytest.param((_B, _C), (_A, _B, _C), id="comes_first"),
+        pytest.param((_A, _B, _C), (_C, _B, _A), id="turned_round"),
         pytest.param((_A, _B, _C), (_A.replace("100", "200"), _B, _C), id="leads_elsewhere"),
         pytest.param((_BESIDE["mark"], _WIDE), (_A, _BESIDE["mark"], _WIDE), id="deletion_meets_others"),
     ],
