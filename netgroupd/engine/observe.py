@@ -26,12 +26,12 @@ from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.along import Theirs
 from netgroupd.plan.default_vlan import DEFAULT, Defaults
 from netgroupd.plan.hooks import Hook
 from netgroupd.plan.link import Owned
 from netgroupd.plan.step import AnyStep
 from netgroupd.plan.taken import taken
+from netgroupd.plan.theirs import Theirs
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _NAME = itemgetter(0)  # of a key

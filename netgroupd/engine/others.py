@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from netgroupd.engine.observe import Connection
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
-from netgroupd.plan.along import Theirs
 from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.theirs import Theirs
 
 _SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"

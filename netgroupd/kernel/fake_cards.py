@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from netgroupd.plan.along import Theirs
+from netgroupd.plan.theirs import Theirs
 
 
 class FakeCards:

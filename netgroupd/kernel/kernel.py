@@ -27,12 +27,12 @@ from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.along import Theirs
 from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import differing
 from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.order_filters import LAST, level_of
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, cls_of
+from netgroupd.plan.theirs import Theirs
 
 # The kernel works off a compound message on all CPUs by itself.
 _LANES = 8

@@ -22,9 +22,9 @@ from netgroupd.kernel.routes_identity import HEADER, RTM_GETROUTE
 from netgroupd.model.owner import PROTO
 from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Object
-from netgroupd.plan.along import Theirs
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.theirs import Theirs
 
 _FEW = 8  # for more links one look at everything costs less than one at each of them
 _OIF, _MULTIPATH = 4, 9

@@ -2,10 +2,8 @@
 """What others have that goes with nexthops and links of ours: told before it is done."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import islice
-from types import MappingProxyType
-from typing import NamedTuple
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
@@ -15,22 +13,13 @@ from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.theirs import Theirs
 
 _SHOWN = 5
 _MANY = {"address": "addresses"}
 # As `ip route` calls them, where nobody has told it otherwise.
 _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: "dhcp", 42: "babel"}
 _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
-
-
-class Theirs(NamedTuple):
-    """What others have on links: ``objects``, and by class, protocol and link how many more that their programs watch.
-
-    These bring it back themselves, if it is still to be there.
-    """
-
-    objects: tuple[Object, ...] = ()
-    watched: Mapping[tuple[str, int, str], int] = MappingProxyType({})
 
 
 def told(theirs: Theirs) -> tuple[str, ...]:

@@ -13,9 +13,9 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
-from netgroupd.plan.along import Theirs
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import Step, cls_of
+from netgroupd.plan.theirs import Theirs
 from tests.engine.desk import Desk
 
 
