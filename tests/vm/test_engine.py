@@ -251,11 +251,18 @@ neighbours: [{dev: b0, ip: "fd01::9", lladdr: "02:00:00:00:00:09"}]
 """
 
 
-@pytest.mark.parametrize("new", [(1200, 0, 1200), (1500, 1, 1500)], ids=["mtu", "setting"])
-def test_what_a_link_lost_with_ipv6_comes_back(kernel: Stumbling, new: tuple[int, int, int]) -> None:
+# The VLAN becomes as small as the bridge.
+SMALL = """
+links:
+  b0: {kind: bridge, up: true, mtu: 1200}
+  b0.5: {kind: vlan, link: b0, id: 5, up: true, addresses: ["fd05::1/64"]}
+"""
+
+
+@pytest.mark.parametrize("goal", [SMALL, SPEAKING_IPV6 % (1500, 1, 1500)], ids=["mtu", "setting"])
+def test_what_a_link_lost_with_ipv6_comes_back(kernel: Stumbling, goal: str) -> None:
     become(kernel, state_of(SPEAKING_IPV6 % (1500, 0, 1500)))
-    goal = state_of(SPEAKING_IPV6 % new)
-    refused_and_back(kernel, goal)
+    refused_and_back(kernel, state_of(goal))
 
 
 def flicker(socket: Socket, turns: list[int]) -> None:
