@@ -9,7 +9,8 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,16 @@ _BUS_GONE = "the system bus has gone, and the answer with it; a change that runs
 _GOES_ON = "a change that runs goes on; `netgroupctl watch` shows it"
 _PROBLEM = re.compile(r"(.*?):(\d+):(\d+): (warning: )?(.*?)(?:; (.*))?")
 _TYPES = {"confirm": "u", "generation": "u", "allow": "as", "session": "s", "format": "s", "origins": "b"}
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Say of an interrupt that it ends no change: the daemon may have begun it before it answers."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        interrupt.add_note(_GOES_ON)
+        raise
 
 
 class RemoteError(NetgroupError):
@@ -157,6 +168,7 @@ class Remote:
         """Apply an earlier generation."""
         return self._job("Rollback", options, progress)
 
+    @_going_on()
     def reload(self) -> Answer:
         """Apply the configuration as ``systemctl reload`` does."""
         ended: list[str] = []
@@ -242,6 +254,7 @@ class Remote:
         with os.fdopen(handles.get(answer.unpack()[0]), encoding="utf-8") as file:
             return file.read()
 
+    @_going_on()
     def _job(self, method: str, options: Options, progress: Progress | None) -> Answer:
         (path,) = self._call(method, "(a{sv})", (_variants(checked(options)),))
 
@@ -265,9 +278,6 @@ class Remote:
             outcome = call(loop, self._connection, path, interface, method)[0]
         except GLib.Error as error:
             raise _told(error) from None
-        except KeyboardInterrupt as interrupt:
-            interrupt.add_note(_GOES_ON)
-            raise
         answer: Answer = json.loads(outcome.unpack()[0])
         return answer
 

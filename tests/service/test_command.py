@@ -84,6 +84,16 @@ def test_ctrl_c_ends_the_command_and_not_what_the_daemon_does(
         assert command.communicate() == ("", "a change that runs goes on; `netgroupctl watch` shows it\n")
 
 
+def test_ctrl_c_before_the_daemon_has_answered_tells_the_same(remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Remote, "_call", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        remote.apply({})
+    assert caught.value.__notes__ == ["a change that runs goes on; `netgroupctl watch` shows it"]
+
+
 _EARLY = """
 import os, signal, sys, types
 from contextlib import contextmanager
