@@ -32,6 +32,18 @@ def _of_u32(pref: int) -> object:
     return {"pref": pref, "protocol": "ip", "u32": {"match": {"ip dst": "10.0.0.[1-3]"}}, "action": "drop"}
 
 
+def _is_gone_again(engine_in: EngineIn, was: str, then: str, refused: str) -> None:
+    """What ``then`` adds is there neither after a refusal nor after a rollback."""
+    engine_in("here", was).apply()
+    captured = engine_in("here", "{}").capture()
+    with pytest.raises(KernelError):
+        engine_in("here", refused).apply()
+    assert engine_in("here", "{}").capture() == captured
+    engine_in("here", then).apply()
+    engine_in("here", was).rollback()
+    assert engine_in("here", "{}").capture() == captured
+
+
 def test_curve_that_a_class_of_hfsc_gets_with_one_below_it_is_gone_again(engine_in: EngineIn) -> None:
     one, below = "{classid: '1:1', rt: 1mbit}", "{classid: '1:2', parent: '1:1', rt: 1mbit}"
     tree = "{qdiscs: {kind: hfsc, handle: '1:'}, classes: [%s], egress: [%s]}"
@@ -39,27 +51,13 @@ def test_curve_that_a_class_of_hfsc_gets_with_one_below_it_is_gone_again(engine_
         f"{_LINKS}tc: {{v0: {tree % said}}}\n"
         for said in ((one, ""), (f"{one}, {below}", ""), (f"{one}, {below}", json.dumps(_REFUSED)))
     )
-    engine_in("here", was).apply()
-    captured = engine_in("here", "{}").capture()
-    with pytest.raises(KernelError):
-        engine_in("here", refused).apply()
-    assert engine_in("here", "{}").capture() == captured
-    engine_in("here", then).apply()
-    engine_in("here", was).rollback()
-    assert engine_in("here", "{}").capture() == captured
+    _is_gone_again(engine_in, was, then, refused)
 
 
 def test_early_detection_that_a_fair_queue_gets_is_gone_again(engine_in: EngineIn) -> None:
     queue = f"{_LINKS}tc: {{v0: {{qdiscs: {{kind: sfq, handle: '1:'%s}}, egress: [%s]}}}}\n"
     was, then, refused = queue % ("", ""), queue % (_EARLY, ""), queue % (_EARLY, json.dumps(_REFUSED))
-    engine_in("here", was).apply()
-    captured = engine_in("here", "{}").capture()
-    with pytest.raises(KernelError):
-        engine_in("here", refused).apply()
-    assert engine_in("here", "{}").capture() == captured
-    engine_in("here", then).apply()
-    engine_in("here", was).rollback()
-    assert engine_in("here", "{}").capture() == captured
+    _is_gone_again(engine_in, was, then, refused)
 
 
 def test_rules_of_u32_come_back_whatever_tables_their_preferences_had(engine_in: EngineIn) -> None:
