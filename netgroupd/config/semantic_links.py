@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
 
@@ -22,11 +23,10 @@ _UNFIT = {
     "vrf": frozenset({"vrf"}),
 }
 _NO_FOUNDATION = WITHOUT_ETHERNET | {"vrf"}
-_IPVLANS = frozenset({"ipvlan", "ipvtap"})
 _NO_FOUNDATION_OF = {
-    **dict.fromkeys(("vlan", "macsec"), _NO_FOUNDATION | _IPVLANS),
-    **dict.fromkeys(("macvlan", "macvtap"), _NO_FOUNDATION | _IPVLANS | {"macvlan", "macvtap"}),
-    **dict.fromkeys(_IPVLANS, _NO_FOUNDATION | _IPVLANS),
+    **dict.fromkeys(("vlan", "macsec"), _NO_FOUNDATION | IPVLANS),
+    **dict.fromkeys(("macvlan", "macvtap"), _NO_FOUNDATION | IPVLANS | {"macvlan", "macvtap"}),
+    **dict.fromkeys(IPVLANS, _NO_FOUNDATION | IPVLANS),
 }
 _TAKE_PORTS = frozenset({"bond", "bridge", "team"})
 _TAKE_LOWER = {"macvlan": "macvlan", "macvtap": "macvlan", "ipvlan": "ipvlan", "ipvtap": "ipvlan", "macsec": "macsec"}

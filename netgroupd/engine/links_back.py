@@ -7,6 +7,7 @@ from netgroupd.engine.inherited import flags_of_lower
 from netgroupd.kernel.usual import Likeness, Usual
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
+from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.route import family_of
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import NO_MAC, Value
@@ -24,7 +25,7 @@ _REPORTED: Mapping[str, tuple[Value, ...]] = {
 _FOR_LIFE = frozenset({"lightweight", "l2only"})
 # Without these no link is what it was.
 _CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
-_WITH_MODE = dict.fromkeys(("ipvlan", "ipvtap"), frozenset({"arp"}))  # which another mode sets
+_WITH_MODE = dict.fromkeys(IPVLANS, frozenset({"arp"}))  # which another mode sets
 _OUTER = {"inet": 50, "inet6": 70}  # bytes that a VXLAN puts around a packet
 _OF_ETHERNET = 14
 

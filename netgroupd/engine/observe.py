@@ -24,6 +24,7 @@ from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
+from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.default_vlan import DEFAULT, Defaults
@@ -221,10 +222,13 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
 
 
 def add_foundations(kernel: Connection, wanted: State, actual: State) -> bool:
-    """Bring all of the links that new ones stand on or are ports of; False where there are no few new ones to many."""
+    """Bring all of the links that new ones stand on or are ports of.
+
+    False where there are no few new ones to many, or where others on the same link follow one.
+    """
     wants, there = wanted.of("link"), actual.of("link")
     new = [wants[key].attrs for key in wants.keys() - there.keys()]
-    if not new or len(new) * _MANY_TO_ONE > len(there):
+    if not new or len(new) * _MANY_TO_ONE > len(there) or any(attrs.get("kind") in IPVLANS for attrs in new):
         return False
     below = [there[key] for attrs in new for field in _BELOW if (key := (attrs.get(field),)) in there]
     names = frozenset(link.name for link in below)

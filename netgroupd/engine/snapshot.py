@@ -10,6 +10,7 @@ from netgroupd.engine.capture_order import as_added
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
+from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.tc.red import lasting
 from netgroupd.model.tc.shared import OF_RULES
@@ -56,7 +57,6 @@ _SHAKING = frozenset({"master", "netns"})
 _MTU = frozenset({"mtu"})
 _FOLLOWING = _MTU | {"mac"}
 _IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts, and is the snapshot's
-_SHARING = frozenset({"ipvlan", "ipvtap"})  # all on one link have the mode that one of them was told last
 _ASKED = ("rule", "filter")
 _OBJECT = attrgetter("object")
 _UP: Attrs = {"up": True}
@@ -231,7 +231,7 @@ def _was_elsewhere(link: Object, actual: State) -> bool:
 def _may_take(step: Step) -> bool:
     """Whether something can go with a step: of the many about links most make one or bring it up."""
     makes_link = step.op is Op.CREATE and step.object.cls == "link"
-    return step.attrs != _UP and (not makes_link or kind_of(step.object) in _SHARING)
+    return step.attrs != _UP and (not makes_link or kind_of(step.object) in IPVLANS)
 
 
 def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
@@ -263,9 +263,9 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         smaller = {name: actual.link(name) for name, _ in followers(resized, actual.of("link"), bridges=True)}
         yield from (("link", (name,)) for name, link in smaller.items() if kind_of(link) != "bridge")
     yield from (("neighbour", key) for key in forgotten(steps, actual))
-    sharing = (obj for step in links for obj in (step.before, step.object) if obj and kind_of(obj) in _SHARING)
+    sharing = (obj for step in links for obj in (step.before, step.object) if obj and kind_of(obj) in IPVLANS)
     if lowers := {obj.attrs.get("link") for obj in sharing}:
-        found = (link for link in actual.of("link").values() if kind_of(link) in _SHARING)
+        found = (link for link in actual.of("link").values() if kind_of(link) in IPVLANS)
         yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
     yield from _taken_vlans(steps, actual)
     prefs = {step.object.key[:2] for step in steps if step.object.cls == "rule"}

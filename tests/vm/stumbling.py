@@ -80,8 +80,8 @@ def there_and_back(
     kernel: Stumbling, goal: State, seen: Callable[[], object] = lambda: None, *, refused: bool = False
 ) -> None:
     """Go to ``goal`` and put back what was there: then it is, and what is ``seen``; so it is when a step is refused."""
-    actual = look(kernel, goal, MINE)
-    plan, before = plan_for(kernel, goal, actual, MINE), (there(kernel, goal), seen())
+    before = there(kernel, goal), seen()
+    plan, actual = plan_now(kernel, goal, MINE)
     add_lost_options(kernel, plan, actual, MINE.away)
     kept = placed(kernel, Snapshot.of(plan, actual))._replace(others=of_others(kernel, plan, goal).objects)
     snapshot = Snapshot.from_json(kept.to_json())

@@ -44,6 +44,9 @@ MACVLAN = tuple(
     )
 )
 
+IPVLANS = frozenset({"ipvlan", "ipvtap"})
+"""All of these on one link have the mode that one of them was told last."""
+
 IPVLAN = tuple(
     Kind(name, doc, _IPVLAN, lower=True)
     for name, doc in (
