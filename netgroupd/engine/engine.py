@@ -31,7 +31,6 @@ from netgroupd.engine.lost import add_lost
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
-from netgroupd.engine.others import of_others
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.repair import only
 from netgroupd.engine.replaced import Replaced
@@ -175,7 +174,7 @@ class Engine(Unfinished):
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
-        before = placed(kernel, Snapshot.of(plan, actual))._replace(others=of_others(kernel, plan, goal).objects)
+        before = placed(kernel, Snapshot.of(plan, actual))
         entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry, before)
         mine = mine.joined(content)

@@ -98,7 +98,7 @@ class Snapshot(NamedTuple):
         lent = Lent(found, actual)
         kept = (lent.without(obj, following.get(obj.name, _FOLLOWING)) if obj.cls == "link" else obj for obj in found)
         steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
-        return cls((*_in_turn(tuple(steady), actual), *_as_added(touched, actual)), tuple(absent))
+        return cls((*_in_turn(tuple(steady), actual), *_as_added(touched, actual)), tuple(absent), plan.others)
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.

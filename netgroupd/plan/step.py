@@ -86,7 +86,7 @@ class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator.
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``down``), the kernel takes what
-    others have on them: that is for who makes the plan, and no part of it as JSON.
+    others have on them, of which ``others`` is to be given back after a refusal.  None of this is part of it as JSON.
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -94,3 +94,4 @@ class Plan(NamedTuple):
     group_names: Mapping[int, str] = MappingProxyType({})
     gone: frozenset[str] = frozenset()
     down: frozenset[str] = frozenset()
+    others: tuple[Object, ...] = ()

@@ -9,7 +9,6 @@ import pytest
 from netgroupd.engine.beside import placed
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.observe import Mine, look
-from netgroupd.engine.others import of_others
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
 from netgroupd.errors import KernelError, Refusal
@@ -83,8 +82,7 @@ def there_and_back(
     before = there(kernel, goal), seen()
     plan, actual = plan_now(kernel, goal, MINE)
     add_lost_options(kernel, plan, actual, MINE.away)
-    kept = placed(kernel, Snapshot.of(plan, actual))._replace(others=of_others(kernel, plan, goal).objects)
-    snapshot = Snapshot.from_json(kept.to_json())
+    snapshot = Snapshot.from_json(placed(kernel, Snapshot.of(plan, actual)).to_json())
     for nth in range(len(plan.steps) if refused else 0):
         kernel.stumbles_at = nth
         with pytest.raises(KernelError):

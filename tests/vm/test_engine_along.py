@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from netgroupd.engine.others import give_back, of_others
+from netgroupd.engine.others import give_back
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_now, put_back
 from tests.engine.universe import state_of
@@ -117,7 +117,7 @@ def test_what_is_there_again_stays_and_what_is_refused_keeps_nothing_else_away(k
     given()
     down = state_of("links: {e0: {up: false}}", ("e0",))
     plan, actual = plan_now(kernel, down, MINE)
-    snapshot = Snapshot.of(plan, actual)._replace(others=of_others(kernel, plan, down).objects)
+    snapshot = Snapshot.of(plan, actual)
     become(kernel, down)
     ip("route add 192.0.2.0/24 via 10.1.0.2 dev e9 proto zebra metric 5")
     ip("address delete 10.0.0.5/24 dev e0")
