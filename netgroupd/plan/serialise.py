@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Objects, states and plans <-> plain values that JSON can hold, both ways without loss.
+"""Objects <-> plain values that JSON can hold, both ways without loss; steps -> such values.
 
 Tuples become lists and come back as tuples; an attribute that is ``None`` stays,
 for it is not the same as one that is missing.
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from netgroupd.model.state import Attrs, Key, Object, Origin
 from netgroupd.model.value import Value
-from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, RangeStep, Step
+from netgroupd.plan.step import AnyStep, GroupStep, RangeStep, Step
 
 Json: TypeAlias = Any
 
@@ -41,11 +41,6 @@ def object_to(obj: Object) -> Json:
     """An object as [class, key, attributes] or with its [file, line, column] behind."""
     plain = [obj.cls, obj.key, _mapping(obj.attrs)]
     return [*plain, obj.origin] if obj.origin else plain
-
-
-def object_from(plain: Json) -> Object:
-    """An object out of JSON."""
-    return objects_from([plain])[0]
 
 
 def objects_to(objects: Iterable[Object]) -> list[Json]:
@@ -99,36 +94,6 @@ def step_to(step: AnyStep) -> Json:
     if step.why:
         plain["why"] = step.why
     return plain
-
-
-def _single_from(plain: Json) -> Step:
-    before, after = (object_from(plain[side]) if side in plain else None for side in ("before", "after"))
-    return Step(Op(plain["op"]), before, after, attrs_from(plain["attrs"]), plain.get("why", ""))
-
-
-def step_from(plain: Json) -> AnyStep:
-    """A step out of JSON."""
-    if "steps" not in plain:
-        return _single_from(plain)
-    steps = tuple(map(_single_from, plain["steps"]))
-    if "group" not in plain:
-        return RangeStep(Op(plain["op"]), steps)
-    return GroupStep(Op(plain["op"]), plain["group"], attrs_from(plain["attrs"]), steps, plain["mask"])
-
-
-def plan_to(plan: Plan) -> Json:
-    """A plan as a mapping."""
-    return {
-        "steps": [step_to(step) for step in plan.steps],
-        "warnings": list(plan.warnings),
-        "group_names": {str(number): name for number, name in plan.group_names.items()},
-    }
-
-
-def plan_from(plain: Json) -> Plan:
-    """A plan out of JSON."""
-    names = {int(number): name for number, name in plain["group_names"].items()}
-    return Plan(tuple(map(step_from, plain["steps"])), tuple(plain["warnings"]), names)
 
 
 def singles(steps: Iterable[AnyStep]) -> Iterable[Step]:

@@ -2,7 +2,7 @@
 """A plan: ordered steps, each with before and after, as data.
 
 A step is one message to the kernel, for one object, for a whole group or for a
-range.  The plan prints itself, goes through JSON and back, and knows which line of which
+range.  The plan prints itself, for people and as JSON, and knows which line of which
 file asked for each step.
 """
 
@@ -86,7 +86,7 @@ class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator.
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``down``), the kernel takes what
-    others have on them, of which ``others`` is to be given back after a refusal.  None of this is part of it as JSON.
+    others have on them, of which ``others`` is to be given back after a refusal.
     """
 
     steps: tuple[AnyStep, ...] = ()

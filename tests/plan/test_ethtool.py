@@ -6,9 +6,10 @@ from netgroupd.model.value import Value
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.link import Owned
-from netgroupd.plan.serialise import plan_from, plan_to, singles
+from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
 from tests.engine.universe import state_of
+from tests.plan.reading_back import read_back
 
 OURS: dict[str, Value] = {"group": 0x4E47_0000}
 DUMMY = "d0: {kind: dummy, ethtool: {%s}}"
@@ -91,4 +92,4 @@ def test_many_links_told_alike_are_one_line() -> None:
 
 def test_plan_goes_through_json() -> None:
     plan = planned(DUMMY % "features: {gro: off}, fec: {modes: [rs, baser]}", have(features={"rx-gro": True}))
-    assert plan_from(plan_to(plan)).steps == plan.steps
+    assert read_back(plan) == plan.steps

@@ -7,9 +7,9 @@ from netgroupd.model.state import Object, State
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.link import Owned
-from netgroupd.plan.serialise import plan_from, plan_to
 from netgroupd.plan.step import Plan, RangeStep
 from tests.engine.universe import state_of
+from tests.plan.reading_back import read_back
 
 _HOST = "links: {p: {kind: dummy, master: br, port: {vlan_tunnel: true}}, br: {kind: bridge}}"
 _WANTED = "links: {{p: {{kind: dummy, master: br, port: {{vlan_tunnel: true}}, vlans: {}}}, br: {{kind: bridge}}}}"
@@ -45,7 +45,7 @@ def told(wanted: str, actual: State | None = None) -> list[str]:
 def test_vlans_without_a_gap_are_one_message(wanted: str, messages: list[str]) -> None:
     assert told(wanted) == messages
     shown = plan(wanted)
-    assert plan_from(plan_to(shown)).steps == shown.steps
+    assert read_back(shown) == shown.steps
     assert present.summary(shown).endswith(f"; {len(messages)} message{'s' * (len(messages) > 1)}")
 
 

@@ -16,8 +16,9 @@ from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
 from netgroupd.plan.present import text
-from netgroupd.plan.serialise import plan_from, plan_to, singles
+from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
+from tests.plan.reading_back import read_back
 
 LINK = Object("link", ("v0",), {"kind": "dummy"})
 CLSACT = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "handle": "ffff:", "hooks": ("ingress",)})
@@ -351,7 +352,7 @@ def test_snapshot_holds_what_goes_with_a_hash_table() -> None:
 def _emptied(have: tuple[Object, ...], want: tuple[Object, ...]) -> list[int]:
     """How many rules each message deletes."""
     plan = assemble(State((LINK, CLSACT, *want)), State((LINK, CLSACT, *have)), Owned())
-    assert plan_from(plan_to(plan)).steps == plan.steps
+    assert read_back(plan) == plan.steps
     return [1 if isinstance(step, Step) else len(step.steps) for step in plan.steps]
 
 

@@ -7,10 +7,11 @@ from netgroupd.model.vf import USUAL
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.link import Owned
-from netgroupd.plan.serialise import plan_from, plan_to, singles
+from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, RangeStep, cls_of
 from netgroupd.plan.vf import MOST
 from tests.engine.universe import state_of
+from tests.plan.reading_back import read_back
 
 OURS: dict[str, Value] = {"group": 0x4E47_0000}
 
@@ -46,7 +47,7 @@ def test_all_functions_of_a_card_are_one_message_whatever_each_is_told() -> None
     (step,) = plan.steps
     assert isinstance(step, RangeStep)
     assert [one.object.key[1] for one in step.steps] == [0, 2, 3]
-    assert plan_from(plan_to(plan)).steps == plan.steps
+    assert read_back(plan) == plan.steps
     many = planned(said(f"vfs: {{'[0-{MOST}]': {{vlan: 5}}}}"), actual(MOST + 1))
     assert [len([*singles([step])]) for step in many.steps] == [MOST, 1]
 
