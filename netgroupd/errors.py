@@ -16,7 +16,7 @@ NetgroupError
 One class per person who has to act, not one per module that raises.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -36,13 +36,13 @@ class Problem(NamedTuple):
         hint = f"; {self.hint}" if self.hint else ""
         return f"{self.file}:{self.line}:{self.column}: {kind}{self.message}{hint}"
 
-    def pointed(self) -> str:
-        """The problem, its line below, and a caret below that."""
+    def pointed(self, paint: Callable[[str], str] = str) -> str:
+        """The problem in its ``paint``, its line below, and a caret below that."""
         if not self.text.strip():
-            return str(self)
+            return paint(str(self))
         # The caret moves as far as the terminal moves for what is before it.
         before = "".join("\t" if letter == "\t" else " " for letter in self.text[: self.column - 1])
-        return f"{self}\n    {self.text}\n    {before}^"
+        return f"{paint(str(self))}\n    {self.text}\n    {before}^"
 
 
 def notes_of(error: BaseException) -> tuple[str, ...]:

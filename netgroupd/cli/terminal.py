@@ -115,10 +115,8 @@ class Terminal:
 
     def problem(self, problem: Problem) -> None:
         """Print a problem with the line it is about and a mark under the column."""
-        self.note(self.paint(str(problem), "yellow" if problem.warning else "red", self._err))
-        if problem.text:
-            self.note(f"    {problem.text.expandtabs(1)}")
-            self.note("    " + " " * (problem.column - 1) + "^")
+        colour = "yellow" if problem.warning else "red"
+        self.note(problem.pointed(lambda text: self.paint(text, colour, self._err)))
 
     def progress(self, done: int, total: int) -> None:
         """Draw how far it is, how fast, and how long it will take; only for people."""

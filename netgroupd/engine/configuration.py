@@ -51,7 +51,7 @@ def read(places: tuple[Path, ...], links: Known, trust: Trust = ROOT) -> Desired
     return load(places, facts=gather, links=links, trust=trust, expanded=_expansions.expanded)
 
 
-def rendered(places: tuple[Path, ...], trust: Trust = ROOT) -> tuple[Rendered, ...]:
+def rendered(places: tuple[Path, ...], trust: Trust) -> tuple[Rendered, ...]:
     """What the templates in ``places`` give, whether it makes sense or not.
 
     Raises:

@@ -5,8 +5,9 @@ Nothing tells of programs, of marks, of the state of connections, of extended
 matches, of hash tables of u32, or of whatever is not known of the packet.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from itertools import chain
 
 from netgroupd.engine.packet import Packet
 from netgroupd.model.rule import split_span
@@ -28,8 +29,8 @@ class Fit(Enum):
     YES = 2
 
 
-def fit(rule: Object, packet: Packet, indev: str = "") -> Fit:
-    """Whether ``rule`` matches ``packet``, which came in by ``indev``."""
+def fit(rule: Object, packet: Packet, indev: str) -> Fit:
+    """Whether ``rule`` matches ``packet``, which came in by ``indev``, "" where that is not known."""
     protocol = rule.attrs.get("protocol", "all")
     sure = protocol in ("all", packet.outermost)
     if not sure and packet.outermost:
@@ -37,7 +38,7 @@ def fit(rule: Object, packet: Packet, indev: str = "") -> Fit:
     kind, match = rule.attrs.get("kind"), rule.key[4]
     assert isinstance(match, tuple)
     if kind == "flower":
-        found = _flower(match, packet, indev)
+        found = _flower(dict(match), packet, indev)  # type: ignore[arg-type]  # pairs
     elif kind == "u32":
         found = _u32(dict(match), packet, indev)  # type: ignore[arg-type]  # pairs
     else:
@@ -45,17 +46,19 @@ def fit(rule: Object, packet: Packet, indev: str = "") -> Fit:
     return found if sure or found is Fit.NO else Fit.MAYBE
 
 
-def _flower(match: tuple[Value, ...], packet: Packet, indev: str) -> Fit:
+def _all(parts: Iterable[Fit]) -> Fit:
+    """Whether a rule matches of which each part must."""
     found = Fit.YES
-    for pair in match:
-        assert isinstance(pair, tuple)
-        name, value = pair
-        one = _key(str(name), value, packet, indev)
-        if one is Fit.NO:
+    for part in parts:
+        if part is Fit.NO:
             return Fit.NO
-        if one is Fit.MAYBE:
+        if part is Fit.MAYBE:
             found = Fit.MAYBE
     return found
+
+
+def _flower(match: Mapping[str, Value], packet: Packet, indev: str) -> Fit:
+    return _all(_key(name, value, packet, indev) for name, value in match.items())
 
 
 def _key(name: str, value: Value, packet: Packet, indev: str) -> Fit:
@@ -103,20 +106,12 @@ def _u32(match: Mapping[str, Value], packet: Packet, indev: str) -> Fit:
     """U32 looks from the header of IP on, which is behind one tag and nobody knows where behind two."""
     if match.keys() & {"divisor", "link"}:
         return Fit.NO  # these lead to others
-    found = Fit.MAYBE if match.keys() & {"mark", "table"} else Fit.YES
-    if "indev" in match:
-        if indev and match["indev"] != indev:
-            return Fit.NO
-        found = found if indev else Fit.MAYBE
     words = match.get("match", ())
     assert isinstance(words, tuple)
-    for text in words:
-        one = _word(str(text), packet)
-        if one is Fit.NO:
-            return Fit.NO
-        if one is Fit.MAYBE:
-            found = Fit.MAYBE
-    return found
+    parts = [Fit.MAYBE] if match.keys() & {"mark", "table"} else []
+    if "indev" in match:
+        parts.append(_YES_NO[match["indev"] == indev] if indev else Fit.MAYBE)
+    return _all(chain(parts, (_word(str(text), packet) for text in words)))
 
 
 def _word(text: str, packet: Packet) -> Fit:

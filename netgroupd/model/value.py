@@ -72,8 +72,8 @@ _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
 
-def flag(bits: int = 8, *, inverted: bool = False) -> Type:
-    """On or off; ``inverted`` for kernel attributes that say the opposite (NO_…)."""
+def flag(bits: int = 8) -> Type:
+    """On or off."""
     code = struct.Struct("=" + _FORMATS[bits])
     expected = "true or false"
 
@@ -88,10 +88,10 @@ def flag(bits: int = 8, *, inverted: bool = False) -> Type:
         raise ValueError(f"expected {expected}")
 
     def pack(value: Value) -> bytes:
-        return code.pack(bool(value) != inverted)
+        return code.pack(bool(value))
 
     def unpack(payload: bytes) -> Value:
-        return bool(code.unpack_from(payload)[0]) != inverted
+        return bool(code.unpack_from(payload)[0])
 
     return Type(expected, parse, {"type": "boolean"}, pack, unpack)
 

@@ -247,7 +247,7 @@ def _fields(skeletons: Sequence[_Skeleton], terms: list[Term], dimensions: int) 
     return tuple(fields)
 
 
-def range_text(values: Sequence[int], width: str = "") -> str:
+def range_text(values: Sequence[int], form: str) -> str:
     """Sorted numbers as the inside of brackets: 1-6, 1,3,10-20 or 0-100/10."""
     parts = []
     start = 0
@@ -258,7 +258,7 @@ def range_text(values: Sequence[int], width: str = "") -> str:
             end += 1
         if end - start < 2 and step != 1:
             end = start
-        first, last = form_text(width, values[start]), form_text(width, values[end])
+        first, last = form_text(form, values[start]), form_text(form, values[end])
         parts.append(first if end == start else f"{first}-{last}" + (f"/{step}" if step != 1 else ""))
         start = end + 1
     return ",".join(parts)

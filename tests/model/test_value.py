@@ -115,13 +115,6 @@ def test_macs_survive_the_wire(got: bytes) -> None:
     assert value.MAC.pack(value.mac_text(got)) == got
 
 
-def test_flags_that_the_kernel_holds_inverted() -> None:
-    inverted = value.flag(inverted=True)
-    assert inverted.pack is not None
-    assert inverted.pack(True) == b"\0"
-    assert over_the_wire(inverted, True) is True
-
-
 def test_a_number_without_a_name_stays_a_number() -> None:
     assert KINDS.unpack is not None
     assert KINDS.unpack(b"\x07") == 7
