@@ -9,9 +9,5 @@ from netgroupd.cli.terminal import Terminal
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print the captured text."""
-    text = reader(arguments).capture()
-    if terminal.as_json:
-        terminal.answer({"yaml": text})
-    else:
-        terminal.write(text)
+    terminal.yaml(reader(arguments).capture())
     return 0

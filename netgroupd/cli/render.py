@@ -17,9 +17,5 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         else:
             terminal.write("".join("{file}:{line}:{text}\n".format(**line) for line in answer["lines"]))
         return 0
-    text = reader.render()
-    if terminal.as_json:
-        terminal.answer({"yaml": text})
-    else:
-        terminal.write(text)
+    terminal.yaml(reader.render())
     return 0

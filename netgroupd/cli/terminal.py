@@ -75,6 +75,13 @@ class Terminal:
         """Print the result as JSON."""
         self._put(json.dumps(answer, indent=2 if self._out.isatty() else None) + "\n")
 
+    def yaml(self, text: str) -> None:
+        """Print a configuration."""
+        if self.as_json:
+            self.answer({"yaml": text})
+        else:
+            self.write(text)
+
     def flush(self) -> None:
         """Have what was printed leave this process."""
         self._put("", flush=True)

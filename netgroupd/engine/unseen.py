@@ -8,6 +8,7 @@ from netgroupd.engine.observe import Connection
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import State
 from netgroupd.plan.fate import followers
+from netgroupd.plan.pieces import shrinks
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -34,5 +35,5 @@ def _shakes(step: Step) -> bool:
     """Whether what is on a link feels a step."""
     if step.object.cls != "link" or step.op is Op.CREATE:
         return False
-    mtu, now = step.attrs.get("mtu"), step.before.attrs.get("mtu") if step.before else None
-    return step.op is Op.DELETE or (isinstance(mtu, int) and isinstance(now, int) and mtu < now)
+    now = step.before.attrs.get("mtu") if step.before else None
+    return step.op is Op.DELETE or shrinks(step.attrs.get("mtu"), now)

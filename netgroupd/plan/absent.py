@@ -15,6 +15,7 @@ from netgroupd.plan.compare import kind_of, row_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.hooks import blocks_of
+from netgroupd.plan.reach import closure
 
 _MASTER = "master"
 
@@ -36,7 +37,7 @@ def without_absent(desired: State, actual: State) -> tuple[State, tuple[str, ...
 
 def without_links(desired: State, names: Iterable[str], actual: State) -> State:
     """``desired`` without the links called ``names`` and all that stands on them."""
-    missing = frozenset(standing_on(names, desired.of("link")))
+    missing = standing_on(names, desired.of("link"))
     missing |= _empty_blocks(missing, desired, actual) | _shared_actions(missing, desired)
     attainable = State(groups=desired.groups)
     attainable.classes = {cls: dict(_left(cls, desired, missing)) for cls in desired.classes}
@@ -63,7 +64,7 @@ def _needed_by_actions(obj: Object) -> Iterator[str]:
         yield from (str(action[field]) for field in ("kind", "dev") if field in action)
 
 
-def standing_on(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[str]:
+def standing_on(names: Iterable[str], links: Mapping[Key, Object]) -> frozenset[str]:
     """The links called ``names``, and all that cannot be without one of them."""
     above: dict[str, list[str]] = {}
     for link in links.values():
@@ -71,14 +72,7 @@ def standing_on(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[s
             row = row_of(link, field)
             if row is None or not row.nullable:
                 above.setdefault(lower, []).append(link.name)
-    waiting = list(names)
-    seen = set(waiting)
-    while waiting:
-        name = waiting.pop()
-        yield name
-        news = [upper for upper in above.get(name, ()) if upper not in seen]
-        seen.update(news)
-        waiting += news
+    return closure(names, above)
 
 
 def named_by(attrs: Attrs) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from netgroupd.model.attr import Change
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import differing, hardest
 from netgroupd.plan.hooks import CLSACT_HOOKS, Hook
+from netgroupd.plan.reach import closure
 from netgroupd.plan.step import Step
 from netgroupd.plan.tables import with_all_of_u32
 
@@ -76,13 +77,7 @@ def _with_those_below(going: set[Hook], haves: Mapping[Key, Object]) -> frozense
     below: dict[Hook, list[Hook]] = defaultdict(list)
     for have in haves.values():
         below[have.name, str(have.attrs.get("parent"))].append(_hook(have))
-    found = set(going)
-    waiting = list(going)
-    while waiting:
-        news = [hook for hook in below.get(waiting.pop(), ()) if hook not in found]
-        found.update(news)
-        waiting += news
-    return frozenset(found)
+    return closure(going, below)
 
 
 def _in_the_way(classes: frozenset[Hook], actual: State) -> frozenset[Key]:

@@ -15,6 +15,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.hooks import Hook, emptied_blocks, hangs_on_one_of, is_in_one_of, swept
+from netgroupd.plan.reach import reached
 from netgroupd.plan.step import Op, Step
 
 # These are unregistered together with the link below them; tunnels are not.
@@ -51,9 +52,7 @@ class Fate(NamedTuple):
         return bool(self.gone or self.cycled or self.moved)
 
 
-def followers(
-    names: Iterable[str], links: Mapping[Key, Object], *, bridges: bool = False
-) -> Iterator[tuple[str, str]]:
+def followers(names: Iterable[str], links: Mapping[Key, Object], *, bridges: bool = False) -> Iterator[tuple[str, str]]:
     """All links that vanish with ``names``, each with the one that takes it along.
 
     So do MTUs; with ``bridges`` those of bridges too, which take the least of their ports.
@@ -62,15 +61,7 @@ def followers(
     for port in links.values() if bridges else ():
         if kind_of(links.get((port.attrs.get("master"),))) == "bridge":
             above[port.name].append(str(port.attrs["master"]))
-    seen = set(names)
-    waiting = list(seen)
-    while waiting:
-        lower = waiting.pop()
-        for upper in above.get(lower, ()):
-            if upper not in seen:
-                seen.add(upper)
-                waiting.append(upper)
-                yield upper, lower
+    return reached(names, above)
 
 
 def evicted(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from netgroupd.model.state import Key, State
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import TEAMING
+from netgroupd.plan.reach import closure
 from netgroupd.plan.step import Op, Step
 
 _BORROW_OF_PORTS = TEAMING | {"bridge"}
@@ -53,9 +54,4 @@ def _followed(found: set[str], actual: State) -> frozenset[str]:
             beside[link.name].append(master.name)
             if kind_of(master) in TEAMING:
                 beside[master.name].append(link.name)
-    waiting = [*found]
-    while waiting:
-        new = [name for name in beside.get(waiting.pop(), ()) if name not in found]
-        found.update(new)
-        waiting += new
-    return frozenset(found)
+    return closure(found, beside)
