@@ -18,7 +18,6 @@ from netgroupd.config import Desired
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.aside import Aside
-from netgroupd.engine.beside import placed
 from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.disk import told
@@ -35,6 +34,7 @@ from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.repair import only
 from netgroupd.engine.replaced import Replaced
 from netgroupd.engine.report import Estimate, Pending, Result, Status
+from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_now
@@ -44,7 +44,7 @@ from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netns import is_there
 from netgroupd.kernel.request import Selection
-from netgroupd.kernel.turns import prompt_turns
+from netgroupd.kernel.thread_turns import prompt_turns
 from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, State

@@ -10,14 +10,14 @@ import errno
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from netgroupd.engine.beside import without_beside
 from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.orphans import without_orphans
-from netgroupd.engine.others import give_back, of_others
 from netgroupd.engine.refusals import steps_error
+from netgroupd.engine.routes_beside import without_beside
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
+from netgroupd.engine.theirs import give_back, of_others
 from netgroupd.engine.unseen import add_unseen
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends

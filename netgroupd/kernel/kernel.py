@@ -22,7 +22,7 @@ from netgroupd.kernel.rules_beside import Standing, deletes_rule
 from netgroupd.kernel.secondaries import Secondaries
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Counters, Socket
-from netgroupd.kernel.turns import prompt_turns
+from netgroupd.kernel.thread_turns import prompt_turns
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO

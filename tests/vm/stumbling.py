@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from netgroupd.engine.beside import placed
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
 from netgroupd.errors import KernelError, Refusal
