@@ -22,9 +22,9 @@ _ORDER = ("address", "nexthop", "route", "neighbour")
 
 def of_others(kernel: Connection, plan: Plan, goal: State) -> Theirs:
     """What a plan takes away from others, but for what becomes netgroupd's: nothing is looked at where no link goes."""
-    if not (plan.gone or plan.down):
+    if not (plan.gone or plan.cycled):
         return Theirs()
-    found = kernel.theirs(plan.gone | plan.down)
+    found = kernel.theirs(plan.gone | plan.cycled)
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))

@@ -42,5 +42,5 @@ def assemble(
         steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
     lost = warnings(desired, actual, changes.steps) if steps else ()
-    gone, down = frozenset(changes.fate.gone), frozenset(changes.fate.cycled)
-    return Plan(steps, waiting + changes.warnings + lost, names, gone, down - gone)
+    gone, cycled = frozenset(changes.fate.gone), frozenset(changes.fate.cycled)
+    return Plan(steps, waiting + changes.warnings + lost, names, gone, cycled - gone)

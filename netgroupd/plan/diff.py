@@ -36,7 +36,7 @@ _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
 
 class Changes(NamedTuple):
-    """What differs; ``cycled`` links must go down meanwhile, ``released`` ports leave before links change.
+    """What differs: some links are ``down`` while they change, ``released`` ports leave before any does.
 
     ``replaced`` is deleted when something else has taken its place.
     ``holding`` are rules that are deleted before the templates of the chains that they lead to.
@@ -44,7 +44,7 @@ class Changes(NamedTuple):
     """
 
     steps: tuple[Step, ...] = ()
-    cycled: frozenset[str] = frozenset()
+    down: frozenset[str] = frozenset()
     released: frozenset[str] = frozenset()
     idle: frozenset[Key] = frozenset()
     holding: frozenset[Key] = frozenset()
@@ -86,7 +86,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             steps += found
     problems = (*links.problems, *run.problems.values())
     told = (problems, tuple(links.warnings), links.fate)
-    return Changes(tuple(steps), links.cycled, links.released, idle, losses.holding, *told, replaced(steps, losses.why))
+    return Changes(tuple(steps), links.down, links.released, idle, losses.holding, *told, replaced(steps, losses.why))
 
 
 class _Run:

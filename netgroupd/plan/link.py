@@ -42,11 +42,11 @@ class Owned(NamedTuple):
 
 
 class LinkChanges(NamedTuple):
-    """What differs between links; ``cycled`` must go down meanwhile, ``released`` ports leave before links change."""
+    """What differs between links: some are ``down`` while they change, ``released`` ports leave before any does."""
 
     steps: list[Step]
     fate: Fate
-    cycled: frozenset[str]
+    down: frozenset[str]
     released: frozenset[str]
     problems: list[Problem]
     warnings: list[str]

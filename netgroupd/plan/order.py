@@ -194,7 +194,7 @@ class _Cut:
 
     def __init__(self, changes: Changes, desired: State, actual: State) -> None:
         self.phases: defaultdict[str, list[Step]] = defaultdict(list)
-        self.cycled, self.released = changes.cycled, changes.released
+        self.down, self.released = changes.down, changes.released
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
@@ -305,11 +305,11 @@ class _Cut:
     def _change(self, step: Step) -> None:
         have, want, attrs = step.before, step.object, step.attrs
         assert have is not None
-        cycled = want.name in self.cycled
+        down = want.name in self.down
         moved = "master" in attrs
         parting = EMPTIED if kind_of(have) == "bond" and have.name in self.left else ()
         manner = Manner(
-            cycled,
+            down,
             shrinks(attrs.get("mtu"), have.attrs.get("mtu")),
             want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
             FREED if moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond" else parting,
@@ -323,7 +323,7 @@ class _Cut:
             self.add(phase, Step(step.op, have, step.after, said, step.why))
         if attrs.get("master"):
             self._watch_port(have, want, str(attrs["master"]))
-        if attrs.get("up") or (cycled and want.attrs.get("up", have.attrs.get("up"))):
+        if attrs.get("up") or (down and want.attrs.get("up", have.attrs.get("up"))):
             self._raise(want.name, have, want)
 
     def _watch_port(self, have: Object, want: Object, master: str) -> None:

@@ -26,7 +26,7 @@ def port_attrs(names: tuple[str, ...]) -> tuple[str, ...]:
 class Manner(NamedTuple):
     """What a change of a link depends on besides what it says."""
 
-    cycled: bool  # it goes down meanwhile
+    down: bool  # while it changes
     shrinks: bool
     early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
     late: tuple[str, ...]  # what ports and bonds that part have of before, or any: it is said when they have
@@ -50,7 +50,7 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     late |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in COMMON}
     if "group" in said:
         yield "regroup links", {"group": said["group"]}
-    if said.get("up") is False or manner.cycled:
+    if said.get("up") is False or manner.down:
         yield "take links down", DOWN
     if manner.shrinks and "mtu" in left:
         yield "shrink links", {"mtu": left.pop("mtu")}

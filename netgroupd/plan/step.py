@@ -85,7 +85,7 @@ def cls_of(step: AnyStep) -> str:
 class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator.
 
-    Of the links that go (``gone``) and of those that go down, if only for a moment (``down``), the kernel takes what
+    Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
     others have on them, of which ``others`` is to be given back after a refusal.
     """
 
@@ -93,5 +93,5 @@ class Plan(NamedTuple):
     warnings: tuple[str, ...] = ()
     group_names: Mapping[int, str] = MappingProxyType({})
     gone: frozenset[str] = frozenset()
-    down: frozenset[str] = frozenset()
+    cycled: frozenset[str] = frozenset()
     others: tuple[Object, ...] = ()
