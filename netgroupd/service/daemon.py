@@ -44,8 +44,9 @@ _LONGEST_END_US = 1_800_000_000  # as long as a start may take, which would have
 class Daemon:
     """The parts, and what each has to hear of the others."""
 
-    def __init__(self, engine: Callable[[Session], Engine], runtime: Path) -> None:
+    def __init__(self, engine: Callable[[Session], Engine], runtime: Path, *, on_bus: bool = True) -> None:
         self._engine = engine
+        self._on_bus = on_bus
         self._configured_mark = runtime / "configured"  # there once the files were applied in this boot
         self._loop = GLib.MainLoop()
         self._metrics = Metrics(runtime / "metrics.prom")
@@ -71,7 +72,8 @@ class Daemon:
             repeat(int(interval_s * 1000), lambda: notify(WATCHDOG=1))
         self._configured_mark.parent.mkdir(parents=True, exist_ok=True)
         self._bus.publish(ROOT, self._manager)
-        self._bus.start()
+        if self._on_bus:
+            self._bus.start()
         notify(STATUS="looking for an interrupted change")
         self._changes.recover(self._configure)
         self._loop.run()
@@ -263,10 +265,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--netns", metavar="NAME", help="configure this network namespace instead of the host's")
     parsed = parser.parse_args(arguments)
     start_logging()
-    # What was done in this boot was done in one network namespace.
-    runtime = within(_RUNTIME, parsed.netns)
+    # What was done in this boot was done in one network namespace, and the name on the bus stands for the host's own.
+    netns, runtime = parsed.netns, within(_RUNTIME, parsed.netns)
     try:
-        return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session), runtime).run()
+        return Daemon(lambda of: Engine(SYSTEM, netns=netns, session=of), runtime, on_bus=netns is None).run()
     except NetgroupError as error:
         log_error(error)
         return error.exit_code
