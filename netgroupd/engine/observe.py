@@ -74,6 +74,9 @@ class Connection(Protocol):
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
 
+    def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""
+
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""
 

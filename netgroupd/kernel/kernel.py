@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Self
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel import addresses, grace, links
+from netgroupd.kernel import addresses, grace, links, sysctls
 from netgroupd.kernel.batch import Batch, Refused, ends
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
@@ -135,6 +135,10 @@ class Kernel:
 
         settings = changed(self._context, links, lambda: connect()[0])
         return [*settings, *changed_features(self._context, links, connect)]
+
+    def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""
+        return sysctls.unknown(self._context, paths)
 
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""
