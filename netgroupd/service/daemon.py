@@ -23,7 +23,7 @@ from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import NetgroupError, UsageError, short_of
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
-from netgroupd.service.drift import Damping, Drift
+from netgroupd.service.drift import Damping, Drift, Recurring
 from netgroupd.service.group import Group, path_of
 from netgroupd.service.interface import ROOT
 from netgroupd.service.job import Job
@@ -61,6 +61,7 @@ class Daemon:
         self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see)
         self._damping = Damping()
         self._drift_told = ""
+        self._changes_from_outside = Recurring(_tell_drift)
         self._stopping = False
 
     def run(self) -> int:
@@ -177,7 +178,7 @@ class Daemon:
         self._show_groups(picture)
         self._show(picture)
         if picture.drifted and picture.lines != self._drift_told:
-            LOG.warning("changed from outside:\n%s", picture.lines, extra=fields(drift=picture.drifted))
+            self._changes_from_outside.come((picture.lines, picture.drifted))
         self._drift_told = picture.lines
         if picture.broken:
             self._repair(picture.broken)
@@ -256,6 +257,12 @@ class Daemon:
         if self._manager.State == "unconfirmed":
             LOG.warning("a change waits to be confirmed, and nobody puts it back until netgroupd runs again")
         self._loop.quit()
+
+
+def _tell_drift(drift: tuple[str, int], again: int) -> None:
+    lines, count = drift
+    what = f"changed from outside{f' again, {again:,} times' if again else ''}"
+    LOG.warning("%s:\n%s", what, lines, extra=fields(drift=count))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
