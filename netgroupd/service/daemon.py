@@ -17,6 +17,7 @@ from pathlib import Path
 from gi.repository import Gio, GLib
 
 from netgroupd import __version__
+from netgroupd.engine.deadline import see_to_the_end
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import SYSTEM, within
 from netgroupd.engine.session import CONSOLE, Session
@@ -255,7 +256,7 @@ class Daemon:
             self._end()
             return
         if self._manager.State == "unconfirmed":
-            LOG.warning("a change waits to be confirmed, and nobody puts it back until netgroupd runs again")
+            LOG.warning("a change waits to be confirmed; netgroup-deadline.service puts it back when its time is up")
         self._loop.quit()
 
 
@@ -265,16 +266,25 @@ def _tell_drift(drift: tuple[str, int], again: int) -> None:
     LOG.warning("%s:\n%s", what, lines, extra=fields(drift=count))
 
 
+def _finish(engine: Engine) -> int:
+    if said := see_to_the_end(engine):
+        LOG.warning("%s", said)
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the daemon; what ``netgroupd`` starts."""
     parser = argparse.ArgumentParser(prog="netgroupd", description="Keep this host's network as /etc/netgroup says.")
     parser.add_argument("--version", action="version", version=f"netgroupd {__version__}")
     parser.add_argument("--netns", metavar="NAME", help="configure this network namespace instead of the host's")
+    parser.add_argument("--finish", action="store_true", help="see a change that waits to its end, instead of running")
     parsed = parser.parse_args(arguments)
     start_logging()
     # What was done in this boot was done in one network namespace, and the name on the bus stands for the host's own.
     netns, runtime = parsed.netns, within(_RUNTIME, parsed.netns)
     try:
+        if parsed.finish:
+            return _finish(Engine(SYSTEM, netns=netns))
         return Daemon(lambda of: Engine(SYSTEM, netns=netns, session=of), runtime, on_bus=netns is None).run()
     except NetgroupError as error:
         log_error(error)
