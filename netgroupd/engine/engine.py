@@ -180,7 +180,7 @@ class Engine(Unfinished):
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
-        before = placed(kernel, Snapshot.of(plan, actual))._replace(others=of_others(kernel, plan, goal).objects)
+        before = placed(kernel, Snapshot.of(plan, actual))._replace(others=of_others(kernel, plan, goal, actual).objects)
         entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry, before)
         mine = mine.joined(content)

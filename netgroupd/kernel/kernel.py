@@ -152,11 +152,11 @@ class Kernel:
 
         return card_of(self._context, name)
 
-    def theirs(self, names: Iterable[str]) -> Theirs:
-        """What others have on the links of these names."""
+    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops that are there or have these ids."""
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names)
+        return theirs(self._context, names, ids)
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""

@@ -83,7 +83,7 @@ def there_and_back(
     actual = look(kernel, goal, MINE)
     plan, before = plan_for(kernel, goal, actual, MINE), (there(kernel, goal), seen())
     add_lost_options(kernel, plan, actual, MINE.away)
-    kept = placed(kernel, Snapshot.of(plan, actual))._replace(others=of_others(kernel, plan, goal).objects)
+    kept = placed(kernel, Snapshot.of(plan, actual))._replace(others=of_others(kernel, plan, goal, actual).objects)
     snapshot = Snapshot.from_json(kept.to_json())
     for nth in range(len(plan.steps) if refused else 0):
         kernel.stumbles_at = nth
