@@ -75,14 +75,17 @@ class Connection(Protocol):
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
 
+    def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""
+
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""
 
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
 
-    def theirs(self, names: Iterable[str]) -> Theirs:
-        """What others have on the links of these names."""
+    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops that are there or have these ids."""
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""

@@ -160,6 +160,23 @@ def test_link_that_no_longer_listens_to_the_router_that_it_has_its_route_from_is
     assert refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}") == ""
 
 
+@pytest.mark.parametrize(
+    ("said", "cut"),
+    [
+        pytest.param("{net.ipv4.conf.eth1.arp_ignore: 8}", True, id="nothing_of_this_link"),
+        pytest.param("{net.ipv4.conf.all.arp_ignore: 8}", True, id="nothing_of_any_link"),
+        pytest.param("{net.ipv4.conf.eth1.arp_ignore: 1}", False, id="only_what_asks_for_addresses_of_the_link"),
+        pytest.param("{net.ipv4.conf.eth2.arp_ignore: 8}", False, id="of_another_link"),
+        pytest.param("{net.ipv4.conf.default.arp_ignore: 8}", False, id="of_links_to_come"),
+    ],
+)
+def test_link_that_is_to_answer_no_arp_is_refused(desk: Desk, said: str, cut: bool) -> None:
+    there = [Object("link", ("eth1",), {"up": True})]
+    assert ("would cut the way of" in refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}")) == cut
+    there = [Object("link", ("eth1",), {"up": True, "arp": False})]  # nobody asks for it
+    assert refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}") == ""
+
+
 GATEWAY, MAC = "10.0.0.1", "02:00:00:00:00:01"
 
 

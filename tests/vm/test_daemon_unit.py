@@ -95,6 +95,33 @@ def test_stop_lets_a_change_that_has_begun_come_to_its_end(daemon: None) -> None
         run("systemctl", "start", "netgroupd")
 
 
+def test_unconfirmed_change_is_put_back_though_the_daemon_is_stopped_for_good(daemon: None) -> None:
+    good(5)
+    assert run("netgroupctl", "apply", "--confirm", "60").returncode == 0
+    run("systemctl", "stop", "netgroupd")
+    assert bridges() == 5
+    eventually(lambda: bridges() == 2)
+    eventually(lambda: run("systemctl", "is-active", "netgroup-deadline").stdout == "inactive\n")
+    assert run("systemctl", "is-active", "netgroupd").stdout == "inactive\n"
+
+
+def test_daemon_that_starts_again_takes_over_the_wait_for_a_confirmation(daemon: None) -> None:
+    good(5)
+    assert run("netgroupctl", "apply", "--confirm", "240").returncode == 0
+    run("systemctl", "stop", "netgroupd")
+    eventually(lambda: run("systemctl", "is-active", "netgroup-deadline").stdout == "active\n")
+    run("systemctl", "start", "netgroupd")
+    assert run("systemctl", "is-active", "netgroup-deadline").stdout == "inactive\n"
+    assert run("netgroupctl", "rollback").returncode == 0
+    assert bridges() == 2
+
+
+def test_stop_with_nothing_that_waits_starts_nothing(daemon: None) -> None:
+    run("systemctl", "stop", "netgroupd")
+    eventually(lambda: run("systemctl", "show", "-P", "ConditionResult", "netgroup-deadline").stdout == "no\n")
+    assert run("systemctl", "is-active", "netgroup-deadline").stdout == "inactive\n"
+
+
 def test_template_that_takes_the_memory_of_all_is_ended_alone(daemon: None) -> None:
     pid = main_pid()
     limit = memory_kib(pid, "VmRSS") + 128 * 1024
