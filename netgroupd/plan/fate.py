@@ -82,7 +82,7 @@ def evicted(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple
 
 
 def broken(names: Set[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
-    """The rings that lose a port with ``names``, each with that one: no other takes its place, nor does it come back."""
+    """The rings that lose a port with ``names``, each with that one: it does not come back by itself."""
     for link in links.values():
         if kind_of(link) == "hsr":
             yield from ((link.name, port) for row in _OF_RINGS if (port := str(link.attrs.get(row))) in names)
