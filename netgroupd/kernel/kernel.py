@@ -4,12 +4,13 @@
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import Self
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel import addresses, grace, links, sysctls
+from netgroupd.kernel import addresses, grace, links, sources, sysctls
 from netgroupd.kernel.batch import Batch, Refused, ends
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
@@ -175,10 +176,12 @@ class Kernel:
         refused: tuple[Refused, ...] = ()
         standing = Standing(codec("rule").dump(self._context, Selection())) if any(map(deletes_rule, steps)) else None
         self._context = self._context._replace(beside=beside(self._socket, steps), standing=standing)
+        pauses = dict.fromkeys(grace.taken_up(steps), grace.passed)
+        pauses.update(dict.fromkeys(sources.needed(steps), partial(sources.settled, self._socket, steps)))
         start = 0
-        for stop in (*grace.taken_up(steps), len(steps)):
-            if start:
-                grace.passed()
+        for stop in (*sorted(place for place in pauses if place), len(steps)):
+            if pause := pauses.get(start):
+                pause()
             refused += tuple(self._refused(self._run(steps[start:stop], progress), steps))
             if ends(refused):
                 break
