@@ -128,7 +128,9 @@ def test_end_of_somebody_elses_change_is_seen_though_there_is_no_news_of_it(
     engine.interrupted, engine.drifted = True, PLAN
     engine.news.tell()
     eventually(lambda: remote.properties()["Drift"] == 1)
-    engine.generation, engine.interrupted, engine.drifted = 7, False, Plan()
+    engine.drifted = Plan()
+    engine.generation = 7
+    engine.interrupted = False  # at last: who sees this looks no more
     eventually(lambda: remote.properties()["Generation"] == 7, limit_s=5)
     assert remote.properties()["Drift"] == 0
 
