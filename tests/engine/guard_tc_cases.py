@@ -70,6 +70,8 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
     ("jump_over_drop", "", "{pref: 9, matchall: {}, action: [jump 2, drop, pass]}", False),
     ("jump_to_drop", "", "{pref: 9, matchall: {}, action: [jump 2, pass, drop]}", True),
     ("trap", "", "{pref: 9, matchall: {}, action: trap}", True),
+    ("queued", "", "{pref: 9, matchall: {}, action: queued}", True),
+    ("repeat", "", "{pref: 9, matchall: {}, action: repeat}", False),
     ("trap_in_hardware", "", "{pref: 9, matchall: {}, skip_sw: true, action: trap}", False),
     ("drop_in_hardware", "", "{pref: 9, matchall: {}, skip_sw: true, action: drop}", True),
     ("drop_in_hardware_first", "", "{pref: 1, matchall: {}, skip_hw: true}, "
