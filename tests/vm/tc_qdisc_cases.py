@@ -151,6 +151,7 @@ BOUNDED: list[tuple[str, Raw, Raw]] = [
     ("red", {"limit": 100000, "min": 0, "max": 0}, {"limit": 100000, "adaptive": True, "probability": 5}),
     ("netem", {"delay": 1000, "reorder": 50}, {"delay": 1000, "reorder": 0}),
     ("netem", {"delay": "9s", "jitter": "3s"}, {"delay": "9s", "jitter": 2_147_482}),
+    ("netem", {"delay": "1ns", "jitter": "63ns"}, {"delay": "1.0005us", "jitter": "2147483648ns"}),
     ("sfq", {}, {"limit": 127, "flows": 128, "divisor": 1024, "depth": 127}),
     (
         "tbf",

@@ -11,6 +11,7 @@ from netgroupd.model.tc.sizes import STAB
 from netgroupd.model.tc.units import (
     CHANCE,
     CURVE,
+    FINE_TIME,
     LONG_TIME_NS,
     PERCENT,
     RATE,
@@ -284,8 +285,8 @@ KINDS = {
             "An emulated network.",
             _options(
                 Attr("limit", U32, "The most packets that may wait."),
-                Attr("delay", TIME, "Delay added."),
-                Attr("jitter", TIME, "How much it varies."),
+                Attr("delay", FINE_TIME, "Delay added."),
+                Attr("jitter", FINE_TIME, "How much it varies."),
                 Attr("loss", PERCENT, "Percent lost."),
                 Attr("duplicate", PERCENT, "Percent sent twice."),
                 Attr("gap", U32, "Every how many packets one overtakes, 1 where `reorder` is said and it is not."),

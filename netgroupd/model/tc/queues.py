@@ -10,15 +10,16 @@ from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc import cake, red
 from netgroupd.model.tc.qdisc import OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
+from netgroupd.model.tc.units import fine_time, ns_of
 
 _OF_TBF = {**BURSTS, "mtu": "peakrate"}  # that of police is bytes
 _MOST = 0xFFFFFFFF
+_MOST_JITTER_NS = 0x7FFFFFFF
 _BOUNDS = {
     "fq_codel": {"quantum": (256, _MOST), "drop_batch": (1, _MOST), "memory_limit": (0, 1 << 31)},
     "fq": {"quantum": (256, 1 << 20)},
     "cake": {"rtt": (1, _MOST), "target": (1, _MOST)},
     "sfq": {"quantum": (256, _MOST), "depth": (1, 127), "flows": (1, 65408)},
-    "netem": {"jitter": (0, 2147483)},
 }
 # For these 0 is the usual, as if nothing were said.
 _UNSAID = {
@@ -41,8 +42,8 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
         attrs = cake.whole(attrs)
     if kind in _CHECKS:
         _CHECKS[kind](attrs)
-    if kind == "netem" and attrs.get("reorder") and "gap" not in attrs:
-        attrs = {**attrs, "gap": 1}  # without one, none overtakes
+    if kind == "netem":
+        return _whole_netem(attrs)
     if kind == "red":
         return red.lasting(red.whole(attrs))
     attrs = _bounded(kind, attrs)
@@ -64,6 +65,14 @@ def _bounded(kind: str, attrs: Attrs) -> Attrs:
     bounds = _BOUNDS.get(kind, {})
     said = {name: value for name in bounds if isinstance(value := attrs.get(name), int)}
     return {**attrs, **{name: min(max(value, bounds[name][0]), bounds[name][1]) for name, value in said.items()}}
+
+
+def _whole_netem(attrs: Attrs) -> Attrs:
+    if attrs.get("reorder") and "gap" not in attrs:
+        attrs = {**attrs, "gap": 1}  # without one, none overtakes
+    if "jitter" in attrs:
+        attrs = {**attrs, "jitter": fine_time(min(ns_of(attrs["jitter"]), _MOST_JITTER_NS))}
+    return attrs
 
 
 def _with_room(attrs: Attrs) -> Attrs:
