@@ -7,7 +7,7 @@ It takes what is too little or too much for the nearest that it has, and tells t
 from collections.abc import Callable, Mapping
 
 from netgroupd.model.state import Attrs, Key, Object
-from netgroupd.model.tc import cake, red
+from netgroupd.model.tc import cake, ets, red
 from netgroupd.model.tc.qdisc import OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
 from netgroupd.model.tc.units import fine_time, ns_of
@@ -34,20 +34,10 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
     """The attributes of a qdisc as the kernel will tell them; raises ValueError("OPTION: expected …")."""
     unsaid = _UNSAID.get(kind, ())
     attrs = {name: value for name, value in attrs.items() if value != 0 or name not in unsaid}
-    if kind == "tbf":
-        attrs = settled(attrs, _OF_TBF)
-        _check_tbf(attrs)
-        return attrs if attrs.get("peakrate") != 0 else {**attrs, "peakrate": None}  # none is what takes one away
-    if kind == "cake":
-        attrs = cake.whole(attrs)
     if kind in _CHECKS:
         _CHECKS[kind](attrs)
-    if kind == "netem":
-        return _whole_netem(attrs)
-    if kind == "red":
-        return red.lasting(red.whole(attrs))
     attrs = _bounded(kind, attrs)
-    return _with_room(attrs) if kind == "sfq" else attrs
+    return _WHOLE[kind](attrs) if kind in _WHOLE else attrs
 
 
 def whole_class(kind: str, attrs: Attrs) -> Attrs:
@@ -83,6 +73,16 @@ def _with_room(attrs: Attrs) -> Attrs:
     limit = min(numbers.get("limit", _MOST), depth * flows)
     room = {"limit": limit, "flows": min(flows, limit) if "limit" in numbers else flows}
     return {**attrs, **{name: value for name, value in room.items() if name in numbers}}
+
+
+def _whole_tbf(attrs: Attrs) -> Attrs:
+    attrs = settled(attrs, _OF_TBF)
+    _check_tbf(attrs)
+    return attrs if attrs.get("peakrate") != 0 else {**attrs, "peakrate": None}  # none is what takes one away
+
+
+def _whole_red(attrs: Attrs) -> Attrs:
+    return red.lasting(red.whole(attrs))
 
 
 def _check_tbf(attrs: Attrs) -> None:
@@ -171,6 +171,14 @@ _CHECKS: Mapping[str, Callable[[Attrs], None]] = {
     "prio": _check_prio,
     "red": _check_red,
     "sfq": _check_sfq,
+}
+_WHOLE: Mapping[str, Callable[[Attrs], Attrs]] = {
+    "cake": cake.whole,
+    "ets": ets.whole,
+    "netem": _whole_netem,
+    "red": _whole_red,
+    "sfq": _with_room,
+    "tbf": _whole_tbf,
 }
 
 
