@@ -34,6 +34,7 @@ _CLASSES = {
     "functions": "vf",
     "VNIs": "vni",
     "memberships": "mdb",
+    "states": "mst",
     "classes": "tclass",
 }
 

@@ -33,7 +33,7 @@ _CLASSES = {
     "fdb": ("fdb",),
     "mdb": ("mdb",),
     "tc": ("qdisc", "tclass", "action", "chain", "filter"),
-    "vlan": ("bridge_vlan", "vlan_global"),
+    "vlan": ("bridge_vlan", "vlan_global", "mst"),
     "vni": ("vni",),
     "ethtool": ("ethtool",),
     "vf": ("sriov", "vf"),

@@ -49,7 +49,7 @@ class Topology(NamedTuple):
 
 
 _ON_LINKS = frozenset(
-    ("address", "bridge_vlan", "vlan_global", "vni", "ethtool", "sriov", "vf", "fdb", "mdb", "neighbour")
+    ("address", "bridge_vlan", "vlan_global", "mst", "vni", "ethtool", "sriov", "vf", "fdb", "mdb", "neighbour")
 )
 
 

@@ -17,6 +17,7 @@ from netgroupd.config.known import Known
 from netgroupd.config.links import Links
 from netgroupd.config.mdb import expand_mdb
 from netgroupd.config.merge import Item
+from netgroupd.config.mst import expand_mst
 from netgroupd.config.neighbours import expand_neighbours
 from netgroupd.config.nexthops import expand_nexthops
 from netgroupd.config.ports import Ports
@@ -49,6 +50,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
     expand_addresses(links, sink)
     expand_vlans(links, sink)
     expand_vlan_global(links, sink)
+    expand_mst(links, sink)
     expand_vnis(links, sink)
     expand_ethtool(links, sink)
     expand_vfs(links, sink)

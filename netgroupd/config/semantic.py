@@ -24,6 +24,7 @@ from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
 from netgroupd.config.semantic_atomic import atomic
 from netgroupd.config.semantic_mdb import memberships
+from netgroupd.config.semantic_mst import tree_states, trees
 from netgroupd.config.semantic_queues import queues
 from netgroupd.config.semantic_rules import taken_hooks, taken_rules
 from netgroupd.config.semantic_tc import (
@@ -346,6 +347,8 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     memberships,
     vlans_there,
     vlan_states,
+    trees,
+    tree_states,
     members,
     cards,
     functions,

@@ -14,7 +14,7 @@ from netgroupd.engine.capture_names import nameable, writable
 from netgroupd.engine.capture_order import as_added, in_order
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture_vfs import functions_of
-from netgroupd.engine.capture_vlans import options_of, taken_out, untold_trees, vlan_attrs
+from netgroupd.engine.capture_vlans import options_of, states_of, taken_out, untold_trees, vlan_attrs
 from netgroupd.engine.inherited import inherited, is_held_down, of_port
 from netgroupd.engine.links_back import is_outgrown
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
@@ -93,7 +93,7 @@ def _fields(attrs: Mapping[str, Value]) -> Iterator[str]:
 
 def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[Row]:
     nested = {name: _texts(actual, cls) for name, cls in _NESTED.items()}
-    nested["vlan_global"] = options_of(actual)
+    nested |= {"vlan_global": options_of(actual), "mst": states_of(actual)}
     nested["ethtool"] = _of_drivers(actual)
     nested |= functions_of(actual)
     settings = {name: quoted(found) for name, found in _settings(actual).items()}
@@ -138,7 +138,7 @@ def _counts(rows: list[Row]) -> bool:
 _OF_IPV4 = (bytes(12), b"\xfe\x80" + bytes(10))
 _NESTED = {"addresses": "address", "vlans": "bridge_vlan", "vnis": "vni"}
 _MAIN = {"address": "address", "bridge_vlan": "vid", "vni": "vni"}
-_READY = frozenset({*_NESTED, "vlan_global", "ethtool", "num_vfs", "vfs", "sysctl"})
+_READY = frozenset({*_NESTED, "vlan_global", "mst", "ethtool", "num_vfs", "vfs", "sysctl"})
 
 
 def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[tuple[str, Value]]:

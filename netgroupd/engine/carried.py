@@ -14,6 +14,7 @@ from netgroupd.engine.detour import Way, leads_away
 from netgroupd.engine.tunnels import misses_far_end
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
+from netgroupd.model.vlan_global import TREE
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -87,6 +88,10 @@ class Carried:
         ways = self._carriers.get(obj.name, [])
         if obj.cls == "bridge_vlan":
             cut = ways if _retags(step) else []
+        elif obj.cls == "vlan_global":
+            return self._moved_to_a_tree(step)
+        elif obj.cls == "mst":
+            cut = ways if step.attrs.get("state", _OPEN) != _OPEN else []
         elif obj.cls != "link" or step.op is Op.CREATE:
             cut = []
         elif self._severs(step):
@@ -94,6 +99,22 @@ class Carried:
         else:
             cut = [way for way in ways if misses_far_end(step, way.to)]
         return (obj.name, cut[0].whose) if cut else None
+
+    def _moved_to_a_tree(self, step: Step) -> tuple[str, str] | None:
+        """The port that is shut in the spanning tree which a step puts a VLAN of it into."""
+        tree, (bridge, vid) = step.attrs.get(TREE), step.object.key
+        for name, ways in self._carriers.items() if tree else ():
+            link = self._links.get((name,))
+            member = link and link.attrs.get("master") == bridge and (name, vid) in self._around.of("bridge_vlan")
+            if member and self._states.get((name, tree)) != _OPEN:
+                return name, ways[0].whose
+        return None
+
+    @cached_property
+    def _states(self) -> dict[Key, Value]:
+        """What ports do in spanning trees in the end."""
+        made = (step.object for step in singles(self._plan.steps) if step.object.cls == "mst")
+        return {obj.key: obj.attrs["state"] for obj in (*self._around.of("mst").values(), *made)}
 
     def _misdirected(self, step: Step) -> tuple[str, str] | None:
         """The link by which the neighbour that a way leaves for would be sent to another address than it has."""

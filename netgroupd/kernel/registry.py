@@ -15,6 +15,7 @@ _PLACES = {
     "sysctl": "sysctls.CODEC",
     "bridge_vlan": "bridge_vlans.CODEC",
     "vlan_global": "vlan_global.CODEC",
+    "mst": "mst.CODEC",
     "vni": "vnis.CODEC",
     "ethtool": "ethtool.CODEC",
     "sriov": "vf.COUNT_CODEC",

@@ -69,6 +69,7 @@ PHASES = (
     "add bridge_vlan",
     "add vlan_global",
     "limit bridge_vlan",
+    "add mst",
     "add vni",
     "add address",
     "bring links up",

@@ -28,7 +28,7 @@ NAMES_OF_LINKS = (*_NAMES, "a", "b", "c", "e", "other", "another")
 _GROUPS = ("g0", "g1", "g2")
 CARD = "card"
 _FEATURES = ("gro", "gso", "tso", "sg", "tx", "rx-udp-gro-forwarding", "tx-nocache-copy")
-_OF_LINKS = {"address": "addresses", "bridge_vlan": "vlans", "vlan_global": "vlan_global"}
+_OF_LINKS = {"address": "addresses", "bridge_vlan": "vlans", "vlan_global": "vlan_global", "mst": "mst"}
 _LISTS = {
     "route": "routes",
     "rule": "rules",

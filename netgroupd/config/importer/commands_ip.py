@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from netgroupd.config import fdb, mdb, neighbours, notations, routes, rules, vlan_global, vlans
+from netgroupd.config import fdb, mdb, mst, neighbours, notations, routes, rules, vlan_global, vlans
 from netgroupd.config.importer import addresses
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
@@ -47,6 +47,7 @@ class Objects:
             ("bridge", "fdb"): self._fdb,
             ("bridge", "mdb"): self._mdb,
             ("bridge", "vlan"): self._vlan,
+            ("bridge", "mst"): self._mst,
         }
 
     def route(self, name: str, words: Sequence[str], _place: Place, family: str) -> None:
@@ -151,6 +152,16 @@ class Objects:
             raise ValueError(NONE)
         self._draft.mention(place, link, "vlan_global")
         self._draft.append(link, "vlan_global", {"vid": _vid(vids), **body})
+
+    def _mst(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
+        verb, *rest = words
+        link = take(rest, "dev") or name
+        body, left = read(rest, mst.FORM.rows)
+        refuse(left)
+        if verb != "set" or body.keys() != mst.FORM.required:
+            raise ValueError(NONE)
+        self._draft.mention(place, link, "mst")
+        self._draft.append(link, "mst", body)
 
 
 _BY_WHOM = ("proto", "protocol")  # the number of the program that adds it, which is netgroupd's now
