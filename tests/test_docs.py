@@ -35,6 +35,8 @@ _CLASSES = {
     "VNIs": "vni",
     "memberships": "mdb",
     "states": "mst",
+    "token": "token",
+    "tokens": "token",
     "classes": "tclass",
 }
 

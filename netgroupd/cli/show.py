@@ -38,6 +38,7 @@ _CLASSES = {
     "ethtool": ("ethtool",),
     "vf": ("sriov", "vf"),
     "setting": ("sysctl",),
+    "token": ("token",),
     "": tuple(CLASSES),
 }
 _ALWAYS = frozenset({"kind", "link", "id", "master", "group", "up", "mtu", "table"})

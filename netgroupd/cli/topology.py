@@ -50,7 +50,7 @@ class Topology(NamedTuple):
 
 _ON_LINKS = frozenset(
     ("address", "bridge_vlan", "vlan_global", "mst", "vni", "ethtool", "sriov", "vf", "fdb", "mdb", "neighbour")
-)
+) | {"token"}
 
 
 def signs_of(plan: Plan) -> dict[str, str]:

@@ -27,6 +27,7 @@ from netgroupd.config.rules import expand_rules
 from netgroupd.config.semantic import check
 from netgroupd.config.sysctl import expand_sysctl
 from netgroupd.config.tc import expand_tc
+from netgroupd.config.tokens import expand_tokens
 from netgroupd.config.values import Values
 from netgroupd.config.vfs import expand_vfs
 from netgroupd.config.vlan_global import expand_vlan_global
@@ -60,6 +61,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
     expand_nexthops(sections["nexthops"], links, sink)
     expand_routes(sections["routes"], links, sink)
     expand_rules(sections["rules"], links, sink)
+    expand_tokens(links, sink)
     expand_sysctl(sections["sysctl"], links, sink)
     expand_actions(sections["actions"], links, sink)
     expand_tc(sections["tc"], links, sink)

@@ -95,6 +95,7 @@ LINK_KEYS = {
     "links": "The links of a VRF, as `ports`.",
     "port": "Its attributes as a port of its master.",
     "num_vfs": "How many virtual functions a network card has. Another number goes by way of none, unless one is 0.",
+    "token": "The lower half of the IPv6 addresses that it makes of the networks that routers tell of, as `::10:20`.",
     "sysctl": "Kernel settings of the link, beginning with ipv4., ipv6. or mpls.",
     "ethtool": "What its driver is told, part by part, as in `ethtool: {features: {tso: false}, rings: {rx: 4096}}`.",
 }

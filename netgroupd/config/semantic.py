@@ -36,6 +36,7 @@ from netgroupd.config.semantic_tc import (
     sizes,
     templates,
 )
+from netgroupd.config.semantic_token import tokens
 from netgroupd.config.semantic_vfs import cards, functions
 from netgroupd.config.semantic_vlan_global import members, vlan_states, vlans_there
 from netgroupd.model import CLASSES
@@ -338,6 +339,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.locks,
     semantic_ip.nexthops_of_routes,
     semantic_ip.rules,
+    tokens,
     semantic_ip.nexthops,
     semantic_ip.neighbours,
     _unshared,

@@ -13,6 +13,7 @@ from netgroupd.engine.carriers import carriers
 from netgroupd.engine.detour import Way, leads_away
 from netgroupd.engine.tunnels import misses_far_end
 from netgroupd.model.state import Key, Object, State, records
+from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
 from netgroupd.plan.compare import kind_of
@@ -75,6 +76,8 @@ class Carried:
         if obj.cls == "address" and step.op is Op.DELETE:
             plain = plain_address(obj)
             return (obj.name, self._sources[plain]) if plain in self._sources else None
+        if obj.cls == "token":
+            return self._readdressed(step)
         if obj.cls == "route" and self._reroutes(step):
             return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
         if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
@@ -115,6 +118,12 @@ class Carried:
         """What ports do in spanning trees in the end."""
         made = (step.object for step in singles(self._plan.steps) if step.object.cls == "mst")
         return {obj.key: obj.attrs["state"] for obj in (*self._around.of("mst").values(), *made)}
+
+    def _readdressed(self, step: Step) -> tuple[str, str] | None:
+        """The link that loses the address which it has made with its token, by another one."""
+        have = step.before.attrs["token"] if step.before else NONE
+        made = (whose for source, whose in self._sources.items() if ":" in source and _is_made_with(source, have))
+        return next(((step.object.name, whose) for whose in made if step.object.name in self._carriers), None)
 
     def _misdirected(self, step: Step) -> tuple[str, str] | None:
         """The link by which the neighbour that a way leaves for would be sent to another address than it has."""
@@ -180,6 +189,10 @@ class Carried:
 def plain_address(address: Object) -> str:
     """An address without its prefix length."""
     return str(address.key[1]).partition("/")[0]
+
+
+def _is_made_with(address: str, token: Value) -> bool:
+    return token != NONE and lower_half(address) == lower_half(str(token))
 
 
 def _retags(step: Step) -> bool:

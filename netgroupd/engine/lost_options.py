@@ -5,6 +5,7 @@ from collections.abc import Iterator, Set
 
 from netgroupd.engine.observe import Connection, read
 from netgroupd.kernel.request import Away, Selection
+from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import Object, State
 from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.compare import kind_of, same
@@ -21,11 +22,22 @@ def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) 
     if ports := _in_trees(bridges, Disturbed(steps, actual), actual):
         states = read(kernel, Selection(frozenset({"mst"}), links=ports), away).of("mst")
         actual.classes["mst"] = {**states, **actual.of("mst")}
+    if names := frozenset(step.object.name for step in steps if _renews_ipv6(step)):
+        tokens = read(kernel, Selection(frozenset({"token"}), links=names), away).of("token")
+        actual.classes["token"] = {**tokens, **actual.of("token")}
     if not bridges:
         return
     found = read(kernel, Selection(frozenset({"vlan_global"}), bridges=bridges), away)
     given = {key: obj for key, obj in found.of("vlan_global").items() if not _is_new(obj)}
     actual.classes["vlan_global"] = {**given, **actual.of("vlan_global")}
+
+
+def _renews_ipv6(step: Step) -> bool:
+    """Whether a link that is there has the IPv6 of a new one when a step has been done, or undone."""
+    mtu = step.attrs.get("mtu")
+    small = isinstance(mtu, int) and mtu < LEAST_MTU["inet6"]
+    of_link = step.object.cls == "link" and step.before is not None
+    return of_link and (step.op is Op.DELETE or small or "netns" in step.attrs)
 
 
 def _in_trees(bridges: Set[str], disturbed: Disturbed, actual: State) -> frozenset[str]:

@@ -32,7 +32,7 @@ from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.vlan_global import bridge_of, left
 
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
-_STAYING = frozenset({"link", "sysctl", "vlan_global", "mst", "ethtool", "sriov", "vf"})
+_STAYING = frozenset({"link", "sysctl", "token", "vlan_global", "mst", "ethtool", "sriov", "vf"})
 # Of these a file says all that there is.
 _WHOLE = frozenset({"rule", "action", "chain"})
 # So it does of where a route or a nexthop leads, but for what it had not: not to mention that does not take it away.

@@ -69,5 +69,5 @@ CLASS = Class("link", "A network interface.", (Attr("name", NAME, "Its name, up 
 
 WITH_LINK = frozenset(
     ("address", "neighbour", "fdb", "mdb", "bridge_vlan", "vlan_global", "mst", "vni", "ethtool", "sriov", "vf")
-) | {"sysctl"}
+) | {"sysctl", "token"}
 """Classes of objects that are in the network namespace that their link lives in."""

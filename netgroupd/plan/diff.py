@@ -25,6 +25,7 @@ from netgroupd.plan import (
     settings,
     tables,
     taken,
+    token,
     turns,
     vf,
     vlan_global,
@@ -41,7 +42,7 @@ from netgroupd.plan.templates import holding
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
-_STAYING = frozenset({"sysctl", "vlan_global", "mst", "ethtool", "sriov", "vf"})
+_STAYING = frozenset({"sysctl", "token", "vlan_global", "mst", "ethtool", "sriov", "vf"})
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _WAYS = {"route": route.WAY, "nexthop": nexthop.WAY}
 _BY_KERNEL = 2  # its protocol number of routes
@@ -161,8 +162,8 @@ class _Run:
                 return mdb.arranged(steps, wants, haves, self.losses.why)
             case "vlan_global":
                 return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
-            case "mst":
-                steps = mst.said_again(steps, self.before, self.desired, self.actual)
+            case "token" | "mst":
+                steps = self._with_what_links_have(cls, steps)
             case "sriov" | "vf":
                 return self._with_what_a_card_loses(cls, steps)
             case "bridge_vlan":
@@ -170,6 +171,12 @@ class _Run:
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
         return steps
+
+    def _with_what_links_have(self, cls: str, steps: list[Step]) -> list[Step]:
+        """The tokens of links, or the states of ports in trees, both of which are there by themselves."""
+        if cls == "token":
+            return token.needed(steps)
+        return mst.said_again(steps, self.before, self.desired, self.actual)
 
     def _with_what_a_card_loses(self, cls: str, steps: list[Step]) -> list[Step]:
         cards = vf.remade(self.desired, self.actual)

@@ -169,9 +169,10 @@ def why_muted(obj: Object, links: Muted) -> str:
 
     Routes by a nexthop object stay, as that does.
     """
-    if not links or obj.cls not in ("address", "route", "neighbour"):
+    if not links or obj.cls not in ("address", "route", "neighbour", "token"):
         return ""
-    family = str(obj.key[0]) if obj.cls == "route" else "inet" if _is_ipv4(obj) else "inet6"
+    ipv6 = obj.cls == "token" or not _is_ipv4(obj)
+    family = str(obj.key[0]) if obj.cls == "route" else "inet6" if ipv6 else "inet"
     return next((links[name, family] for name in hangs_on(obj) if (name, family) in links), "")
 
 

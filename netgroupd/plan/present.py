@@ -39,6 +39,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": USUAL_OF_MEMBER,
     "mdb": {"filter_mode": "exclude"},
     "vlan_global": USUAL_OF_VLAN,
+    "token": {"token": "::"},
     "vf": USUAL_OF_FUNCTION,
 }
 """What most objects of a class are, which goes without saying."""

@@ -146,6 +146,7 @@ PORTS = [
                  "x", {"up": True, "vlans": [
                      {"vid": 7, "pvid": True, "mcast_max_groups": 9, "neigh_suppress": True}]},
                  id="options_of_a_vlan_of_a_port"),
+    pytest.param("ip token set ::7:5 dev x", "x", {"up": True, "token": "::7:5"}, id="token"),
     pytest.param("bridge vlan add dev x vid 7; bridge mst set dev x msti 3 state blocking", "x",
                  {"up": True, "vlans": [7], "mst": [{"msti": 3, "state": "blocking"}]}, id="state_in_a_tree"),
     pytest.param("bridge vlan global set dev br vid 1 msti 3", "br",

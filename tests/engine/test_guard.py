@@ -118,6 +118,23 @@ def test_vlan_of_a_port_of_the_way_that_is_shut_is_refused(desk: Desk, state: st
 
 
 @pytest.mark.parametrize(
+    ("local", "token", "cut"),
+    [
+        pytest.param("2001:db8::5", "::6", True, id="made_with_the_one_before"),
+        pytest.param("2001:db8::5", "::", True, id="made_with_the_one_that_goes"),
+        pytest.param("2001:db8::7", "::6", False, id="made_otherwise"),
+        pytest.param("10.0.0.5", "::6", False, id="of_the_other_protocol"),
+    ],
+)
+def test_token_that_takes_the_address_of_the_way_along_is_refused(
+    desk: Desk, local: str, token: str, cut: bool
+) -> None:
+    there = [Object("token", ("eth1",), {"token": "::5"})]
+    told = refused(desk, there, Route("eth1", local), f"links: {{eth1: {{token: '{token}'}}}}")
+    assert ("change token eth1" in told) == cut
+
+
+@pytest.mark.parametrize(
     ("tree", "states", "cut"),
     [
         pytest.param(3, "{msti: 3, state: blocking}", "change mst p 3", id="state_that_shuts"),

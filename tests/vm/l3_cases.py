@@ -343,6 +343,7 @@ def _bridges() -> Iterator[Case]:
     yield from _cases("bridge_vlan", "bridge", ("br0", 100), {}, {"mcast_router": (2, 1)})
     yield from _cases("bridge_vlan", "learning", ("p1", 100), {}, {"mcast_max_groups": (7, 0)})
     yield from _cases("vlan_global", "bridge", ("br0", 1), {}, _OPTIONS)
+    yield from _cases("token", "link", ("br0",), {}, {"token": ("::5", "::6:7")})
     yield from _cases("mst", "port", ("p2", 3), {}, {"state": ("forwarding", "blocking")})
 
 

@@ -263,7 +263,9 @@ def _add_sample(rng: random.Random, config: Config) -> None:
         _set_entry(rng, config.setdefault(_LISTS[cls], []), entry)
     else:
         link = config["links"].get(entry.pop("link"))
-        if link is not None:
+        if link is not None and cls == "token":
+            link["token"] = entry["token"]
+        elif link is not None:
             _set_entry(rng, link.setdefault(_OF_LINKS.get(cls, "vnis"), []), entry)
 
 

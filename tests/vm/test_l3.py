@@ -23,7 +23,7 @@ _SELECTION = Selection(
     settings=frozenset(str(case.key[0]) for case in CASES if case.cls == "sysctl"),
 )
 # What was there before nobody knows, so it is not taken back.
-_LASTING = frozenset({"sysctl", "vlan_global", "mst"})
+_LASTING = frozenset({"sysctl", "vlan_global", "mst", "token"})
 # Traffic control has a list of its own, and so have functions of cards.
 _ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
 _ELSEWHERE |= {"sriov", "vf"}

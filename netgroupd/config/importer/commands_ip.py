@@ -13,6 +13,7 @@ from netgroupd.config.importer.words import alone, number, read, refuse, split, 
 from netgroupd.model.attr import Attr
 from netgroupd.model.route import TYPES
 from netgroupd.model.rule import ACTIONS
+from netgroupd.model.token import CLASS as TOKEN
 from netgroupd.model.value import several
 
 Handler = Callable[[str, Sequence[str], Place, str], None]
@@ -44,6 +45,7 @@ class Objects:
             ("ip", "address"): self._address,
             ("ip", "rule"): self._rule,
             ("ip", "neighbour"): self._neighbour,
+            ("ip", "token"): self._token,
             ("bridge", "fdb"): self._fdb,
             ("bridge", "mdb"): self._mdb,
             ("bridge", "vlan"): self._vlan,
@@ -90,6 +92,13 @@ class Objects:
         if body.get("state") == "permanent":  # as it is without
             del body["state"]
         self._draft.entry("neighbours", {"dev": name, "ip": _address_in(left, neighbours.FORM.rows["ip"]), **body})
+
+    def _token(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
+        verb, *rest = words
+        link = take(rest, "dev") or name
+        if verb != "set":
+            raise ValueError(NONE)
+        self._draft.put(place, link, "token", _address_in(rest, TOKEN.attrs["token"]))
 
     def _fdb(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
         rest = [_FDB_ALIASES.get(word, word) for word in _added(words) if word != "to"]
