@@ -40,7 +40,7 @@ _BELOW = ("link", "master")
 _MANY_TO_ONE = 4  # with more that are new a look at the others is no great part of the work
 # Of these it says so too, but they are looked for where they are configured only.
 _HELD = _MARKED | {"mdb"}
-_LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "vni"})
+_LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "mst", "vni", "token"})
 # Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
 _STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", DEFAULT})
 

@@ -27,12 +27,13 @@ from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import ends, group_of, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.link import Owned
+from netgroupd.plan.mst import inside
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.vlan_global import bridge_of, left
 
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
-_STAYING = frozenset({"link", "sysctl", "vlan_global", "ethtool", "sriov", "vf"})
+_STAYING = frozenset({"link", "sysctl", "token", "vlan_global", "mst", "ethtool", "sriov", "vf"})
 # Of these a file says all that there is.
 _WHOLE = frozenset({"rule", "action", "chain"})
 # So it does of where a route or a nexthop leads, but for what it had not: not to mention that does not take it away.
@@ -248,6 +249,8 @@ class _Return:
         """What was there, of all that stays; a bridge has what its ports will lend it, where they had."""
         found = [*self._found()]
         given = {obj.key: obj.attrs for obj in found if obj.cls == "link"}
+        if any(obj.cls == "mst" for obj in found):
+            found = [*inside(found, self._members, joined(self._desired, found), self._actual)]
         for obj in found:
             if obj.cls == "link" and _MTU.issubset(obj.attrs) and obj.attrs["mtu"] is None:
                 obj = obj._replace(attrs={**obj.attrs, "mtu": self._least(obj.name, given)})  # noqa: PLW2901
@@ -273,7 +276,10 @@ class _Return:
             drawn = "mac" in was.attrs.keys() - (want.attrs if want else NOTHING).keys()
             if have is None and drawn and kind_of(want) in anew.DRAWING:
                 yield was._replace(attrs={"mac": was.attrs["mac"]})
-            if have is None or (want is None and not self._stays(was)):
+            if want is None and not self._stays(was):
+                continue
+            if have is None:  # a state comes with a VLAN in its tree
+                yield from [was] if was.cls == "mst" and not want else ()
                 continue
             attrs = {name: was.attrs[name] for name in self._names(was, made, have, want)}
             if was.cls == "link":
@@ -287,8 +293,8 @@ class _Return:
         return obj.cls in _STAYING and self._gone.isdisjoint(hangs_on(obj)) and obj.key not in self._empty_vlans
 
     @cached_property
-    def _empty_vlans(self) -> Set[Key]:
-        """The VLANs that nobody will be in any more, each with its bridge."""
+    def _members(self) -> Set[Key]:
+        """The links that will be in VLANs, each with one."""
         wants = self._desired.of("bridge_vlan")
         listed = {name for name, _ in wants}
 
@@ -299,7 +305,13 @@ class _Return:
             by_itself = vlan.key[1] == default_vid(link, self._actual)
             return vlan.key in wants or by_itself or not (vlan.name in listed or self._owned.has(link))
 
-        return left(self._actual, stays) - {(bridge_of(vlan, self._desired), vlan.key[1]) for vlan in wants.values()}
+        return {*wants, *(key for key, vlan in self._actual.of("bridge_vlan").items() if stays(vlan))}
+
+    @cached_property
+    def _empty_vlans(self) -> Set[Key]:
+        """The VLANs that nobody will be in any more, each with its bridge."""
+        wants = {(bridge_of(vlan, self._desired), vlan.key[1]) for vlan in self._desired.of("bridge_vlan").values()}
+        return left(self._actual, lambda vlan: vlan.key in self._members) - wants
 
     def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:
         """What ``want`` does not mention, is as it was made, and can be what it was."""

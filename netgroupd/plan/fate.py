@@ -24,7 +24,7 @@ _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "m
 # Lost when the link goes down or changes its layer-3 master.  IPv4 addresses
 # stay, IPv6 ones stay only under keep_addr_on_down, which nobody sets.
 _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
-_LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global"})
+_LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global", "mst"})
 
 # What is above has no larger MTU than what is below.
 _FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
@@ -168,9 +168,10 @@ def why_muted(obj: Object, links: Muted) -> str:
 
     Routes by a nexthop object stay, as that does.
     """
-    if not links or obj.cls not in ("address", "route", "neighbour"):
+    if not links or obj.cls not in ("address", "route", "neighbour", "token"):
         return ""
-    family = str(obj.key[0]) if obj.cls == "route" else "inet" if _is_ipv4(obj) else "inet6"
+    ipv6 = obj.cls == "token" or not _is_ipv4(obj)
+    family = str(obj.key[0]) if obj.cls == "route" else "inet6" if ipv6 else "inet"
     return next((links[name, family] for name in hangs_on(obj) if (name, family) in links), "")
 
 
