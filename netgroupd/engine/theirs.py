@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from netgroupd.engine.observe import Connection
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
+from netgroupd.plan.fate import is_ipv4
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.theirs import Theirs
 
@@ -33,7 +34,7 @@ def of_others(kernel: Connection, plan: Plan, goal: State) -> Theirs:
 
 
 def _is_ipv4_and_stays(obj: Object, plan: Plan) -> bool:
-    return obj.cls == "address" and ":" not in str(obj.key[1]) and obj.name not in plan.gone
+    return obj.cls == "address" and is_ipv4(obj) and obj.name not in plan.gone
 
 
 def _keeping(kernel: Connection, links: set[str]) -> set[str]:
