@@ -34,6 +34,9 @@ _CLASSES = {
     "functions": "vf",
     "VNIs": "vni",
     "memberships": "mdb",
+    "states": "mst",
+    "token": "token",
+    "tokens": "token",
     "classes": "tclass",
 }
 

@@ -39,17 +39,40 @@ def test_files_are_found_below_any_prefix(tmp_path: Path, packages: str) -> None
     assert (share / "kernel-patches/series").is_file()
 
 
+def test_what_puts_a_change_back_is_allowed_what_made_it() -> None:
+    sandboxes = [
+        (TOP / "systemd" / unit).read_text().partition("CapabilityBoundingSet=")[2].partition("\n\n[Install]")[0].strip()
+        for unit in ("netgroupd.service", "netgroup-deadline.service")
+    ]
+    assert sandboxes[0] == sandboxes[1] != ""
+
+
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is in the package that was made of a checkout that its owner alone may read."""
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout that its owner alone may read."""
     checkout = tmp_path_factory.mktemp("private") / "checkout"
     shutil.copytree(
         TOP, checkout, ignore=shutil.ignore_patterns("__pycache__", "build", "bench", "tests", ".git", ".*_cache")
     )
     subprocess.run(["chmod", "-R", "go=", checkout], check=True)
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def package(checkout: Path) -> Path:
+    """What is in the package that was made of it."""
     environment = {**os.environ, "PYTHON": sys.executable}
     subprocess.run([checkout / ".ci/deb"], check=True, umask=0o077, env=environment, stdout=subprocess.DEVNULL)
     return checkout / "build/deb"
+
+
+def test_bytecode_that_is_being_written_meanwhile_is_left_out(checkout: Path, tmp_path: Path) -> None:
+    compiled = checkout / "netgroupd/__pycache__"
+    compiled.mkdir()
+    for name in ("errors.cpython-311.pyc", "errors.cpython-311.pyc.140230770475952"):
+        (compiled / name).touch()
+    subprocess.run([checkout / ".ci/stage", tmp_path], check=True)
+    assert [path.name for path in tmp_path.rglob("*.pyc*")] == ["errors.cpython-311.pyc"]
 
 
 def test_everybody_may_read_what_was_made_of_a_private_checkout(package: Path) -> None:

@@ -9,22 +9,19 @@ belongs to no terminal, no session and no login.
 import os
 import select
 import signal
-import time
 from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netgroupd.cli.target import Target, engine_of
+from netgroupd.engine.deadline import pending_in, see_to_the_end
 from netgroupd.errors import NetgroupError
 
 if TYPE_CHECKING:
     from netgroupd.engine.engine import Engine
-    from netgroupd.engine.report import Pending
 
 _POLL_S = 0.2
-_RETRY_S = 1.0
-_TRIES = 600
 _OUTSIDE_OF_LOGINS = Path("/sys/fs/cgroup/cgroup.procs")
 
 
@@ -64,32 +61,9 @@ def _detach(alive: int) -> None:
 
 def _watch(engine: "Engine", alive: int) -> None:
     """Undo the change when its time is over, or when the command died of it; end when there is none left."""
-    while not (pending := _pending(engine)):
+    while not pending_in(engine):
         ended, _, _ = select.select([alive], [], [], _POLL_S)
-        if ended and not (pending := _pending(engine)):
+        if ended:
             break
-    while pending and pending.seconds_left:
-        time.sleep(min(pending.seconds_left, _RETRY_S))  # in pieces: sleep does not count while the host sleeps
-        pending = _pending(engine)
-    _insist(engine)
-
-
-def _pending(engine: "Engine") -> "Pending | None":
-    """What waits to be confirmed; asked again while the disk cannot tell."""
-    for _ in range(_TRIES):
-        try:
-            return engine.pending()
-        except NetgroupError:
-            time.sleep(_RETRY_S)
-    return None
-
-
-def _insist(engine: "Engine") -> None:
-    """Bring the change to its end, though others may hold the lock or the kernel refuse for a while."""
-    for _ in range(_TRIES):
-        try:
-            engine.recover()
-        except NetgroupError:
-            time.sleep(_RETRY_S)
-        else:
-            return
+    with suppress(NetgroupError):  # there is nobody to be told
+        see_to_the_end(engine)

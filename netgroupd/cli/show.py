@@ -33,11 +33,12 @@ _CLASSES = {
     "fdb": ("fdb",),
     "mdb": ("mdb",),
     "tc": ("qdisc", "tclass", "action", "chain", "filter"),
-    "vlan": ("bridge_vlan", "vlan_global"),
+    "vlan": ("bridge_vlan", "vlan_global", "mst"),
     "vni": ("vni",),
     "ethtool": ("ethtool",),
     "vf": ("sriov", "vf"),
     "setting": ("sysctl",),
+    "token": ("token",),
     "": tuple(CLASSES),
 }
 _ALWAYS = frozenset({"kind", "link", "id", "master", "group", "up", "mtu", "table"})

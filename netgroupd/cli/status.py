@@ -12,6 +12,7 @@ from netgroupd.service.details import Answer
 
 _POLL_S = 0.5
 _SHOWN = 10
+_ENDS_IT = "the daemon or the next apply ends it"
 
 
 def _lines(answer: Answer) -> list[tuple[str, str]]:
@@ -30,9 +31,10 @@ def _lines(answer: Answer) -> list[tuple[str, str]]:
         ("kernel offers", ", ".join(answer["features"]) or "nothing beyond a stock kernel"),
     ]
     if pending:
-        lines.append(("unconfirmed", f"generation {pending['generation']}, {pending['seconds_left']:.0f} s left"))
+        left = f"{pending['seconds_left']:.0f} s left" if pending["seconds_left"] else f"its time is up; {_ENDS_IT}"
+        lines.append(("unconfirmed", f"generation {pending['generation']}, {left}"))
     if answer["interrupted"]:
-        lines.append(("interrupted", "a change was cut off; the daemon or the next apply ends it"))
+        lines.append(("interrupted", f"a change was cut off; {_ENDS_IT}"))
     if "daemon" in answer:
         daemon = answer["daemon"]
         lines.append(("daemon", f"{daemon['State']}, last change: {daemon['LastResult'] or 'none'}"))

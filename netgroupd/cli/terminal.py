@@ -19,6 +19,7 @@ _USUAL_WIDTH = 79
 _CALLED = {
     "bridge_vlan": "bridge VLAN",
     "vlan_global": "VLAN setting",
+    "mst": "spanning tree state",
     "vni": "VNI",
     "ethtool": "driver setting",
     "vf": "virtual function",

@@ -49,8 +49,8 @@ class Topology(NamedTuple):
 
 
 _ON_LINKS = frozenset(
-    ("address", "bridge_vlan", "vlan_global", "vni", "ethtool", "sriov", "vf", "fdb", "mdb", "neighbour")
-)
+    ("address", "bridge_vlan", "vlan_global", "mst", "vni", "ethtool", "sriov", "vf", "fdb", "mdb", "neighbour")
+) | {"token"}
 
 
 def signs_of(plan: Plan) -> dict[str, str]:

@@ -10,6 +10,7 @@ from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.config.loops import way
 from netgroupd.config.semantic_mdb import unspoken, unspoken_in_vlan
+from netgroupd.config.semantic_mst import shut_ports
 from netgroupd.config.semantic_vlan_global import unused
 from netgroupd.model.mdb import senders
 from netgroupd.model.route import TABLES
@@ -228,6 +229,7 @@ _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _unfiltered,
     _groups,
     unused,
+    shut_ports,
     _cables,
     *doubtful_tc.DOUBTS,
 )

@@ -14,7 +14,7 @@ from netgroupd.model.tc.handle import HOOKS
 _FOR_ALL = "matchall"
 _BLOCKS = ("ingress_block", "egress_block")
 _JUMP = "jump "
-_LAST = frozenset({"drop", "pass", "stolen", "trap"})
+_LAST = frozenset({"drop", "pass", "stolen", "queued", "repeat", "trap"})
 _USUAL_DEFAULT = {"htb": "goes past the classes", "hfsc": "is dropped"}
 
 

@@ -17,6 +17,7 @@ from netgroupd.config.known import Known
 from netgroupd.config.links import Links
 from netgroupd.config.mdb import expand_mdb
 from netgroupd.config.merge import Item
+from netgroupd.config.mst import expand_mst
 from netgroupd.config.neighbours import expand_neighbours
 from netgroupd.config.nexthops import expand_nexthops
 from netgroupd.config.ports import Ports
@@ -26,6 +27,7 @@ from netgroupd.config.rules import expand_rules
 from netgroupd.config.semantic import check
 from netgroupd.config.sysctl import expand_sysctl
 from netgroupd.config.tc import expand_tc
+from netgroupd.config.tokens import expand_tokens
 from netgroupd.config.values import Values
 from netgroupd.config.vfs import expand_vfs
 from netgroupd.config.vlan_global import expand_vlan_global
@@ -49,6 +51,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
     expand_addresses(links, sink)
     expand_vlans(links, sink)
     expand_vlan_global(links, sink)
+    expand_mst(links, sink)
     expand_vnis(links, sink)
     expand_ethtool(links, sink)
     expand_vfs(links, sink)
@@ -58,6 +61,7 @@ def expand(sections: Mapping[str, list[Item]], known_links: Known, report: Repor
     expand_nexthops(sections["nexthops"], links, sink)
     expand_routes(sections["routes"], links, sink)
     expand_rules(sections["rules"], links, sink)
+    expand_tokens(links, sink)
     expand_sysctl(sections["sysctl"], links, sink)
     expand_actions(sections["actions"], links, sink)
     expand_tc(sections["tc"], links, sink)

@@ -25,8 +25,8 @@ from netgroupd.model.value import Value
 
 # What is written under a link and is an object of another class, or several links' matter.
 NESTED = frozenset(
-    ("addresses", "vlans", "vlan_global", "vnis", "fdb", "mdb", "neighbours", "ethtool", "num_vfs", "vfs", "sysctl")
-) | {"ports", "port", "links"}
+    ("addresses", "vlans", "vlan_global", "mst", "vnis", "fdb", "mdb", "neighbours", "ethtool", "num_vfs", "vfs")
+) | {"sysctl", "token", "ports", "port", "links"}
 _BESIDE = ("kind", *sorted(NESTED))
 
 _NAMELESS = Pattern("", (Range("", (), 0),), lambda env: "", True)  # of a key that cannot be read: no instances

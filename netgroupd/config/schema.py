@@ -20,6 +20,7 @@ from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, WORDS, row
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.tc import qdisc
+from netgroupd.model.token import CLASS as TOKEN
 from netgroupd.model.value import FLAG
 from netgroupd.model.vf import COUNT
 
@@ -205,6 +206,7 @@ def _common() -> Json:
         "ports": _described("ports", _or_nothing(_ref("names"))),
         "port": _described("port", _or_nothing(port)),
         "num_vfs": _described("num_vfs", _or_nothing(value_schema(COUNT.attrs["num_vfs"]))),
+        "token": _described("token", _or_nothing(value_schema(TOKEN.attrs["token"]))),
         "sysctl": _described("sysctl", _or_nothing(_ref("settings"))),
         "ethtool": _described("ethtool", _ref("ethtool")),
         **_nested(sections.UNDER_LINK, _ON_LINK),

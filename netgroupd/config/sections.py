@@ -14,6 +14,7 @@ from netgroupd.config import (
     fdb,
     groups,
     mdb,
+    mst,
     neighbours,
     nexthops,
     routes,
@@ -49,6 +50,7 @@ UNDER_LINK = (
     Part("addresses", "Its IP addresses.", addresses.FORM),
     Part("vlans", "The VLANs that a bridge, or a port of one, is a member of.", vlans.FORM),
     Part("vlan_global", "What a bridge does in VLANs of its own and of its ports.", vlan_global.FORM),
+    Part("mst", "The states of a port in the spanning trees that its VLANs are in, which no news tell of.", mst.FORM),
     Part("vfs", "What a network card does for its virtual functions.", vfs.FORM, "the number of the function, from 0"),
     Part("vnis", "The networks that a VXLAN with `vnifilter` takes.", vnis.FORM),
     Part("neighbours", "Its neighbours.", neighbours.UNDER_LINK),
@@ -93,6 +95,7 @@ LINK_KEYS = {
     "links": "The links of a VRF, as `ports`.",
     "port": "Its attributes as a port of its master.",
     "num_vfs": "How many virtual functions a network card has. Another number goes by way of none, unless one is 0.",
+    "token": "The lower half of the IPv6 addresses that it makes of the networks that routers tell of, as `::10:20`.",
     "sysctl": "Kernel settings of the link, beginning with ipv4., ipv6. or mpls.",
     "ethtool": "What its driver is told, part by part, as in `ethtool: {features: {tso: false}, rings: {rx: 4096}}`.",
 }

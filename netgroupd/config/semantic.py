@@ -24,6 +24,7 @@ from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
 from netgroupd.config.semantic_atomic import atomic
 from netgroupd.config.semantic_mdb import memberships
+from netgroupd.config.semantic_mst import tree_states, trees
 from netgroupd.config.semantic_queues import queues
 from netgroupd.config.semantic_rules import taken_hooks, taken_rules
 from netgroupd.config.semantic_tc import (
@@ -35,6 +36,7 @@ from netgroupd.config.semantic_tc import (
     sizes,
     templates,
 )
+from netgroupd.config.semantic_token import tokens
 from netgroupd.config.semantic_vfs import cards, functions
 from netgroupd.config.semantic_vlan_global import members, vlan_states, vlans_there
 from netgroupd.model import CLASSES
@@ -337,6 +339,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.locks,
     semantic_ip.nexthops_of_routes,
     semantic_ip.rules,
+    tokens,
     semantic_ip.nexthops,
     semantic_ip.neighbours,
     _unshared,
@@ -346,6 +349,8 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     memberships,
     vlans_there,
     vlan_states,
+    trees,
+    tree_states,
     members,
     cards,
     functions,

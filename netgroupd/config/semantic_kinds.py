@@ -64,7 +64,7 @@ def backups(checked: Checked) -> None:
 
 def loopback(checked: Checked) -> None:
     """The loopback device is in no bridge, and none itself."""
-    for cls in ("bridge_vlan", "vlan_global", "mdb"):
+    for cls in ("bridge_vlan", "vlan_global", "mst", "mdb"):
         for key, obj in checked.state.of(cls).items() if "lo" in checked.links.attrs else ():
             if "lo" in (key[0], key[1]):
                 checked.report.once(checked.entry(obj).at, "'lo' is no bridge, and can be no port of one")

@@ -22,9 +22,10 @@ CLSACT, ROOT = "clsact", "root"
 _OF_HOOKS = frozenset({CLSACT, "ingress"})
 _HOOKS_HANDLE = "ffff"  # whichever it is said to have
 _WITH_CLASSES = frozenset(kind for kind, known in KINDS.items() if known.classes)
-_WITH_QDISCS = frozenset({*_WITH_CLASSES, "prio", "tbf", "red", "netem", "mq", "mqprio"})
+_WITH_BANDS = frozenset({"prio", "ets"})
+_WITH_QDISCS = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "tbf", "red", "netem", "mq", "mqprio"})
 _WITH_SIZES = frozenset({"", "mq", "mqprio"})  # or who knows
-_WITH_RULES = frozenset({*_WITH_CLASSES, "prio", "fq_codel", "sfq", "cake"})
+_WITH_RULES = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "fq_codel", "sfq", "cake"})
 
 
 def queues(checked: Checked) -> None:
@@ -71,7 +72,7 @@ class Trees:
         kind = str(qdisc.attrs["kind"])
         if minor and kind in _WITH_CLASSES and (link, parent) not in self.classes:
             return f"there is no class {parent} on {link}"
-        if minor and kind == "prio" and int(minor, 16) > _bands(qdisc):
+        if minor and kind in _WITH_BANDS and int(minor, 16) > _bands(qdisc):
             return f"there is no band {parent} on {link}: its {kind} has {_bands(qdisc)}"
         return ""
 
@@ -87,8 +88,8 @@ def _major_of(qdisc: Object) -> str:
     return str(qdisc.attrs.get("handle") or "").partition(":")[0]
 
 
-def _bands(prio: Object) -> int:
-    bands = prio.attrs.get("bands", 3)
+def _bands(qdisc: Object) -> int:
+    bands = qdisc.attrs.get("bands", 3)  # of prio, for ets always has some
     assert isinstance(bands, int)
     return bands
 

@@ -5,6 +5,7 @@ from netgroupd.config.checked import Checked
 from netgroupd.model.bridge_vlan import AS_LONG_AS_ASKED, DEFAULT_VID, OF_PORTS
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value
+from netgroupd.model.vlan_global import TREE
 
 _SNOOPING = "mcast_snooping"
 _LIMIT = "mcast_max_groups"
@@ -39,7 +40,7 @@ def vlan_states(checked: Checked) -> None:
         name, place = str(_bridge_of(obj, checked)), checked.entry(obj).place("state")
         bridge, told = checked.attrs(name), f"and takes no state for VLAN {obj.key[1]} of {obj.name!r}"
         if bridge.get("mst_enabled"):
-            hint = f"leave `state` out, or mst_enabled of {name!r}"
+            hint = f"say it of a tree, under `mst` of {obj.name!r}, or leave out mst_enabled of {name!r}"
             checked.report.once(place, f"{name!r} has a state for each spanning tree, {told}", hint)
         elif bridge.get("stp_state"):
             hint = "the kernel refuses that, unless a daemon speaks it instead"
@@ -106,11 +107,12 @@ def unused(checked: Checked) -> None:
             tell(place, told, f"the kernel refuses that: set vlan_filtering of {name!r}")
     for obj in checked.state.of("vlan_global").values():
         bridge, entry = checked.attrs(obj.name), checked.entry(obj)
-        if bridge.get("kind") != "bridge" or not obj.attrs:
+        multicast = [name for name in obj.attrs if name != TREE]
+        if bridge.get("kind") != "bridge" or not multicast:
             continue
         if why := _learns_for_no_vlan(obj.name, bridge):
             checked.report.warn(entry.at, *why)
-        elif obj.attrs.get(_SNOOPING) is False and (more := [name for name in obj.attrs if name != _SNOOPING]):
+        elif obj.attrs.get(_SNOOPING) is False and (more := [name for name in multicast if name != _SNOOPING]):
             told = f"{obj.name!r} sends all multicast of VLAN {obj.key[1]} to all ports, and has no use for {more[0]!r}"
             checked.report.warn(entry.place(more[0]), told, "leave one of them out")
 

@@ -14,7 +14,7 @@ from netgroupd.engine.capture_names import nameable, writable
 from netgroupd.engine.capture_order import as_added, in_order
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture_vfs import functions_of
-from netgroupd.engine.capture_vlans import options_of, taken_out, untold_trees, vlan_attrs
+from netgroupd.engine.capture_vlans import options_of, states_of, taken_out, untold_trees, vlan_attrs
 from netgroupd.engine.inherited import inherited, is_held_down, of_port
 from netgroupd.engine.links_back import is_outgrown
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
@@ -22,6 +22,7 @@ from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
+from netgroupd.model.token import NONE
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.beside import unplaced
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
@@ -93,7 +94,7 @@ def _fields(attrs: Mapping[str, Value]) -> Iterator[str]:
 
 def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[Row]:
     nested = {name: _texts(actual, cls) for name, cls in _NESTED.items()}
-    nested["vlan_global"] = options_of(actual)
+    nested |= {"vlan_global": options_of(actual), "mst": states_of(actual), "token": _tokens(actual)}
     nested["ethtool"] = _of_drivers(actual)
     nested |= functions_of(actual)
     settings = {name: quoted(found) for name, found in _settings(actual).items()}
@@ -138,7 +139,7 @@ def _counts(rows: list[Row]) -> bool:
 _OF_IPV4 = (bytes(12), b"\xfe\x80" + bytes(10))
 _NESTED = {"addresses": "address", "vlans": "bridge_vlan", "vnis": "vni"}
 _MAIN = {"address": "address", "bridge_vlan": "vid", "vni": "vni"}
-_READY = frozenset({*_NESTED, "vlan_global", "ethtool", "num_vfs", "vfs", "sysctl"})
+_READY = frozenset({*_NESTED, "vlan_global", "mst", "ethtool", "num_vfs", "vfs", "sysctl", "token"})
 
 
 def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[tuple[str, Value]]:
@@ -208,6 +209,12 @@ def _of_drivers(actual: State) -> dict[str, str]:
     for (link, part), obj in actual.of("ethtool").items():
         found[str(link)][str(part)] = obj.attrs
     return {name: quoted(parts) for name, parts in found.items()}
+
+
+def _tokens(actual: State) -> dict[str, str]:
+    """The token of each link that has one."""
+    given = (obj for obj in actual.of("token").values() if obj.attrs["token"] != NONE)
+    return {obj.name: quoted(obj.attrs["token"]) for obj in given}
 
 
 def _texts(actual: State, cls: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ from netgroupd.plan.present import title
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
 _WITH_TEXTS = ("link", "address")
-_BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "vf")
+_BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "mst", "vf")
 _FROM = " from "  # in the destination of a route that is for packets from there
 
 

@@ -14,7 +14,9 @@ from netgroupd.engine.detour import Way, leads_away
 from netgroupd.engine.tunnels import misses_far_end
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, State, records
+from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
+from netgroupd.model.vlan_global import TREE
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -75,6 +77,8 @@ class Carried:
         if obj.cls == "address" and step.op is Op.DELETE:
             plain = plain_address(obj.key)
             return (obj.name, self._sources[plain]) if plain in self._sources else None
+        if obj.cls == "token":
+            return self._readdressed(step)
         if obj.cls == "route" and self._reroutes(step):
             return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
         if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
@@ -88,6 +92,10 @@ class Carried:
         ways = self._carriers.get(obj.name, [])
         if obj.cls == "bridge_vlan":
             cut = ways if _retags(step) else []
+        elif obj.cls == "vlan_global":
+            return self._moved_to_a_tree(step)
+        elif obj.cls == "mst":
+            cut = ways if step.attrs.get("state", _OPEN) != _OPEN else []
         elif obj.cls != "link" or step.op is Op.CREATE:
             cut = []
         elif self._severs(step):
@@ -95,6 +103,28 @@ class Carried:
         else:
             cut = [way for way in ways if misses_far_end(step, way.to)]
         return (obj.name, cut[0].whose) if cut else None
+
+    def _moved_to_a_tree(self, step: Step) -> tuple[str, str] | None:
+        """The port that is shut in the spanning tree which a step puts a VLAN of it into."""
+        tree, (bridge, vid) = step.attrs.get(TREE), step.object.key
+        for name, ways in self._carriers.items() if tree else ():
+            link = self._links.get((name,))
+            member = link and link.attrs.get("master") == bridge and (name, vid) in self._around.of("bridge_vlan")
+            if member and self._states.get((name, tree)) != _OPEN:
+                return name, ways[0].whose
+        return None
+
+    @cached_property
+    def _states(self) -> dict[Key, Value]:
+        """What ports do in spanning trees in the end."""
+        made = (step.object for step in singles(self._plan.steps) if step.object.cls == "mst")
+        return {obj.key: obj.attrs["state"] for obj in (*self._around.of("mst").values(), *made)}
+
+    def _readdressed(self, step: Step) -> tuple[str, str] | None:
+        """The link that loses the address which it has made with its token, by another one."""
+        have = step.before.attrs["token"] if step.before else NONE
+        made = (whose for source, whose in self._sources.items() if ":" in source and _is_made_with(source, have))
+        return next(((step.object.name, whose) for whose in made if step.object.name in self._carriers), None)
 
     def _misdirected(self, step: Step) -> tuple[str, str] | None:
         """The link by which the neighbour that a way leaves for would be sent to another address than it has."""
@@ -155,6 +185,10 @@ class Carried:
             if step.object.cls == "link" and "port.isolated" in step.attrs
         }
         return {str(name) for name in links - said.keys()} | {name for name, isolated in said.items() if isolated}
+
+
+def _is_made_with(address: str, token: Value) -> bool:
+    return token != NONE and lower_half(address) == lower_half(str(token))
 
 
 def _retags(step: Step) -> bool:

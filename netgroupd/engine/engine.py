@@ -36,6 +36,7 @@ from netgroupd.engine.replaced import Replaced
 from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.engine.settings import refuse_unknown
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import Progress, converge, plan_now
 from netgroupd.engine.unfinished import Unfinished
@@ -107,7 +108,9 @@ class Engine(Unfinished):
             mine = self._mine()
             desired, links = self._read(kernel, mine)
             refuse_missing(desired.state)
-            return plan_now(kernel, desired.state, mine, links)[0]
+            plan, actual = plan_now(kernel, desired.state, mine, links)
+            refuse_unknown(kernel, desired.state, actual)
+            return plan
 
     def drift(self) -> Plan:
         """The steps from what the kernel has to what was applied last, whatever the files say now."""
@@ -154,6 +157,8 @@ class Engine(Unfinished):
         goal = desired.state if request.goal is None else request.goal
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
+        if not request.in_part:
+            refuse_unknown(kernel, goal, actual)
         plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")

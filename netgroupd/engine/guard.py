@@ -6,6 +6,7 @@ carry them, the address that they leave with, and the route that they follow, wi
 its nexthop object; and that traffic control lets them pass.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import chain
@@ -38,6 +39,7 @@ _NESTED = 4  # tunnels within one another; the kernel sends through eight, and n
 # Whether routers are listened to at all, and whether to what they say of themselves.
 _LISTENING = frozenset({"accept_ra", "accept_ra_defrtr"})
 _DEAF, _EVEN_IF_FORWARDING = "0", "2"
+_ARP_IGNORE, _EVERYTHING = re.compile("net/ipv4/conf/(.+)/arp_ignore"), "8"
 
 
 def refuse_cuts(
@@ -60,6 +62,7 @@ def refuse_cuts(
     for name, sentence in chain(
         _silenced(plan, ways, around),
         _unlearned(plan, ways),
+        _unanswering(plan, ways, around),
         _cuts(plan, carried, ways, detours),
         _filtered(plan, ways, around, asked),
         _functions_gone(plan, carried, asked),
@@ -143,6 +146,17 @@ def _unlearned(plan: Plan, ways: Sequence[Way]) -> Iterator[tuple[str, str]]:
                 if way.accept_ra != _EVEN_IF_FORWARDING:
                     instead = f"give {name!r} the sysctl ipv6.accept_ra: 2, or "
                     yield name, _sentence(step, name, way.whose, instead)
+
+
+def _unanswering(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[str, str]]:
+    """The links of the ways that answer no ARP any more: nobody finds them from then on."""
+    for step in singles(plan.steps):
+        setting = _ARP_IGNORE.fullmatch(str(step.object.key[0])) if step.object.cls == "sysctl" else None
+        if setting and step.attrs.get("value") == _EVERYTHING:
+            for way in ways:
+                link = around.link(way.link)
+                if setting[1] in ("all", way.link) and way.family == "inet" and link and link.attrs.get("arp", True):
+                    yield way.link, _sentence(step, way.link, way.whose)
 
 
 def _led_away(step: Step, ways: Sequence[Way], detours: Detours) -> tuple[str, str] | None:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The options of VLANs that a plan may have the kernel forget, and no file speaks of: for putting them back."""
+"""What a plan may have the kernel forget of VLANs and their trees, and no file speaks of: for putting it back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from netgroupd.engine.observe import Connection, read
 from netgroupd.kernel.request import Away, Selection
+from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import Object, State
 from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.compare import kind_of, same
+from netgroupd.plan.mst import Disturbed
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.vlan_global import bridge_of
@@ -15,12 +17,35 @@ from netgroupd.plan.vlan_global import bridge_of
 
 def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) -> None:
     """Add to ``actual`` what somebody has given to VLANs of bridges that they or their ports leave by ``plan``."""
-    bridges = frozenset(name for step in singles(plan.steps) for name in _left(step, actual) if name)
+    steps = [*singles(plan.steps)]
+    bridges = frozenset(name for step in steps for name in _left(step, actual) if name)
+    if ports := _in_trees(bridges, Disturbed(steps, actual), actual):
+        states = read(kernel, Selection(frozenset({"mst"}), links=ports), away).of("mst")
+        actual.classes["mst"] = {**states, **actual.of("mst")}
+    if names := frozenset(step.object.name for step in steps if _renews_ipv6(step)):
+        tokens = read(kernel, Selection(frozenset({"token"}), links=names), away).of("token")
+        actual.classes["token"] = {**tokens, **actual.of("token")}
     if not bridges:
         return
     found = read(kernel, Selection(frozenset({"vlan_global"}), bridges=bridges), away)
     given = {key: obj for key, obj in found.of("vlan_global").items() if not _is_new(obj)}
     actual.classes["vlan_global"] = {**given, **actual.of("vlan_global")}
+
+
+def _renews_ipv6(step: Step) -> bool:
+    """Whether a link that is there has the IPv6 of a new one when a step has been done, or undone."""
+    mtu = step.attrs.get("mtu")
+    small = isinstance(mtu, int) and mtu < LEAST_MTU["inet6"]
+    of_link = step.object.cls == "link" and step.before is not None
+    return of_link and (step.op is Op.DELETE or small or "netns" in step.attrs)
+
+
+def _in_trees(bridges: Set[str], disturbed: Disturbed, actual: State) -> frozenset[str]:
+    """The ports that may have other states in spanning trees: of ``bridges``, or because of their VLANs."""
+    links = actual.of("link").values()
+    keeping = {link.name for link in links if link.attrs.get("mst_enabled")}
+    ports = (link for link in links if link.attrs.get("master") in keeping) if keeping else ()
+    return frozenset(port.name for port in ports if port.name in disturbed or port.attrs["master"] in bridges)
 
 
 def _left(step: Step, actual: State) -> Iterator[str]:

@@ -40,7 +40,7 @@ _BELOW = ("link", "master")
 _MANY_TO_ONE = 4  # with more that are new a look at the others is no great part of the work
 # Of these it says so too, but they are looked for where they are configured only.
 _HELD = _MARKED | {"mdb"}
-_LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "vni"})
+_LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "mst", "vni", "token"})
 # Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
 _STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", DEFAULT})
 
@@ -75,14 +75,17 @@ class Connection(Protocol):
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
 
+    def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""
+
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""
 
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
 
-    def theirs(self, names: Iterable[str]) -> Theirs:
-        """What others have on the links of these names."""
+    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops that are there or have these ids."""
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""

@@ -26,6 +26,7 @@ _ROOM: Mapping[str, Mapping[str, int]] = {
 }
 _PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 _WITH_CLASSES = frozenset({"htb", "hfsc"})
+_WITH_BANDS = frozenset({"prio", "ets"})
 _ONE_CHILD = frozenset({"tbf", "netem", "red"})
 _DEEPEST = 16
 
@@ -64,7 +65,7 @@ class Tree:
             return True
         if kind in _ONE_CHILD:
             return self._loses(f"{major}1", packet, blame, depth + 1)
-        if kind not in _WITH_CLASSES and kind != "prio":
+        if kind not in _WITH_CLASSES | _WITH_BANDS:
             return False
         places = set[str]()
         for outcome in self._outcomes(major, packet, blame):
@@ -77,7 +78,7 @@ class Tree:
     def _classified(self, outcome: str, qdisc: Object, packet: Packet, blame: list[Key] | None) -> set[str]:
         """The classes that a packet may get into that the rules have put into one, or into none."""
         kind, major = qdisc.attrs["kind"], str(qdisc.attrs.get("handle") or "")
-        if kind == "prio":
+        if kind in _WITH_BANDS:
             bands = qdisc.attrs.get("priomap") or _PRIOMAP
             assert isinstance(bands, tuple)
             return {outcome} if outcome else {f"{major}{int(str(band)) + 1:x}" for band in bands}

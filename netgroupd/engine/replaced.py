@@ -11,9 +11,10 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from netgroupd.engine import anew
 from netgroupd.engine.lent import ALONE, Lent
 from netgroupd.engine.links_back import unfit
-from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.kernel.usual import Usual
 from netgroupd.model.bridge_vlan import default_vid
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import follows
@@ -26,12 +27,13 @@ from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import ends, group_of, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.link import Owned
+from netgroupd.plan.mst import inside
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.vlan_global import bridge_of, left
 
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
-_STAYING = frozenset({"link", "sysctl", "vlan_global", "ethtool", "sriov", "vf"})
+_STAYING = frozenset({"link", "sysctl", "token", "vlan_global", "mst", "ethtool", "sriov", "vf"})
 # Of these a file says all that there is.
 _WHOLE = frozenset({"rule", "action", "chain"})
 # So it does of where a route or a nexthop leads, but for what it had not: not to mention that does not take it away.
@@ -44,19 +46,14 @@ _SAID = {
 _KIND = frozenset({"kind"})
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
 _PORT = "port."
-# Of a link that is made anew what it has, or is called, for another reason than that somebody has told it.
-_BY_PLACE = frozenset({"kind", "link", "netns", "group", "mac", "carrier", "active_slave"})
-_MAC, _MTU = frozenset({"mac"}), frozenset({"mtu"})
-# A new one draws its MAC by lot.
-_DRAWING = frozenset(
-    ("bond", "bridge", "dummy", "erspan", "geneve", "gretap", "ifb", "ip6erspan", "ip6gretap", "macvlan", "macvtap")
-) | {"team", "veth", "vrf", "vxlan"}
+_MTU = frozenset({"mtu"})
 
 
 class Replaced(NamedTuple):
     """What objects were, as far as a change has altered them, and what it made of the same attributes.
 
-    ``None`` is an attribute that was not there.
+    ``None`` is an attribute that was not there.  Of what another one was made in place of nobody has said what
+    it is from then on: it is missing there.
     """
 
     was: tuple[Object, ...] = ()
@@ -77,12 +74,12 @@ class Replaced(NamedTuple):
                 continue
             if step.op is Op.DELETE:
                 made.pop(place, None)
-                doomed += [obj] if obj.cls == "link" else []
+                doomed += [obj] if obj.cls in anew.CLASSES else []
                 continue
             said = _said(step, actual.of(obj.cls)[obj.key])
             made[place] = {**made[place], **said} if place in made else said
-        if anew := [link for link in doomed if kind_of(link) == made.get(link[:2], NOTHING).get("kind")]:
-            for place, unsaid in _unsaid(anew, made, actual, usual):
+        if again := [obj for obj in doomed if obj[:2] in made]:
+            for place, unsaid in anew.unsaid(again, made, actual, usual):
                 made[place] = {**unsaid, **made[place]}
         for name, mtu in _made_smaller(made, actual):
             made["link", (name,)] = {"mtu": mtu, **made.get(("link", (name,)), NOTHING)}
@@ -95,7 +92,7 @@ class Replaced(NamedTuple):
             ((cls == "link" and bridges.get(key)) or _lasting(actual.of(cls)[key]), attrs)
             for (cls, key), attrs in made.items()
         )
-        return cls._of(chain(altered, _drawn_macs(doomed, made, actual)))
+        return cls._of(chain(altered, anew.drawn_macs(doomed, made, actual)))
 
     @classmethod
     def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
@@ -108,10 +105,11 @@ class Replaced(NamedTuple):
         for was, made in zip(later.was, later.made, strict=True):
             if before := found.get(was[:2]):
                 first, last = before
-                if "kind" in first.attrs:  # what it had not then, another one had in its place
+                if _was_another(first):  # what it had not then, another one had in its place
                     was, made = (_only(first.attrs, obj) for obj in (was, made))  # noqa: PLW2901
+                known = _only(last.attrs.keys() - (was.attrs.keys() - made.attrs.keys()), last)
                 was = was._replace(attrs={**was.attrs, **first.attrs})  # noqa: PLW2901  # joined
-                made = made._replace(attrs={**last.attrs, **made.attrs})  # noqa: PLW2901
+                made = made._replace(attrs={**known.attrs, **made.attrs})  # noqa: PLW2901
             found[was[:2]] = was, made
         return self._of(found.values())
 
@@ -150,6 +148,11 @@ def joined(goal: State, objects: Iterable[Object]) -> State:
     return found
 
 
+def _was_another(was: Object) -> bool:
+    """Whether a change has made something of another kind in place of a link or a nexthop."""
+    return "kind" in was.attrs or (was.cls == "nexthop" and "group" in was.attrs)
+
+
 def _only(names: Container[str], obj: Object) -> Object:
     return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in names})
 
@@ -175,44 +178,13 @@ def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Obj
                 for name, value in zip(attrs, had, strict=True)
                 if (name not in said or value is None) and not same(name, attrs[name], value)
             }
-            made = {name: attrs[name] for name in was}
+            made = {name: attrs[name] for name in was if attrs[name] is not anew.WHATEVER}
         if was:
             yield Object(have.cls, have.key, was), Object(have.cls, have.key, made)
 
 
-def _unsaid(
-    anew: list[Object],
-    made: Mapping[tuple[str, Key], Attrs],
-    actual: State,
-    usual: Callable[[Mapping[Key, Object]], Usual],
-) -> Iterator[tuple[tuple[str, Key], Attrs]]:
-    """What links that are made ``anew`` have from then on where nobody says anything."""
-    links = actual.of("link")
-    samples = usual({key: links[key] for link in anew for key in (link.key, _master(link)) if key in links})
-    for link in anew:
-        by_itself = samples.get(Likeness.of(link, links.get(_master(link))), NOTHING)
-        names = link.attrs.keys() - made[link[:2]].keys() - _BY_PLACE
-        known = (name for name in names if name in by_itself or ((row := row_of(link, name)) and row.nullable))
-        yield link[:2], {name: by_itself.get(name) for name in sorted(known)}
-
-
-def _master(link: Object) -> Key:
-    return (link.attrs.get("master"),)
-
-
 def _lasting(have: Object) -> Object:
     return have._replace(attrs=lasting(have.attrs)) if have.attrs.get("adaptive") else have
-
-
-def _drawn_macs(
-    doomed: list[Object], made: Mapping[tuple[str, Key], Attrs], actual: State
-) -> Iterator[tuple[Object, Object]]:
-    """The MACs that go with links, where no others come back with those that these have them of."""
-    doomed = [link for link in doomed if kind_of(link) in _DRAWING and link[:2] not in made]
-    lent = Lent(doomed, actual)
-    for link in doomed:
-        if mac := lent.without(link, _MAC).attrs.get("mac"):
-            yield link._replace(attrs={"mac": mac}), link._replace(attrs={"mac": None})
 
 
 def _sized_bridges(made: Mapping[tuple[str, Key], Attrs], actual: State) -> dict[Key, Object]:
@@ -277,6 +249,8 @@ class _Return:
         """What was there, of all that stays; a bridge has what its ports will lend it, where they had."""
         found = [*self._found()]
         given = {obj.key: obj.attrs for obj in found if obj.cls == "link"}
+        if any(obj.cls == "mst" for obj in found):
+            found = [*inside(found, self._members, joined(self._desired, found), self._actual)]
         for obj in found:
             if obj.cls == "link" and _MTU.issubset(obj.attrs) and obj.attrs["mtu"] is None:
                 obj = obj._replace(attrs={**obj.attrs, "mtu": self._least(obj.name, given)})  # noqa: PLW2901
@@ -299,9 +273,13 @@ class _Return:
         for was, made in zip(self._replaced.was, self._replaced.made, strict=True):
             have = self._actual.of(was.cls).get(was.key)
             want = self._desired.of(was.cls).get(was.key)
-            if have is None and want and kind_of(want) in _DRAWING and "mac" in was.attrs.keys() - want.attrs.keys():
+            drawn = "mac" in was.attrs.keys() - (want.attrs if want else NOTHING).keys()
+            if have is None and drawn and kind_of(want) in anew.DRAWING:
                 yield was._replace(attrs={"mac": was.attrs["mac"]})
-            if have is None or (want is None and not self._stays(was)):
+            if want is None and not self._stays(was):
+                continue
+            if have is None:  # a state comes with a VLAN in its tree
+                yield from [was] if was.cls == "mst" and not want else ()
                 continue
             attrs = {name: was.attrs[name] for name in self._names(was, made, have, want)}
             if was.cls == "link":
@@ -315,8 +293,8 @@ class _Return:
         return obj.cls in _STAYING and self._gone.isdisjoint(hangs_on(obj)) and obj.key not in self._empty_vlans
 
     @cached_property
-    def _empty_vlans(self) -> Set[Key]:
-        """The VLANs that nobody will be in any more, each with its bridge."""
+    def _members(self) -> Set[Key]:
+        """The links that will be in VLANs, each with one."""
         wants = self._desired.of("bridge_vlan")
         listed = {name for name, _ in wants}
 
@@ -327,26 +305,34 @@ class _Return:
             by_itself = vlan.key[1] == default_vid(link, self._actual)
             return vlan.key in wants or by_itself or not (vlan.name in listed or self._owned.has(link))
 
-        return left(self._actual, stays) - {(bridge_of(vlan, self._desired), vlan.key[1]) for vlan in wants.values()}
+        return {*wants, *(key for key, vlan in self._actual.of("bridge_vlan").items() if stays(vlan))}
+
+    @cached_property
+    def _empty_vlans(self) -> Set[Key]:
+        """The VLANs that nobody will be in any more, each with its bridge."""
+        wants = {(bridge_of(vlan, self._desired), vlan.key[1]) for vlan in self._desired.of("bridge_vlan").values()}
+        return left(self._actual, lambda vlan: vlan.key in self._members) - wants
 
     def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:
         """What ``want`` does not mention, is as it was made, and can be what it was."""
-        another = want is not None and kind_of(want) not in ("", kind_of(have))
-        alike = was if not kind_of(want) and _can_be_made_by_itself(was) else have
+        kind = kind_of(want)
+        another = kind not in ("", kind_of(have))
+        back = another and kind == kind_of(was)
+        alike = was if back or (not kind and _can_be_made_by_itself(was)) else have
         for name, value in was.attrs.items():
             row = row_of(alike, name)
             if (
                 row is None
                 or (name == "kind" and alike is have)
                 or (want and name in want.attrs)
-                or (another and (was.cls != "link" or name not in COMMON))
+                or (another and not back and (was.cls != "link" or name not in COMMON))
             ):
                 continue
             ended = value is None and not ends(alike, name) and (was.cls, name) != ("link", "mtu")
             missing = row.type is LINK and value and not self._is_there(value)
             passing = name in _LIFETIMES and value != "forever"
             silent = value == NO_MAC and was.cls != "vf"  # no link can be told to have none
-            if not (ended or missing or passing or silent) and _is_still(name, made.attrs[name], have.attrs.get(name)):
+            if not (ended or missing or passing or silent) and _is_still(name, made.attrs, have.attrs.get(name)):
                 yield name
 
     def _is_there(self, name: Value) -> bool:
@@ -361,7 +347,7 @@ class _Return:
                 attrs["master"] = None
         whole = {**have.attrs, **(want.attrs if want else {}), **attrs}
         others: list[str] = []
-        if kind_of(have) == "bond":
+        if whole.get("kind") == "bond":
             others += unfit(whole)
         master = have.attrs.get("master")
         # A port that no description puts into the bridge that it is in leaves it.
@@ -379,8 +365,11 @@ def _can_be_made_by_itself(link: Object) -> bool:
     return kind is not None and not (kind.required or kind.lower)
 
 
-def _is_still(name: str, made: Value, now: Value) -> bool:
+def _is_still(name: str, what: Attrs, now: Value) -> bool:
     """Whether ``now`` is what was made, or what is left of it."""
+    if name not in what:
+        return True
+    made = what[name]
     if name in _LIFETIMES and isinstance(made, int) and isinstance(now, int):
         return now <= made
     if name == "probability" and made is None:

@@ -32,6 +32,7 @@ from netgroupd.plan.fate import (
     why_muted,
 )
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
+from netgroupd.plan.mst import Disturbed, without_states
 from netgroupd.plan.readdressed import forgotten
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.settings import BY_WIREGUARD
@@ -113,6 +114,7 @@ class Snapshot(NamedTuple):
         for cls, key in self.absent:
             goal.classes.get(cls, {}).pop(key, None)
         self._drop_what_hangs(goal, actual)
+        goal.classes["mst"] = {}  # any that is new goes with its tree
         drop_functions(goal, self.objects)
         lost = self._lost(actual)
         for qdisc in lost:
@@ -125,6 +127,7 @@ class Snapshot(NamedTuple):
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
             goal.add(obj._replace(attrs=self._was(obj, actual, links, usual)))
+        without_states(goal)
         goal.classes["qdisc"] = {key: one._replace(attrs=lasting(one.attrs)) for key, one in goal.of("qdisc").items()}
         return goal
 
@@ -268,6 +271,8 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         found = (link for link in actual.of("link").values() if kind_of(link) in IPVLANS)
         yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
     yield from _taken_vlans(steps, actual)
+    disturbed = Disturbed(steps, actual)
+    yield from (("mst", key) for key, state in actual.of("mst").items() if state.name in disturbed)
     prefs = {step.object.key[:2] for step in steps if step.object.cls == "rule"}
     yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)
     yield from _taken_options(steps, shaken, actual)

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from netgroupd.engine.observe import Connection
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
-from netgroupd.plan.fate import is_ipv4
+from netgroupd.plan.along import deleted_nexthops
+from netgroupd.plan.fate import hangs_on, is_ipv4
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.theirs import Theirs
 
@@ -21,16 +22,25 @@ _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 _ORDER = ("address", "nexthop", "route", "neighbour")
 
 
-def of_others(kernel: Connection, plan: Plan, goal: State) -> Theirs:
-    """What a plan takes away from others, but for what becomes netgroupd's: nothing is looked at where no link goes."""
-    if not (plan.gone or plan.cycled):
+def of_others(kernel: Connection, plan: Plan, goal: State, actual: State) -> Theirs:
+    """What a plan takes away from others, but for what becomes netgroupd's: nothing is looked at where nothing goes."""
+    links = plan.gone | plan.cycled
+    ids = deleted_nexthops(plan, actual) | {
+        number
+        for obj in actual.of("nexthop").values()
+        if isinstance(number := obj.key[0], int) and not links.isdisjoint(hangs_on(obj))
+    }
+    if not (links or ids):
         return Theirs()
-    found = kernel.theirs(plan.gone | plan.cycled)
+    found = kernel.theirs(links, ids)
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
     staying = {obj.key for obj in stays}
-    return found._replace(objects=tuple(obj for obj in lost if obj.cls != "address" or obj.key not in staying))
+    return found._replace(
+        objects=tuple(obj for obj in lost if obj.cls != "address" or obj.key not in staying),
+        groups=tuple(group for group in found.groups if group.key not in goal.of("nexthop")),
+    )
 
 
 def _is_ipv4_and_stays(obj: Object, plan: Plan) -> bool:
@@ -53,7 +63,7 @@ def _is_lasting(address: Object) -> bool:
 
 def give_back(kernel: Connection, objects: Iterable[Object]) -> tuple[str, ...]:
     """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
-    ordered = sorted(objects, key=lambda obj: (_ORDER.index(obj.cls), "via" in obj.attrs or "nexthops" in obj.attrs))
+    ordered = sorted(objects, key=_turn)
     refused = kernel.apply([_step(obj) for obj in ordered]) if ordered else ()
     lost = [str(each.refusal) for each in refused if each.refusal.errno != errno.EEXIST]
     if not lost:
@@ -62,6 +72,11 @@ def give_back(kernel: Connection, objects: Iterable[Object]) -> tuple[str, ...]:
     return (f"what is not netgroupd's could not be given back: {'; '.join(lost[:_SHOWN])}{more}",)
 
 
+def _turn(obj: Object) -> tuple[int, bool, bool]:
+    return _ORDER.index(obj.cls), "group" in obj.attrs, "via" in obj.attrs or "nexthops" in obj.attrs
+
+
 def _step(obj: Object) -> Step:
-    """One without which the rest is wanted all the same."""
-    return Step(Op.CREATE, None, obj._replace(attrs={**obj.attrs, "optional": True}), obj.attrs)
+    """One without which the rest is wanted all the same; a group may be there still, without some of its members."""
+    op = Op.CHANGE if "group" in obj.attrs else Op.CREATE
+    return Step(op, None, obj._replace(attrs={**obj.attrs, "optional": True}), obj.attrs)

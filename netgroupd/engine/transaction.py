@@ -88,7 +88,7 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
-    theirs = of_others(kernel, plan, goal)
+    theirs = of_others(kernel, plan, goal, actual)
     return plan._replace(warnings=plan.warnings + told(theirs), others=theirs.objects), actual
 
 

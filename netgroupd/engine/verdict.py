@@ -22,6 +22,7 @@ LOST = "lost"
 """Dropped, or led away; what is not is in the class that it was put into, "" for none."""
 _MOST_RESETS = 16  # so often the kernel begins anew, for a goto or a reclassify
 _REWRITING = frozenset({"vlan", "pedit", "mpls", "nat", "tunnel_key", "ct"})
+_TAKEN = ("drop", "stolen", "queued")
 _FURTHER = ("goto chain ", "reclassify", "continue")
 LEAST_BYTES = 42  # of a frame: the headers of Ethernet and of ARP, or more
 
@@ -112,7 +113,7 @@ class _Pass:
         through = str(rule.attrs.get("classid") or "")
         found: set[str] = set()
         for control in self._controls(actions):
-            if control in ("drop", "stolen") or (control == "trap" and not self._hardware):
+            if control in _TAKEN or (control == "trap" and not self._hardware):
                 found.add(LOST)
             elif rewritten and control.startswith(_FURTHER):
                 found.add("")

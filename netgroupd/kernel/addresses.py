@@ -37,6 +37,7 @@ _ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
 _GROUP, _GROUP_MASK, _INCR = 32, 33, 34
 _LINK_HEADER, _PROTINFO, _TOKEN = 16, 12, 7  # of links: ifinfomsg, IFLA_PROTINFO, IFLA_INET6_TOKEN
 _SECONDARY = 0x01  # of IPv6: temporary, made by the kernel out of another one
+_TENTATIVE, _FOUND = 0x40, 0x08  # of IPv6: it may be another host's, and it is
 _MADE_BY_KERNEL = frozenset({1, 2, 3})  # IFAPROT_KERNEL_LO, _RA, _LL
 _BITS = {"nodad": 0x02, "home": 0x10, "mngtmpaddr": 0x100, "noprefixroute": 0x200, "autojoin": 0x400}
 _PLAIN = tuple(CLASS.attrs[name] for name in ("label", "broadcast", "metric"))
@@ -150,6 +151,18 @@ def links_with(context: Context, address: str) -> frozenset[str]:
     header = _HEADER.pack(_FAMILIES[len(wanted)], 0, 0, 0, 0)
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, header)
     return frozenset(link.name for link in dump_objects(context, asked, holder, "dump of addresses", wanted))
+
+
+def doubtful(socket: Socket) -> frozenset[bytes]:
+    """The IPv6 addresses of which the kernel still looks whether another host has them."""
+
+    def holder(_kind: int, payload: memoryview) -> bytes | None:
+        found = message.attributes(payload, _HEADER.size)
+        flags = int.from_bytes(found[_FLAGS], "little")
+        return bytes(found.get(_LOCAL) or found[_ADDRESS]) if flags & (_TENTATIVE | _FOUND) == _TENTATIVE else None
+
+    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(_FAMILIES[16], 0, 0, 0, 0))
+    return frozenset(socket.dump(asked, holder, "dump of addresses", enough=True))
 
 
 def links_of_others(socket: Socket, proto: int) -> set[int]:

@@ -28,7 +28,6 @@ _READ = (CLASS.attrs["state"], *_MULTICAST, CLASS.attrs["neigh_suppress"])
 _TUNNEL_ID, _TUNNEL_CMD = 1, 2
 _VLAN_INFO = struct.Struct("=HH")  # flags, vid
 _BITS = {"pvid": 2, "untagged": 4}
-_USUAL_STATE = "forwarding"
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -74,8 +73,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     attrs, before = goal(one), one.before.attrs if one.before else NOTHING
     flags = sum(bit for name, bit in _BITS.items() if attrs.get(name))
     options = []
-    # A bridge that keeps a spanning tree, or one for each VLAN, refuses to be told even what a new VLAN is anyway.
-    if "state" in one.attrs or attrs.get("state", _USUAL_STATE) != _USUAL_STATE:
+    # A bridge that keeps a spanning tree, or one for each VLAN, refuses to be told even what a VLAN is anyway.
+    if "state" in one.attrs:
         options.append(u8(_STATE, STATES[str(attrs["state"])]))
     tunnel = attrs.get("tunnel_id")
     if before.get("tunnel_id") not in (None, tunnel):

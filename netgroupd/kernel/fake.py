@@ -82,18 +82,19 @@ class FakeKernel(FakeCards):
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """Links have nothing here that nobody gave them."""
-        del links
         return {}
 
     def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
         """Nothing takes anything here."""
-        del links
         return {}
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """Every setting there is was made by somebody."""
-        del links
         return [*self.state.of("sysctl").values(), *self.state.of("ethtool").values()]
+
+    def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
+        """Every setting can be made."""
+        return {}
 
     def elsewhere(self) -> frozenset[str]:
         """There is one network namespace."""
@@ -107,8 +108,7 @@ class FakeKernel(FakeCards):
 
     def links_with(self, address: str) -> frozenset[str]:
         """The links that have an address."""
-        found = self.state.of("address")
-        return frozenset(str(key[0]) for key in found if plain_address(key) == address)
+        return frozenset(str(key[0]) for key in self.state.of("address") if plain_address(key) == address)
 
     def dump(self, selection: Selection) -> State:
         """Copies of the selected objects."""

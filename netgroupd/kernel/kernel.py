@@ -4,12 +4,13 @@
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import Self
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel import addresses, grace, links
+from netgroupd.kernel import addresses, grace, links, sources, sysctls
 from netgroupd.kernel.batch import Batch, Refused, ends
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
@@ -136,6 +137,10 @@ class Kernel:
         settings = changed(self._context, links, lambda: connect()[0])
         return [*settings, *changed_features(self._context, links, connect)]
 
+    def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""
+        return sysctls.unknown(self._context, paths)
+
     def elsewhere(self) -> frozenset[str]:
         """The links of which a part is in another network namespace."""
         from netgroupd.kernel.elsewhere import elsewhere  # noqa: PLC0415  # only a capture needs it
@@ -148,11 +153,11 @@ class Kernel:
 
         return card_of(self._context, name)
 
-    def theirs(self, names: Iterable[str]) -> Theirs:
-        """What others have on the links of these names."""
+    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops that are there or have these ids."""
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names)
+        return theirs(self._context, names, ids)
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
@@ -171,10 +176,12 @@ class Kernel:
         refused: tuple[Refused, ...] = ()
         standing = Standing(codec("rule").dump(self._context, Selection())) if any(map(deletes_rule, steps)) else None
         self._context = self._context._replace(beside=beside(self._socket, steps), standing=standing)
+        pauses = dict.fromkeys(grace.taken_up(steps), grace.passed)
+        pauses.update(dict.fromkeys(sources.needed(steps), partial(sources.settled, self._socket, steps)))
         start = 0
-        for stop in (*grace.taken_up(steps), len(steps)):
-            if start:
-                grace.passed()
+        for stop in (*sorted(place for place in pauses if place), len(steps)):
+            if pause := pauses.get(start):
+                pause()
             refused += tuple(self._refused(self._run(steps[start:stop], progress), steps))
             if ends(refused):
                 break

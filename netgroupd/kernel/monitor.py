@@ -21,6 +21,7 @@ _GROUPS = {
     "bridge_vlan": (33,),
     "vlan_global": (33,),
     "vni": (35,),
+    "token": (12,),
     "sriov": (_LINK,),
     "vf": (_LINK,),
     "address": (5, 9),
@@ -41,6 +42,7 @@ _GROUPS = {
 _NEWS = ("ethtool", "monitor")
 _BUFFER = 64 << 10  # bytes of news that the kernel keeps; one is as good as thousands
 _IFLA_GROUP = 27
+_AF_INET6 = 10
 _NLATTR = 0xFFFFF000 + 12  # SKF_AD_OFF + SKF_AD_NLATTR: where attribute X is, from A on
 _ATTRIBUTES = 32  # behind struct nlmsghdr and struct ifinfomsg
 _ALL = 0xFFFFFFFF  # to accept less than all would cut it short for other listeners too
@@ -52,11 +54,13 @@ def _loaded(code: str, value: int) -> int:
 
 
 def link_filter(group: int, mask: int) -> list[tuple[int, int, int, int]]:
-    """The BPF program that drops the news of links of other groups, and of nothing else."""
+    """The BPF program that drops the news of links of other groups, and no others."""
     return [
         (0x28, 0, 0, 4),  # A = nlmsg_type
         (0x15, 1, 0, _loaded("H", 16)),  # RTM_NEWLINK: skip the next
-        (0x15, 0, 9, _loaded("H", 17)),  # not RTM_DELLINK: accept
+        (0x15, 0, 11, _loaded("H", 17)),  # not RTM_DELLINK: accept
+        (0x30, 0, 0, 16),  # A = ifi_family
+        (0x15, 9, 0, _AF_INET6),  # of IPv6, which tells no group: accept
         (0x00, 0, 0, _ATTRIBUTES),  # A = where to search
         (0x01, 0, 0, _IFLA_GROUP),  # X = for what
         (0x20, 0, 0, _NLATTR),  # A = where it is

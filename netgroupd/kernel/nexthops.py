@@ -43,15 +43,15 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return dump_objects(context, asked, decode, "dump of nexthops")
 
 
-def of_others(context: Context, index: int) -> list[Object]:
-    """Those that lead through the link of that number, or with 0 all, whoever else made them."""
+def of_others(context: Context, index: int, *, groups: bool = False) -> list[Object]:
+    """Those that lead through the link of that number, or with 0 all, or all ``groups``, whoever else made them."""
 
     def decode(payload: memoryview, names: Names) -> Object | None:
         if payload[_PROTOCOL] == PROTO:
             return None
         return _decode(payload, names, foreign=True, protocols=frozenset((payload[_PROTOCOL],)))
 
-    told = u32(_DEV, index) if index else b""
+    told = u32(_DEV, index) if index else attr(_GROUPS, b"") if groups else b""
     asked = message.request(RTM_GETNEXTHOP, message.NLM_F_DUMP, bytes(_HEADER.size), told)
     return dump_objects(context, asked, decode, "dump of nexthops")
 

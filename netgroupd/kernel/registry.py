@@ -13,8 +13,10 @@ from netgroupd.kernel.request import Codec
 _PLACES = {
     "link": "links.CODEC",
     "sysctl": "sysctls.CODEC",
+    "token": "tokens.CODEC",
     "bridge_vlan": "bridge_vlans.CODEC",
     "vlan_global": "vlan_global.CODEC",
+    "mst": "mst.CODEC",
     "vni": "vnis.CODEC",
     "ethtool": "ethtool.CODEC",
     "sriov": "vf.COUNT_CODEC",

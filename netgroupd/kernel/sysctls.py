@@ -5,7 +5,8 @@ Nobody can list the settings that somebody has changed, so a dump brings those
 whose paths are asked for.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from netgroupd.kernel.netns import entered
@@ -15,6 +16,8 @@ from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Op
 
 _ROOT = Path("/proc/sys")
+_OF_LINKS = re.compile(r"(net/[^/]+/(?:conf|neigh)/)[^/]+(/.+)")
+_EVERY_NAMESPACE_HAS = "lo"
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -28,6 +31,34 @@ def dump(context: Context, selection: Selection) -> list[Object]:
                 continue
             found.append(Object("sysctl", (path,), {"value": " ".join(text.split())}))
     return found
+
+
+def unknown(context: Context, paths: Iterable[str]) -> dict[str, str]:
+    """Those of ``paths`` that are no settings, each with the name beside it that is most like its own, "" for none.
+
+    A link that is not there, or that has not this protocol yet, will have the settings that every link has.
+    """
+    found, asked = dict[str, str](), dict[str, str | None]()
+    with entered(context.netns):
+        for path in paths:
+            if (_ROOT / path).is_file():
+                continue
+            of_any = _OF_LINKS.sub(rf"\1{_EVERY_NAMESPACE_HAS}\2", path)
+            if of_any not in asked:
+                asked[of_any] = None if (_ROOT / of_any).is_file() else _nearest(_ROOT / of_any)
+            if (near := asked[of_any]) is not None:
+                found[path] = near
+    return found
+
+
+def _nearest(missing: Path) -> str:
+    """The name that is most like the first part of a path that is not there."""
+    from difflib import get_close_matches  # noqa: PLC0415  # takes milliseconds to load; only mistakes need it
+
+    while not missing.parent.exists():
+        missing = missing.parent
+    near = get_close_matches(missing.name, [each.name for each in missing.parent.iterdir()], n=1)
+    return near[0] if near else ""
 
 
 def _write(path: str, value: str, netns: str | None) -> None:

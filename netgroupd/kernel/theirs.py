@@ -8,7 +8,7 @@ changed their minds meanwhile: what they have is counted, by protocol, and may b
 import errno
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import NamedTuple
@@ -21,7 +21,8 @@ from netgroupd.kernel.request import Context
 from netgroupd.kernel.routes_identity import HEADER, RTM_GETROUTE
 from netgroupd.model.owner import PROTO
 from netgroupd.model.route import FAMILIES
-from netgroupd.model.state import Object
+from netgroupd.model.state import Object, records
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.theirs import Theirs
@@ -42,8 +43,8 @@ class _Found(NamedTuple):
     payload: bytes
 
 
-def theirs(context: Context, names: Iterable[str]) -> Theirs:
-    """What others have on the links of these names."""
+def theirs(context: Context, names: Iterable[str], ids: Iterable[int]) -> Theirs:
+    """What others have on the links of these names, and their groups with nexthops that are there or have these ids."""
     links: dict[int, str] = {}
     for name in names:
         with suppress(UnknownLinkError):  # it is in another namespace, or has gone
@@ -52,22 +53,33 @@ def theirs(context: Context, names: Iterable[str]) -> Theirs:
     there = frozenset(links.values())
     back: list[Object] = []
     watched: Counter[tuple[str, int, str]] = Counter()
-    for obj in _objects(context, filters):
+    members: set[Value] = {*ids}
+    for obj in _objects(context, filters) if links else ():
         on, protocol = hangs_on(obj), obj.attrs[UNOWNED]
         assert isinstance(protocol, int)
         if not on or not there.issuperset(on):
             continue
+        if obj.cls == "nexthop":
+            members.add(obj.key[0])
         if obj.cls == "address" or (protocol in _BY_OPERATORS and UNSAID not in obj.attrs):
             back.append(obj)
         else:
             watched[obj.cls, protocol, on[0]] += 1
-    for found in _routes(context, links, filters):
+    groups = (*_groups(context, members),) if members else ()
+    back += (group for group in groups if group.attrs[UNOWNED] in _BY_OPERATORS and UNSAID not in group.attrs)
+    for found in _routes(context, links, filters) if links else ():
         route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
         if route and UNSAID not in route.attrs:
             back.append(route)
         else:
             watched["route", found.protocol, links[found.oif]] += 1
-    return Theirs(tuple(back), watched)
+    return Theirs(tuple(back), watched, groups)
+
+
+def _groups(context: Context, members: Set[Value]) -> Iterator[Object]:
+    for group in nexthops.of_others(context, 0, groups=True):
+        if not members.isdisjoint(one.get("id") for one in records(group.attrs, "group")):
+            yield group
 
 
 def _objects(context: Context, filters: tuple[int, ...]) -> Iterator[Object]:

@@ -19,20 +19,19 @@ from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, pack_rows, paths_of, simple_rows, unpack_rows
 from netgroupd.model.state import Object
-from netgroupd.model.vlan_global import CLASS, TREE
+from netgroupd.model.vlan_global import CLASS
 from netgroupd.plan.step import AnyStep
 
 _OPTIONS = 2
 _ID, _RANGE = 1, 2
 _FLAGS, _GLOBAL = 1, 2  # of a dump: of these instead of who is in the VLANs
 _ROWS = simple_rows(CLASS.attrs)
-_TREE = 18
 _NONE = frozenset({errno.ENODEV, errno.EINVAL})  # it has gone, or is no bridge
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The options of all VLANs of the selected bridges."""
-    decode = partial(_decode, names=context.names, whole=selection.everything)
+    decode = partial(_decode, names=context.names)
     ask = partial(dump_lists, kind=RTM_GETVLAN, decode=decode, what="dump of VLAN options")
     said = u32(_FLAGS, _GLOBAL)
     if selection.everything or len(selection.bridges) > FEW:
@@ -50,14 +49,12 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     return found
 
 
-def _decode(payload: memoryview, link: str, names: Names, *, whole: bool) -> Iterator[Object]:
+def _decode(payload: memoryview, link: str, names: Names) -> Iterator[Object]:
     for kind, start, end in walk(payload, BODY):
         if kind != _OPTIONS:
             continue
         told = attributes(payload, start, end)
         attrs = unpack_rows(_ROWS, told, names)
-        if whole and (tree := int.from_bytes(told.get(_TREE, b""), "little")):
-            attrs[TREE] = tree
         for vid in numbers(told, _ID, _RANGE):
             yield Object("vlan_global", (link, vid), attrs)
 

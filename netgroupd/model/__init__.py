@@ -8,11 +8,13 @@ from netgroupd.model import (
     fdb,
     link,
     mdb,
+    mst,
     neighbour,
     nexthop,
     route,
     rule,
     sysctl,
+    token,
     vf,
     vlan_global,
     vni,
@@ -23,7 +25,7 @@ from netgroupd.model.tc import chain, filter, qdisc, shared  # noqa: A004  # the
 CLASSES: dict[str, Class] = {
     described.name: described
     for described in (
-        *(module.CLASS for module in (link, sysctl, bridge_vlan, vlan_global, vni, ethtool)),
+        *(module.CLASS for module in (link, sysctl, token, bridge_vlan, vlan_global, mst, vni, ethtool)),
         *(vf.COUNT, vf.CLASS),
         *(module.CLASS for module in (address, neighbour, fdb, mdb)),
         *(module.CLASS for module in (nexthop, route, rule)),

@@ -68,6 +68,6 @@ COMMON = table(
 CLASS = Class("link", "A network interface.", (Attr("name", NAME, "Its name, up to 15 characters."),), COMMON)
 
 WITH_LINK = frozenset(
-    ("address", "neighbour", "fdb", "mdb", "bridge_vlan", "vlan_global", "vni", "ethtool", "sriov", "vf", "sysctl")
-)
+    ("address", "neighbour", "fdb", "mdb", "bridge_vlan", "vlan_global", "mst", "vni", "ethtool", "sriov", "vf")
+) | {"sysctl", "token"}
 """Classes of objects that are in the network namespace that their link lives in."""

@@ -12,6 +12,9 @@ from netgroupd.model.attr import Attr, Class, table
 from netgroupd.model.kinds.bridge import BETWEEN_QUERIES, INTERVAL
 from netgroupd.model.value import FLAG, LINK, U32, Value, number
 
+TREE = "msti"
+"""The spanning tree that a VLAN is in."""
+
 CLASS = Class(
     "vlan_global",
     "What a bridge does in one of its VLANs.",
@@ -33,6 +36,7 @@ CLASS = Class(
             Attr("mcast_query_response_interval", INTERVAL, "How long an answer may take.", 13, ticks=True),
             Attr("mcast_startup_query_interval", BETWEEN_QUERIES, "Time between queries after start.", 14, ticks=True),
             Attr("mcast_querier", FLAG, "Ask who wants multicast.", 15),
+            Attr(TREE, number(16, 0, 4094), "The spanning tree that it is in, 0 for the common one.", 18),
         )
     ),
 )
@@ -50,11 +54,6 @@ USUAL: Mapping[str, Value] = {
     "mcast_query_response_interval": 1000,
     "mcast_startup_query_interval": 3125,
     "mcast_querier": False,
+    TREE: 0,
 }
 """What a VLAN has that is new to its bridge, whatever the bridge itself has."""
-
-TREE = "msti"
-"""The spanning tree that a VLAN is in, where it is not the common one.
-
-No file says it: a port is shut in a tree that is new to it, and its state there has no name here.
-"""

@@ -2,7 +2,7 @@
 """What others have that goes with nexthops and links of ours: told before it is done."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from netgroupd.model.state import Object, State
@@ -23,9 +23,23 @@ _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
 
 
 def told(theirs: Theirs) -> tuple[str, ...]:
-    """One sentence about all that goes with links."""
+    """A sentence about all that goes with links, and one about groups that lose members."""
+    return *_on_links(theirs), *_groups(theirs.groups)
+
+
+def _groups(groups: Sequence[Object]) -> Iterator[str]:
+    if groups:
+        more = f", … ({len(groups):,} in all)" if len(groups) > _SHOWN else ""
+        shown = ((group.key[0], group.attrs[UNOWNED]) for group in groups[:_SHOWN])
+        named = (f"{number} (proto {_protocol(by)})" if by else str(number) for number, by in shown)
+        yield f"groups of nexthops that are not netgroupd's lose members: {', '.join(named)}{more}"
+
+
+def _on_links(theirs: Theirs) -> tuple[str, ...]:
     counts, links = Counter[str](), dict[str, None]()
     for obj in theirs.objects:
+        if "group" in obj.attrs:
+            continue
         counts[_of(obj.cls, obj.attrs[UNOWNED])] += 1
         links.update(dict.fromkeys(hangs_on(obj)))
     for (cls, protocol, link), count in theirs.watched.items():

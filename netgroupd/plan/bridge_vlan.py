@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Limits on the multicast groups of a port in a VLAN: a bridge takes them only while it learns groups there.
+"""What a bridge takes of a port in a VLAN only as it is itself: a limit on multicast groups while it learns them there.
 
 So one comes behind the setting that has its VLAN learn, and of a VLAN that is lost and
-made again only what the bridge will take is said again.
+made again only what the bridge will take is said again: no state where it has those of trees.
 """
 
 from collections.abc import Set
@@ -17,16 +17,20 @@ LEARNING = frozenset({"vlan_filtering", "mcast_vlan_snooping"})
 """What a bridge has on that learns groups for each VLAN."""
 SNOOPING = "mcast_snooping"
 """What has it learn in one VLAN."""
-_MULTICAST = ("mcast_router", LIMIT)
+_STATE, _TREES = "state", "mst_enabled"
+_KEPT = (_STATE, "mcast_router", LIMIT)
 
 
 def said_again(want: Object, have: Object, desired: State, actual: State) -> Attrs:
     """What to say of a VLAN that is lost: what is wanted, and of what else it had that which no message keeps."""
-    kept = {name: value for name in _MULTICAST if (value := have.attrs.get(name, USUAL[name])) != USUAL[name]}
+    kept = {name: value for name in _KEPT if (value := have.attrs.get(name, USUAL[name])) != USUAL[name]}
     if not kept.keys() - want.attrs.keys():
         return want.attrs
-    if LIMIT in kept and not _learns(bridge_in(want.name, desired, actual), desired, actual):
+    bridge = _in_the_end(bridge_in(want.name, desired, actual), desired, actual)
+    if LIMIT in kept and not all(bridge.get(name) for name in LEARNING):
         del kept[LIMIT]
+    if _STATE in kept and bridge.get(_TREES):
+        del kept[_STATE]
     return {**kept, **want.attrs}
 
 
@@ -36,10 +40,10 @@ def bridge_in(name: str, *states: State) -> str:
     return next((bridge for link in links if link and (bridge := bridge_vlan.bridge_of(link))), "")
 
 
-def _learns(bridge: str, desired: State, actual: State) -> bool:
-    """Whether a bridge learns groups for each VLAN in the end."""
+def _in_the_end(bridge: str, desired: State, actual: State) -> Attrs:
+    """What a bridge has in the end."""
     found = [link.attrs if link else NOTHING for link in (actual.link(bridge), desired.link(bridge))]
-    return all({**found[0], **found[1]}.get(name) for name in LEARNING)
+    return {**found[0], **found[1]}
 
 
 def apart(step: Step, place: Key, learning: Set[Key]) -> tuple[Step | None, Step | None]:

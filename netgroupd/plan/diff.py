@@ -16,7 +16,21 @@ from netgroupd.model import CLASSES, nexthop, route
 from netgroupd.model.address import plain_address
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
-from netgroupd.plan import address, bridge_vlan, classes, mdb, rules, settings, tables, taken, turns, vf, vlan_global
+from netgroupd.plan import (
+    address,
+    bridge_vlan,
+    classes,
+    mdb,
+    mst,
+    rules,
+    settings,
+    tables,
+    taken,
+    token,
+    turns,
+    vf,
+    vlan_global,
+)
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
@@ -29,7 +43,7 @@ from netgroupd.plan.templates import holding
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
-_STAYING = frozenset({"sysctl", "vlan_global", "ethtool", "sriov", "vf"})
+_STAYING = frozenset({"sysctl", "token", "vlan_global", "mst", "ethtool", "sriov", "vf"})
 _LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _WAYS = {"route": route.WAY, "nexthop": nexthop.WAY}
 _BY_KERNEL = 2  # its protocol number of routes
@@ -64,7 +78,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     losses.remade(classes.remade(desired, actual), actual)
     run = _Run(desired, actual, owned, losses)
     losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")), actual)
-    steps = links.steps
+    steps = run.before = links.steps
     doomed = (obj for key, obj in actual.of("nexthop").items() if key not in desired.of("nexthop"))
     idle = losses.outlast(doomed)
     for cls in _FIRST:
@@ -100,6 +114,7 @@ class _Run:
         self.losses = losses
         self.problems: dict[Key, Problem] = {}
         self.stranded = Stranded()
+        self.before: list[Step] = []  # what else is changed, of the classes that come first
         self._defaults = Defaults(desired, actual)
         self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in _LISTS_OF_LINKS}
 
@@ -148,6 +163,8 @@ class _Run:
                 return mdb.arranged(steps, wants, haves, self.losses.why)
             case "vlan_global":
                 return vlan_global.said_again(steps, wants, haves, self._lost_options(haves))
+            case "token" | "mst":
+                steps = self._with_what_links_have(cls, steps)
             case "sriov" | "vf":
                 return self._with_what_a_card_loses(cls, steps)
             case "bridge_vlan":
@@ -155,6 +172,12 @@ class _Run:
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
         return steps
+
+    def _with_what_links_have(self, cls: str, steps: list[Step]) -> list[Step]:
+        """The tokens of links, or the states of ports in trees, both of which are there by themselves."""
+        if cls == "token":
+            return token.needed(steps)
+        return mst.said_again(steps, self.before, self.desired, self.actual)
 
     def _with_what_a_card_loses(self, cls: str, steps: list[Step]) -> list[Step]:
         cards = vf.remade(self.desired, self.actual)

@@ -24,10 +24,11 @@ _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "m
 # Lost when the link goes down or changes its layer-3 master.  IPv4 addresses
 # stay, IPv6 ones stay only under keep_addr_on_down, which nobody sets.
 _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
-_LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global"})
+_LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global", "mst"})
 
 # What is above has no larger MTU than what is below.
 _FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
+_OF_RINGS = ("slave1", "slave2", "interlink")
 _CONF = ["net", "ipv6", "conf"]
 _PROTOCOLS = {"inet": "IPv4", "inet6": "IPv6"}
 
@@ -69,6 +70,13 @@ def evicted(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple
     for link in links.values():
         if kind_of(link) == "macsec" and (lower := str(link.attrs.get("link"))) in names:
             yield link.name, lower
+
+
+def broken(names: Set[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
+    """The rings that lose a port with ``names``, each with that one: it does not come back by itself."""
+    for link in links.values():
+        if kind_of(link) == "hsr":
+            yield from ((link.name, port) for row in _OF_RINGS if (port := str(link.attrs.get(row))) in names)
 
 
 def _above(links: Mapping[Key, Object]) -> dict[str, list[str]]:
@@ -160,9 +168,10 @@ def why_muted(obj: Object, links: Muted) -> str:
 
     Routes by a nexthop object stay, as that does.
     """
-    if not links or obj.cls not in ("address", "route", "neighbour"):
+    if not links or obj.cls not in ("address", "route", "neighbour", "token"):
         return ""
-    family = str(obj.key[0]) if obj.cls == "route" else "inet" if is_ipv4(obj) else "inet6"
+    ipv6 = obj.cls == "token" or not is_ipv4(obj)
+    family = str(obj.key[0]) if obj.cls == "route" else "inet6" if ipv6 else "inet"
     return next((links[name, family] for name in hangs_on(obj) if (name, family) in links), "")
 
 

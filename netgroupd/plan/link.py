@@ -6,7 +6,7 @@ what goes takes the links above it along, and what is wanted of those is made
 again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import compress
 from operator import is_not
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
-from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
+from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, broken, carried_down, evicted, followers, peer_of
 from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
@@ -204,10 +204,23 @@ class _Comparison:
     def _take_along(self) -> None:
         """Doom what stands on doomed links; what is wanted of it is made again."""
         moving = {name for name, attrs in self.changed.items() if "netns" in attrs}
-        for name, lower in evicted(moving, self.have) if moving else ():
-            self._doom(name, lower)
-        for name, lower in followers(list(self.fate.gone), self.have) if self.fate.gone else ():
-            self._doom(name, lower)
+        if not (moving or self.fate.gone):
+            return
+        found = [*evicted(moving, self.have)]
+        while True:
+            for name, lower in found:
+                self._doom(name, lower)
+            for name, lower in followers([*self.fate.gone], self.have):
+                self._doom(name, lower)
+            found = [*self._broken(moving)]
+            if not found:
+                break
+
+    def _broken(self, moving: set[str]) -> Iterator[tuple[str, str]]:
+        """The rings that are wanted and lose a port that goes or moves, each with that."""
+        for name, port in broken(moving | self.fate.gone.keys(), self.have):
+            if (name,) in self.want and name not in self.fate.gone:
+                yield name, port
 
     def _doom(self, name: str, lower: str) -> None:
         link = self.have[name,]

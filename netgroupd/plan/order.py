@@ -24,9 +24,10 @@ from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order
 from netgroupd.plan.pieces import DOWN, EMPTIED, FREED, NAMES_ANOTHER, Manner, pieces_of, port_attrs, shrinks
-from netgroupd.plan.settings import rank
+from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
+from netgroupd.plan.token import deafened, is_early
 from netgroupd.plan.without_mac import made_late
 
 # Users before providers on the way down, providers before users on the way up.
@@ -50,6 +51,7 @@ PHASES = (
     "delete address",
     "delete sriov",
     "delete link",
+    "add token of a link that listens no more",
     "add sysctl",
     "take links down",
     "release links",
@@ -65,10 +67,12 @@ PHASES = (
     "settle bridges",
     "add ethtool",
     "add sysctl of a link",
+    "add token",
     "unmap bridge_vlan",
     "add bridge_vlan",
     "add vlan_global",
     "limit bridge_vlan",
+    "add mst",
     "add vni",
     "add address",
     "bring links up",
@@ -177,16 +181,10 @@ def _phase(step: Step, come: frozenset[str], changes: Changes) -> str:
         left = cls == "route" and step.object.key in changes.replaced.left
         return "delete route of a table that is left" if left else f"delete {cls}"
     if cls == "sysctl":
-        return "add sysctl of a link" if _concerns_new_link(step.object, come) else "add sysctl"
+        return "add sysctl of a link" if concerns(step.object, come) else "add sysctl"
     if cls == "route" and not any(step.object.attrs.get(name) for name in ("via", "nexthops", "nhid")):
         return "add route to a link"
     return f"add {cls}"
-
-
-def _concerns_new_link(sysctl: Object, come: frozenset[str]) -> bool:
-    parts = str(sysctl.key[0]).split("/")
-    # The tree of a module appears with its first link at the latest.
-    return any(part in come for part in parts) or (parts[1:2] == ["vrf"] and bool(come))
 
 
 class _Cut:
@@ -209,6 +207,7 @@ class _Cut:
         self.late = made_late(links, self.haves, self.released)
         self.sides = desired, actual
         options = (step for step in changes.steps if step.object.cls == "vlan_global")
+        self.deaf = deafened(changes.steps)
         self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
         vlans = (step for step in changes.steps if step.object.cls == "bridge_vlan")
         self.mapped = frozenset([(step.object.name, vni) for step in vlans if (vni := step.attrs.get("tunnel_id"))])
@@ -226,6 +225,8 @@ class _Cut:
         phase, found = _phase(step, self.come, changes), changes.replaced
         if phase == "delete mdb" and self._is_shut(step.object):
             phase = "delete mdb of a bridge that was shut"
+        if step.object.cls == "token" and is_early(step, self.deaf):
+            phase = "add token of a link that listens no more"
         place = (step.object.cls, step.object.key)
         made = step.op is Op.CREATE
         before, behind = (found.before.get(place, ()), found.behind.get(place, ())) if made else ((), ())

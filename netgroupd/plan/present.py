@@ -28,7 +28,7 @@ from netgroupd.plan.step import AnyStep, Op, Plan, Step
 _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
 _MAIN_TABLE = 254
-_NUMBERED = {"bridge_vlan": "vid", "vlan_global": "vid", "vni": "vni", "vf": ""}
+_NUMBERED = {"bridge_vlan": "vid", "vlan_global": "vid", "mst": "msti", "vni": "vni", "vf": ""}
 USUAL: Mapping[str, Mapping[str, Value]] = {
     "link": {"group": GROUP_BASE},
     "address": {"scope": "global", "valid_lft": "forever", "preferred_lft": "forever", "metric": 0},
@@ -39,6 +39,7 @@ USUAL: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": USUAL_OF_MEMBER,
     "mdb": {"filter_mode": "exclude"},
     "vlan_global": USUAL_OF_VLAN,
+    "token": {"token": "::"},
     "vf": USUAL_OF_FUNCTION,
 }
 """What most objects of a class are, which goes without saying."""

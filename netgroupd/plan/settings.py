@@ -4,7 +4,7 @@
 What is wanted of those is said again behind it; what nobody mentions follows the kernel.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import Op, Step
@@ -34,6 +34,13 @@ def overwritten_by(setting: str) -> tuple[str, ...]:
     if name != "addr_gen_mode" or link == "default":
         return (of_all,)
     return (of_all, f"net/ipv6/conf/default/{_SECRET}", f"net/ipv6/conf/{link}/{_SECRET}")
+
+
+def concerns(sysctl: Object, come: Set[str]) -> bool:
+    """Whether a setting is there only when the links that ``come`` are."""
+    parts = str(sysctl.key[0]).split("/")
+    # The tree of a module appears with its first link at the latest.
+    return any(part in come for part in parts) or (parts[1:2] == ["vrf"] and bool(come))
 
 
 def rank(sysctl: Object) -> tuple[bool, bool]:

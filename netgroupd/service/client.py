@@ -256,16 +256,19 @@ class Remote:
 
     @_going_on()
     def _job(self, method: str, options: Options, progress: Progress | None) -> Answer:
-        (path,) = self._call(method, "(a{sv})", (_variants(checked(options)),))
+        path = ""
 
         def changed(*arguments: Any) -> None:
             properties = arguments[5].unpack()[1]
-            if progress is not None and "Total" in properties and "Done" in properties:
+            if progress is not None and arguments[2] == path and "Total" in properties and "Done" in properties:
                 progress(properties["Done"], properties["Total"])
 
         with own_loop() as loop:
-            watch = self._subscribe(_PROPERTIES, "PropertiesChanged", path, changed)
+            # Of every object, and before there is the job: nothing that it tells is missed, and GLib has nothing to
+            # write of a bus that goes when it has begun.
+            watch = self._subscribe(_PROPERTIES, "PropertiesChanged", None, changed)
             try:
+                (path,) = self._call(method, "(a{sv})", (_variants(checked(options)),))
                 return self._outcome(loop, path, JOB, "Wait")
             except RemoteError as error:
                 raise self._whole(error, path) from None

@@ -17,13 +17,14 @@ from pathlib import Path
 from gi.repository import Gio, GLib
 
 from netgroupd import __version__
+from netgroupd.engine.deadline import see_to_the_end
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import SYSTEM, within
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import NetgroupError, UsageError, short_of
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
-from netgroupd.service.drift import Damping, Drift
+from netgroupd.service.drift import Damping, Drift, Recurring
 from netgroupd.service.group import Group, path_of
 from netgroupd.service.interface import ROOT
 from netgroupd.service.job import Job
@@ -44,8 +45,9 @@ _LONGEST_END_US = 1_800_000_000  # as long as a start may take, which would have
 class Daemon:
     """The parts, and what each has to hear of the others."""
 
-    def __init__(self, engine: Callable[[Session], Engine], runtime: Path) -> None:
+    def __init__(self, engine: Callable[[Session], Engine], runtime: Path, *, on_bus: bool = True) -> None:
         self._engine = engine
+        self._on_bus = on_bus
         self._configured_mark = runtime / "configured"  # there once the files were applied in this boot
         self._loop = GLib.MainLoop()
         self._metrics = Metrics(runtime / "metrics.prom")
@@ -60,6 +62,7 @@ class Daemon:
         self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see)
         self._damping = Damping()
         self._drift_told = ""
+        self._changes_from_outside = Recurring(_tell_drift)
         self._stopping = False
 
     def run(self) -> int:
@@ -71,7 +74,8 @@ class Daemon:
             repeat(int(interval_s * 1000), lambda: notify(WATCHDOG=1))
         self._configured_mark.parent.mkdir(parents=True, exist_ok=True)
         self._bus.publish(ROOT, self._manager)
-        self._bus.start()
+        if self._on_bus:
+            self._bus.start()
         notify(STATUS="looking for an interrupted change")
         self._changes.recover(self._configure)
         self._loop.run()
@@ -175,7 +179,7 @@ class Daemon:
         self._show_groups(picture)
         self._show(picture)
         if picture.drifted and picture.lines != self._drift_told:
-            LOG.warning("changed from outside:\n%s", picture.lines, extra=fields(drift=picture.drifted))
+            self._changes_from_outside.come((picture.lines, picture.drifted))
         self._drift_told = picture.lines
         if picture.broken:
             self._repair(picture.broken)
@@ -252,8 +256,20 @@ class Daemon:
             self._end()
             return
         if self._manager.State == "unconfirmed":
-            LOG.warning("a change waits to be confirmed, and nobody puts it back until netgroupd runs again")
+            LOG.warning("a change waits to be confirmed; netgroup-deadline.service puts it back when its time is up")
         self._loop.quit()
+
+
+def _tell_drift(drift: tuple[str, int], again: int) -> None:
+    lines, count = drift
+    what = f"changed from outside{f' again, {again:,} times' if again else ''}"
+    LOG.warning("%s:\n%s", what, lines, extra=fields(drift=count))
+
+
+def _finish(engine: Engine) -> int:
+    if said := see_to_the_end(engine):
+        LOG.warning("%s", said)
+    return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -261,12 +277,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="netgroupd", description="Keep this host's network as /etc/netgroup says.")
     parser.add_argument("--version", action="version", version=f"netgroupd {__version__}")
     parser.add_argument("--netns", metavar="NAME", help="configure this network namespace instead of the host's")
+    parser.add_argument("--finish", action="store_true", help="see a change that waits to its end, instead of running")
     parsed = parser.parse_args(arguments)
     start_logging()
-    # What was done in this boot was done in one network namespace.
-    runtime = within(_RUNTIME, parsed.netns)
+    # What was done in this boot was done in one network namespace, and the name on the bus stands for the host's own.
+    netns, runtime = parsed.netns, within(_RUNTIME, parsed.netns)
     try:
-        return Daemon(lambda session: Engine(SYSTEM, netns=parsed.netns, session=session), runtime).run()
+        if parsed.finish:
+            return _finish(Engine(SYSTEM, netns=netns))
+        return Daemon(lambda of: Engine(SYSTEM, netns=netns, session=of), runtime, on_bus=netns is None).run()
     except NetgroupError as error:
         log_error(error)
         return error.exit_code

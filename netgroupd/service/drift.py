@@ -13,16 +13,20 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from typing import Generic, TypeVar
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import NetgroupError
 from netgroupd.service.journal import LOG
 from netgroupd.service.picture import Picture, take
-from netgroupd.service.work import in_main_loop
+from netgroupd.service.work import in_main_loop, later
+
+News = TypeVar("News")
 
 _SETTLE_S = 0.2  # changes come in bursts
 _LONGEST_S = 10.0
+_MOST_KNOWN = 64  # news, of which each is a text
 _CALM_S = 30.0  # with no news for so long, the spacing starts anew
 
 
@@ -64,6 +68,34 @@ class Damping:
         self._pause_s = 1.0 if calm else min(self._pause_s * 2, 600.0)
         self._next = now + self._pause_s
         return 0.0
+
+
+class Recurring(Generic[News]):
+    """News that comes at once, and where it comes again and again, how often it has, ever more seldom."""
+
+    def __init__(self, tell: Callable[[News, int], None]) -> None:
+        """``tell`` is given how often the news has come since it was told, 0 for the first time."""
+        self._tell = tell
+        self._dampings: dict[News, Damping] = {}
+        self._untold: dict[News, int] = {}
+
+    def come(self, news: News) -> None:
+        """Tell ``news``, or count it."""
+        if news in self._untold:
+            self._untold[news] += 1
+            return
+        if news not in self._dampings and len(self._dampings) >= _MOST_KNOWN:
+            self._dampings.pop(next(iter(self._dampings)))
+        wait_s = self._dampings.setdefault(news, Damping()).wait_s(time.monotonic())
+        if wait_s:
+            self._untold[news] = 1
+            later(int(wait_s * 1000) + 1, lambda: self._sum_up(news))
+        else:
+            self._tell(news, 0)
+
+    def _sum_up(self, news: News) -> None:
+        self._dampings.setdefault(news, Damping()).wait_s(time.monotonic())
+        self._tell(news, self._untold.pop(news))
 
 
 class Drift:

@@ -17,6 +17,7 @@ from netgroupd.cli import deadline
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.kernel.fake import FakeKernel
+from tests.apart import apart
 
 LONG_S = 30.0
 _DAY_S = 86400.0
@@ -74,9 +75,11 @@ def test_change_that_the_command_died_of_half_way_is_undone_before_its_deadline(
 def test_command_leaves_a_change_alone_that_is_still_to_be_confirmed(
     command: Callable[[float, FakeKernel], Engine],
 ) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what it leaves behind is this process's to wait for
-    engine = command(_DAY_S, FakeKernel())
-    assert engine.pending() is not None
-    assert engine.confirm() == 1
-    assert os.wait()[1] == 0  # whoever waited for the deadline has ended
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 0)
+    def left_alone() -> None:
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what it leaves behind is this process's to wait for
+        engine = command(_DAY_S, FakeKernel())
+        assert engine.pending() is not None
+        assert engine.confirm() == 1
+        assert os.wait()[1] == 0  # whoever waited for the deadline has ended
+
+    apart(left_alone)

@@ -34,10 +34,17 @@ def test_what_is_owned_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None
     assert "owned  1 address, 1,706 links, 2 fdb entries, 2 tc classes, 1 bridge VLAN\n" in said.getvalue()
 
 
-def test_what_is_not_confirmed_yet_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        pytest.param(59.6, "60 s left", id="in_time"),
+        pytest.param(0.0, "its time is up; the daemon or the next apply ends it", id="nobody_has_put_it_back"),
+    ],
+)
+def test_what_is_not_confirmed_yet_is_no_difference(left: float, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Waiting(Answers):
         def status(self) -> dict[str, object]:
-            waits = {"pending": {"generation": 2, "seconds_left": 59.6}, "differences": "14 to delete; 15 messages"}
+            waits = {"pending": {"generation": 2, "seconds_left": left}, "differences": "14 to delete; 15 messages"}
             return {**super().status(), **waits}
 
     monkeypatch.setattr(status, "keeper", lambda _arguments: Waiting())
@@ -45,7 +52,7 @@ def test_what_is_not_confirmed_yet_is_no_difference(monkeypatch: pytest.MonkeyPa
     status.run(Namespace(wait_online=None), Terminal(said, said))
     assert "differences" not in said.getvalue()
     assert "   going back  14 to delete; 15 messages\n" in said.getvalue()
-    assert "  unconfirmed  generation 2, 60 s left\n" in said.getvalue()
+    assert f"  unconfirmed  generation 2, {told}\n" in said.getvalue()
 
 
 def test_daemon_says_why_something_failed(monkeypatch: pytest.MonkeyPatch) -> None:

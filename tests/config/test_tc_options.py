@@ -18,6 +18,8 @@ IMPOSSIBLE = [
         _QDISC.format("kind: mqprio, num_tc: 2, queues: [1, 0]"),
         "2:50: queues: expected 4 numbers, count and offset of each of num_tc 2, not 2",
     ),
+    (_QDISC.format("kind: netem, delay: 1.5"), "2:37: delay: expected a time such as 10ms, or a number of micro"),
+    (_QDISC.format("kind: netem, delay: 4295s"), "2:37: delay: expected a time such as 10ms, or a number of m"),
     (_QDISC.format("kind: fq_codel, target: 4294967295"), "2:41: target: expected a time such as 10ms"),
     (_RULE.format("matchall: {}, action: goto chain 268435456"), "2:49: action: expected one of pass"),
     (_RULE.format("flow: {mode: hash}"), "2:33: flow: 'keys' is missing"),
@@ -63,6 +65,11 @@ SETTLED: list[tuple[str, dict[str, object]]] = [
     ("kind: cake, rtt: 20ms, target: 3ms, ack_filter: on", {"rtt": 20000, "target": 3000, "ack_filter": "on"}),
     ("kind: cake, overhead: null, nat: on", {"overhead": None, "nat": True}),
     ("kind: codel, target: 6ms", {"target": 6000}),
+    ("kind: ets, bands: 3", {"bands": 3, "strict": 0, "priomap": (2,) * 16}),
+    (
+        "kind: ets, strict: 1, quanta: [3000, 1, 9mb], priomap: [3" + ", 0" * 15 + "]",
+        {"bands": 4, "strict": 1, "quanta": (3000, 256, 1 << 20), "priomap": (3, *(0,) * 15)},
+    ),
     ("kind: sfq, limit: 100, flows: 128", {"limit": 100, "flows": 100}),
     ("kind: sfq, flows: 200, divisor: 64, depth: 200", {"flows": 64, "divisor": 64, "depth": 127}),
     ("kind: sfq, limit: 50000, depth: 10", {"limit": 1280, "depth": 10}),
@@ -73,7 +80,9 @@ SETTLED: list[tuple[str, dict[str, object]]] = [
     ("kind: red, adaptive: false, probability: 5", {"adaptive": False, "probability": 5}),
     ("kind: red, probability: 5", {"adaptive": False, "probability": 5}),
     ("kind: tbf, rate: 8, burst: 1, limit: 9, peakrate: 0", {"rate": 8, "burst": 1, "limit": 9, "peakrate": None}),
-    ("kind: netem, delay: 9s, jitter: 3s", {"delay": 9_000_000, "jitter": 2_147_483}),
+    ("kind: netem, delay: 9s, jitter: 3s", {"delay": 9_000_000, "jitter": "2147483647ns"}),
+    ("kind: netem, delay: 1.5us, jitter: 63ns", {"delay": "1500ns", "jitter": "63ns"}),
+    ("kind: netem, delay: '7', jitter: 1000 ns", {"delay": 7, "jitter": 1}),
     ("kind: prio, bands: 2, priomap: [" + "1, " * 16 + "]", {"bands": 2, "priomap": (1,) * 16}),
     ("kind: sfq, divisor: 65536", {"divisor": 65536}),
     (
@@ -97,6 +106,11 @@ def test_qdisc_is_what_the_kernel_makes_of_it(said: str, want: dict[str, object]
 
 
 INCOMPLETE = [
+    ("qdiscs: {kind: ets}", "bands: expected it, or strict, or quanta"),
+    ("qdiscs: {kind: ets, bands: 3, strict: 4}", "strict: expected at most 3, which is bands, not 4"),
+    ("qdiscs: {kind: ets, strict: 15, quanta: [1k, 1k]}", "quanta: expected at most 16 bands, not 17 with those that"),
+    ("qdiscs: {kind: ets, bands: 3, quanta: [1k]}", "quanta: expected 3 sizes, one for each of 3 bands that is not"),
+    (f"qdiscs: {{kind: ets, bands: 3, priomap: {[3] * 16}}}", "priomap: expected none above 2 of 3 bands, not 3"),
     ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k, limit: 10k, mtu: 2k}", "mtu: expected peakrate beside it"),
     ("qdiscs: {kind: tbf, rate: 1mbit, burst: 10k, limit: 9, peakrate: 2mbit}", "peakrate: expected mtu beside it"),
     ("qdiscs: {kind: htb, handle: '0:'}", "handle: expected a handle of a qdisc, from 1: to ffff:"),

@@ -30,6 +30,10 @@ TREES = [
         "there is no band 1:4 on lo: its prio has 3, for qdisc lo 1:4; raise its `bands`",
     ),
     (
+        "qdiscs: [{kind: ets, handle: '1:', strict: 3}, {kind: pfifo, parent: '1:4', handle: '2:'}]",
+        "there is no band 1:4 on lo: its ets has 3, for qdisc lo 1:4; raise its `bands`",
+    ),
+    (
         f"qdiscs: {_HTB}, classes: {{classid: '1:10', parent: '1:1', rate: 5}}",
         "there is no class 1:1 on lo, for tclass",
     ),

@@ -73,7 +73,7 @@ REFUSED = [
     pytest.param(
         said("", f"{LEARNS}, mst_enabled: on", port=", {vid: 21, state: blocking}"),
         "4:62: 'br' has a state for each spanning tree, and takes no state for VLAN 21 of 'p1'; "
-        "leave `state` out, or mst_enabled of 'br'",
+        "say it of a tree, under `mst` of 'p1', or leave out mst_enabled of 'br'",
         id="state_of_a_vlan_where_trees_have_some",
     ),
     pytest.param(

@@ -70,6 +70,8 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
     ("jump_over_drop", "", "{pref: 9, matchall: {}, action: [jump 2, drop, pass]}", False),
     ("jump_to_drop", "", "{pref: 9, matchall: {}, action: [jump 2, pass, drop]}", True),
     ("trap", "", "{pref: 9, matchall: {}, action: trap}", True),
+    ("queued", "", "{pref: 9, matchall: {}, action: queued}", True),
+    ("repeat", "", "{pref: 9, matchall: {}, action: repeat}", False),
     ("trap_in_hardware", "", "{pref: 9, matchall: {}, skip_sw: true, action: trap}", False),
     ("drop_in_hardware", "", "{pref: 9, matchall: {}, skip_sw: true, action: drop}", True),
     ("drop_in_hardware_first", "", "{pref: 1, matchall: {}, skip_hw: true}, "
@@ -117,6 +119,8 @@ TREES = [
     ("class_of_others", tree(f"{HTB % ''}, {LOSS}", RATED), False),
     ("one_band_of_three", tree(f"{PRIO}, {LOSS.replace('1:10', '1:1')}"), False),
     ("band_of_a_rule", tree(f"{PRIO}, {LOSS.replace('1:10', '1:1')}", "", TO_CLASS.replace("1:10", "1:1")), True),
+    ("last_band_of_ets", tree("{kind: ets, handle: '1:', bands: 3}, " + LOSS.replace("1:10", "1:3")), True),
+    ("first_band_of_ets", tree("{kind: ets, handle: '1:', bands: 3}, " + LOSS.replace("1:10", "1:1")), False),
     ("below_a_bucket", tree(f"{{kind: tbf, handle: '1:', rate: 1mbit, burst: 10k, limit: 10k}}, "
                             f"{LOSS.replace('1:10', '1:1')}"), True),
 ]  # fmt: skip

@@ -324,25 +324,44 @@ def test_options_that_no_file_can_say_are_left_out() -> None:
     assert [*desired(text).state.of("vlan_global")] == [("br", 10)]
 
 
-def test_spanning_trees_of_vlans_are_told_to_be_left_out() -> None:
+def _in_trees(**bridge: Value) -> str:
+    """A port that is shut in VLAN 10, which is in a tree of its own, and open in VLAN 12."""
     links = [
-        Object("link", ("br",), {**TREES, "mst_enabled": True}),
+        Object("link", ("br",), {**TREES, **bridge}),
         Object("link", ("p1",), {"kind": "dummy", "master": "br"}),
     ]
     vlans = [
         Object("bridge_vlan", ("p1", vid), {"state": "blocking" if vid < 12 else "forwarding"}) for vid in (10, 12)
     ]
-    text = captured(State([*links, *vlans, _options("br", 10, msti=3, mcast_querier=True)]), {}, {})
-    assert [line for line in text.splitlines() if line.startswith("#")] == [
-        "# left out (no configuration says which spanning tree a VLAN is in, msti): "
-        "vlan_global br vid 10, bridge_vlan p1 vid 10"
-    ]
+    states = [Object("mst", ("p1", 3), {"state": "blocking"})] if bridge else []
+    options = _options("br", 10, msti=3, mcast_querier=True)
+    return captured(State([*links, *vlans, *states, options]), {}, {})
+
+
+def test_spanning_trees_of_vlans_and_states_of_ports_in_them_are_told() -> None:
+    text = _in_trees(mst_enabled=True)
     found = desired(text)
+    assert "#" not in text
     assert found.problems == ()
-    assert {obj.key: dict(obj.attrs) for obj in found.state if obj.cls != "link"} == {
-        ("p1", 10): {},
-        ("p1", 12): {},
-        ("br", 10): {"mcast_querier": True},
+    assert {(obj.cls, *obj.key): dict(obj.attrs) for obj in found.state if obj.cls != "link"} == {
+        ("bridge_vlan", "p1", 10): {},
+        ("bridge_vlan", "p1", 12): {},
+        ("mst", "p1", 3): {"state": "blocking"},
+        ("vlan_global", "br", 10): {"mcast_querier": True, "msti": 3},
+    }
+
+
+def test_spanning_tree_of_a_bridge_that_keeps_one_state_is_told_to_be_left_out() -> None:
+    text = _in_trees()
+    found = desired(text)
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# left out (their bridges keep one spanning tree state for all VLANs, msti): br vid 10"
+    ]
+    assert found.problems == ()
+    assert {(obj.cls, *obj.key): dict(obj.attrs) for obj in found.state if obj.cls != "link"} == {
+        ("bridge_vlan", "p1", 10): {"state": "blocking"},
+        ("bridge_vlan", "p1", 12): {},
+        ("vlan_global", "br", 10): {"mcast_querier": True},
     }
 
 

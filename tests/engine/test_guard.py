@@ -118,6 +118,46 @@ def test_vlan_of_a_port_of_the_way_that_is_shut_is_refused(desk: Desk, state: st
 
 
 @pytest.mark.parametrize(
+    ("local", "token", "cut"),
+    [
+        pytest.param("2001:db8::5", "::6", True, id="made_with_the_one_before"),
+        pytest.param("2001:db8::5", "::", True, id="made_with_the_one_that_goes"),
+        pytest.param("2001:db8::7", "::6", False, id="made_otherwise"),
+        pytest.param("10.0.0.5", "::6", False, id="of_the_other_protocol"),
+    ],
+)
+def test_token_that_takes_the_address_of_the_way_along_is_refused(
+    desk: Desk, local: str, token: str, cut: bool
+) -> None:
+    there = [Object("token", ("eth1",), {"token": "::5"})]
+    told = refused(desk, there, Route("eth1", local), f"links: {{eth1: {{token: '{token}'}}}}")
+    assert ("change token eth1" in told) == cut
+
+
+@pytest.mark.parametrize(
+    ("tree", "states", "cut"),
+    [
+        pytest.param(3, "{msti: 3, state: blocking}", "change mst p 3", id="state_that_shuts"),
+        pytest.param(3, "{msti: 3, state: forwarding}", "", id="state_that_opens"),
+        pytest.param(4, "", "change vlan_global br0 5", id="tree_that_is_new"),
+        pytest.param(4, "{msti: 4, state: forwarding}", "", id="tree_that_is_opened"),
+    ],
+)
+def test_port_of_the_way_that_is_shut_in_a_tree_is_refused(desk: Desk, tree: int, states: str, cut: str) -> None:
+    there = [
+        Object("link", ("br0",), {"kind": "bridge", "up": True, "mst_enabled": True, "group": 0x4E470000}),
+        Object("link", ("p",), {"kind": "", "up": True, "mtu": 1500, "master": "br0"}),
+        Object("bridge_vlan", ("p", 5), {"pvid": False, "untagged": False}),
+        Object("vlan_global", ("br0", 5), {"msti": 3}),
+        Object("mst", ("p", 3), {"state": "learning"}),
+    ]
+    bridge = f"br0: {{kind: bridge, mst_enabled: true, vlan_global: [{{vid: 5, msti: {tree}}}]}}"
+    text = f"links: {{{bridge}, p: {{master: br0, vlans: [5], mst: [{states}]}}}}"
+    told = refused(desk, there, Route("br0", LOCAL), text)
+    assert (cut in told) if cut else not told
+
+
+@pytest.mark.parametrize(
     ("accepts", "said", "cut"),
     [
         pytest.param("1", "{net.ipv6.conf.all.forwarding: 1}", True, id="of_all"),
@@ -157,6 +197,23 @@ def test_link_that_no_longer_listens_to_the_router_that_it_has_its_route_from_is
     there = [Object("sysctl", (f"net/ipv6/conf/eth1/{name}",), {"value": value}) for name, value in was.items()]
     told = refused(desk, there, Route("eth1", LOCAL, learned=True), f"sysctl: {said}")
     assert ("would cut the way of your session" in told) == cut
+    assert refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "cut"),
+    [
+        pytest.param("{net.ipv4.conf.eth1.arp_ignore: 8}", True, id="nothing_of_this_link"),
+        pytest.param("{net.ipv4.conf.all.arp_ignore: 8}", True, id="nothing_of_any_link"),
+        pytest.param("{net.ipv4.conf.eth1.arp_ignore: 1}", False, id="only_what_asks_for_addresses_of_the_link"),
+        pytest.param("{net.ipv4.conf.eth2.arp_ignore: 8}", False, id="of_another_link"),
+        pytest.param("{net.ipv4.conf.default.arp_ignore: 8}", False, id="of_links_to_come"),
+    ],
+)
+def test_link_that_is_to_answer_no_arp_is_refused(desk: Desk, said: str, cut: bool) -> None:
+    there = [Object("link", ("eth1",), {"up": True})]
+    assert ("would cut the way of" in refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}")) == cut
+    there = [Object("link", ("eth1",), {"up": True, "arp": False})]  # nobody asks for it
     assert refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}") == ""
 
 

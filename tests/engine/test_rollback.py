@@ -233,6 +233,15 @@ def test_link_of_another_kind_gets_nothing_of_what_another_one_had_in_its_place(
     assert desk.there() == before
 
 
+def test_what_no_file_says_of_a_link_comes_back_when_another_one_was_in_its_place(desk: Desk) -> None:
+    text = "links: {x0: {kind: vxlan, id: 7%s}}"
+    applied(desk, text % ", alias: x, remote: 192.0.2.9", text % "")
+    before = desk.there()
+    applied(desk, "links: {x0: {kind: dummy}}", "links: {x0: {kind: dummy, alias: y}}")
+    desk.engine.rollback(2)
+    assert desk.there() == before
+
+
 def test_kind_that_no_file_says_any_more_comes_back(desk: Desk) -> None:
     applied(desk, "links: {d0: {kind: dummy}}")
     applied(desk, "links: {d0: {alias: x}}")
@@ -309,6 +318,19 @@ def test_way_in_which_a_group_of_nexthops_spreads_flows_is_as_it_was(host: Desk)
     applied(host, text % ", group_type: resilient, buckets: 32")
     host.engine.rollback()
     assert host.kernel.state.of("nexthop")[10,].attrs["group_type"] == "mpath"
+
+
+def test_way_in_which_a_group_of_nexthops_spread_flows_comes_back_with_it(desk: Desk) -> None:
+    text = "nexthops: {1: {blackhole: true, family: inet}, 10: {%s}}"
+    applied(desk, text % "group: [{id: 1}], group_type: resilient, buckets: 32", text % "group: [{id: 1}]")
+    before = desk.there()
+    applied(desk, text % "blackhole: true, family: inet")
+    after = desk.there()
+    applied(desk, text % "group: [{id: 1}], group_type: resilient, buckets: 8")
+    desk.engine.rollback(3)
+    assert desk.there() == after
+    desk.engine.rollback(2)
+    assert desk.there() == before
 
 
 def test_options_are_given_back_to_vlans_that_stay() -> None:

@@ -12,6 +12,7 @@ from netgroupd.kernel.features import Features
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.netns import entered
+from tests.apart import apart
 
 
 @pytest.mark.parametrize(
@@ -42,10 +43,13 @@ def _descriptors() -> int:
 
 
 def test_namespace_that_is_not_there_leaves_no_descriptor_behind() -> None:
-    before = _descriptors()
-    with pytest.raises(UsageError, match="no network namespace"), entered("/nowhere/at/all"):
-        pass
-    assert _descriptors() == before
+    def counted() -> None:
+        before = _descriptors()
+        with pytest.raises(UsageError, match="no network namespace"), entered("/nowhere/at/all"):
+            pass
+        assert _descriptors() == before
+
+    apart(counted)
 
 
 @pytest.mark.vm("stock")

@@ -16,6 +16,7 @@ import pytest
 
 from netgroupd.errors import LabError
 from netgroupd.lab import kernel
+from tests.apart import apart
 
 CHECKOUT = Path(__file__).parents[2]
 PATCH = "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int a;\n+int b;\n"
@@ -152,10 +153,13 @@ def test_absent_source_names_its_package(checkout: Path, monkeypatch: pytest.Mon
         kernel.find_image("stock", checkout)
 
 
-def test_absent_tools_are_named_before_the_build_begins(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(checkout.parent / "bin"))
-    with pytest.raises(LabError, match=r"needs bc, bison, flex, gcc, .*apt-get install bc binutils"):
-        kernel.find_image("stock", checkout)
+def test_absent_tools_are_named_before_the_build_begins(checkout: Path) -> None:
+    def without_tools() -> None:
+        os.environ["PATH"] = str(checkout.parent / "bin")
+        with pytest.raises(LabError, match=r"needs bc, bison, flex, gcc, .*apt-get install bc binutils"):
+            kernel.find_image("stock", checkout)
+
+    apart(without_tools)
 
 
 def test_place_that_is_no_checkout_is_said(tmp_path: Path) -> None:

@@ -98,8 +98,8 @@ class FakeEngine(Engine):
         return self.drifted
 
     def repair(self, links: frozenset[str]) -> Result:
-        self.repaired.append(links)
         self.drifted = Plan()
+        self.repaired.append(links)  # whoever waits for this may have it drift again at once
         return Result(PLAN, self.generation)
 
     def watch_away(self, classes: Iterable[str]) -> list[Monitor]:

@@ -19,14 +19,28 @@ from tests.service.conftest import PrivateBus, eventually, serving
 from tests.service.fake import FakeEngine
 
 
-def test_unconfirmed_change_is_undone_at_its_deadline(remote: Remote, engine: FakeEngine) -> None:
+def test_unconfirmed_change_is_undone_at_its_deadline(
+    remote: Remote, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, expire = threading.Event(), engine.expire
+
+    def expire_once_seen() -> str | None:
+        seen.wait(20)
+        return expire()
+
+    monkeypatch.setattr(engine, "expire", expire_once_seen)
     assert remote.apply({"confirm": 1})["pending"] == {"generation": 2, "seconds_left": 1.0}
     assert remote.properties()["State"] == "unconfirmed"
+    seen.set()
     eventually(lambda: engine.expired > 1)  # once at the start, once now
     eventually(lambda: remote.properties()["State"] == "idle")
 
 
-def test_deadline_that_stays_is_told_once(remote: Remote, daemon: Daemon) -> None:
+def test_deadline_that_stays_is_told_once(
+    remote: Remote, engine: FakeEngine, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = time.time() + 30
+    monkeypatch.setattr(engine, "pending", lambda: Pending(2, end - time.time()))
     remote.apply({"confirm": 30})
     shown = remote.properties()["ConfirmBy"]
     in_main_loop(lambda: daemon.wait_ended(""))  # where things stand is looked up once more

@@ -90,6 +90,20 @@ def test_drift_that_takes_the_place_of_other_drift_is_told(
     assert remote.properties()["Drift"] == 1
 
 
+def test_drift_that_comes_and_goes_is_told_once_and_then_summed_up(
+    engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine.policy = "report"
+    for found in (PLAN, Plan()) * 6:
+        engine.drifted = found
+        engine.news.tell()
+        eventually(lambda: remote.properties()["Drift"] == len(engine.drifted.steps))
+    told = [one.partition(":")[0] for one in caplog.messages if "changed from outside" in one]
+    assert told[0] == "changed from outside"
+    assert 2 <= len(told) <= 4
+    assert all("again, " in one for one in told[1:])
+
+
 def test_end_of_a_change_is_seen_at_once_though_others_have_kept_it_busy(
     engine: FakeEngine, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +128,9 @@ def test_end_of_somebody_elses_change_is_seen_though_there_is_no_news_of_it(
     engine.interrupted, engine.drifted = True, PLAN
     engine.news.tell()
     eventually(lambda: remote.properties()["Drift"] == 1)
-    engine.generation, engine.interrupted, engine.drifted = 7, False, Plan()
+    engine.drifted = Plan()
+    engine.generation = 7
+    engine.interrupted = False  # at last: who sees this looks no more
     eventually(lambda: remote.properties()["Generation"] == 7, limit_s=5)
     assert remote.properties()["Drift"] == 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netgroupd.service.notify import notify, send_datagram
+from tests.apart import apart
 
 
 def test_datagrams_go_out_when_no_descriptor_is_left(tmp_path: Path) -> None:
@@ -15,13 +16,12 @@ def test_datagrams_go_out_when_no_descriptor_is_left(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(path)
         assert send_datagram(path, b"READY=1")
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
-        try:
-            sent = send_datagram(path, b"WATCHDOG=1")
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        assert sent
+
+        def without_descriptors() -> None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, 1 << 10))
+            assert send_datagram(path, b"WATCHDOG=1")
+
+        apart(without_descriptors)
         assert [listener.recv(64) for _ in range(2)] == [b"READY=1", b"WATCHDOG=1"]
 
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What ``netgroupd`` does with its command line."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gi.repository import GLib
 
 from netgroupd.service import daemon
+from netgroupd.service.changes import Changes
+from netgroupd.service.client import running
 from netgroupd.service.daemon import Daemon
 from tests.service.conftest import PrivateBus
 
@@ -31,6 +35,26 @@ def test_daemon_of_another_namespace_has_its_own_mark_of_this_boot(
     monkeypatch.setattr(daemon, "start_logging", lambda: None)
     assert daemon.main(arguments) == 0
     assert marks == [Path(runtime) / "configured"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "on_bus"),
+    [pytest.param([], True, id="of_the_host"), pytest.param(["--netns", "blue"], False, id="of_another_namespace")],
+)
+def test_name_on_the_bus_stands_for_the_daemon_of_the_host(
+    bus: PrivateBus, tmp_path: Path, arguments: list[str], on_bus: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = []
+
+    def recover(served: Changes, then: Callable[[str], None]) -> None:
+        answered.append(running())
+        GLib.timeout_add(10, served._audience.stop)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(daemon, "_RUNTIME", tmp_path)
+    monkeypatch.setattr(daemon, "start_logging", lambda: None)
+    monkeypatch.setattr(Changes, "recover", recover)
+    daemon.main(arguments)
+    assert answered == [on_bus]
 
 
 def test_daemon_that_cannot_start_says_why(

@@ -35,6 +35,8 @@ link set p0 up
 link add br1 type bridge vlan_filtering 1 mcast_vlan_snooping 1
 link add p1 type dummy
 link set p1 master br1
+link add br2 type bridge vlan_filtering 1
+link add p2 type dummy
 link set br0 up
 link add vx0 type vxlan id 10 dstport 4789 remote 192.0.2.99 dev d0
 link add vx1 type vxlan external dstport 4790
@@ -103,6 +105,7 @@ _OPTIONS: Mapping[str, tuple[object, object]] = {
     "mcast_query_response_interval": (500, 1000),
     "mcast_startup_query_interval": (2000, 3125),
     "mcast_querier": (True, False),
+    "msti": (7, 0),
 }
 
 
@@ -340,6 +343,8 @@ def _bridges() -> Iterator[Case]:
     yield from _cases("bridge_vlan", "bridge", ("br0", 100), {}, {"mcast_router": (2, 1)})
     yield from _cases("bridge_vlan", "learning", ("p1", 100), {}, {"mcast_max_groups": (7, 0)})
     yield from _cases("vlan_global", "bridge", ("br0", 1), {}, _OPTIONS)
+    yield from _cases("token", "link", ("br0",), {}, {"token": ("::5", "::6:7")})
+    yield from _cases("mst", "port", ("p2", 3), {}, {"state": ("forwarding", "blocking")})
 
 
 def _vnis() -> Iterator[Case]:

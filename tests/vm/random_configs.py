@@ -28,7 +28,7 @@ NAMES_OF_LINKS = (*_NAMES, "a", "b", "c", "e", "other", "another")
 _GROUPS = ("g0", "g1", "g2")
 CARD = "card"
 _FEATURES = ("gro", "gso", "tso", "sg", "tx", "rx-udp-gro-forwarding", "tx-nocache-copy")
-_OF_LINKS = {"address": "addresses", "bridge_vlan": "vlans", "vlan_global": "vlan_global"}
+_OF_LINKS = {"address": "addresses", "bridge_vlan": "vlans", "vlan_global": "vlan_global", "mst": "mst"}
 _LISTS = {
     "route": "routes",
     "rule": "rules",
@@ -263,7 +263,9 @@ def _add_sample(rng: random.Random, config: Config) -> None:
         _set_entry(rng, config.setdefault(_LISTS[cls], []), entry)
     else:
         link = config["links"].get(entry.pop("link"))
-        if link is not None:
+        if link is not None and cls == "token":
+            link["token"] = entry["token"]
+        elif link is not None:
             _set_entry(rng, link.setdefault(_OF_LINKS.get(cls, "vnis"), []), entry)
 
 

@@ -5,6 +5,8 @@ _THERE = {"do": "set", "id": 5, "src_ip": "192.0.2.1", "dst_ip": "192.0.2.2"}
 ACTION_CASES: dict[str, tuple[object, object]] = {
     "gact": ("drop", "pass"),
     "gact-trap": ("trap", "goto chain 5"),
+    "gact-stolen": ("stolen", "queued"),
+    "gact-repeat": ("repeat", {"gact": {"random": "determ queued 2", "control": "repeat"}}),
     "gact-more": ({"gact": {"control": "continue", "cookie": "0102ff"}}, {"gact": {"no_percpu": True}}),
     "mirred": ({"mirred": {"egress": "redirect", "dev": "v2"}}, {"mirred": {"egress": "mirror", "dev": "v1"}}),
     "gact-random": (

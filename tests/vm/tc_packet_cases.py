@@ -365,7 +365,7 @@ def _actions() -> Iterator[Row]:
     for name, done, sent, holds in _ACTIONS:
         some = done if isinstance(done, list) else [done]
         yield Row(name, (rule("matchall", {}, actions=[*some, OUT]),), (sent,), _each(holds))
-    for control in ("continue", "pass", "drop", "stolen", "trap"):
+    for control in ("continue", "pass", "drop", "stolen", "queued", "repeat", "trap"):
         rules = (rule("matchall", {}, pref=1, actions=control), rule("matchall", {}, pref=2, actions=OUT))
         yield Row(control, rules, (PLAIN,), _exactly(*([PLAIN] if control == "continue" else [])))
     again = [{"skbedit": {"mark": SECOND_MARK}}, "reclassify"]

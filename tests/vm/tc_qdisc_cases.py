@@ -10,6 +10,12 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
     "pfifo": {"limit": ({}, 100, 200)},
     "bfifo": {"limit": ({}, 10000, 20000)},
     "prio": {"bands": ({"priomap": [0, 1] * 8}, 3, 4), "priomap": ({}, _MAP, [1] * 16)},
+    "ets": {
+        "bands": ({"strict": 1}, 4, 2),
+        "strict": ({"bands": 4}, 0, 4),
+        "quanta": ({"strict": 2}, ["3k", 1500], [5000, 1500, 256]),
+        "priomap": ({"bands": 2}, _MAP, [1, 0] * 8),
+    },
     "fq_codel": {
         "limit": ({}, 1000, 2000),
         "target": ({}, 6000, 8000),
@@ -144,6 +150,8 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
 }
 # What the kernel takes for the nearest that it has.
 BOUNDED: list[tuple[str, Raw, Raw]] = [
+    ("ets", {"quanta": [1, "2mb"]}, {"bands": 3, "priomap": [2, 1] * 8}),
+    ("ets", {"strict": 16}, {"strict": 1, "quanta": 1500}),
     ("fq", {"quantum": 100}, {"quantum": "2mb"}),
     ("fq_codel", {"quantum": 100, "drop_batch": 0}, {"memory_limit": 0xFFFFFFFF}),
     ("sfq", {"limit": 100, "flows": 128}, {"flows": 200, "divisor": 64, "depth": 200, "quantum": 9}),
@@ -151,6 +159,7 @@ BOUNDED: list[tuple[str, Raw, Raw]] = [
     ("red", {"limit": 100000, "min": 0, "max": 0}, {"limit": 100000, "adaptive": True, "probability": 5}),
     ("netem", {"delay": 1000, "reorder": 50}, {"delay": 1000, "reorder": 0}),
     ("netem", {"delay": "9s", "jitter": "3s"}, {"delay": "9s", "jitter": 2_147_482}),
+    ("netem", {"delay": "1ns", "jitter": "63ns"}, {"delay": "1.0005us", "jitter": "2147483648ns"}),
     ("sfq", {}, {"limit": 127, "flows": 128, "divisor": 1024, "depth": 127}),
     (
         "tbf",

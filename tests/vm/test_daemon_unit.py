@@ -9,25 +9,25 @@ from pathlib import Path
 import pytest
 
 from tests.vm import bpf_programs
-from tests.vm.installed import ETC, MANAGER, bridges, eventually, good, main_pid, memory_kib, reload, run
+from tests.vm.installed import ETC, MANAGER, Fresh, bridges, eventually, good, main_pid, memory_kib, reload, run
 
 pytestmark = pytest.mark.vm_systemd("stock")
 
 _KEY = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="
 
 
-def test_exposure_is_at_most_two(package: None) -> None:
+def test_exposure_is_at_most_two(package: Fresh) -> None:
     said = run("systemd-analyze", "security", "--no-pager", "netgroupd.service").stdout
     found = re.search(r"exposure level for netgroupd.service: ([0-9.]+)", said)
     assert found
     assert float(found[1]) <= 2.0
 
 
-def test_daemon_waits_for_the_firewall(package: None) -> None:
+def test_daemon_waits_for_the_firewall(package: Fresh) -> None:
     assert "network-pre.target" in run("systemctl", "show", "-P", "After", "netgroupd").stdout.split()
 
 
-def test_call_starts_a_daemon_that_is_enabled(package: None) -> None:
+def test_call_starts_a_daemon_that_is_enabled(package: Fresh) -> None:
     run("systemctl", "stop", "netgroupd")
     # The bus gives up waiting after 25 s, and the daemon comes all the same.
     eventually(lambda: run("busctl", "call", *MANAGER, "Status").returncode == 0)
@@ -93,6 +93,33 @@ def test_stop_lets_a_change_that_has_begun_come_to_its_end(daemon: None) -> None
         shutil.rmtree(less.parent)
         run("systemctl", "daemon-reload")
         run("systemctl", "start", "netgroupd")
+
+
+def test_unconfirmed_change_is_put_back_though_the_daemon_is_stopped_for_good(daemon: None) -> None:
+    good(5)
+    assert run("netgroupctl", "apply", "--confirm", "60").returncode == 0
+    run("systemctl", "stop", "netgroupd")
+    assert bridges() == 5
+    eventually(lambda: bridges() == 2)
+    eventually(lambda: run("systemctl", "is-active", "netgroup-deadline").stdout == "inactive\n")
+    assert run("systemctl", "is-active", "netgroupd").stdout == "inactive\n"
+
+
+def test_daemon_that_starts_again_takes_over_the_wait_for_a_confirmation(daemon: None) -> None:
+    good(5)
+    assert run("netgroupctl", "apply", "--confirm", "240").returncode == 0
+    run("systemctl", "stop", "netgroupd")
+    eventually(lambda: run("systemctl", "is-active", "netgroup-deadline").stdout == "active\n")
+    run("systemctl", "start", "netgroupd")
+    assert run("systemctl", "is-active", "netgroup-deadline").stdout == "inactive\n"
+    assert run("netgroupctl", "rollback").returncode == 0
+    assert bridges() == 2
+
+
+def test_stop_with_nothing_that_waits_starts_nothing(daemon: None) -> None:
+    run("systemctl", "stop", "netgroupd")
+    eventually(lambda: run("systemctl", "show", "-P", "ConditionResult", "netgroup-deadline").stdout == "no\n")
+    assert run("systemctl", "is-active", "netgroup-deadline").stdout == "inactive\n"
 
 
 def test_template_that_takes_the_memory_of_all_is_ended_alone(daemon: None) -> None:

@@ -82,6 +82,50 @@ def test_what_others_have_on_a_link_of_ours_is_told_and_given_back(kernel: Stumb
     there_and_back(kernel, wanted, lasting, refused=True)
 
 
+def groups() -> None:
+    for command in (
+        "link add e9 up type dummy",
+        "address add 10.1.0.5/24 dev e9",
+        "nexthop add id 9 via 10.1.0.2 dev e9",
+        "nexthop add id 20 group 7,3/9",
+        "nexthop add id 21 group 7/9 proto zebra",
+        "nexthop add id 22 group 9",
+        "nexthop add id 23 group 7 proto static",
+        "route add 10.5.0.0/16 nhid 20",
+    ):
+        ip(command)
+
+
+LOSE = "groups of nexthops that are not netgroupd's lose members: 20, 21 (proto zebra), 23 (proto static)"
+
+
+def given_back() -> list[str]:
+    return [line for line in told("ip", "nexthop").splitlines() if "zebra" not in line]
+
+
+@pytest.mark.parametrize("down", ["e0: {up: false}", "v0: {kind: vrf, table: 100, up: true}, e0: {master: v0}"])
+def test_groups_that_lose_a_nexthop_with_its_link_are_told_and_have_it_back(kernel: Stumbling, down: str) -> None:
+    for command in (LINK, "address add 10.0.0.5/24 dev e0", "nexthop add id 7 via 10.0.0.1 dev e0"):
+        ip(command)
+    groups()
+    wanted = state_of(f"links: {{{down}, x0: {{kind: dummy}}}}", ("e0",))
+    assert LOSE in plan_now(kernel, wanted, MINE)[0].warnings
+    there_and_back(kernel, wanted, given_back, refused=True)
+
+
+HOP = "7: {via: 10.0.0.1, dev: e0}"
+OUR_HOP = "links: {{e0: {{kind: dummy, up: true, addresses: 10.0.0.5/24}}}}\nnexthops: {{{}}}\n"
+
+
+@pytest.mark.parametrize("goal", ["", HOP], ids=["deleted", "kept"])
+def test_groups_that_lose_a_nexthop_of_ours_are_told_and_have_it_back(kernel: Stumbling, goal: str) -> None:
+    become(kernel, state_of(OUR_HOP.format(HOP)))
+    groups()
+    wanted = state_of(OUR_HOP.format(goal))
+    assert (LOSE in plan_now(kernel, wanted, MINE)[0].warnings) == (goal == "")
+    there_and_back(kernel, wanted, given_back, refused=True)
+
+
 def test_nothing_is_told_of_what_stays(kernel: Stumbling) -> None:
     ip(LINK)
     ip("address add fd01::5/64 dev e0 nodad")

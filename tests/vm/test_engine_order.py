@@ -54,6 +54,11 @@ CHANGES = {
         "links: {b: {kind: bridge, ports: [p, q, r]}, p: {kind: dummy, port: {backup_port: r}}, q: {kind: dummy}, "
         "r: {kind: dummy}}",
     ),
+    "route_has_a_source_that_is_new": (
+        "links: {a: {kind: veth, peer: b, up: true}, b: {up: true}}",
+        "links: {a: {kind: veth, peer: b, up: true, addresses: ['fd00::1/64']}, b: {up: true}}\n"
+        "routes: [{to: 'fd09::/64', via: 'fd00::9', src: 'fd00::1'}]",
+    ),
     "stack_that_is_turned_upside_down": (
         "links: {a: {kind: dummy, up: true}, b: {kind: vlan, link: a, id: 1, up: true}, "
         "c: {kind: macvlan, link: b, up: true}, d: {kind: vlan, link: c, id: 2, up: true}, "

@@ -139,7 +139,8 @@ def test_routes_of_others_that_go_with_a_nexthop_are_told(kernel: Stumbling) -> 
         "route add 2001:db8::/32 nhid 8",
     ):
         ip(command)
-    (warning,) = plan_now(kernel, State(), MINE)[0].warnings
+    warning, groups = plan_now(kernel, State(), MINE)[0].warnings
+    assert groups == "groups of nexthops that are not netgroupd's lose members: 9 (proto zebra), 10"
     assert sorted(warning.partition(": ")[2].split(", ")) == [
         "10.8.0.0/16 table 100 by nexthop 9 (proto zebra)",
         "10.9.0.0/16 by nexthop 7 (proto static)",

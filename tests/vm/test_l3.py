@@ -11,18 +11,19 @@ import pytest
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
 from netgroupd.model import CLASSES
+from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step
 from tests.vm.l3_cases import CASES, SETTINGS, SETUP, Case
 from tests.vm.pipeline import Pipeline
 
 _SELECTION = Selection(
     classes=frozenset(CLASSES),
-    links=frozenset({"p0", "p1", "br0", "vx0", "vx1", "vx2"}),
+    links=frozenset({"p0", "p1", "br0", "vx0", "vx1", "vx2", "p2"}),
     bridges=frozenset({"br0"}),
     settings=frozenset(str(case.key[0]) for case in CASES if case.cls == "sysctl"),
 )
 # What was there before nobody knows, so it is not taken back.
-_LASTING = frozenset({"sysctl", "vlan_global"})
+_LASTING = frozenset({"sysctl", "vlan_global", "mst", "token"})
 # Traffic control has a list of its own, and so have functions of cards.
 _ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
 _ELSEWHERE |= {"sriov", "vf"}
@@ -31,6 +32,15 @@ _LISTS = {
     "rule": (("-4", "rule"), ("-6", "rule")),
     "route": (("-d", "-4", "route", "show", "table", "all"), ("-d", "-6", "route", "show", "table", "all")),
 }
+# A port in a tree of its own, which the ``ip`` and ``bridge`` of Debian 12 cannot make.
+TREES = tuple(
+    Step(Op.CHANGE, obj, obj, obj.attrs)
+    for obj in (
+        Object("link", ("br2",), {"kind": "bridge", "mst_enabled": True}),
+        Object("link", ("p2",), {"kind": "dummy", "master": "br2"}),
+        Object("vlan_global", ("br2", 1), {"msti": 3}),
+    )
+)
 
 
 def _is_said_otherwise(case: Case) -> bool:
@@ -51,6 +61,7 @@ def opened() -> Iterator[Pipeline]:
     for path, value in SETTINGS.items():
         (Path("/proc/sys") / path).write_text(value, encoding="utf-8")
     with Kernel() as kernel:
+        assert not kernel.apply(TREES)
         yield Pipeline(kernel, _SELECTION)
 
 

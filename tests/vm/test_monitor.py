@@ -18,6 +18,7 @@ CHANGES = {
     "bridge_vlan": "bridge vlan add dev low vid 7",
     "vlan_global": "bridge vlan global set dev b0 vid 1 mcast_querier 1",
     "vni": "bridge vni add dev vx vni 7",
+    "token": "ip token set ::5 dev b0",
     "address": "ip address add 192.0.2.1/24 dev low",
     "neighbour": "ip neighbour add 192.0.2.2 lladdr 02:00:00:00:00:01 dev low",
     "fdb": "bridge fdb add 02:00:00:00:00:02 dev low master static",
@@ -63,6 +64,15 @@ def test_links_of_our_groups_are_told_and_others_are_not() -> None:
         assert not woken(monitor)
         kernel.apply([make("ours", group=GROUP_BASE + 5)])
         assert woken(monitor)
+
+
+def test_token_is_told_though_its_news_name_no_group() -> None:
+    subprocess.run(["ip", "-batch", "-"], input=SETUP, text=True, check=True)
+    wait_for_quiet()
+    with Monitor(("link", "token"), OURS) as monitor, Monitor(("link",), OURS) as deaf:
+        subprocess.run(["ip", "token", "set", "::5", "dev", "b0"], check=True)
+        assert woken(monitor)
+        assert not woken(deaf)
 
 
 def test_change_of_any_class_is_told_to_who_listens_for_it() -> None:

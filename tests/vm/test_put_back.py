@@ -43,6 +43,15 @@ def test_what_is_never_told_follows(kernel: Stumbling, name: str) -> None:
 
 
 @pytest.mark.vm("stock")
+@pytest.mark.parametrize("port", ["a", "b"])
+def test_ring_of_which_a_port_is_made_again_has_both(kernel: Stumbling, port: str) -> None:
+    text = "links: {a: {kind: dummy, %s}, b: {kind: dummy, %s}, r: {kind: hsr, slave1: a, slave2: b}}"
+    become(kernel, state_of(text % ("", "")))
+    queues = "numtxqueues: 2"
+    there_and_back(kernel, state_of(text % ((queues, "") if port == "a" else ("", queues))), refused=True)
+
+
+@pytest.mark.vm("stock")
 def test_forwarding_entry_leads_through_a_link_that_is_made_again(kernel: Stumbling) -> None:
     text = """
     links: {a: {kind: %s}, x: {kind: vxlan, id: 7, dstport: 4789}}

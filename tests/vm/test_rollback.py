@@ -128,6 +128,19 @@ def test_link_that_a_bond_has_brought_up_is_down_when_it_is_no_port_any_more(dir
     assert not there()["links"]["d0"]["flags"]
 
 
+@pytest.mark.vm("stock")
+def test_what_no_file_says_of_a_link_comes_back_when_another_one_was_in_its_place(directory: Path) -> None:
+    text = "links: {b0: {kind: bridge}, x0: {mac: '02:00:00:00:00:01', %s}}"
+    vxlan = "kind: vxlan, id: 7, dstport: 4789, master: b0"
+    applied(directory, text % f"{vxlan}, mtu: 1300, learning: false")
+    applied(directory, text % vxlan)
+    before = there()["links"]["x0"]
+    applied(directory, text % "kind: macvlan, link: b0")
+    engine = applied(directory, text % "kind: macvlan, link: b0, mtu: 1400")
+    engine.rollback(2)
+    assert there()["links"]["x0"] == before
+
+
 _ROUTE = """
 links: {d0: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}
 nexthops: {1: {via: 10.0.0.4, dev: d0}}

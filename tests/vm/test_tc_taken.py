@@ -59,3 +59,34 @@ def test_action_of_a_rule_of_somebody_else_stays(engine_in: EngineIn) -> None:
     engine_in("here", text).apply()
     assert not engine_in("here", text).diff().steps
     assert "rate 7Mbit" in here("tc filter show dev d egress")
+
+
+def test_shared_action_that_rules_of_somebody_else_have_is_told_with_them(engine_in: EngineIn) -> None:
+    link = "links: {d: {kind: dummy, up: true}}\n"
+    engine_in("here", f"{link}actions: {{police 7: {_POLICE}, gact 7: drop}}\n").apply()
+    here("tc qdisc add dev d root handle 1: prio")
+    here("tc filter add dev d parent 1: chain 7 pref 3 protocol ip flower dst_ip 10.0.0.1 action police index 7")
+    here("tc filter add dev d parent 1: pref 4 matchall action police index 7")
+    want = "filter d 1: chain 7 pref 3 dst_ip 10.0.0.1, d 1: pref 4; delete these first, or leave the action in the"
+    with pytest.raises(KernelError, match=want):
+        engine_in("here", link).apply()
+    here("tc filter del dev d parent 1:")
+    here("tc filter del dev d parent 1: chain 7")
+    engine_in("here", link).apply()
+    assert not engine_in("here", link).diff().steps
+
+
+def test_template_that_a_rule_of_another_hook_holds_is_told_with_it(
+    engine_in: EngineIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netgroupd.kernel.tc.chains._LONGEST_S", 0.5)
+    text = "links: {d: {kind: dummy, up: true}}\ntc: {d: {ingress: []%s}}\n"
+    with_chain = text % ", chains: {parent: ingress, chain: 5, protocol: ip, flower: {dst_ip: 0.0.0.0/32}}"
+    engine_in("here", with_chain).apply()
+    here("tc filter add dev d ingress pref 3 matchall action gact goto chain 5 index 9")
+    here("tc filter add dev d egress pref 4 matchall action gact index 9")
+    with pytest.raises(KernelError, match="until none does; to a chain of that number lead filter d egress pref 4"):
+        engine_in("here", text % "").apply()
+    here("tc filter del dev d egress")
+    engine_in("here", text % "").apply()
+    assert not engine_in("here", text % "").diff().steps

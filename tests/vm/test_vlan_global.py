@@ -14,13 +14,10 @@ from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_for, plan_now, put_back
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.lists import header
-from netgroupd.kernel.message import nest, request, u16
 from netgroupd.kernel.request import Selection
-from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
-from netgroupd.model.vlan_global import CLASS, USUAL
+from netgroupd.model.vlan_global import CLASS, TREE, USUAL
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, RangeStep, Step
 from tests.engine.universe import state_of
@@ -41,6 +38,7 @@ OTHERS: dict[str, Value] = {
     "mcast_query_response_interval": 1200,
     "mcast_startup_query_interval": 4000,
     "mcast_querier": True,
+    TREE: 7,
 }
 _ALL = Selection(classes=frozenset({"vlan_global"}), bridges=frozenset({"b0"}))
 SETUP = """
@@ -59,7 +57,7 @@ def bridge_tells(*command: str) -> dict[tuple[str, int], dict[str, Any]]:
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for link in json.loads(shown.stdout or "[]"):
         for told_of in link["vlans"]:
-            options = {name: value for name, value in told_of.items() if name in CLASS.attrs or name == "msti"}
+            options = {name: value for name, value in told_of.items() if name in CLASS.attrs}
             for vid in range(told_of["vlan"], told_of.get("vlanEnd", told_of["vlan"]) + 1):
                 found[link["ifname"], vid] = options
     return found
@@ -94,7 +92,7 @@ def test_vlan_that_is_new_has_what_is_usual(pipeline: Pipeline) -> None:
 
 
 @pytest.mark.parametrize("vid", [12, 22], ids=["of_the_bridge", "of_a_port"])
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", [name for name in OTHERS if name != TREE])  # which `bridge` does not tell
 def test_option_is_set_and_set_back_and_nothing_else_changes(pipeline: Pipeline, name: str, vid: int) -> None:
     before = bridge_tells()
     for value in (OTHERS[name], USUAL[name]):
@@ -159,7 +157,7 @@ def said(options: str = OPTIONS, vlans: str = VLANS, ports: str = PORTS, more: s
     return state_of(f"links: {{{BRIDGE % own}, {ports}}}\n{groups}")
 
 
-CHANGED = ", ".join(f"{name}: {value}" for name, value in OTHERS.items() if name != "mcast_snooping")
+CHANGED = ", ".join(f"{name}: {value}" for name, value in OTHERS.items() if name not in ("mcast_snooping", TREE))
 EVERY = f"vlan_global: [{{vid: '[10-14,20-24]', {CHANGED}}}]"
 PORTS_IN_14 = PORTS.replace("'[20-24]'", "14, '[20-24]'")
 NO_LEARNING = "vlan_global: [{vid: 14, mcast_snooping: false}]"
@@ -262,33 +260,6 @@ def test_options_live_where_their_bridge_does(kernel: Stumbling) -> None:
             assert not plan_now(kernel, state_of(text % value), MINE)[0].steps
     finally:
         ip("netns del blue")
-
-
-def put_into_tree(netns: str, bridge: str, vid: int, tree: int) -> None:
-    """Put a VLAN into a spanning tree of its own, which the ``bridge`` of Debian 12 cannot."""
-    with Kernel(netns) as kernel, Socket(netns) as raw:
-        assert kernel.has_link(bridge)
-        told_of = nest(2, u16(1, vid), u16(18, tree))
-        assert not raw.ask(request(112, 0, header(kernel.names.index(bridge)), told_of))[0].errno
-
-
-def test_capture_tells_of_spanning_trees_and_has_no_states_that_come_of_them(engine_in: EngineIn) -> None:
-    links = (
-        "links:\n  br: {kind: bridge, vlan_filtering: on, mcast_vlan_snooping: on, mst_enabled: on}\n"
-        "  p1: {kind: dummy, master: br, vlans: ['[10-12]']}\n"
-    )
-    engine_in("here", links).apply()
-    put_into_tree("here", "br", 11, 3)
-    here("bridge vlan global set dev br vid 11 mcast_querier 1")
-    text = engine_in("here", links).capture()
-    (comment,) = [line for line in text.splitlines() if line.startswith("#")]
-    assert comment.endswith(" spanning tree a VLAN is in, msti): vlan_global br vid 11, bridge_vlan p1 vid 11")
-    assert "vlan_global: [{vid: 11, mcast_querier: true}]" in text
-    assert '    vlans: ["[10-12]"]\n' in text
-    before = here("bridge -d vlan")
-    engine_in("here", text).apply()
-    assert here("bridge -d vlan") == before
-    assert engine_in("here", text).capture() == text
 
 
 ENGINE = """

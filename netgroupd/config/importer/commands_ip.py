@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from netgroupd.config import fdb, mdb, neighbours, notations, routes, rules, vlan_global, vlans
+from netgroupd.config import fdb, mdb, mst, neighbours, notations, routes, rules, vlan_global, vlans
 from netgroupd.config.importer import addresses
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
@@ -13,6 +13,7 @@ from netgroupd.config.importer.words import alone, number, read, refuse, split, 
 from netgroupd.model.attr import Attr
 from netgroupd.model.route import TYPES
 from netgroupd.model.rule import ACTIONS
+from netgroupd.model.token import CLASS as TOKEN
 from netgroupd.model.value import several
 
 Handler = Callable[[str, Sequence[str], Place, str], None]
@@ -44,9 +45,11 @@ class Objects:
             ("ip", "address"): self._address,
             ("ip", "rule"): self._rule,
             ("ip", "neighbour"): self._neighbour,
+            ("ip", "token"): self._token,
             ("bridge", "fdb"): self._fdb,
             ("bridge", "mdb"): self._mdb,
             ("bridge", "vlan"): self._vlan,
+            ("bridge", "mst"): self._mst,
         }
 
     def route(self, name: str, words: Sequence[str], _place: Place, family: str) -> None:
@@ -89,6 +92,13 @@ class Objects:
         if body.get("state") == "permanent":  # as it is without
             del body["state"]
         self._draft.entry("neighbours", {"dev": name, "ip": _address_in(left, neighbours.FORM.rows["ip"]), **body})
+
+    def _token(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
+        verb, *rest = words
+        link = take(rest, "dev") or name
+        if verb != "set":
+            raise ValueError(NONE)
+        self._draft.put(place, link, "token", _address_in(rest, TOKEN.attrs["token"]))
 
     def _fdb(self, name: str, words: Sequence[str], _place: Place, _family: str) -> None:
         rest = [_FDB_ALIASES.get(word, word) for word in _added(words) if word != "to"]
@@ -151,6 +161,16 @@ class Objects:
             raise ValueError(NONE)
         self._draft.mention(place, link, "vlan_global")
         self._draft.append(link, "vlan_global", {"vid": _vid(vids), **body})
+
+    def _mst(self, name: str, words: Sequence[str], place: Place, _family: str) -> None:
+        verb, *rest = words
+        link = take(rest, "dev") or name
+        body, left = read(rest, mst.FORM.rows)
+        refuse(left)
+        if verb != "set" or body.keys() != mst.FORM.required:
+            raise ValueError(NONE)
+        self._draft.mention(place, link, "mst")
+        self._draft.append(link, "mst", body)
 
 
 _BY_WHOM = ("proto", "protocol")  # the number of the program that adds it, which is netgroupd's now

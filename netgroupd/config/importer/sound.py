@@ -56,7 +56,7 @@ def _objection_to(name: str, body: Body, kind: str) -> str:
 def _of_no_port(draft: Draft, name: str, kind: str) -> None:
     """Leave out what is said of a link as the port of a bridge where no file says which, or as one that it is not."""
     body = draft.link(name)
-    for key in ("port", *(("vlans",) if kind != "bridge" else ())):
+    for key in ("port", "mst", *(("vlans",) if kind != "bridge" else ())):
         if key in body and "master" not in body:
             place = _place(draft, name, key)
             draft.remark(place, f"{place.text.strip()}: it is a port of none of the bridges here", name=name)

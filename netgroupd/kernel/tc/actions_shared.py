@@ -14,6 +14,7 @@ from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import single
 from netgroupd.kernel.socket import Answer
 from netgroupd.kernel.tc.actions import pack_action, unpack_action
+from netgroupd.kernel.tc.holders import rules_with
 from netgroupd.kernel.tc.tcmsg import RTM_DELACTION, RTM_GETACTION, RTM_NEWACTION
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc.action import FIELDS
@@ -116,6 +117,10 @@ def _delete(context: Context, kind: str, index: int) -> None:
     """Delete an action."""
     asked = message.request(RTM_DELACTION, message.NLM_F_ACK, _HEADER, _named(kind, index))
     answer = _when_let_go(context, asked, errno.EPERM)
+    named = f"{kind} {index}"
+    if answer.errno == errno.EPERM and (rules := rules_with(context, lambda action: action["kind"] == named)):
+        told = f"rules that are not netgroupd's have it: {rules}"
+        raise OSError(answer.errno, f"{told}; delete these first, or leave the action in the files")
     if answer.errno:
         raise OSError(answer.errno, answer.sentence or os.strerror(answer.errno))
 

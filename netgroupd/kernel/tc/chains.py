@@ -12,9 +12,11 @@ from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, single
 from netgroupd.kernel.socket import Socket
 from netgroupd.kernel.tc import flower
+from netgroupd.kernel.tc.holders import rules_with
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELCHAIN, RTM_GETCHAIN, RTM_NEWCHAIN, Place
 from netgroupd.model.state import Object
+from netgroupd.model.tc.action import chain_led_to
 from netgroupd.model.tc.protocol import protocol_name, protocol_number
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op
@@ -56,7 +58,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     place = Place.of(str(where), str(parent), context.names)
     header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
     if one.op is Op.DELETE:
-        yield Call(lambda: _delete(context.socket, header + u32(CHAIN, chain), for_good=not one.why))
+        yield Call(lambda: _delete(context, chain, header, for_good=not one.why))
         return
     attrs = one.object.attrs
     template = attrs.get("flower") or {}
@@ -66,20 +68,28 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     yield message.request(RTM_NEWCHAIN, how, header, u32(CHAIN, chain), text(KIND, "flower"), nest(OPTIONS, options))
 
 
-def _delete(socket: Socket, which: bytes, *, for_good: bool) -> None:
+def _delete(context: Context, chain: int, header: bytes, *, for_good: bool) -> None:
     """Delete a chain; ``for_good``, and see that it has no template any more.
 
     Raises:
         OSError: The kernel refuses, or keeps the template.
     """
+    socket, which = context.socket, header + u32(CHAIN, chain)
     answer, _ = socket.ask(message.request(RTM_DELCHAIN, 0, which))
     if answer.errno not in (0, errno.EINVAL):  # it went with its last rule, or is not there where one leads to it
         raise OSError(answer.errno, answer.sentence)
     end = time.monotonic() + _LONGEST_S
     while for_good and _keeps_template(socket, which):
         if time.monotonic() > end:
-            raise OSError(errno.EBUSY, "a rule leads to the chain, and the kernel keeps the template until none does")
+            raise OSError(errno.EBUSY, _held(context, chain))
         grace.passed()
+
+
+def _held(context: Context, chain: int) -> str:
+    """Who may keep a template: what once was the action of a rule of this hook, one of another may have as well."""
+    told = "a rule leads to the chain, and the kernel keeps the template until none does"
+    rules = rules_with(context, lambda action: chain_led_to(action) == chain)
+    return f"{told}; to a chain of that number lead {rules}" if rules else told
 
 
 def _keeps_template(socket: Socket, which: bytes) -> bool:

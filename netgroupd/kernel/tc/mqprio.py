@@ -11,14 +11,14 @@ from itertools import islice
 
 from netgroupd.kernel.message import attr, attributes, nest, u32, walk
 from netgroupd.model.state import Attrs
-from netgroupd.model.tc.qdisc import MQPRIO_MODE, MQPRIO_SHAPER, PREEMPTION
+from netgroupd.model.tc.mqprio import MODE, PREEMPTION, SHAPER
 from netgroupd.model.value import Type, Value
 
 _STRUCTURE = struct.Struct("=B16BB32H")  # classes, map, hardware, counts and offsets
 _ATTRIBUTES = 84  # where they begin, aligned
 _CLASSES = 16
 _U64 = struct.Struct("=Q")
-_WORDS: dict[str, tuple[int, Type]] = {"mode": (1, MQPRIO_MODE), "shaper": (2, MQPRIO_SHAPER)}
+_WORDS: dict[str, tuple[int, Type]] = {"mode": (1, MODE), "shaper": (2, SHAPER)}
 _USUAL = "dcb"  # which goes without saying
 _RATES = {"min_rate": 3, "max_rate": 4}
 _CLASS, _INDEX, _PREEMPTION = 5, 1, 2

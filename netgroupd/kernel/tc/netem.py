@@ -9,7 +9,7 @@ import struct
 from netgroupd.kernel.message import attr, attributes, nest, u32, u64
 from netgroupd.kernel.tc.rates import is_wide
 from netgroupd.model.state import Attrs
-from netgroupd.model.tc.units import SHARES, parts_of, share
+from netgroupd.model.tc.units import SHARES, fine_time, ns_of, parts_of, share
 from netgroupd.model.value import Value
 
 _WHOLE = 0xFFFFFFFF
@@ -47,8 +47,8 @@ def pack_netem(attrs: Attrs) -> bytes:
     rate = _number(attrs, "rate")
     parts = [
         _NETEM.pack(0, _number(attrs, "limit", 1000), loss, _number(attrs, "gap"), duplicate, 0),
-        u64(_LATENCY, _number(attrs, "delay") * 1000),
-        u64(_JITTER, _number(attrs, "jitter") * 1000),
+        u64(_LATENCY, ns_of(attrs.get("delay", 0))),
+        u64(_JITTER, ns_of(attrs.get("jitter", 0))),
         attr(_CORR, _CORRELATIONS.pack(*(_share(attrs, name) for name in _CORRELATED))),
         attr(_REORDER, _PAIR.pack(_share(attrs, "reorder"), _share(attrs, "reorder_corr"))),
         attr(_CORRUPT, _PAIR.pack(_share(attrs, "corrupt"), _share(attrs, "corrupt_corr"))),
@@ -86,7 +86,7 @@ def unpack_netem(payload: memoryview) -> dict[str, Value]:
     found = attributes(payload, _NETEM.size)
     attrs: dict[str, Value] = {"limit": limit, "loss": _percent(loss), "gap": gap, "duplicate": _percent(duplicate)}
     for name, number in (("delay", _LATENCY), ("jitter", _JITTER)):
-        attrs[name] = int.from_bytes(found.get(number, b""), "little") // 1000
+        attrs[name] = fine_time(int.from_bytes(found.get(number, b""), "little"))
     correlations = _CORRELATIONS.unpack_from(found[_CORR]) if _CORR in found else (0, 0, 0)
     attrs |= zip(_CORRELATED, map(_percent, correlations), strict=True)
     for name, number in (("reorder", _REORDER), ("corrupt", _CORRUPT)):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from netgroupd.kernel.message import attr, attributes, u8, u32, u64
 from netgroupd.kernel.tc.cake import pack_cake, unpack_cake
+from netgroupd.kernel.tc.ets import pack_ets, unpack_ets
 from netgroupd.kernel.tc.mqprio import pack_mqprio, unpack_mqprio
 from netgroupd.kernel.tc.netem import pack_netem, unpack_netem
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, unpack_rate
@@ -28,6 +29,8 @@ class Options(NamedTuple):
     unpack: Callable[[memoryview], dict[str, Value]]
     whole: bool = True
     """Whether a change must say everything again; otherwise it says what changes, and the kernel may refuse more."""
+    nested: bool = False
+    """Whether the kernel wants the attribute that holds them marked as a nest, as it does of newer kinds."""
 
 
 def _number(attrs: Attrs, name: str, default: int = 0) -> int:
@@ -231,6 +234,7 @@ QDISCS: Mapping[str, Options] = {
     "pfifo": _FIFO,
     "bfifo": _FIFO,
     "prio": Options(_pack_prio, _unpack_prio),
+    "ets": Options(pack_ets, unpack_ets, nested=True),
     "fq_codel": _plain("fq_codel"),
     "codel": _plain("codel"),
     "cake": Options(pack_cake, unpack_cake, whole=False),

@@ -7,7 +7,7 @@ Those that the kernel puts on a link by itself have no handle, and are left out.
 from collections.abc import Iterator, Mapping
 
 from netgroupd.kernel import message
-from netgroupd.kernel.message import attr, attributes, text, u32
+from netgroupd.kernel.message import attr, attributes, nest, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, single
@@ -155,7 +155,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         message.NLM_F_CREATE | how,
         header,
         text(KIND, kind),
-        attr(OPTIONS, options) if options else b"",
+        (nest if form.nested else attr)(OPTIONS, options) if options else b"",
         pack_stab(stab) if isinstance(stab, Mapping) else b"",
         *blocks,
     )

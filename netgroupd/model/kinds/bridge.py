@@ -61,7 +61,7 @@ _BRIDGE = table(
         Attr("vlan_stats_per_port", FLAG, "Count for each VLAN of each port.", 45, _VACANT),
         Attr("no_linklocal_learn", FLAG, "Do not learn from link-local frames."),
         Attr("mcast_vlan_snooping", FLAG, "Learn multicast for each VLAN."),
-        Attr("mst_enabled", FLAG, "Keep a spanning tree state for each VLAN.", change=_VACANT),
+        Attr("mst_enabled", FLAG, "Keep states of ports for each tree that VLANs are put into.", change=_VACANT),
         Attr("fdb_max_learned", U32, "The most addresses it learns, 0 for any number.", 49),
     )
 )

@@ -37,7 +37,18 @@ from netgroupd.model.value import (
     word,
 )
 
-CONTROLS = {"pass": 0, "reclassify": 1, "drop": 2, "pipe": 3, "stolen": 4, "trap": 8, "continue": 0xFFFFFFFF}
+CONTROLS = {
+    "pass": 0,
+    "reclassify": 1,
+    "drop": 2,
+    "pipe": 3,
+    "stolen": 4,
+    "queued": 5,
+    "repeat": 6,
+    "trap": 8,
+    "continue": 0xFFFFFFFF,
+}
+"""``tc`` has no word for 4 to 6, which other programs use; 7 is said by programs alone, which say where to."""
 _ALIASES = {"ok": "pass", "shot": "drop"}
 _JUMP, _GOTO = 0x10000000, 0x20000000
 _MOST_FURTHER = 0x0FFFFFFF

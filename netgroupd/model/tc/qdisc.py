@@ -4,13 +4,15 @@
 from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.tc import cake
+from netgroupd.model.tc import cake, ets, mqprio
 from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT, handle_number
+from netgroupd.model.tc.lists import PRIOMAP, so_many
 from netgroupd.model.tc.rates import LINK_LAYERS
 from netgroupd.model.tc.sizes import STAB
 from netgroupd.model.tc.units import (
     CHANCE,
     CURVE,
+    FINE_TIME,
     LONG_TIME_NS,
     PERCENT,
     RATE,
@@ -22,25 +24,9 @@ from netgroupd.model.tc.units import (
 )
 from netgroupd.model.value import FLAG, LINK, NAME, U16, U32, Type, Value, number, several, word
 
-
-def _so_many(item: Type, count: int, what: str) -> Type:
-    """A list of just so many of ``item``."""
-    plain = several(item)
-
-    def parse(raw: object) -> Value:
-        got = plain.parse(raw)
-        assert isinstance(got, tuple)
-        if len(got) != count:
-            raise ValueError(f"expected {count} {what}, not {len(got)}")
-        return got
-
-    return plain._replace(parse=parse)
-
-
-PRIOMAP = _so_many(number(8, 0, 15), 16, "numbers, one for each priority")
-_GEMODEL = _so_many(PERCENT, 4, "percentages: p, r, 1-h and 1-k")
-_LOSS_STATES = _so_many(PERCENT, 5, "percentages: p13, p31, p32, p14 and p23")
-_SLOT = _so_many(LONG_TIME_NS, 2, "times, from the least to the longest")
+_GEMODEL = so_many(PERCENT, 4, "percentages: p, r, 1-h and 1-k")
+_LOSS_STATES = so_many(PERCENT, 5, "percentages: p13, p31, p32, p14 and p23")
+_SLOT = so_many(LONG_TIME_NS, 2, "times, from the least to the longest")
 
 
 def _is_some(_had: Value, wanted: Value) -> bool:
@@ -48,11 +34,6 @@ def _is_some(_had: Value, wanted: Value) -> bool:
     return wanted is not None
 
 
-MQPRIO_MODE = word(16, {"dcb": 0, "channel": 1})
-MQPRIO_SHAPER = word(16, {"dcb": 0, "bw_rlimit": 1})
-PREEMPTION = word(32, {"express": 1, "preemptible": 2, "e": 1, "p": 2})._replace(
-    expected="express or preemptible, or E or P as tc has them", schema={"enum": ["express", "preemptible", "E", "P"]}
-)
 _SIGNED = number(32, -(1 << 31), (1 << 31) - 1)
 OF_LEAVES = frozenset({"prio", "quantum"})  # among the classes of htb
 _MINOR = number(32, 0, 0xFFFF)
@@ -143,6 +124,7 @@ KINDS = {
                 Attr("priomap", PRIOMAP, "The band of each priority of packets, 16 numbers."),
             ),
         ),
+        QdiscKind("ets", "Bands, some before the next, and others that share by weight.", _options(*ets.OPTIONS)),
         QdiscKind(
             "fq_codel",
             "Fair queues with a bounded delay.",
@@ -284,8 +266,8 @@ KINDS = {
             "An emulated network.",
             _options(
                 Attr("limit", U32, "The most packets that may wait."),
-                Attr("delay", TIME, "Delay added."),
-                Attr("jitter", TIME, "How much it varies."),
+                Attr("delay", FINE_TIME, "Delay added."),
+                Attr("jitter", FINE_TIME, "How much it varies."),
                 Attr("loss", PERCENT, "Percent lost."),
                 Attr("duplicate", PERCENT, "Percent sent twice."),
                 Attr("gap", U32, "Every how many packets one overtakes, 1 where `reorder` is said and it is not."),
@@ -308,21 +290,7 @@ KINDS = {
                 Attr("slot_bytes", number(32, 0, (1 << 31) - 2), "The most bytes at a time, 0 for any."),
             ),
         ),
-        QdiscKind(
-            "mqprio",
-            "Traffic classes on hardware queues.",
-            _options(
-                Attr("num_tc", number(8, 1, 16), "How many traffic classes.", 0, Change.RECREATE),
-                Attr("map", PRIOMAP, "The traffic class of each priority, 16 numbers.", 0, Change.RECREATE),
-                Attr("queues", several(U16), "Count and offset of each class, in turn.", 0, Change.RECREATE),
-                Attr("hw", FLAG, "Leave it to the hardware.", 0, Change.RECREATE),
-                Attr("mode", MQPRIO_MODE, "With `hw`: its classes alone, or queues and rates too.", 0, Change.RECREATE),
-                Attr("shaper", MQPRIO_SHAPER, "With `hw`: how its rates are limited.", 0, Change.RECREATE),
-                Attr("min_rate", several(RATE), "The rate that each class is given, in turn.", 0, Change.RECREATE),
-                Attr("max_rate", several(RATE), "The most of each class, in turn.", 0, Change.RECREATE),
-                Attr("fp", several(PREEMPTION), "Which classes may be interrupted, in turn.", 0, Change.RECREATE),
-            ),
-        ),
+        QdiscKind("mqprio", "Traffic classes on hardware queues.", _options(*mqprio.OPTIONS)),
     )
 }
 

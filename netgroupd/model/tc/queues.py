@@ -7,18 +7,19 @@ It takes what is too little or too much for the nearest that it has, and tells t
 from collections.abc import Callable, Mapping
 
 from netgroupd.model.state import Attrs, Key, Object
-from netgroupd.model.tc import cake, red
+from netgroupd.model.tc import cake, ets, red
 from netgroupd.model.tc.qdisc import OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
+from netgroupd.model.tc.units import fine_time, ns_of
 
 _OF_TBF = {**BURSTS, "mtu": "peakrate"}  # that of police is bytes
 _MOST = 0xFFFFFFFF
+_MOST_JITTER_NS = 0x7FFFFFFF
 _BOUNDS = {
     "fq_codel": {"quantum": (256, _MOST), "drop_batch": (1, _MOST), "memory_limit": (0, 1 << 31)},
     "fq": {"quantum": (256, 1 << 20)},
     "cake": {"rtt": (1, _MOST), "target": (1, _MOST)},
     "sfq": {"quantum": (256, _MOST), "depth": (1, 127), "flows": (1, 65408)},
-    "netem": {"jitter": (0, 2147483)},
 }
 # For these 0 is the usual, as if nothing were said.
 _UNSAID = {
@@ -33,20 +34,10 @@ def whole(kind: str, attrs: Attrs) -> Attrs:
     """The attributes of a qdisc as the kernel will tell them; raises ValueError("OPTION: expected …")."""
     unsaid = _UNSAID.get(kind, ())
     attrs = {name: value for name, value in attrs.items() if value != 0 or name not in unsaid}
-    if kind == "tbf":
-        attrs = settled(attrs, _OF_TBF)
-        _check_tbf(attrs)
-        return attrs if attrs.get("peakrate") != 0 else {**attrs, "peakrate": None}  # none is what takes one away
-    if kind == "cake":
-        attrs = cake.whole(attrs)
     if kind in _CHECKS:
         _CHECKS[kind](attrs)
-    if kind == "netem" and attrs.get("reorder") and "gap" not in attrs:
-        attrs = {**attrs, "gap": 1}  # without one, none overtakes
-    if kind == "red":
-        return red.lasting(red.whole(attrs))
     attrs = _bounded(kind, attrs)
-    return _with_room(attrs) if kind == "sfq" else attrs
+    return _WHOLE[kind](attrs) if kind in _WHOLE else attrs
 
 
 def whole_class(kind: str, attrs: Attrs) -> Attrs:
@@ -66,6 +57,14 @@ def _bounded(kind: str, attrs: Attrs) -> Attrs:
     return {**attrs, **{name: min(max(value, bounds[name][0]), bounds[name][1]) for name, value in said.items()}}
 
 
+def _whole_netem(attrs: Attrs) -> Attrs:
+    if attrs.get("reorder") and "gap" not in attrs:
+        attrs = {**attrs, "gap": 1}  # without one, none overtakes
+    if "jitter" in attrs:
+        attrs = {**attrs, "jitter": fine_time(min(ns_of(attrs["jitter"]), _MOST_JITTER_NS))}
+    return attrs
+
+
 def _with_room(attrs: Attrs) -> Attrs:
     """Sfq: no more flows than its hash tells apart and than packets may wait, and no more of these than have room."""
     numbers = {name: value for name, value in attrs.items() if isinstance(value, int)}
@@ -74,6 +73,16 @@ def _with_room(attrs: Attrs) -> Attrs:
     limit = min(numbers.get("limit", _MOST), depth * flows)
     room = {"limit": limit, "flows": min(flows, limit) if "limit" in numbers else flows}
     return {**attrs, **{name: value for name, value in room.items() if name in numbers}}
+
+
+def _whole_tbf(attrs: Attrs) -> Attrs:
+    attrs = settled(attrs, _OF_TBF)
+    _check_tbf(attrs)
+    return attrs if attrs.get("peakrate") != 0 else {**attrs, "peakrate": None}  # none is what takes one away
+
+
+def _whole_red(attrs: Attrs) -> Attrs:
+    return red.lasting(red.whole(attrs))
 
 
 def _check_tbf(attrs: Attrs) -> None:
@@ -162,6 +171,14 @@ _CHECKS: Mapping[str, Callable[[Attrs], None]] = {
     "prio": _check_prio,
     "red": _check_red,
     "sfq": _check_sfq,
+}
+_WHOLE: Mapping[str, Callable[[Attrs], Attrs]] = {
+    "cake": cake.whole,
+    "ets": ets.whole,
+    "netem": _whole_netem,
+    "red": _whole_red,
+    "sfq": _with_room,
+    "tbf": _whole_tbf,
 }
 
 

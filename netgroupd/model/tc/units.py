@@ -80,6 +80,29 @@ TIME = _time(1000, "microseconds")
 TIME_NS = _time(1, "nanoseconds")
 LONG_TIME_NS = _time(1, "nanoseconds", number(64, 0, (1 << 63) - 1))
 
+_FINE_NS = _time(1, "microseconds", number(64, 0, 0xFFFFFFFF * 1000))
+
+
+def _parse_fine_time(raw: object) -> Value:
+    named = isinstance(raw, str) and not raw.strip().isdecimal()
+    got = (_FINE_NS if named else TIME).parse(raw)
+    assert isinstance(got, int)
+    return fine_time(got if named else got * 1000)
+
+
+def fine_time(time_ns: int) -> Value:
+    """A time as a number of microseconds where it is whole, or else text."""
+    whole, rest = divmod(time_ns, 1000)
+    return f"{time_ns}ns" if rest else whole
+
+
+def ns_of(time: Value) -> int:
+    """The nanoseconds that a time is."""
+    return int(time[:-2]) if isinstance(time, str) else int(str(time)) * 1000
+
+
+FINE_TIME = TIME._replace(parse=_parse_fine_time)
+
 _SHARE = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,4}))?\s*%?", re.ASCII)
 _SHARE_EXPECTED = "a percentage from 0 to 100, such as 5 or 0.3%"
 SHARES = 1_000_000

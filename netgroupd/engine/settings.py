@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel settings that are asked for must be some that this kernel has: most that are not are misspelt."""
+
+from netgroupd.engine.observe import Connection
+from netgroupd.errors import ConfigError, Problem
+from netgroupd.model.state import Object, State
+
+
+def refuse_unknown(kernel: Connection, wanted: State, actual: State) -> None:
+    """Let pass what only asks for settings that there are, or that a link will have.
+
+    Raises:
+        ConfigError: The others, each where it is written.
+    """
+    unseen = {str(key[0]): one for key, one in wanted.of("sysctl").items() if key not in actual.of("sysctl")}
+    unknown = kernel.unknown_settings(unseen)
+    problems: dict[object, Problem] = {}
+    for path, near in unknown.items():
+        # What is said of many links is one mistake.
+        problems.setdefault((unseen[path].origin, path.rpartition("/")[2]), _problem(unseen[path], near))
+    if problems:
+        raise ConfigError(list(problems.values()))
+
+
+def _problem(setting: Object, near: str) -> Problem:
+    file, line, column = setting.origin or ("the configuration", 0, 0)
+    told = f"this kernel has no setting {setting.key[0]}"
+    return Problem(file, line, column, told, f"did you mean {near!r}?" if near else "")

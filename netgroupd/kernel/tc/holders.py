@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Why the kernel does not let go of something: the rules of the host, whoever has made them, that still have it.
+
+All of them are read for that, which is for when a change has failed.
+"""
+
+from collections.abc import Callable, Mapping
+
+from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.tc import filters_read
+from netgroupd.model.state import records
+from netgroupd.model.value import Value
+
+_SHOWN = 5
+
+
+def rules_with(context: Context, has: Callable[[Mapping[str, Value]], bool]) -> str:
+    """The names of all rules one of whose actions ``has`` knows; "" for none."""
+    from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # seldom needed
+    from netgroupd.plan.present import title  # noqa: PLC0415
+
+    rules = filters_read.dump(context, Selection(everything=True))
+    found = [rule for rule in rules if any(map(has, records(rule.attrs, "actions")))]
+    names = fold_names(" ".join(title(rule)) for rule in found)
+    more = ", …" if len(names) > _SHOWN else ""
+    return f"filter {', '.join(names[:_SHOWN])}{more}" if names else ""

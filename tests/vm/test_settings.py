@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernel settings that there are not: told where they are written, before anything is done."""
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from netgroupd.errors import ConfigError
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm("stock")
+
+
+def refused(engine: Engine) -> list[str]:
+    """What diff and apply both say."""
+    said = []
+    for ask in (engine.diff, engine.apply):
+        with pytest.raises(ConfigError) as caught:
+            ask()
+        said.append([f"{each.line}:{each.column}: {each.message}; {each.hint}" for each in caught.value.problems])
+    assert said[0] == said[1]
+    return said[0]
+
+
+def test_settings_that_there_are_not_are_told_by_their_lines_before_anything_is_done(engine_in: EngineIn) -> None:
+    engine = engine_in(
+        "here",
+        "links:\n"
+        "  d[1-3]: {kind: dummy, sysctl: {ipv4.rp_fliter: 1}}\n"
+        "  d4: {kind: dummy, sysctl: {ipv6.neigh.mcast_solict: 1, ipv4.rp_filter: 1}}\n"
+        "sysctl: {net.ipv4.ip_forwad: 1, net.ipv4.ip_forward: 1, net.ipv4.cnf.all.rp_filter: 1}\n",
+    )
+    assert sorted(refused(engine)) == [
+        "2:1: this kernel has no setting net/ipv4/conf/d1/rp_fliter; did you mean 'rp_filter'?",
+        "3:1: this kernel has no setting net/ipv6/neigh/d4/mcast_solict; did you mean 'mcast_solicit'?",
+        "4:1: this kernel has no setting net/ipv4/cnf/all/rp_filter; did you mean 'conf'?",
+        "4:1: this kernel has no setting net/ipv4/ip_forwad; did you mean 'ip_forward'?",
+    ]
+    assert "dummy" not in here("ip link show type dummy")
+    assert not engine.history()
+
+
+def test_settings_that_only_a_new_link_has_pass(engine_in: EngineIn) -> None:
+    settings = "ipv4.rp_filter: 2, ipv6.neigh.mcast_solicit: 5, ipv6.accept_ra: 0"
+    engine = engine_in("here", f"links: {{d1: {{kind: dummy, up: true, sysctl: {{{settings}}}}}}}\n")
+    assert engine.diff().steps
+    engine.apply()
+    assert not engine.diff().steps
+
+
+def test_at_boot_the_rest_is_configured(engine_in: EngineIn) -> None:
+    engine = engine_in("here", "links: {d1: {kind: dummy, sysctl: {ipv4.rp_fliter: 1}}, d2: {kind: dummy}}\n")
+    assert "rp_fliter" in str(engine.apply(in_part=True).trouble)
+    assert "d2" in here("ip link show type dummy")
