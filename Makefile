@@ -19,7 +19,7 @@ help:
 
 # The guests read what pytest has compiled of the tests: it is to write that down, whatever the environment says.
 test:
-	@echo "test: everything, in and out of the VM: about 10 minutes, and 25 more where the kernels are not built yet"
+	@echo "test: everything, in and out of the VM: about 20 minutes, and 25 more where the kernels are not built yet"
 	@$(lab) kernel && exec env PYTHONDONTWRITEBYTECODE= "$$python" -m pytest $(TESTS)
 
 check:

@@ -13,6 +13,7 @@ from netgroupd.config.semantic_mdb import unspoken, unspoken_in_vlan
 from netgroupd.config.semantic_mst import shut_ports
 from netgroupd.config.semantic_vlan_global import unused
 from netgroupd.model.mdb import senders
+from netgroupd.model.route import TABLES
 from netgroupd.model.state import NOTHING, Attrs, Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
@@ -216,7 +217,7 @@ def _joins(roots: dict[str, str], *ends: str) -> bool:
     return tops[0] != tops[1]
 
 
-_RESERVED_TABLES: Mapping[Value, str] = {253: "default", 254: "main", 255: "local"}
+_RESERVED_TABLES: Mapping[Value, str] = {number: name for name, number in TABLES.items()}
 
 _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _vrfs,

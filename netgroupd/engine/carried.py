@@ -12,7 +12,8 @@ from functools import cached_property
 from netgroupd.engine.carriers import carriers
 from netgroupd.engine.detour import Way, leads_away
 from netgroupd.engine.tunnels import misses_far_end
-from netgroupd.model.state import Key, Object, State, records
+from netgroupd.model.address import plain_address
+from netgroupd.model.state import Key, State, records
 from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
@@ -74,7 +75,7 @@ class Carried:
         """The link that a step would cut, and whose way that is."""
         obj = step.object
         if obj.cls == "address" and step.op is Op.DELETE:
-            plain = plain_address(obj)
+            plain = plain_address(obj.key)
             return (obj.name, self._sources[plain]) if plain in self._sources else None
         if obj.cls == "token":
             return self._readdressed(step)
@@ -184,11 +185,6 @@ class Carried:
             if step.object.cls == "link" and "port.isolated" in step.attrs
         }
         return {str(name) for name in links - said.keys()} | {name for name, isolated in said.items() if isolated}
-
-
-def plain_address(address: Object) -> str:
-    """An address without its prefix length."""
-    return str(address.key[1]).partition("/")[0]
 
 
 def _is_made_with(address: str, token: Value) -> bool:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.model.route import TABLES
 from netgroupd.model.rule import stands_beside
 from netgroupd.model.state import NOTHING, Attrs, Object, State
 from netgroupd.model.value import Value, ip_bytes, split_prefix
@@ -25,7 +26,6 @@ _OF_OTHERS = frozenset({"iif", "oif", "fwmark", "uidrange", "tun_id", "l3mdev", 
 _OF_VRFS = frozenset({"l3mdev", "oif"})
 _LEADING = frozenset({"route", "rule", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
-_KERNELS_TABLES = frozenset({253, 254, 255})  # looked in by rules that nobody needs to make
 _REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
 # What a route has that mentions none of it; "dev" and "src" the kernel finds by itself.
 _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None, "encap": None}
@@ -164,7 +164,7 @@ class Detours:
                 return False
             if self._rules(other, way):
                 return True
-        return way.table not in _KERNELS_TABLES
+        return way.table not in TABLES.values()
 
     def _rules(self, rule: Object, way: Way) -> bool:
         """Whether a rule leads the packets elsewhere, or nowhere."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import chain
 
-from netgroupd.engine.carried import Carried, plain_address
+from netgroupd.engine.carried import Carried
 from netgroupd.engine.carriers import below, carriers
 from netgroupd.engine.detour import Detours, Way, vrf_of
 from netgroupd.engine.guard_tc import Asked, filtered_ways
@@ -21,6 +21,7 @@ from netgroupd.engine.tunnels import far_end
 from netgroupd.errors import GuardError
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.ways import Route
+from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import kind_of
@@ -116,7 +117,7 @@ def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[
         return
     places: dict[str, set[str]] = {way.source: {way.link} for way in ways}
     for address in around.of("address").values():
-        if (plain := plain_address(address)) in places:
+        if (plain := plain_address(address.key)) in places:
             places[plain].add(address.name)
     for way in ways:
         family = "inet6" if ":" in (way.to or way.source) else "inet"

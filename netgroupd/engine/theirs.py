@@ -12,7 +12,7 @@ from netgroupd.engine.observe import Connection
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.along import deleted_nexthops
-from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.fate import hangs_on, is_ipv4
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.theirs import Theirs
 
@@ -44,7 +44,7 @@ def of_others(kernel: Connection, plan: Plan, goal: State, actual: State) -> The
 
 
 def _is_ipv4_and_stays(obj: Object, plan: Plan) -> bool:
-    return obj.cls == "address" and ":" not in str(obj.key[1]) and obj.name not in plan.gone
+    return obj.cls == "address" and is_ipv4(obj) and obj.name not in plan.gone
 
 
 def _keeping(kernel: Connection, links: set[str]) -> set[str]:

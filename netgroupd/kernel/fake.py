@@ -21,12 +21,13 @@ from netgroupd.kernel.request import Away, Selection
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.kernel.ways import Route
+from netgroupd.model.address import plain_address
 from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.filter import block_number
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
-from netgroupd.plan.fate import carried_down, followers, hangs_on, muted, resized_ports, why_muted
+from netgroupd.plan.fate import carried_down, followers, hangs_on, is_ipv4, muted, resized_ports, why_muted
 from netgroupd.plan.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 
@@ -107,7 +108,7 @@ class FakeKernel(FakeCards):
 
     def links_with(self, address: str) -> frozenset[str]:
         """The links that have an address."""
-        return frozenset(str(key[0]) for key in self.state.of("address") if str(key[1]).partition("/")[0] == address)
+        return frozenset(str(key[0]) for key in self.state.of("address") if plain_address(key) == address)
 
     def dump(self, selection: Selection) -> State:
         """Copies of the selected objects."""
@@ -236,16 +237,16 @@ class FakeKernel(FakeCards):
 
     def _lose_ipv4(self, addresses: list[Object]) -> None:
         """Routes from an address go with it, and with the last one of a link all that IPv4 has there."""
-        left = [str(key[1]).partition("/")[0] for key in self.state.of("address")]
-        sources = {str(gone.key[1]).partition("/")[0] for gone in addresses if _is_ipv4(gone)}.difference(left)
-        speaking = {obj.name for obj in self.state.of("address").values() if _is_ipv4(obj)}
-        silent = {gone.name for gone in addresses if _is_ipv4(gone)} - speaking
+        left = [plain_address(key) for key in self.state.of("address")]
+        sources = {plain_address(gone.key) for gone in addresses if is_ipv4(gone)}.difference(left)
+        speaking = {obj.name for obj in self.state.of("address").values() if is_ipv4(obj)}
+        silent = {gone.name for gone in addresses if is_ipv4(gone)} - speaking
         if sources or silent:
             self._forget(
                 [
                     obj
                     for obj in (*self.state.of("route").values(), *self.state.of("neighbour").values())
-                    if obj.attrs.get("src") in sources or (_is_ipv4(obj) and not silent.isdisjoint(hangs_on(obj)))
+                    if obj.attrs.get("src") in sources or (is_ipv4(obj) and not silent.isdisjoint(hangs_on(obj)))
                 ]
             )
 
@@ -390,10 +391,6 @@ def _in_part(obj: Object, selection: Selection) -> Object:
 
 def _names(value: Value) -> frozenset[str]:
     return frozenset(map(str, value)) if isinstance(value, tuple) else frozenset()
-
-
-def _is_ipv4(obj: Object) -> bool:
-    return obj.key[0] == "inet" if obj.cls == "route" else ":" not in str(obj.key[1])
 
 
 def _needed(obj: Object) -> Iterator[str]:

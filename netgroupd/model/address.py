@@ -7,12 +7,19 @@ and is still written behind the address: 10.0.0.1/24 with the peer 10.0.0.2.
 """
 
 from netgroupd.model.attr import Attr, Change, Class, table
+from netgroupd.model.state import Key
 from netgroupd.model.value import ADDRESS, FLAG, IP, IP4, LINK, U32, Type, Value, number, string, word
 
 SCOPES = {"global": 0, "site": 200, "link": 253, "host": 254, "nowhere": 255}
 FOREVER = 0xFFFFFFFF
 LEAST_MTU = {"inet": 68, "inet6": 1280}
 """With an MTU of less a link does not speak the protocol at all, and nothing of it comes back by itself."""
+
+
+def plain_address(key: Key) -> str:
+    """The address of such a key, without the length of its prefix."""
+    return str(key[1]).partition("/")[0]
+
 
 _SECONDS = number(32, 0, FOREVER - 1)
 

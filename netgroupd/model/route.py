@@ -44,7 +44,9 @@ TYPES = {
 PREFERENCES = {"low": 3, "medium": 0, "high": 1}
 MAIN_TABLE = 254
 IP6_USER_METRIC = 1024
-_TABLES = {"default": 253, "main": MAIN_TABLE, "local": 255}
+TABLES = {"default": 253, "main": MAIN_TABLE, "local": 255}
+"""The tables of every host, by name: gateways are looked up in them, and rules that nobody needs to make lead there."""
+
 WAY = frozenset({"nexthops", "nhid", "via", "dev", "encap", "onlink"})
 """What says together where a route leads."""
 
@@ -65,8 +67,8 @@ _NETWORK = prefix(network=True)
 
 
 def _parse_table(raw: object) -> Value:
-    if isinstance(raw, str) and raw in _TABLES:
-        return _TABLES[raw]
+    if isinstance(raw, str) and raw in TABLES:
+        return TABLES[raw]
     try:
         return _TABLE_ID.parse(raw)
     except ValueError:
@@ -76,7 +78,7 @@ def _parse_table(raw: object) -> Value:
 TABLE = Type(
     "the number of a table, or main, local or default",
     _parse_table,
-    {"oneOf": [_TABLE_ID.schema, {"enum": list(_TABLES)}]},
+    {"oneOf": [_TABLE_ID.schema, {"enum": list(TABLES)}]},
 )
 
 

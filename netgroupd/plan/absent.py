@@ -8,6 +8,7 @@ all the rest can.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from netgroupd.model.address import plain_address
 from netgroupd.model.route import as_kept
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.value import ip_bytes, split_prefix
@@ -112,7 +113,7 @@ def drop_unreachable(attainable: State, desired: State) -> None:
         if any(str(member.get("id")) in gone for member in records(obj.attrs, "group")):
             gone.add(str(key[0]))
     waiting = desired.of("address").keys() - attainable.of("address").keys()
-    sources = {str(address).partition("/")[0] for _, address, _ in waiting}
+    sources = set(map(plain_address, waiting))
     networks = networks_of(waiting) - networks_of(attainable.of("address"))
     sizes = {(bits, length) for bits, length, _ in networks}  # few, however many networks there are
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop, route
+from netgroupd.model.address import plain_address
 from netgroupd.model.attr import Change
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan import (
@@ -211,7 +212,7 @@ class _Run:
     @cached_property
     def _addresses(self) -> frozenset[str]:
         """The addresses that are wanted, wherever."""
-        return frozenset(str(key[1]).partition("/")[0] for key in self.desired.of("address"))
+        return frozenset(map(plain_address, self.desired.of("address")))
 
     def _lost(self, want: Object, have: Object, why: str) -> tuple[Step, ...]:
         if address.stays_joined(have) or _stays_a_group(want, have):

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.model.address import LEAST_MTU
+from netgroupd.model.address import LEAST_MTU, plain_address
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
@@ -170,7 +170,7 @@ def why_muted(obj: Object, links: Muted) -> str:
     """
     if not links or obj.cls not in ("address", "route", "neighbour", "token"):
         return ""
-    ipv6 = obj.cls == "token" or not _is_ipv4(obj)
+    ipv6 = obj.cls == "token" or not is_ipv4(obj)
     family = str(obj.key[0]) if obj.cls == "route" else "inet6" if ipv6 else "inet"
     return next((links[name, family] for name in hangs_on(obj) if (name, family) in links), "")
 
@@ -226,8 +226,8 @@ class Losses:
         """Note which links lose a family."""
         self._muted = links
         if self:
-            addresses = filter(_is_ipv4, actual.of("address").values())
-            self._sources.update({_plain(obj): why for obj in addresses if (why := self._by_links(obj))})
+            addresses = filter(is_ipv4, actual.of("address").values())
+            self._sources.update({plain_address(obj.key): why for obj in addresses if (why := self._by_links(obj))})
 
     def deleted(self, cls: str, deleted: list[Object], actual: State) -> None:
         """Note that objects of a class on which others depend are to be deleted."""
@@ -242,8 +242,8 @@ class Losses:
         if cls == "chain":
             self._chains.update({obj.key: "its chain is emptied for another template" for obj in deleted})
             return
-        self._sources.update({_plain(obj): f"{obj.key[1]} is deleted" for obj in deleted})
-        self._follow_addresses({obj.key: obj for obj in deleted if _is_ipv4(obj)}, actual)
+        self._sources.update({plain_address(obj.key): f"{obj.key[1]} is deleted" for obj in deleted})
+        self._follow_addresses({obj.key: obj for obj in deleted if is_ipv4(obj)}, actual)
 
     def remade(self, found: Remade, actual: State) -> None:
         """Note the classes that are deleted before others come."""
@@ -272,14 +272,15 @@ class Losses:
     def _follow_addresses(self, going: dict[Key, Object], actual: State) -> None:
         subnets: dict[tuple[str, str], list[Object]] = defaultdict(list)
         for obj in actual.of("address").values():
-            if _is_ipv4(obj):
+            if is_ipv4(obj):
                 subnets[obj.name, _subnet(obj)].append(obj)
         # The first address of a subnet takes its secondaries along, unless
         # promote_secondaries is set, which differs from host to host.
         for first, *others in subnets.values():
             if first.key in going:
-                self._secondaries.update({obj.key: f"it goes with {first.key[1]}" for obj in others})
-                self._sources.update({_plain(obj): f"{obj.key[1]} goes with {first.key[1]}" for obj in others})
+                along = f"goes with {first.key[1]}"
+                self._secondaries.update({obj.key: f"it {along}" for obj in others})
+                self._sources.update({plain_address(obj.key): f"{obj.key[1]} {along}" for obj in others})
         lost = going.keys() | self._secondaries.keys()
         kept = {link for (link, _), found in subnets.items() if any(obj.key not in lost for obj in found)}
         names = {obj.name for obj in going.values()} - kept
@@ -345,7 +346,7 @@ class Losses:
 
     def _by_addresses(self, obj: Object) -> str:
         """Why a link that has no IPv4 address for a moment loses ``obj``; "" if it does not."""
-        ipv4 = obj.key[0] == "inet" if obj.cls == "route" else obj.cls == "neighbour" and _is_ipv4(obj)
+        ipv4 = obj.cls in ("route", "neighbour") and is_ipv4(obj)
         return next((self._emptied[name] for name in hangs_on(obj) if name in self._emptied), "") if ipv4 else ""
 
     def _route(self, obj: Object) -> str:
@@ -376,17 +377,13 @@ def is_of_bridge(obj: Object) -> bool:
 
 def _dies_when_down(obj: Object) -> bool:
     if obj.cls == "address":
-        return not _is_ipv4(obj)
+        return not is_ipv4(obj)
     return obj.cls in _LOST_WHEN_DOWN and obj.key[0] != "mpls"
 
 
-def _is_ipv4(obj: Object) -> bool:
-    """Whether an address or a neighbour is one of IPv4."""
-    return ":" not in str(obj.key[1])
-
-
-def _plain(address: Object) -> str:
-    return str(address.key[1]).partition("/")[0]
+def is_ipv4(obj: Object) -> bool:
+    """Whether a route, an address or a neighbour is one of IPv4."""
+    return obj.key[0] == "inet" if obj.cls == "route" else ":" not in str(obj.key[1])
 
 
 def _subnet(address: Object) -> str:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from netgroupd.model.route import TABLES
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tables import is_u32
 
 # Of these a preference holds any number of rules; of others it has one, or one mask.
 _SIDE_BY_SIDE = frozenset({"flower", "basic", "bpf"})
-_KERNELS_TABLES = frozenset({253, 254, 255})  # in which gateways are looked up, too
 
 
 class Replaced(NamedTuple):
@@ -49,12 +49,13 @@ def replaced(steps: Iterable[Step], is_lost: Callable[[Object], str]) -> Replace
             tables.add(step.before.attrs.get("lookup"))
     before, behind = defaultdict[tuple[str, Key], list[Step]](list), defaultdict[tuple[str, Key], list[Step]](list)
     left = set[Key]()
+    tables.difference_update(TABLES.values())
     for step in doomed:
         obj = step.object
         key = next((coming[obj.cls, place] for place in _places(obj) if (obj.cls, place) in coming), None)
         if key is not None:
             (before if key == obj.key else behind)[obj.cls, key].append(step)
-        elif obj.cls == "route" and obj.key[1] in tables - _KERNELS_TABLES:
+        elif obj.cls == "route" and obj.key[1] in tables:
             left.add(obj.key)
     return Replaced(dict(before), dict(behind), frozenset(left))
 

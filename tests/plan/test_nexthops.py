@@ -74,6 +74,11 @@ def test_what_goes_by_way_of_a_gateway_is_asked_again_when_its_network_is_left(a
     assert [message.split()[1] for message in got if message.split()[1] in ("nexthop", "route")] == want
 
 
+def test_what_goes_by_way_of_a_gateway_is_not_asked_again_when_a_network_of_the_other_protocol_is_left() -> None:
+    have = [*state_of(STRANDED % "192.0.2.1/24, 'fd00::1/64'")]
+    assert messages(planned(STRANDED % "192.0.2.1/24", *have)) == ["delete address d0"]
+
+
 def test_gateway_that_nobody_mentions_stays_when_the_link_changes_its_master() -> None:
     text = "links: {d0: {kind: dummy%s}, red: {kind: vrf, table: 10}}\nnexthops: {3: {dev: d0}}"
     have = [obj for obj in state_of(text % "") if obj.cls != "nexthop"]
