@@ -31,7 +31,7 @@ from netgroupd.engine.lost import add_lost
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look, without_others
-from netgroupd.engine.others import of_others
+from netgroupd.engine.others import give_back, of_others
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.repair import only
 from netgroupd.engine.replaced import Replaced
@@ -52,6 +52,7 @@ from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, State
 from netgroupd.plan import present
 from netgroupd.plan.optional import keys_of
+from netgroupd.plan.passing import on_passing, passing
 from netgroupd.plan.step import Plan
 
 
@@ -180,7 +181,8 @@ class Engine(Unfinished):
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
-        before = placed(kernel, Snapshot.of(plan, actual))._replace(others=of_others(kernel, plan, goal, actual).objects)
+        others = of_others(kernel, plan, goal, actual).objects
+        before = placed(kernel, Snapshot.of(plan, actual))._replace(others=others)
         entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
         self._journal.write(entry, before)
         mine = mine.joined(content)
@@ -191,6 +193,8 @@ class Engine(Unfinished):
                     left_out, trouble = converge_in_part(kernel, plan, goal, mine, aside.progress)
                 else:
                     left_out, trouble = converge(kernel, plan, goal, mine, aside.progress), None
+                passed = on_passing(others, passing(plan, actual.of("link")), goal, actual)
+                plan = plan._replace(warnings=plan.warnings + give_back(kernel, passed))
                 content = aside.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(begun.number, content._replace(refused=refused))
