@@ -41,7 +41,7 @@ def test_files_are_found_below_any_prefix(tmp_path: Path, packages: str) -> None
 
 def test_what_puts_a_change_back_is_allowed_what_made_it() -> None:
     sandboxes = [
-        (TOP / "systemd" / unit).read_text().partition("CapabilityBoundingSet=")[2].partition("\n\n[Install]")[0].strip()
+        (TOP / "systemd" / unit).read_text().partition("CapabilityBoundingSet=")[2].partition("[Install]")[0].strip()
         for unit in ("netgroupd.service", "netgroup-deadline.service")
     ]
     assert sandboxes[0] == sandboxes[1] != ""

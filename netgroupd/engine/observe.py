@@ -85,7 +85,7 @@ class Connection(Protocol):
         """The card that a link is a virtual function of; "" for none."""
 
     def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops that are there or have these ids."""
+        """What others have on the links of these names, and their groups with nexthops there or of these ids."""
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""

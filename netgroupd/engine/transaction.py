@@ -32,6 +32,7 @@ from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
+from netgroupd.plan.passing import on_passing, passing
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 
@@ -88,8 +89,9 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
-    theirs = of_others(kernel, plan, goal, actual)
-    return plan._replace(warnings=plan.warnings + told(theirs), others=theirs.objects), actual
+    lost = of_others(kernel, plan, goal, actual)
+    back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
+    return plan._replace(warnings=plan.warnings + told(lost, back), others=lost.objects, passing=back), actual
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:

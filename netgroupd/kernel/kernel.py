@@ -154,7 +154,7 @@ class Kernel:
         return card_of(self._context, name)
 
     def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops that are there or have these ids."""
+        """What others have on the links of these names, and their groups with nexthops there or of these ids."""
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
         return theirs(self._context, names, ids)

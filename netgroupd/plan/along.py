@@ -22,9 +22,15 @@ _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: 
 _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
 
 
-def told(theirs: Theirs) -> tuple[str, ...]:
-    """A sentence about all that goes with links, and one about groups that lose members."""
-    return *_on_links(theirs), *_groups(theirs.groups)
+def told(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
+    """A sentence about what goes with links, one about what comes ``back``, and one about groups that lose members."""
+    kept = {obj[:2] for obj in back}
+    lost = theirs._replace(objects=tuple(obj for obj in theirs.objects if obj[:2] not in kept))
+    return (
+        *_on_links(lost, "when links go, go down or change their VRF"),
+        *_on_links(Theirs(tuple(back)), "with links that go down for a moment, and is given back"),
+        *_groups([group for group in theirs.groups if group[:2] not in kept]),
+    )
 
 
 def _groups(groups: Sequence[Object]) -> Iterator[str]:
@@ -35,7 +41,7 @@ def _groups(groups: Sequence[Object]) -> Iterator[str]:
         yield f"groups of nexthops that are not netgroupd's lose members: {', '.join(named)}{more}"
 
 
-def _on_links(theirs: Theirs) -> tuple[str, ...]:
+def _on_links(theirs: Theirs, when: str) -> tuple[str, ...]:
     counts, links = Counter[str](), dict[str, None]()
     for obj in theirs.objects:
         if "group" in obj.attrs:
@@ -51,7 +57,7 @@ def _on_links(theirs: Theirs) -> tuple[str, ...]:
     folded = fold_names(links)
     more = f", … ({len(links):,} in all)" if len(folded) > _SHOWN else ""
     on = f"{', '.join(folded[:_SHOWN])}{more}"
-    return (f"what is not netgroupd's goes when links go, go down or change their VRF: {found} on {on}",)
+    return (f"what is not netgroupd's goes {when}: {found} on {on}",)
 
 
 def _of(cls: str, protocol: Value) -> str:

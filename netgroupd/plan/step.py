@@ -86,7 +86,7 @@ class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator.
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
-    others have on them, of which ``others`` is to be given back after a refusal.
+    others have on them, of which ``others`` is to be given back after a refusal, and of that ``passing`` in any case.
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -95,3 +95,4 @@ class Plan(NamedTuple):
     gone: frozenset[str] = frozenset()
     cycled: frozenset[str] = frozenset()
     others: tuple[Object, ...] = ()
+    passing: tuple[Object, ...] = ()

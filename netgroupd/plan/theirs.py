@@ -11,8 +11,8 @@ from netgroupd.model.state import Object
 class Theirs(NamedTuple):
     """What others have on links: ``objects``, and by class, protocol and link how many more that their programs watch.
 
-    These bring it back themselves, if it is still to be there.  ``groups`` are those of nexthops that lose members, whose
-    they may be.
+    These bring it back themselves, if it is still to be there.  ``groups`` of nexthops lose
+    members, whosever they are.
     """
 
     objects: tuple[Object, ...] = ()

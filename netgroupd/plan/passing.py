@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Links that go down for a moment only, and what others have on them, which can be there again afterwards."""
+
+from collections.abc import Mapping, Sequence
+
+from netgroupd.model.state import Key, Object, State, records
+from netgroupd.plan.fate import carried_down, hangs_on
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Plan
+
+_ELSEWHERE = frozenset({"master", "netns"})
+
+
+def passing(plan: Plan, links: Mapping[Key, Object]) -> frozenset[str]:
+    """The links that come up again where they were."""
+    if not plan.cycled:
+        return plan.cycled
+    up: dict[str, bool] = {}
+    others = {name for name in plan.cycled if (link := links.get((name,))) and link.attrs.get("master") in plan.gone}
+    for step in singles(plan.steps):
+        name = step.object.name
+        if step.object.cls == "link" and name in plan.cycled:
+            up[name] = bool(step.attrs.get("up", up.get(name, True)))
+            others |= set() if _ELSEWHERE.isdisjoint(step.attrs) else {name}
+    others |= {name for name, stays in up.items() if not stays}
+    others |= {upper for upper, _ in carried_down([*others], links)}
+    return plan.cycled - others
+
+
+def on_passing(objects: Sequence[Object], names: frozenset[str], goal: State, actual: State) -> tuple[Object, ...]:
+    """Of what others lose, what was on links of these names alone, with the groups that are whole again then."""
+    hops = goal.of("nexthop").keys()
+    if not (names or hops):
+        return ()
+    back = {obj[:2]: obj for obj in objects if (on := hangs_on(obj)) and names.issuperset(on)}
+    lost = {obj.key for obj in objects if obj.cls == "nexthop" and "group" not in obj.attrs and obj[:2] not in back}
+    missing = {key[0] for key in lost | (actual.of("nexthop").keys() - hops)}
+    there = {key[0] for key in hops} | {key[0] for cls, key in back if cls == "nexthop"}
+    for group in (obj for obj in objects if "group" in obj.attrs):
+        members = {one.get("id") for one in records(group.attrs, "group")}
+        if members & there and not members & missing:
+            back[group[:2]] = group
+    numbers = {key[0] for cls, key in back if cls == "nexthop"}
+    routes = (obj for obj in objects if obj.cls == "route" and obj.attrs.get("nhid") in numbers)
+    return tuple({**back, **{route[:2]: route for route in routes}}.values())

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What others have on links that a change only takes down for a moment is there again when it has succeeded."""
+
+import pytest
+
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm("stock")
+
+BOND = """
+links:
+  b0: {{kind: bond, mode: {}, up: {}, mac: '02:00:00:00:00:01', ports: d0{}}}
+  d0: {{kind: dummy, up: true}}
+  v0: {{kind: vrf, table: 7, up: true}}
+"""
+GIVEN = (
+    "address add 10.0.0.5/24 dev b0",
+    "address add fd01::5/64 dev b0 nodad",
+    "nexthop add id 7 via 10.0.0.1 dev b0",
+    "nexthop add id 20 group 7",
+    "route add default via 10.0.0.2 dev b0 proto dhcp",
+    "route add 2001:db8:1::/48 via fd01::1 dev b0",
+    "route add 10.5.0.0/16 nhid 20",
+    "route add 10.9.0.0/16 via 10.0.0.1 dev b0 proto bgp",
+    "neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev b0 proto static",
+)
+SHOWN = (
+    "address show dev b0 scope global",
+    "nexthop",
+    "neighbour show nud permanent",
+    "route",
+    "-6 route show proto boot",
+)
+PORTS = frozenset({"b0", "d0"})
+WATCHED = "10.9.0.0/16 via 10.0.0.1 dev b0 proto bgp \n"
+BACK = (
+    "what is not netgroupd's goes with links that go down for a moment, and is given back: addresses (1), "
+    "nexthops (1), neighbours of proto static (1), routes of proto dhcp (1), routes of proto boot (2) on b0"
+)
+LOST = "what is not netgroupd's goes when links go, go down or change their VRF: "
+
+
+def shown() -> list[str]:
+    return [here(f"ip {what}").replace(WATCHED, "") for what in SHOWN]
+
+
+def test_what_others_have_on_a_link_that_goes_down_for_a_moment_is_there_again(engine_in: EngineIn) -> None:
+    engine_in("here", BOND.format("balance-rr", "true", "")).apply()
+    for command in GIVEN:
+        here(f"ip {command}")
+    before = shown()
+    engine = engine_in("here", BOND.format("active-backup", "true", ""))
+    assert engine.diff().warnings == (f"{LOST}routes of proto bgp (1) on b0", BACK)
+    assert engine.apply(allow=PORTS).plan.warnings == (f"{LOST}routes of proto bgp (1) on b0", BACK)
+    assert shown() == before
+    assert not engine.diff().steps
+
+
+@pytest.mark.parametrize(
+    ("up", "more"),
+    [pytest.param("false", "", id="stays_down"), pytest.param("true", ", master: v0", id="enters_a_vrf")],
+)
+def test_what_others_have_on_a_link_that_stays_away_is_lost(engine_in: EngineIn, up: str, more: str) -> None:
+    engine_in("here", BOND.format("balance-rr", "true", "")).apply()
+    for command in GIVEN:
+        here(f"ip {command}")
+    engine = engine_in("here", BOND.format("active-backup", up, more))
+    lost, groups = engine.diff().warnings
+    assert lost.startswith(LOST)
+    assert groups.endswith("lose members: 20")
+    assert not [line for line in engine.apply(allow=PORTS).plan.warnings if "given back" in line]
+    assert here("ip nexthop") == ""
