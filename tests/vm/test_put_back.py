@@ -3,10 +3,11 @@
 
 import pytest
 
+from netgroupd.engine.transaction import plan_now
 from netgroupd.kernel.request import Selection
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
-from tests.vm.stumbling import Stumbling, become, ip, refused_and_back, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, refused_and_back, there_and_back, told
 
 _ANOTHER = "b: {kind: dummy, alias: b}"
 _PORT = "a: {kind: dummy, master: br%s}, br: {kind: bridge}"
@@ -59,6 +60,24 @@ def test_forwarding_entry_leads_through_a_link_that_is_made_again(kernel: Stumbl
     """
     become(kernel, state_of(text % "dummy"))
     there_and_back(kernel, state_of(text % "ifb"), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_what_the_only_port_of_a_bridge_is_told_by_it_is_no_entry_of_its_own(kernel: Stumbling) -> None:
+    text = """
+    links:
+      a: {kind: dummy, up: true}
+      b: {kind: bridge, vlan_filtering: true, ports: [p%s], up: true}
+      c: {kind: dummy, up: true}
+      p: {kind: macvlan, link: a, up: true}
+    fdb: [{dev: p, mac: '02:00:00:00:00:77', where: master, state: permanent}%s]
+    """
+    goal = state_of(text % ("", ""))
+    become(kernel, goal)
+    assert "02:00:00:00:00:77 self" in told("bridge", "fdb", "show", "dev", "a")
+    assert not plan_now(kernel, goal, MINE)[0].steps
+    become(kernel, state_of(text % (", c", ", {dev: c, mac: '02:00:00:00:00:78'}")))
+    there_and_back(kernel, goal, refused=True)
 
 
 @pytest.mark.vm("stock")
