@@ -179,3 +179,12 @@ def test_neighbours_that_a_link_loses_with_another_arp_come_back(kernel: Stumbli
     text += "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]\nnexthops: {%s}"
     become(kernel, state_of(text % ("true", "")))
     refused_and_back(kernel, state_of(text % ("false", "7: {dev: b}")))
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("told", ["arp: false", "mac: '02:00:00:00:00:01'"])
+def test_neighbours_that_a_link_forgets_are_said_again_at_once(kernel: Stumbling, told: str) -> None:
+    text = "links: {a: {kind: dummy, up: true, %s, addresses: [10.0.0.1/24]}}\n"
+    text += "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}, {dev: a, ip: 10.0.0.8, proxy: true}]"
+    become(kernel, state_of(text % "arp: true"))
+    there_and_back(kernel, state_of(text % told), refused=True)
