@@ -338,6 +338,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_ip.ways,
     semantic_ip.locks,
     semantic_ip.nexthops_of_routes,
+    semantic_ip.gateways,
     semantic_ip.rules,
     tokens,
     semantic_ip.nexthops,

@@ -169,6 +169,22 @@ def _family_of_nexthop(obj: Object) -> str:
     return str(obj.attrs.get("family") or (family_of(str(via)) if via else "inet"))
 
 
+def gateways(checked: Checked) -> None:
+    """No gateway is looked for by a VRF itself, unless that has a network of its own."""
+    vrfs = set(checked.by_kind.get("vrf", ())) - {address.name for address in checked.state.of("address").values()}
+    led = (obj for cls in ("route", "nexthop") for obj in checked.state.of(cls).values()) if vrfs else ()
+    for obj in led:
+        for field, way in (("dev", obj.attrs), *(("nexthops", hop) for hop in records(obj.attrs, "nexthops"))):
+            via = str(way.get("via") or _LINK_LOCAL)
+            taken = way.get("onlink") or via.startswith(_LINK_LOCAL) or obj.key[0] == "mpls"
+            if way.get("dev") in vrfs and not taken:
+                what = f"{via} is reached by a link in the VRF {way['dev']!r}, not by that itself"
+                checked.report.once(checked.entry(obj).place(field), what, "name that link")
+
+
+_LINK_LOCAL = "fe80:"
+
+
 def rules(checked: Checked) -> None:
     """The networks of a rule are of its protocol, it does one thing, and it goes only forward."""
     for obj in checked.state.of("rule").values():

@@ -4,7 +4,8 @@
 The kernel does not say who made an entry.  Left out is what it makes itself:
 learnt entries (by a control plane too), the addresses of links, multicast memberships, the default
 remote of a VXLAN and those of its VNIs, and the copies that it puts into every VLAN of a port of an
-entry without VLAN.  An entry that a file asks for is told of whoever made it.
+entry without VLAN, and into the filter of a port that hears no others.  An entry that a file asks
+for is told of whoever made it.
 
 The table of a bridge is that of its ports; for the bridge it is its own.
 """
@@ -45,6 +46,7 @@ class _Own(NamedTuple):
 
     ``by_link`` are the MACs of each and of its master: in a bridge's table the kernel puts no others.
     ``groups`` are the group addresses that it listens to for protocols, not for an administrator.
+    ``in_bridges`` are the MACs that bridges were told: a port that hears no others is told them, and what is below it.
     """
 
     macs: frozenset[str]
@@ -53,6 +55,7 @@ class _Own(NamedTuple):
     remotes: frozenset[tuple[str, str]]
     remotes_of_vnis: frozenset[tuple[str, Value, Value]]
     bridges: frozenset[str]
+    in_bridges: frozenset[str] = frozenset()
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -61,7 +64,11 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
     found = dump_objects(context, asked, _decode, "dump of forwarding entries")
     chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
-    return _told_apart(_made_by_operators(chosen, _own(context, selection), selection.entries)) if chosen else []
+    if not chosen:
+        return []
+    in_bridges = frozenset(str(obj.key[1]) for obj in found if obj.key[3] == "master")
+    own = _own(context, selection)._replace(in_bridges=in_bridges)
+    return _told_apart(_made_by_operators(chosen, own, selection.entries))
 
 
 def _told_apart(found: Iterable[Object]) -> list[Object]:
@@ -130,8 +137,11 @@ def _is_of_links(obj: Object, own: _Own) -> bool:
         return False
     if where == "self" and (link, mac) in own.groups:
         return True
-    macs = own.macs if where == "self" else own.by_link.get(str(link), own.macs)
-    return obj.attrs["state"] == "permanent" and mac in macs
+    if obj.attrs["state"] != "permanent":
+        return False
+    if where == "self":
+        return mac in own.macs or mac in own.in_bridges
+    return mac in own.by_link.get(str(link), own.macs)
 
 
 def _decode(payload: memoryview, names: Names) -> Object | None:

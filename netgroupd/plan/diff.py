@@ -35,6 +35,7 @@ from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import Owned, diff_links
+from netgroupd.plan.readdressed import forgetting
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.stranded import Stranded
@@ -77,6 +78,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     losses = Losses(links.fate, actual)
     losses.remade(classes.remade(desired, actual), actual)
     run = _Run(desired, actual, owned, losses)
+    run.forgetting = forgetting(links.steps)
     losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")), actual)
     steps = run.before = links.steps
     doomed = (obj for key, obj in actual.of("nexthop").items() if key not in desired.of("nexthop"))
@@ -115,6 +117,7 @@ class _Run:
         self.problems: dict[Key, Problem] = {}
         self.stranded = Stranded()
         self.before: list[Step] = []  # what else is changed, of the classes that come first
+        self.forgetting: Mapping[str, str] = {}
         self._defaults = Defaults(desired, actual)
         self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in _LISTS_OF_LINKS}
 
@@ -127,12 +130,12 @@ class _Run:
         steps = [
             Step(Op.DELETE, obj, None, why=_IN_THE_WAY if UNOWNED in obj.attrs else "") for obj in reversed(doomed)
         ]
-        lossy = bool(self.losses)
+        lossy = bool(self.losses) or (cls == "neighbour" and bool(self.forgetting))
         for key, want in wants.items():
             have = haves.get(key)
             if have is None:
                 steps.append(Step(Op.CREATE, None, want, want.attrs))
-            elif lossy and (why := self.losses.why(have)):
+            elif lossy and (why := self.losses.why(have) or self._why_forgotten(have)):
                 steps += self._lost(want, have, why)
             elif UNOWNED in have.attrs and UNOWNED not in want.attrs:
                 steps += self._taken_over(want, have)
@@ -143,6 +146,10 @@ class _Run:
             elif lossy and (why := self.stranded.why(have)):
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
         return self._with_what_follows(cls, steps, doomed)
+
+    def _why_forgotten(self, have: Object) -> str:
+        """Why the link of a neighbour forgets it; one that is answered for it knows by itself."""
+        return self.forgetting.get(have.name, "") if have.cls == "neighbour" and not have.key[2] else ""
 
     def _haves(self, cls: str) -> Mapping[Key, Object]:
         return taken.standing(self.actual) if cls == "action" else self.actual.of(cls)

@@ -24,6 +24,16 @@ def forgotten(steps: Iterable[Step], actual: State) -> Iterator[Key]:
     yield from (obj.key for obj in neighbours if obj.name in names)
 
 
+def forgetting(steps: Iterable[Step]) -> dict[str, str]:
+    """The links that surely forget their neighbours, for they are told another MAC or ARP, each with the reason."""
+    changed = (step for step in steps if step.object.cls == "link" and step.op is Op.CHANGE)
+    return {
+        step.object.name: f"{step.object.name} forgets its neighbours with another {sorted(flushing)[0]}"
+        for step in changed
+        if (flushing := _FLUSHING.intersection(step.attrs))
+    }
+
+
 def _readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
     """The names of the links that may get another MAC, or begin or cease to ask for those of others."""
     found: set[str] = set()

@@ -39,6 +39,9 @@ REFUSED = [
     pytest.param("nexthops: {1: {blackhole: on}}\nroutes: [{to: '2001:db8::/32', nhid: 1}]\n",
                  "2:38: the route to 2001:db8::/32 is one of IPv6, and nexthop 1 is not; "
                  "say 'family: inet6' of nexthop 1", id="nexthop_that_says_no_family"),
+    pytest.param("vrfs: {r: {table: 5, up: on}}\nnexthops: {1: {via: 10.0.0.1, dev: r}}\n",
+                 "2:36: 10.0.0.1 is reached by a link in the VRF 'r', not by that itself; name that link",
+                 id="gateway_on_a_vrf"),
     *(pytest.param(f"{DUMMY}  x: {{kind: {kind}, link: d}}\n",
                    f"3:{place}: 'x' cannot have the lower link 'd': a {kind.split(',')[0]} stands on none; {hint}",
                    id=f"lower_link_of_a_{kind.split(',')[0]}")

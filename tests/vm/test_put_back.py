@@ -3,10 +3,11 @@
 
 import pytest
 
+from netgroupd.engine.transaction import plan_now
 from netgroupd.kernel.request import Selection
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
-from tests.vm.stumbling import Stumbling, become, ip, refused_and_back, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, refused_and_back, there_and_back, told
 
 _ANOTHER = "b: {kind: dummy, alias: b}"
 _PORT = "a: {kind: dummy, master: br%s}, br: {kind: bridge}"
@@ -59,6 +60,24 @@ def test_forwarding_entry_leads_through_a_link_that_is_made_again(kernel: Stumbl
     """
     become(kernel, state_of(text % "dummy"))
     there_and_back(kernel, state_of(text % "ifb"), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_what_the_only_port_of_a_bridge_is_told_by_it_is_no_entry_of_its_own(kernel: Stumbling) -> None:
+    text = """
+    links:
+      a: {kind: dummy, up: true}
+      b: {kind: bridge, vlan_filtering: true, ports: [p%s], up: true}
+      c: {kind: dummy, up: true}
+      p: {kind: macvlan, link: a, up: true}
+    fdb: [{dev: p, mac: '02:00:00:00:00:77', where: master, state: permanent}%s]
+    """
+    goal = state_of(text % ("", ""))
+    become(kernel, goal)
+    assert "02:00:00:00:00:77 self" in told("bridge", "fdb", "show", "dev", "a")
+    assert not plan_now(kernel, goal, MINE)[0].steps
+    become(kernel, state_of(text % (", c", ", {dev: c, mac: '02:00:00:00:00:78'}")))
+    there_and_back(kernel, goal, refused=True)
 
 
 @pytest.mark.vm("stock")
@@ -160,3 +179,12 @@ def test_neighbours_that_a_link_loses_with_another_arp_come_back(kernel: Stumbli
     text += "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}]\nnexthops: {%s}"
     become(kernel, state_of(text % ("true", "")))
     refused_and_back(kernel, state_of(text % ("false", "7: {dev: b}")))
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("told", ["arp: false", "mac: '02:00:00:00:00:01'"])
+def test_neighbours_that_a_link_forgets_are_said_again_at_once(kernel: Stumbling, told: str) -> None:
+    text = "links: {a: {kind: dummy, up: true, %s, addresses: [10.0.0.1/24]}}\n"
+    text += "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}, {dev: a, ip: 10.0.0.8, proxy: true}]"
+    become(kernel, state_of(text % "arp: true"))
+    there_and_back(kernel, state_of(text % told), refused=True)
