@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(qdiscs, classes and filters of a link, packet) -> whether the packet is surely lost on its way out.
 
-That is where a qdisc has room for nothing or loses everything, where hfsc knows
-no class for the packet, and where the rules of the tree drop it.
+That is where a qdisc has room for nothing or loses everything, where hfsc or drr
+knows no class for the packet, and where the rules of the tree drop it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,9 +25,9 @@ _ROOM: Mapping[str, Mapping[str, int]] = {
     "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
 }
 _PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
-_WITH_CLASSES = frozenset({"htb", "hfsc"})
+_WITH_CLASSES = frozenset({"htb", "hfsc", "drr"})
 _WITH_BANDS = frozenset({"prio", "ets"})
-_ONE_CHILD = frozenset({"tbf", "netem", "red"})
+_ONE_CHILD = frozenset({"tbf", "cbs", "netem", "red"})
 _DEEPEST = 16
 
 
@@ -91,12 +91,12 @@ class Tree:
         return found
 
     def _default(self, qdisc: Object) -> str:
-        """Where packets go that no rule knows: with htb past the classes, with hfsc nowhere, unless to a class."""
+        """Where packets go that no rule knows: with htb past the classes, else nowhere, unless to a class."""
         number = qdisc.attrs.get("default")
         place = f"{qdisc.attrs.get('handle') or ''}{number:x}" if isinstance(number, int) and number else ""
         if place in self._classes and place not in self._inner:
             return place
-        return LOST if qdisc.attrs["kind"] == "hfsc" else ""
+        return "" if qdisc.attrs["kind"] == "htb" else LOST
 
 
 def _has_no_room(kind: str, attrs: Mapping[str, Value]) -> bool:

@@ -106,6 +106,11 @@ def test_qdisc_is_what_the_kernel_makes_of_it(said: str, want: dict[str, object]
 
 
 INCOMPLETE = [
+    ("qdiscs: {kind: cbs, idleslope: 5, sendslope: -5, hicredit: 1}", "this qdisc needs 'locredit'"),
+    (
+        "qdiscs: {kind: cbs, idleslope: 5, sendslope: 5, hicredit: 1, locredit: -1}",
+        "sendslope: expected a whole number from -2147483648 to 0",
+    ),
     ("qdiscs: {kind: ets}", "bands: expected it, or strict, or quanta"),
     ("qdiscs: {kind: ets, bands: 3, strict: 4}", "strict: expected at most 3, which is bands, not 4"),
     ("qdiscs: {kind: ets, strict: 15, quanta: [1k, 1k]}", "quanta: expected at most 16 bands, not 17 with those that"),
@@ -117,6 +122,7 @@ INCOMPLETE = [
     ("qdiscs: {kind: htb, handle: '1:1'}", "handle: expected a handle of a qdisc, from 1: to ffff:"),
     ("classes: {kind: hfsc, classid: '1:1', rt: 0}", "rt: expected a rate, or a list of a first rate"),
     ("classes: {kind: htb, classid: '1:1', ceil: 1mbit}", "rate: expected one above 0"),
+    ("classes: {kind: drr, classid: '1:1', quantum: 0}", "quantum: expected a size"),
     ("classes: {kind: htb, classid: '1:1', rate: 0}", "rate: expected one above 0"),
     ("classes: {kind: htb, classid: '1:1', rate: 1mbit, ceil: 0}", "ceil: expected one above 0; where it is not said"),
     ("classes: {kind: htb, classid: '1:1', rate: 1mbit, quantum: 0}", "quantum: expected a size"),

@@ -119,8 +119,12 @@ TREES = [
     ("class_of_others", tree(f"{HTB % ''}, {LOSS}", RATED), False),
     ("one_band_of_three", tree(f"{PRIO}, {LOSS.replace('1:10', '1:1')}"), False),
     ("band_of_a_rule", tree(f"{PRIO}, {LOSS.replace('1:10', '1:1')}", "", TO_CLASS.replace("1:10", "1:1")), True),
+    ("drr_without_a_rule", tree("{kind: drr, handle: '1:'}", "{classid: '1:10'}"), True),
+    ("drr_with_a_rule", tree("{kind: drr, handle: '1:'}", "{classid: '1:10'}", TO_CLASS), False),
     ("last_band_of_ets", tree("{kind: ets, handle: '1:', bands: 3}, " + LOSS.replace("1:10", "1:3")), True),
     ("first_band_of_ets", tree("{kind: ets, handle: '1:', bands: 3}, " + LOSS.replace("1:10", "1:1")), False),
+    ("below_credits", tree("{kind: cbs, handle: '1:', idleslope: 9, sendslope: -9, hicredit: 9, locredit: -9}, "
+                           + LOSS.replace("1:10", "1:1")), True),
     ("below_a_bucket", tree(f"{{kind: tbf, handle: '1:', rate: 1mbit, burst: 10k, limit: 10k}}, "
                             f"{LOSS.replace('1:10', '1:1')}"), True),
 ]  # fmt: skip

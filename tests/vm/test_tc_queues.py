@@ -3,6 +3,7 @@
 
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from netgroupd.kernel.kernel import Kernel
 from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step
 from tests.vm.hosts import EngineIn
-from tests.vm.tc_cases import SETUP, qdisc
+from tests.vm.tc_cases import SETUP, qdisc, rule, tclass
 from tests.vm.tc_wire import ETH_P_ALL, ip4, udp
 
 
@@ -64,7 +65,33 @@ def test_band_of_ets_is_that_of_the_priority(way: Way) -> None:
     assert [way.came(), way.came()] == [0, 6]
 
 
+def test_drr_lets_through_what_a_rule_puts_into_a_class(way: Way) -> None:
+    into = [
+        rule("flower", {"dst_port": str(port), "ip_proto": "udp"}, protocol="ip", parent="1:", pref=port, classid=said)
+        for port, said in ((1, "1:1"), (2, "1:2"), (3, "1:3"))
+    ]
+    classes = [tclass("drr", {}, f"1:{number}") for number in (1, 2)]
+    _put(qdisc("drr", {}), *classes, _lossy("1:1"), *into)
+    for port in (1, 2, 3, 4, 2):
+        way.send(0, port)
+    assert [way.came(), way.came()] == [2, 2]
+
+
+def test_cbs_sends_no_more_than_its_credit(way: Way) -> None:
+    slopes = {"idleslope": 8, "sendslope": 8 - 10_000_000, "hicredit": 60, "locredit": -1500}  # 1000 bytes a second
+    _put(qdisc("cbs", slopes))
+    begin = time.monotonic()
+    for port in range(16):
+        way.send(0, port)
+    assert [way.came() for _ in range(16)] == [*range(16)]
+    assert time.monotonic() - begin > 0.7  # 15 frames of 59 bytes behind the first
+
+
 _TREES = {
+    "cbs": "qdiscs: [{kind: cbs, handle: '1:', idleslope: 98688, sendslope: -901312, hicredit: 153, locredit: -1389},"
+    " {kind: pfifo, parent: '1:1', handle: '2:', limit: 7}]",
+    "drr": "qdiscs: {kind: drr, handle: '1:'}, classes: [{classid: '1:1', quantum: 3k}, {classid: '1:2'}],"
+    " filters: {parent: '1:', pref: 1, matchall: {}, classid: '1:2'}",
     "ets": "qdiscs: {kind: ets, handle: '1:', strict: 2, quanta: [9000, 3000], priomap: [%s]}" % ("3, " * 16),
 }
 

@@ -204,6 +204,30 @@ def _unpack_hfsc_class(payload: memoryview) -> dict[str, Value]:
     return {name: _CURVE.unpack_from(found[number]) for name, number in _CURVES.items() if number in found}
 
 
+_DRR_QUANTUM = 1
+
+
+def _pack_drr_class(attrs: Attrs) -> bytes:
+    return u32(_DRR_QUANTUM, _number(attrs, "quantum")) if "quantum" in attrs else b""
+
+
+def _unpack_drr_class(payload: memoryview) -> dict[str, Value]:
+    return {"quantum": int.from_bytes(attributes(payload)[_DRR_QUANTUM], "little")}
+
+
+_CBS = struct.Struct("=B3xiiii")  # offload, the most and the least credit, and the slopes
+_CREDITS = ("hicredit", "locredit", "idleslope", "sendslope")
+
+
+def _pack_cbs(attrs: Attrs) -> bytes:
+    return attr(1, _CBS.pack(_number(attrs, "offload"), *(_number(attrs, name) for name in _CREDITS)))
+
+
+def _unpack_cbs(payload: memoryview) -> dict[str, Value]:
+    offload, *credits_ = _CBS.unpack_from(attributes(payload)[1])
+    return {"offload": bool(offload), **dict(zip(_CREDITS, credits_, strict=True))}
+
+
 _SFQ = struct.Struct("=IiIIIII")  # quantum, perturb, limit, divisor, flows, depth, headdrop
 
 
@@ -244,13 +268,16 @@ QDISCS: Mapping[str, Options] = {
     "hfsc": Options(
         lambda attrs: _U16.pack(_number(attrs, "default")), lambda payload: {"default": _U16.unpack_from(payload)[0]}
     ),
+    "drr": _nothing(),
     "sfq": Options(_pack_sfq, _unpack_sfq),
     "red": Options(pack_red, unpack_red),
     "netem": Options(pack_netem, unpack_netem),
+    "cbs": Options(_pack_cbs, _unpack_cbs),
     "mqprio": Options(pack_mqprio, unpack_mqprio),
 }
 CLASSES: Mapping[str, Options] = {
     "htb": Options(_pack_htb_class, _unpack_htb_class),
     "hfsc": Options(_pack_hfsc_class, _unpack_hfsc_class),
+    "drr": Options(_pack_drr_class, _unpack_drr_class),
 }
 assert QDISCS.keys() == KINDS.keys()

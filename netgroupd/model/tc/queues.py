@@ -19,6 +19,7 @@ _BOUNDS = {
     "fq_codel": {"quantum": (256, _MOST), "drop_batch": (1, _MOST), "memory_limit": (0, 1 << 31)},
     "fq": {"quantum": (256, 1 << 20)},
     "cake": {"rtt": (1, _MOST), "target": (1, _MOST)},
+    "class of drr": {"quantum": (256, 1 << 20)},
     "sfq": {"quantum": (256, _MOST), "depth": (1, 127), "flows": (1, 65408)},
 }
 # For these 0 is the usual, as if nothing were said.
@@ -48,7 +49,7 @@ def whole_class(kind: str, attrs: Attrs) -> Attrs:
         raise ValueError("ceil: expected one above 0; where it is not said it is the rate")
     if kind == "hfsc" and not (attrs.get("rt") or attrs.get("ls")):
         raise ValueError("ls: expected it or rt; no class of hfsc is without both")
-    return settled(attrs)
+    return _bounded(f"class of {kind}", settled(attrs))
 
 
 def _bounded(kind: str, attrs: Attrs) -> Attrs:
