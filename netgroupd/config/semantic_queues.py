@@ -22,9 +22,10 @@ CLSACT, ROOT = "clsact", "root"
 _OF_HOOKS = frozenset({CLSACT, "ingress"})
 _HOOKS_HANDLE = "ffff"  # whichever it is said to have
 _WITH_CLASSES = frozenset(kind for kind, known in KINDS.items() if known.classes)
+_AT_ROOT = frozenset({"mq", "mqprio", "taprio"})
 _WITH_INNER = _WITH_CLASSES - {"drr"}  # classes with others below them
 _WITH_BANDS = frozenset({"prio", "ets"})
-_WITH_QDISCS = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "tbf", "cbs", "red", "netem", "mq", "mqprio"})
+_WITH_QDISCS = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "tbf", "cbs", "red", "netem", *_AT_ROOT})
 _WITH_SIZES = frozenset({"", "mq", "mqprio"})  # or who knows
 _WITH_RULES = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "fq_codel", "sfq", "cake"})
 
@@ -100,6 +101,8 @@ def _place(checked: Checked, qdisc: Object) -> None:
     kind, parent = str(qdisc.attrs["kind"]), str(qdisc.key[1])
     if kind in _OF_HOOKS:
         wanted, fits = "clsact", parent == CLSACT
+    elif kind in _AT_ROOT:
+        wanted, fits = "root", parent == ROOT
     else:
         wanted, fits = "root or a class like 1:10", parent == ROOT or not parent.isalpha()
     if not fits:

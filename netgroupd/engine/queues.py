@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(qdiscs, classes and filters of a link, packet) -> whether the packet is surely lost on its way out.
 
-That is where a qdisc has room for nothing or loses everything, where hfsc or drr
+That is where a qdisc has room for nothing or loses everything, or all that has no time, where hfsc or drr
 knows no class for the packet, and where the rules of the tree drop it.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from netgroupd.engine.packet import Packet
 from netgroupd.engine.verdict import LEAST_BYTES, LOST, Hook, Places
 from netgroupd.model.state import Key, Object
+from netgroupd.model.tc.taprio import opened
 from netgroupd.model.tc.units import SHARES, parts_of
 from netgroupd.model.value import Value
 from netgroupd.plan.hooks import ROOT
@@ -61,7 +62,7 @@ class Tree:
         if blame is not None:
             blame.append(qdisc.key)
         kind, major = str(qdisc.attrs.get("kind")), str(qdisc.attrs.get("handle") or "")
-        if _has_no_room(kind, qdisc.attrs) or (kind == "netem" and _is_all_lost(qdisc.attrs)):
+        if _loses_all(kind, qdisc.attrs):
             return True
         if kind in _ONE_CHILD:
             return self._loses(f"{major}1", packet, blame, depth + 1)
@@ -97,6 +98,21 @@ class Tree:
         if place in self._classes and place not in self._inner:
             return place
         return "" if qdisc.attrs["kind"] == "htb" else LOST
+
+
+def _loses_all(kind: str, attrs: Mapping[str, Value]) -> bool:
+    """Whether a qdisc lets nothing through, whatever is below it."""
+    if kind == "netem" and _is_all_lost(attrs):
+        return True
+    if kind == "taprio":
+        return opened(attrs).isdisjoint(_listed(attrs, "map"))
+    return kind == "etf" or _has_no_room(kind, attrs)
+
+
+def _listed(attrs: Mapping[str, Value], name: str) -> tuple[Value, ...]:
+    value = attrs.get(name) or ()
+    assert isinstance(value, tuple)
+    return value
 
 
 def _has_no_room(kind: str, attrs: Mapping[str, Value]) -> bool:

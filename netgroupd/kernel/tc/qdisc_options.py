@@ -12,6 +12,7 @@ from netgroupd.kernel.tc.mqprio import pack_mqprio, unpack_mqprio
 from netgroupd.kernel.tc.netem import pack_netem, unpack_netem
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, unpack_rate
 from netgroupd.kernel.tc.red import pack_early, pack_red, unpack_early, unpack_red
+from netgroupd.kernel.tc.taprio import pack_taprio, unpack_taprio
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.qdisc import KINDS, codel_ticks
@@ -228,6 +229,21 @@ def _unpack_cbs(payload: memoryview) -> dict[str, Value]:
     return {"offload": bool(offload), **dict(zip(_CREDITS, credits_, strict=True))}
 
 
+_ETF = struct.Struct("=iiI")  # how long before, by which clock, flags
+_TAI = 11  # the kernel takes no other clock
+_ETF_FLAGS = {"deadline_mode": 1, "offload": 2, "skip_sock_check": 4}
+
+
+def _pack_etf(attrs: Attrs) -> bytes:
+    flags = sum(bit for name, bit in _ETF_FLAGS.items() if attrs.get(name))
+    return attr(1, _ETF.pack(_number(attrs, "delta"), _TAI, flags))
+
+
+def _unpack_etf(payload: memoryview) -> dict[str, Value]:
+    delta, _, flags = _ETF.unpack_from(attributes(payload)[1])
+    return {"delta": delta, **{name: bool(flags & bit) for name, bit in _ETF_FLAGS.items()}}
+
+
 _SFQ = struct.Struct("=IiIIIII")  # quantum, perturb, limit, divisor, flows, depth, headdrop
 
 
@@ -273,7 +289,9 @@ QDISCS: Mapping[str, Options] = {
     "red": Options(pack_red, unpack_red),
     "netem": Options(pack_netem, unpack_netem),
     "cbs": Options(_pack_cbs, _unpack_cbs),
+    "etf": Options(_pack_etf, _unpack_etf),
     "mqprio": Options(pack_mqprio, unpack_mqprio),
+    "taprio": Options(pack_taprio, unpack_taprio),
 }
 CLASSES: Mapping[str, Options] = {
     "htb": Options(_pack_htb_class, _unpack_htb_class),

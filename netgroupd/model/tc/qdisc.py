@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.tc import cake, ets, mqprio
+from netgroupd.model.tc import cake, ets, mqprio, taprio
 from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT, handle_number
 from netgroupd.model.tc.lists import PRIOMAP, so_many
 from netgroupd.model.tc.rates import LINK_LAYERS
@@ -17,6 +17,7 @@ from netgroupd.model.tc.units import (
     PERCENT,
     RATE,
     RATE32,
+    SHORT_TIME_NS,
     SIZE,
     TIME,
     TIME_NS,
@@ -309,7 +310,18 @@ KINDS = {
             ),
             needs=frozenset({"idleslope", "sendslope", "hicredit", "locredit"}),
         ),
+        QdiscKind(
+            "etf",
+            "Packets at their time; those that have none, or whose time is over, are dropped.",
+            _options(
+                Attr("delta", SHORT_TIME_NS, "How long before its time a packet is sent.", 0, Change.RECREATE),
+                Attr("offload", FLAG, "Leave it to the hardware.", 0, Change.RECREATE),
+                Attr("deadline_mode", FLAG, "Times are the latest, and none is waited for.", 0, Change.RECREATE),
+                Attr("skip_sock_check", FLAG, "Take the times of other qdiscs, as taprio.", 0, Change.RECREATE),
+            ),
+        ),
         QdiscKind("mqprio", "Traffic classes on hardware queues.", _options(*mqprio.OPTIONS)),
+        QdiscKind("taprio", "Traffic classes in turn, by the clock.", _options(*taprio.OPTIONS), {}, taprio.NEEDED),
     )
 }
 
