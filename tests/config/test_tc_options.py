@@ -118,13 +118,18 @@ def test_qdisc_is_what_the_kernel_makes_of_it(said: str, want: dict[str, object]
 
 _TAPRIO = f"qdiscs: {{kind: taprio, num_tc: 2, map: {[0, 1] * 8}, clockid: TAI, "
 INCOMPLETE = [
-    ("qdiscs: {kind: taprio, num_tc: 2}", "this qdisc needs 'clockid' and 'map' and 'queues' and 'sched_entry'"),
+    ("qdiscs: {kind: taprio, num_tc: 2}", "this qdisc needs 'map' and 'queues' and 'sched_entry'"),
     (f"{_TAPRIO}queues: [1, 0], sched_entry: S 1 1ms}}", "queues: expected 4 numbers, count and offset of each of"),
     (f"{_TAPRIO}queues: [1, 0, 1, 1], sched_entry: []}}", "sched_entry: expected at least one"),
     (f"{_TAPRIO}queues: [1, 0, 1, 1], sched_entry: S 1 0}}", "sched_entry: expected an entry like S 03"),
     (f"{_TAPRIO}queues: [1, 0, 1, 1], sched_entry: T 1 1ms}}", "sched_entry: expected an entry like S 03"),
     (f"{_TAPRIO}queues: [1, 0, 1, 1], sched_entry: [S 1 2s, S 2 1s]}}", "sched_entry: expected intervals of 2147"),
     (f"{_TAPRIO}queues: [1, 0, 1, 1], sched_entry: S 1 1s, txtime_delay: 1}}", "txtime_delay: expected flags: 1"),
+    (f"{_TAPRIO}queues: [1, 0, 1, 1], sched_entry: S 1 1ms, flags: 2}}", "clockid: expected one, but for flags: 2;"),
+    (
+        f"{_TAPRIO.replace('clockid: TAI, ', '')}queues: [1, 0, 1, 1], sched_entry: S 1 1ms}}",
+        "clockid: expected one, but for flags: 2; the card has its own",
+    ),
     (
         f"{_TAPRIO.replace('num_tc: 2', 'num_tc: 1')}queues: [1, 0], sched_entry: S 1 1ms}}",
         "map: expected none above 0 of num_tc 1, not 1",

@@ -137,3 +137,19 @@ def test_tree_is_captured_as_it_is_said(engine_in: EngineIn, tree: str) -> None:
     engine_in("there", captured).apply()
     assert not engine_in("there", text).diff().steps
     assert engine_in("there", captured).capture() == captured
+
+
+def test_band_of_ets_goes_and_comes_with_the_qdisc_in_it(engine_in: EngineIn) -> None:
+    small, large = (
+        f"links: {{v0: {{kind: dummy, up: true}}}}\ntc: {{v0: {{qdiscs: [{said}]}}}}\n"
+        for said in (
+            "{kind: ets, handle: '1:', bands: 2}",
+            "{kind: ets, handle: '1:', strict: 1, quanta: [1500, 3000, 3000]},"
+            " {kind: pfifo, parent: '1:4', handle: '4:', limit: 7}",
+        )
+    )
+    for text in (large, small, large):
+        engine_in("here", text).apply()
+        assert not engine_in("here", text).diff().steps
+    engine_in("here", text).rollback()
+    assert not engine_in("here", small).diff().steps

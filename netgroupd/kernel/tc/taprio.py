@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from netgroupd.kernel.message import attr, attributes, nest, u8, u32, walk
 from netgroupd.kernel.tc.mqprio import pack_queues, unpack_queues
 from netgroupd.model.state import Attrs
-from netgroupd.model.tc.taprio import CLOCK, COMMANDS, TXTIME_ASSIST, entries, entry_text
+from netgroupd.model.tc.taprio import CLOCK, COMMANDS, OFFLOAD, TXTIME_ASSIST, entries, entry_text
 from netgroupd.model.value import Value
 
 _QUEUES, _ENTRIES, _BASE, _CLOCK, _NEXT, _CYCLE, _EXTENSION, _FLAGS, _DELAY = 1, 2, 3, 5, 7, 8, 9, 10, 11
@@ -18,7 +18,6 @@ _ENTRY, _INDEX, _COMMAND, _GATES, _INTERVAL = 1, 1, 2, 3, 4
 _TIMES = {"base_time": _BASE, "cycle_time": _CYCLE, "cycle_time_extension": _EXTENSION}
 _S64 = struct.Struct("=q")
 _NAMES = {number: name for name, number in COMMANDS.items()}
-_OFFLOAD = 2  # has the clock of the card
 
 
 def _number(attrs: Attrs, name: str) -> int:
@@ -43,7 +42,7 @@ def pack_taprio(attrs: Attrs) -> bytes:
             ),
         ),
         *(attr(number, _S64.pack(_number(attrs, name))) for name, number in _TIMES.items()),
-        b"" if flags & _OFFLOAD else attr(_CLOCK, CLOCK.pack(attrs["clockid"])),
+        b"" if flags & OFFLOAD else attr(_CLOCK, CLOCK.pack(attrs["clockid"])),
         u32(_FLAGS, flags) if flags else b"",
         u32(_DELAY, _number(attrs, "txtime_delay")) if flags & TXTIME_ASSIST else b"",
     ]

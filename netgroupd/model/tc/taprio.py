@@ -13,7 +13,7 @@ from netgroupd.model.tc.units import LONG_TIME_NS, TIME_NS
 from netgroupd.model.value import Type, Value, number, several, word
 
 COMMANDS = {"S": 0, "H": 1, "R": 2}
-TXTIME_ASSIST = 1
+TXTIME_ASSIST, OFFLOAD = 1, 2
 _CLOCKS = {"realtime": 0, "monotonic": 1, "boottime": 7, "tai": 11}
 CLOCK = word(32, _CLOCKS)._replace(schema={"enum": [*_CLOCKS, *map(str.upper, _CLOCKS)]})  # tc has them in capitals
 _ENTRY = re.compile(r"([SHR])\s+(?:0x)?([0-9a-f]{1,8})\s+(\S.*)", re.ASCII | re.IGNORECASE)
@@ -57,11 +57,17 @@ OPTIONS = (
     Attr("base_time", LONG_TIME_NS, "When the first begins, on the clock; from then on a cycle follows the other."),
     Attr("cycle_time", number(64, 0, _MOST_NS), "How many nanoseconds they take together; their sum if not mentioned."),
     Attr("cycle_time_extension", LONG_TIME_NS, "By how much the last cycle before a change may be longer."),
-    Attr("clockid", CLOCK, "The clock.", 0, Change.RECREATE),
-    Attr("flags", number(32, 0, TXTIME_ASSIST), "1 to give packets their times, for etf below.", 0, Change.RECREATE),
+    Attr("clockid", CLOCK, "The clock; with `flags: 2` that of the card.", 0, Change.RECREATE),
+    Attr(
+        "flags",
+        number(32, 0, OFFLOAD),
+        "1 to give packets their times, for etf below, or 2 to leave it to the hardware.",
+        0,
+        Change.RECREATE,
+    ),
     Attr("txtime_delay", TIME_NS, "With `flags: 1`: how long a packet takes to the card."),
 )
-NEEDED = frozenset({"num_tc", "map", "queues", "sched_entry", "clockid"})
+NEEDED = frozenset({"num_tc", "map", "queues", "sched_entry"})
 
 
 def whole(attrs: Attrs) -> Attrs:
@@ -73,7 +79,9 @@ def whole(attrs: Attrs) -> Attrs:
     highest = max((each for each in priomap if isinstance(each, int)), default=0) if isinstance(priomap, tuple) else 0
     if isinstance(classes, int) and highest >= classes:
         raise ValueError(f"map: expected none above {classes - 1} of num_tc {classes}, not {highest}")
-    if attrs.get("txtime_delay") and not attrs.get("flags"):
+    if ("clockid" in attrs) == (attrs.get("flags") == OFFLOAD):
+        raise ValueError("clockid: expected one, but for flags: 2; the card has its own")
+    if attrs.get("txtime_delay") and attrs.get("flags") != TXTIME_ASSIST:
         raise ValueError("txtime_delay: expected flags: 1 beside it")
     cycle = attrs.get("cycle_time") or sum(interval for *_, interval in said)
     assert isinstance(cycle, int)
