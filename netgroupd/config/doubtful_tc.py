@@ -57,7 +57,9 @@ def missing_classes(checked: Checked) -> None:
             continue
         if (lacking := trees.lacks(rule.name, str(classid))) and "no class" in lacking:
             told_ = f"{lacking}, for {told('filter', rule.key)}"
-            checked.report.warn(checked.entry(rule).place("classid"), told_, "what it matches goes to the default")
+            dropped = trees.kind(rule.name, str(classid)) == "drr"
+            hint = f"what it matches {'is dropped' if dropped else 'goes to the default'}"
+            checked.report.warn(checked.entry(rule).place("classid"), told_, hint)
 
 
 def ways_to_nowhere(checked: Checked) -> None:

@@ -131,8 +131,8 @@ def _tc() -> Iterator[str]:
     yield (
         "`parent` says where a qdisc is: `root`, which is the usual, or a class of another qdisc. `handle` names it for"
         " its classes (`1:` has the classes `1:1` to `1:ffff`) and for `filters`; these numbers are hexadecimal."
-        " mq, prio, ets, tbf, red and netem have classes by themselves, numbered from 1; those of htb and hfsc are"
-        " made, each with its `classid`, and the class that it is in as `parent`.\n"
+        " mq, mqprio, taprio, prio, ets, tbf, cbs, red and netem have classes by themselves, numbered from 1; those of"
+        " htb, hfsc and drr are made, each with its `classid`, and, but for drr, the class that it is in as `parent`.\n"
     )
     for kind, form in sections.QDISC_FORMS.items():
         yield f"#### {kind}\n\n{QDISCS[kind].doc}\n"

@@ -22,8 +22,10 @@ CLSACT, ROOT = "clsact", "root"
 _OF_HOOKS = frozenset({CLSACT, "ingress"})
 _HOOKS_HANDLE = "ffff"  # whichever it is said to have
 _WITH_CLASSES = frozenset(kind for kind, known in KINDS.items() if known.classes)
+_AT_ROOT = frozenset({"mq", "mqprio", "taprio"})
+_WITH_INNER = _WITH_CLASSES - {"drr"}  # classes with others below them
 _WITH_BANDS = frozenset({"prio", "ets"})
-_WITH_QDISCS = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "tbf", "red", "netem", "mq", "mqprio"})
+_WITH_QDISCS = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "tbf", "cbs", "red", "netem", *_AT_ROOT})
 _WITH_SIZES = frozenset({"", "mq", "mqprio"})  # or who knows
 _WITH_RULES = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "fq_codel", "sfq", "cake"})
 
@@ -99,6 +101,8 @@ def _place(checked: Checked, qdisc: Object) -> None:
     kind, parent = str(qdisc.attrs["kind"]), str(qdisc.key[1])
     if kind in _OF_HOOKS:
         wanted, fits = "clsact", parent == CLSACT
+    elif kind in _AT_ROOT:
+        wanted, fits = "root", parent == ROOT
     else:
         wanted, fits = "root or a class like 1:10", parent == ROOT or not parent.isalpha()
     if not fits:
@@ -172,7 +176,7 @@ def _hung(checked: Checked) -> Iterator[_Hung]:
             yield _Hung(qdisc, str(qdisc.key[1]), _WITH_QDISCS, "no qdisc")
     for tclass in checked.state.of("tclass").values():
         if not str(tclass.attrs["parent"]).endswith(":"):
-            yield _Hung(tclass, str(tclass.attrs["parent"]), _WITH_CLASSES, "no class")
+            yield _Hung(tclass, str(tclass.attrs["parent"]), _WITH_INNER, "no class")
     seen = set()
     for rule in chain(checked.rules, checked.state.of("chain").values()):
         if rule.key[:2] not in seen and rule.key[1] not in HOOKS and not block_number(str(rule.key[0])):

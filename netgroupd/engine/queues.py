@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(qdiscs, classes and filters of a link, packet) -> whether the packet is surely lost on its way out.
 
-That is where a qdisc has room for nothing or loses everything, where hfsc knows
-no class for the packet, and where the rules of the tree drop it.
+That is where a qdisc has room for nothing or loses everything, or all that has no time, where hfsc or drr
+knows no class for the packet, and where the rules of the tree drop it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from netgroupd.engine.packet import Packet
 from netgroupd.engine.verdict import LEAST_BYTES, LOST, Hook, Places
 from netgroupd.model.state import Key, Object
+from netgroupd.model.tc.taprio import opened
 from netgroupd.model.tc.units import SHARES, parts_of
 from netgroupd.model.value import Value
 from netgroupd.plan.hooks import ROOT
@@ -25,9 +26,9 @@ _ROOM: Mapping[str, Mapping[str, int]] = {
     "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
 }
 _PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
-_WITH_CLASSES = frozenset({"htb", "hfsc"})
+_WITH_CLASSES = frozenset({"htb", "hfsc", "drr"})
 _WITH_BANDS = frozenset({"prio", "ets"})
-_ONE_CHILD = frozenset({"tbf", "netem", "red"})
+_ONE_CHILD = frozenset({"tbf", "cbs", "netem", "red"})
 _DEEPEST = 16
 
 
@@ -61,7 +62,7 @@ class Tree:
         if blame is not None:
             blame.append(qdisc.key)
         kind, major = str(qdisc.attrs.get("kind")), str(qdisc.attrs.get("handle") or "")
-        if _has_no_room(kind, qdisc.attrs) or (kind == "netem" and _is_all_lost(qdisc.attrs)):
+        if _loses_all(kind, qdisc.attrs):
             return True
         if kind in _ONE_CHILD:
             return self._loses(f"{major}1", packet, blame, depth + 1)
@@ -91,12 +92,27 @@ class Tree:
         return found
 
     def _default(self, qdisc: Object) -> str:
-        """Where packets go that no rule knows: with htb past the classes, with hfsc nowhere, unless to a class."""
+        """Where packets go that no rule knows: with htb past the classes, else nowhere, unless to a class."""
         number = qdisc.attrs.get("default")
         place = f"{qdisc.attrs.get('handle') or ''}{number:x}" if isinstance(number, int) and number else ""
         if place in self._classes and place not in self._inner:
             return place
-        return LOST if qdisc.attrs["kind"] == "hfsc" else ""
+        return "" if qdisc.attrs["kind"] == "htb" else LOST
+
+
+def _loses_all(kind: str, attrs: Mapping[str, Value]) -> bool:
+    """Whether a qdisc lets nothing through, whatever is below it."""
+    if kind == "netem" and _is_all_lost(attrs):
+        return True
+    if kind == "taprio":
+        return opened(attrs).isdisjoint(_listed(attrs, "map"))
+    return kind == "etf" or _has_no_room(kind, attrs)
+
+
+def _listed(attrs: Mapping[str, Value], name: str) -> tuple[Value, ...]:
+    value = attrs.get(name) or ()
+    assert isinstance(value, tuple)
+    return value
 
 
 def _has_no_room(kind: str, attrs: Mapping[str, Value]) -> bool:

@@ -25,7 +25,22 @@ SHARED = "action "  # before the kind; no link has such a name
 # What hangs on a qdisc goes with it.
 ON_QDISCS = frozenset({"qdisc", "tclass", "chain", "filter"})
 _WITHOUT_FILTERS = frozenset(
-    {"bfifo", "codel", "fq", "mq", "mqprio", "netem", "noqueue", "pfifo", "pfifo_fast", "red", "tbf"}
+    {
+        "bfifo",
+        "cbs",
+        "codel",
+        "etf",
+        "fq",
+        "mq",
+        "mqprio",
+        "netem",
+        "noqueue",
+        "pfifo",
+        "pfifo_fast",
+        "red",
+        "taprio",
+        "tbf",
+    }
 )
 _IN_CLASSES = frozenset({"qdisc", "chain"})
 

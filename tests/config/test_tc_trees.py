@@ -45,6 +45,14 @@ TREES = [
         f"qdiscs: {_HTB}, classes: {{classid: '1:10', kind: hfsc, ls: 5}}",
         "class 1:10 is of the kind hfsc, and its qdisc",
     ),
+    (
+        "qdiscs: {kind: drr, handle: '1:'}, classes: [{classid: '1:1'}, {classid: '1:2', parent: '1:1'}]",
+        "no class can be in 1:1 of lo: it is of the kind drr; only hfsc, htb can have some",
+    ),
+    (
+        "qdiscs: [{kind: prio, handle: '1:'}, {kind: mqprio, parent: '1:1', handle: '2:'}]",
+        "parent: mqprio is at root, not at 1:1",
+    ),
     ("qdiscs: {kind: prio, handle: '1:'}, classes: {classid: '1:1'}", "no classes are made of prio: it has its own"),
     (
         f"qdiscs: {_HTB}, filters: {{parent: '7:', pref: 1, u32: {{}}}}",

@@ -100,6 +100,8 @@ HFSC, HTB, PRIO = "{kind: hfsc, handle: '1:'%s}", "{kind: htb, handle: '1:'%s}",
 CURVED, RATED = "{classid: '1:10', ls: 1mbit}", "{classid: '1:10', rate: 1mbit}"
 TO_CLASS = "{parent: '1:', pref: 1, matchall: {}, classid: '1:10'}"
 LOSS = "{kind: netem, loss: 100, parent: '1:10'}"
+TAPRIO = ("{kind: taprio, num_tc: 1, map: [" + "0, " * 16 + "], queues: [4, 0], clockid: TAI,"
+          " sched_entry: [S 00 1ms, S %s 1ms]}")  # fmt: skip
 TREES = [
     ("loss_of_all", tree("{kind: netem, loss: 100}"), True),
     ("loss_of_some", tree("{kind: netem, loss: 99}"), False),
@@ -119,8 +121,15 @@ TREES = [
     ("class_of_others", tree(f"{HTB % ''}, {LOSS}", RATED), False),
     ("one_band_of_three", tree(f"{PRIO}, {LOSS.replace('1:10', '1:1')}"), False),
     ("band_of_a_rule", tree(f"{PRIO}, {LOSS.replace('1:10', '1:1')}", "", TO_CLASS.replace("1:10", "1:1")), True),
+    ("drr_without_a_rule", tree("{kind: drr, handle: '1:'}", "{classid: '1:10'}"), True),
+    ("drr_with_a_rule", tree("{kind: drr, handle: '1:'}", "{classid: '1:10'}", TO_CLASS), False),
     ("last_band_of_ets", tree("{kind: ets, handle: '1:', bands: 3}, " + LOSS.replace("1:10", "1:3")), True),
     ("first_band_of_ets", tree("{kind: ets, handle: '1:', bands: 3}, " + LOSS.replace("1:10", "1:1")), False),
+    ("packets_without_a_time", tree("{kind: etf}"), True),
+    ("gates_that_are_never_open", tree(TAPRIO % "02"), True),
+    ("gates_that_are_open_at_times", tree(TAPRIO % "01"), False),
+    ("below_credits", tree("{kind: cbs, handle: '1:', idleslope: 9, sendslope: -9, hicredit: 9, locredit: -9}, "
+                           + LOSS.replace("1:10", "1:1")), True),
     ("below_a_bucket", tree(f"{{kind: tbf, handle: '1:', rate: 1mbit, burst: 10k, limit: 10k}}, "
                             f"{LOSS.replace('1:10', '1:1')}"), True),
 ]  # fmt: skip

@@ -28,10 +28,10 @@ def _rule(pref: int, action: str) -> Object:
 
 def test_qdiscs_and_actions_that_no_file_can_say_are_left_out() -> None:
     kept = (HTB, TOP, CLSACT, _rule(2, "gact 7"))
-    drr = Object("qdisc", ("v1", "root"), {"kind": "drr", "handle": "2:"})
+    qfq = Object("qdisc", ("v1", "root"), {"kind": "qfq", "handle": "2:"})
     below = Object("qdisc", ("v1", "2:1"), {"kind": "pfifo", "handle": "3:"})
     pie = Object("qdisc", ("v0", "1:1"), {"kind": "pie", "handle": "4:"})
-    text = captured(State((*kept, drr, below, pie, *(_rule(pref, "skbmod") for pref in (7, 8)))), {}, {})
+    text = captured(State((*kept, qfq, below, pie, *(_rule(pref, "skbmod") for pref in (7, 8)))), {}, {})
     assert [line.rpartition(": ")[2] for line in text.splitlines() if line.startswith("#")] == [
         "qdisc v0 1:1",
         "qdisc v1 root",

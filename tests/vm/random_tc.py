@@ -35,8 +35,9 @@ _LINKS = {
 }
 _HOOKS = tuple((link, hook) for link in ("v0", "v1") for hook in ("ingress", "egress"))
 _BLOCKS = (7, 8)
-_CLASSFUL = ("htb", "hfsc", "prio")
-_OF_QUEUES = ("mq", "mqprio", "noqueue")
+_CLASSFUL = ("htb", "hfsc", "drr", "prio", "ets")
+_WITH_BANDS = ("prio", "ets")
+_OF_QUEUES = ("mq", "mqprio", "taprio", "noqueue")
 _CLASSES = range(1, 7)
 _TEMPLATE = {"chain": TEMPLATED, "protocol": "ip", "flower": {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}}
 _ATOMIC = {"chain": 3, "atomic": True}
@@ -58,8 +59,8 @@ class Tree:
         if not self.root:
             return {}
         above = {said["parent"] for said in self.classes.values()}
-        prio = self.root["kind"] == "prio"
-        free = [number for number in self.leaves if (prio and number <= 2) or number in self.classes]
+        bands = self.root["kind"] in _WITH_BANDS
+        free = [number for number in self.leaves if (bands and number <= 2) or number in self.classes]
         leaves = [self.leaves[number] for number in free if f"1:{number}" not in above]
         said: dict[str, object] = {"qdiscs": [self.root, *leaves], "classes": list(self.classes.values())}
         if self.root["kind"] in _CLASSFUL:
@@ -186,7 +187,7 @@ def _class(rng: random.Random, kind: str, number: int) -> Raw:
     options = CLASSES[kind]
     name = rng.choice(tuple(options))
     base, *values = options[name]
-    parent = rng.choice(["1:", *(f"1:{above}" for above in range(1, number))])
+    parent = rng.choice(["1:", *(f"1:{above}" for above in range(1, number) if kind != "drr")])
     return {"classid": f"1:{number}", "parent": parent, **base, name: rng.choice(values)}
 
 

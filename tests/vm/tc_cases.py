@@ -11,7 +11,6 @@ from netgroupd.model.tc.action import ACTION, FIELDS
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.qdisc import CLASS as QDISC
 from netgroupd.model.tc.qdisc import KINDS
-from netgroupd.model.tc.rates import settled
 from netgroupd.model.value import Value
 from tests.vm.tc_action_cases import ACTION_CASES
 from tests.vm.tc_flower_cases import FLOWER, Raw
@@ -159,7 +158,7 @@ def qdisc(kind: str, said: Raw, *, parent: str = "root", handle: str = "1:") -> 
 def tclass(kind: str, said: Raw, classid: str = "1:10", parent: str = "1:") -> Object:
     """A class of v0, read as a file would be."""
     rows = KINDS[kind].classes
-    attrs = settled({name: rows[name].type.parse(value) for name, value in said.items()})
+    attrs = queues.whole_class(kind, {name: rows[name].type.parse(value) for name, value in said.items()})
     return Object("tclass", ("v0", classid), {"kind": kind, "parent": parent, **attrs})
 
 

@@ -5,6 +5,9 @@ from tests.vm.tc_flower_cases import Raw
 
 _MAP = [0, 1] * 8
 _EARLY: Raw = {"min": 5000, "max": 30000}
+_CBS: Raw = {"idleslope": 98688, "sendslope": -901312, "hicredit": 153, "locredit": -1389}
+_QUEUES: Raw = {"num_tc": 2, "map": _MAP, "queues": [2, 0, 2, 2]}
+_TAPRIO: Raw = {**_QUEUES, "sched_entry": ["S 1 300us", "S 02 200us"], "clockid": "TAI"}
 _TBF: Raw = {"rate": 125000, "burst": 10000, "limit": 20000}
 QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
     "pfifo": {"limit": ({}, 100, 200)},
@@ -141,6 +144,31 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "slot_packets": ({"slot": [500, 1000]}, 7, 0),
         "slot_bytes": ({"slot": [500, 1000]}, 3000, 6000),
     },
+    "cbs": {
+        "idleslope": (_CBS, 98687, (1 << 31) - 1),
+        "sendslope": (_CBS, -1, -(1 << 31)),
+        "hicredit": (_CBS, 0, 154),
+        "locredit": (_CBS, 0, -1390),
+        "offload": (_CBS, False, False),
+    },
+    "etf": {
+        "delta": ({}, "200us", (1 << 31) - 1),
+        "offload": ({}, False, False),
+        "deadline_mode": ({"delta": 1}, True, False),
+        "skip_sock_check": ({"delta": 1}, True, False),
+    },
+    "taprio": {
+        "num_tc": (_TAPRIO, 2, 2),
+        "map": (_TAPRIO, _MAP, [1, 0] * 8),
+        "queues": (_TAPRIO, [2, 0, 2, 2], [1, 0, 3, 1]),
+        "sched_entry": (_TAPRIO, ["S 1 300us", "H 3 1ms", "R 0xff 200000"], "S 03 1ms"),
+        "base_time": (_TAPRIO, 5000, 4_000_000_000_000_000_000),
+        "cycle_time": (_TAPRIO, 600_000, 400_000),
+        "cycle_time_extension": (_TAPRIO, 1000, 0),
+        "clockid": (_TAPRIO, "TAI", "monotonic"),
+        "flags": (_TAPRIO, 1, 0),
+        "txtime_delay": ({**_TAPRIO, "flags": 1}, "200us", "300us"),
+    },
     "mqprio": {
         "num_tc": ({"map": _MAP, "queues": [2, 0, 2, 2]}, 2, 2),
         "map": ({"num_tc": 2, "queues": [2, 0, 2, 2]}, _MAP, [1, 0] * 8),
@@ -186,6 +214,7 @@ CLASSES: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "mpu": ({"rate": 125000, "ceil": 250000}, 64, 96),
         "linklayer": ({"rate": 125000}, "atm", "ethernet"),
     },
+    "drr": {"quantum": ({}, "3k", 1)},
     "hfsc": {
         "rt": ({}, [125000, 1000, 250000], [0, 0, 250000]),
         "ls": ({}, [125000, 1000, 250000], [0, 0, 250000]),

@@ -321,9 +321,7 @@ def test_route_by_where_packets_come_from_is_nobodys_business(engine_in: EngineI
 def test_what_no_file_can_say_is_left_out(engine_in: EngineIn) -> None:
     engine_in("here", TC).apply()
     for command in (
-        "qdisc add dev pe2 root handle 5: drr",
-        "class add dev pe2 classid 5:1 drr",
-        "qdisc add dev pe2 parent 5:1 pfifo",
+        "qdisc add dev pe2 root handle 5: pfifo_head_drop limit 9",
         "filter add dev ve1 ingress pref 9 matchall action skbmod swap mac",
     ):
         subprocess.run(["tc", "-n", "here", *command.split()], check=True)

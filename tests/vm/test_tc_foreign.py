@@ -24,9 +24,7 @@ _OTHER = Object("qdisc", ("v2", "root"), {"kind": "prio", "handle": "1:", "bands
 _GOAL = State((_WANTED, _OTHER))
 _MINE = Mine(hooks=hooks_of(_GOAL), classes=ON_QDISCS)
 _THEIRS = (
-    "qdisc add dev v0 root handle 8001: drr",
-    "class add dev v0 parent 8001: classid 8001:1 drr",
-    "qdisc add dev v0 parent 8001:1 handle 10: pfifo limit 7",
+    "qdisc add dev v0 root handle 8001: pfifo_head_drop limit 9",
     "qdisc add dev v2 root handle 2: sfq",
 )
 
@@ -46,7 +44,7 @@ def test_qdisc_of_another_kind_is_told_of_and_the_others_come_back() -> None:
         assert "! no rollback brings these back, for they are of kinds that no file can ask for: qdisc v0" in text(plan)
         snapshot = Snapshot.of(plan, before)
         put_back(kernel, snapshot, _MINE)
-        assert "drr 8001: dev v0" in _there()
+        assert "pfifo_head_drop 8001: dev v0" in _there()
         converge(kernel, plan, _GOAL, _MINE)
         put_back(kernel, snapshot, _MINE)
     assert _there() == ["sfq 2: dev v2"]

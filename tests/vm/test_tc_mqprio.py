@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What mqprio leaves to hardware: told as ``tc`` tells it, and refused in a sentence where no hardware takes it."""
+"""What mqprio and taprio leave to hardware: told as ``tc`` tells it, and refused in a sentence where none takes it."""
 
 import errno
 import socket
@@ -14,8 +14,10 @@ from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.message import attributes
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.tc.mqprio import pack_mqprio
+from netgroupd.kernel.tc.taprio import unpack_taprio
 from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS, RTM_NEWQDISC
 from netgroupd.model.state import Object, State
+from netgroupd.model.tc import queues
 from netgroupd.model.value import Value
 from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.step import Op, Step
@@ -57,6 +59,21 @@ def _told(tap: socket.socket) -> bytes:
             return bytes(attributes(memoryview(message), _HEADER + HEADER.size)[OPTIONS])
 
 
+def test_schedule_for_a_card_is_told_as_tc_tells_it(card: str, tap: socket.socket) -> None:
+    said = "num_tc 2 map 0 1 queues 2@0 2@2 base-time 7 sched-entry S 01 300000 sched-entry S 02 500000 flags 0x2"
+    command = ["tc", *f"qdisc add dev {card} root handle 1: taprio {said}".split()]
+    sentence = "Device does not have a PTP clock"
+    assert sentence in subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    wanted = queues.whole("taprio", unpack_taprio(memoryview(_told(tap))))
+    assert (wanted["flags"], wanted["sched_entry"]) == (2, ("S 01 300000", "S 02 500000"))
+    assert _refused(card, wanted, "taprio")[1] == sentence
+    assert unpack_taprio(memoryview(_told(tap))) == {**wanted, "cycle_time_extension": 0}
+
+
+def _root(kernel: Kernel, link: str) -> Object:
+    return kernel.dump(Selection(classes=frozenset({"qdisc"}), everything=True)).of("qdisc")[link, "root"]
+
+
 @pytest.mark.parametrize("said", OF_TC)
 def test_options_are_told_as_tc_tells_them(card: str, tap: socket.socket, said: str) -> None:
     command = ["tc", *f"qdisc add dev {card} root handle 1: mqprio {said}".split()]
@@ -67,8 +84,8 @@ def test_options_are_told_as_tc_tells_them(card: str, tap: socket.socket, said: 
     assert pack_mqprio(attrs).hex() == wanted
 
 
-def _refused(link: str, attrs: Mapping[str, Value]) -> tuple[int, str]:
-    wanted = Object("qdisc", (link, "root"), {"kind": "mqprio", "handle": "1:", **attrs})
+def _refused(link: str, attrs: Mapping[str, Value], kind: str = "mqprio") -> tuple[int, str]:
+    wanted = Object("qdisc", (link, "root"), {"kind": kind, "handle": "1:", **attrs})
     with Kernel() as kernel:
         (refused,) = kernel.apply([Step(Op.CREATE, None, wanted, wanted.attrs)])
         there = kernel.dump(Selection(classes=frozenset({"qdisc"}), hooks=hooks_of(State((wanted,)))))
@@ -101,5 +118,5 @@ def test_kernel_tells_nothing_of_hardware_where_there_is_none() -> None:
     said = "qdisc add dev v0 root handle 1: mqprio num_tc 2 map 0 1 0 1 0 1 0 1 queues 2@0 2@2 hw 0"
     subprocess.run(["tc", *said.split()], check=True)
     with Kernel() as kernel:
-        found = kernel.dump(Selection(classes=frozenset({"qdisc"}), everything=True)).of("qdisc")["v0", "root"]
+        found = _root(kernel, "v0")
     assert found.attrs.keys() == {"kind", "handle", "num_tc", "map", "queues", "hw"}

@@ -16,7 +16,7 @@ from netgroupd.model.value import Type, Value
 
 _STRUCTURE = struct.Struct("=B16BB32H")  # classes, map, hardware, counts and offsets
 _ATTRIBUTES = 84  # where they begin, aligned
-_CLASSES = 16
+_CLASSES, _HARDWARE = 16, 17  # how many there may be, and where the structure says who has them
 _U64 = struct.Struct("=Q")
 _WORDS: dict[str, tuple[int, Type]] = {"mode": (1, MODE), "shaper": (2, SHAPER)}
 _USUAL = "dcb"  # which goes without saying
@@ -36,11 +36,15 @@ def _numbers(attrs: Attrs, name: str) -> tuple[int, ...]:
 
 def pack_mqprio(attrs: Attrs) -> bytes:
     """What is said, and 0 for the rest."""
+    return pack_queues(attrs).ljust(_ATTRIBUTES, b"\0") + b"".join(_to_hardware(attrs))
+
+
+def pack_queues(attrs: Attrs) -> bytes:
+    """The structure, which taprio has too."""
     classes, queues = attrs.get("num_tc", 1), _numbers(attrs, "queues")
     counts, offsets = _filled(queues[::2]), _filled(queues[1::2])
     priomap = _numbers(attrs, "map") or (0,) * 16
-    told = _STRUCTURE.pack(classes, *priomap, bool(attrs.get("hw")), *counts, *offsets)
-    return told.ljust(_ATTRIBUTES, b"\0") + b"".join(_to_hardware(attrs))
+    return _STRUCTURE.pack(classes, *priomap, bool(attrs.get("hw")), *counts, *offsets)
 
 
 def _filled(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -61,12 +65,18 @@ def _to_hardware(attrs: Attrs) -> Iterator[bytes]:
 
 def unpack_mqprio(payload: memoryview) -> dict[str, Value]:
     """What there is; the kernel tells of preemption without hardware too, where there is none."""
+    classes, hardware = payload[0], bool(payload[_HARDWARE])
+    told = {**unpack_queues(payload), "hw": hardware}
+    return told | (_from_hardware(payload[_ATTRIBUTES:], classes) if hardware else {})
+
+
+def unpack_queues(payload: memoryview) -> dict[str, Value]:
+    """What the structure says of classes and queues."""
     classes, *rest = _STRUCTURE.unpack_from(payload)
-    priomap, hardware, counts, offsets = rest[:16], rest[16], rest[17:33], rest[33:]
+    priomap, counts, offsets = rest[:16], rest[17:33], rest[33:]
     pairs = zip(counts[:classes], offsets[:classes], strict=True)
     queues = tuple(number for pair in pairs for number in pair)
-    told: dict[str, Value] = {"num_tc": classes, "map": tuple(priomap), "hw": bool(hardware), "queues": queues}
-    return told | (_from_hardware(payload[_ATTRIBUTES:], classes) if hardware else {})
+    return {"num_tc": classes, "map": tuple(priomap), "queues": queues}
 
 
 def _from_hardware(payload: memoryview, classes: int) -> dict[str, Value]:

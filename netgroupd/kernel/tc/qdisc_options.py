@@ -12,6 +12,7 @@ from netgroupd.kernel.tc.mqprio import pack_mqprio, unpack_mqprio
 from netgroupd.kernel.tc.netem import pack_netem, unpack_netem
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, unpack_rate
 from netgroupd.kernel.tc.red import pack_early, pack_red, unpack_early, unpack_red
+from netgroupd.kernel.tc.taprio import pack_taprio, unpack_taprio
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.qdisc import KINDS, codel_ticks
@@ -204,6 +205,45 @@ def _unpack_hfsc_class(payload: memoryview) -> dict[str, Value]:
     return {name: _CURVE.unpack_from(found[number]) for name, number in _CURVES.items() if number in found}
 
 
+_DRR_QUANTUM = 1
+
+
+def _pack_drr_class(attrs: Attrs) -> bytes:
+    return u32(_DRR_QUANTUM, _number(attrs, "quantum")) if "quantum" in attrs else b""
+
+
+def _unpack_drr_class(payload: memoryview) -> dict[str, Value]:
+    return {"quantum": int.from_bytes(attributes(payload)[_DRR_QUANTUM], "little")}
+
+
+_CBS = struct.Struct("=B3xiiii")  # offload, the most and the least credit, and the slopes
+_CREDITS = ("hicredit", "locredit", "idleslope", "sendslope")
+
+
+def _pack_cbs(attrs: Attrs) -> bytes:
+    return attr(1, _CBS.pack(_number(attrs, "offload"), *(_number(attrs, name) for name in _CREDITS)))
+
+
+def _unpack_cbs(payload: memoryview) -> dict[str, Value]:
+    offload, *credits_ = _CBS.unpack_from(attributes(payload)[1])
+    return {"offload": bool(offload), **dict(zip(_CREDITS, credits_, strict=True))}
+
+
+_ETF = struct.Struct("=iiI")  # how long before, by which clock, flags
+_TAI = 11  # the kernel takes no other clock
+_ETF_FLAGS = {"deadline_mode": 1, "offload": 2, "skip_sock_check": 4}
+
+
+def _pack_etf(attrs: Attrs) -> bytes:
+    flags = sum(bit for name, bit in _ETF_FLAGS.items() if attrs.get(name))
+    return attr(1, _ETF.pack(_number(attrs, "delta"), _TAI, flags))
+
+
+def _unpack_etf(payload: memoryview) -> dict[str, Value]:
+    delta, _, flags = _ETF.unpack_from(attributes(payload)[1])
+    return {"delta": delta, **{name: bool(flags & bit) for name, bit in _ETF_FLAGS.items()}}
+
+
 _SFQ = struct.Struct("=IiIIIII")  # quantum, perturb, limit, divisor, flows, depth, headdrop
 
 
@@ -244,13 +284,18 @@ QDISCS: Mapping[str, Options] = {
     "hfsc": Options(
         lambda attrs: _U16.pack(_number(attrs, "default")), lambda payload: {"default": _U16.unpack_from(payload)[0]}
     ),
+    "drr": _nothing(),
     "sfq": Options(_pack_sfq, _unpack_sfq),
     "red": Options(pack_red, unpack_red),
     "netem": Options(pack_netem, unpack_netem),
+    "cbs": Options(_pack_cbs, _unpack_cbs),
+    "etf": Options(_pack_etf, _unpack_etf),
     "mqprio": Options(pack_mqprio, unpack_mqprio),
+    "taprio": Options(pack_taprio, unpack_taprio),
 }
 CLASSES: Mapping[str, Options] = {
     "htb": Options(_pack_htb_class, _unpack_htb_class),
     "hfsc": Options(_pack_hfsc_class, _unpack_hfsc_class),
+    "drr": Options(_pack_drr_class, _unpack_drr_class),
 }
 assert QDISCS.keys() == KINDS.keys()

@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.tc import cake, ets, mqprio
+from netgroupd.model.tc import cake, ets, mqprio, taprio
 from netgroupd.model.tc.handle import HANDLE, OWN_HANDLE, PARENT, handle_number
 from netgroupd.model.tc.lists import PRIOMAP, so_many
 from netgroupd.model.tc.rates import LINK_LAYERS
@@ -17,6 +17,7 @@ from netgroupd.model.tc.units import (
     PERCENT,
     RATE,
     RATE32,
+    SHORT_TIME_NS,
     SIZE,
     TIME,
     TIME_NS,
@@ -34,7 +35,8 @@ def _is_some(_had: Value, wanted: Value) -> bool:
     return wanted is not None
 
 
-_SIGNED = number(32, -(1 << 31), (1 << 31) - 1)
+_MOST_SIGNED = (1 << 31) - 1
+_SIGNED = number(32, -_MOST_SIGNED - 1, _MOST_SIGNED)
 OF_LEAVES = frozenset({"prio", "quantum"})  # among the classes of htb
 _MINOR = number(32, 0, 0xFFFF)
 _DEFAULT_EXPECTED = "a class like 1:10, or its number within the qdisc, where that of 1:10 is 0x10 or 16"
@@ -236,6 +238,12 @@ KINDS = {
             ),
         ),
         QdiscKind(
+            "drr",
+            "Classes that share by weight; what no filter puts into one is dropped.",
+            {},
+            _options(Attr("quantum", size(1), "Bytes of one class at a time; the MTU if not mentioned.")),
+        ),
+        QdiscKind(
             "sfq",
             "Fair queues by hash.",
             _options(
@@ -290,7 +298,30 @@ KINDS = {
                 Attr("slot_bytes", number(32, 0, (1 << 31) - 2), "The most bytes at a time, 0 for any."),
             ),
         ),
+        QdiscKind(
+            "cbs",
+            "A rate for time-sensitive packets, by credits.",
+            _options(
+                Attr("idleslope", number(32, 0, _MOST_SIGNED), "Kilobits per second of credit while it waits."),
+                Attr("sendslope", number(32, -_MOST_SIGNED - 1, 0), "Kilobits per second of credit while it sends."),
+                Attr("hicredit", number(32, 0, _MOST_SIGNED), "The most credit, in bytes."),
+                Attr("locredit", number(32, -_MOST_SIGNED - 1, 0), "The least credit, in bytes."),
+                Attr("offload", FLAG, "Leave it to the hardware.", 0, Change.RECREATE),
+            ),
+            needs=frozenset({"idleslope", "sendslope", "hicredit", "locredit"}),
+        ),
+        QdiscKind(
+            "etf",
+            "Packets at their time; those that have none, or whose time is over, are dropped.",
+            _options(
+                Attr("delta", SHORT_TIME_NS, "How long before its time a packet is sent.", 0, Change.RECREATE),
+                Attr("offload", FLAG, "Leave it to the hardware.", 0, Change.RECREATE),
+                Attr("deadline_mode", FLAG, "Times are the latest, and none is waited for.", 0, Change.RECREATE),
+                Attr("skip_sock_check", FLAG, "Take the times of other qdiscs, as taprio.", 0, Change.RECREATE),
+            ),
+        ),
         QdiscKind("mqprio", "Traffic classes on hardware queues.", _options(*mqprio.OPTIONS)),
+        QdiscKind("taprio", "Traffic classes in turn, by the clock.", _options(*taprio.OPTIONS), {}, taprio.NEEDED),
     )
 }
 

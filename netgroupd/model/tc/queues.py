@@ -7,7 +7,7 @@ It takes what is too little or too much for the nearest that it has, and tells t
 from collections.abc import Callable, Mapping
 
 from netgroupd.model.state import Attrs, Key, Object
-from netgroupd.model.tc import cake, ets, red
+from netgroupd.model.tc import cake, ets, red, taprio
 from netgroupd.model.tc.qdisc import OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
 from netgroupd.model.tc.units import fine_time, ns_of
@@ -19,6 +19,7 @@ _BOUNDS = {
     "fq_codel": {"quantum": (256, _MOST), "drop_batch": (1, _MOST), "memory_limit": (0, 1 << 31)},
     "fq": {"quantum": (256, 1 << 20)},
     "cake": {"rtt": (1, _MOST), "target": (1, _MOST)},
+    "class of drr": {"quantum": (256, 1 << 20)},
     "sfq": {"quantum": (256, _MOST), "depth": (1, 127), "flows": (1, 65408)},
 }
 # For these 0 is the usual, as if nothing were said.
@@ -48,7 +49,7 @@ def whole_class(kind: str, attrs: Attrs) -> Attrs:
         raise ValueError("ceil: expected one above 0; where it is not said it is the rate")
     if kind == "hfsc" and not (attrs.get("rt") or attrs.get("ls")):
         raise ValueError("ls: expected it or rt; no class of hfsc is without both")
-    return settled(attrs)
+    return _bounded(f"class of {kind}", settled(attrs))
 
 
 def _bounded(kind: str, attrs: Attrs) -> Attrs:
@@ -97,11 +98,16 @@ def _check_tbf(attrs: Attrs) -> None:
             raise ValueError(f"{name}: expected at least {size_of(1, speed)}; with less nothing is let through")
 
 
-def _check_mqprio(attrs: Attrs) -> None:
+def _check_queues(attrs: Attrs) -> None:
     classes, queues = _number(attrs, "num_tc", 1), attrs.get("queues")
     if isinstance(queues, tuple) and len(queues) != 2 * classes:
         wanted = f"{2 * classes} numbers, count and offset of each of num_tc {classes}"
         raise ValueError(f"queues: expected {wanted}, not {len(queues)}")
+
+
+def _check_mqprio(attrs: Attrs) -> None:
+    _check_queues(attrs)
+    classes = _number(attrs, "num_tc", 1)
     for name, other in _OF_HARDWARE.items():
         if name in attrs and not attrs.get("hw"):
             raise ValueError(f"{name}: expected hw: true beside it; only hardware has one")
@@ -171,6 +177,7 @@ _CHECKS: Mapping[str, Callable[[Attrs], None]] = {
     "prio": _check_prio,
     "red": _check_red,
     "sfq": _check_sfq,
+    "taprio": _check_queues,
 }
 _WHOLE: Mapping[str, Callable[[Attrs], Attrs]] = {
     "cake": cake.whole,
@@ -178,6 +185,7 @@ _WHOLE: Mapping[str, Callable[[Attrs], Attrs]] = {
     "netem": _whole_netem,
     "red": _whole_red,
     "sfq": _with_room,
+    "taprio": taprio.whole,
     "tbf": _whole_tbf,
 }
 

@@ -78,6 +78,7 @@ RATE32 = rate(32)
 SIZE = size()
 TIME = _time(1000, "microseconds")
 TIME_NS = _time(1, "nanoseconds")
+SHORT_TIME_NS = _time(1, "nanoseconds", number(32, 0, (1 << 31) - 1))
 LONG_TIME_NS = _time(1, "nanoseconds", number(64, 0, (1 << 63) - 1))
 
 _FINE_NS = _time(1, "microseconds", number(64, 0, 0xFFFFFFFF * 1000))
