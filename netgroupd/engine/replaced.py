@@ -51,7 +51,7 @@ _MAC, _MTU = frozenset({"mac"}), frozenset({"mtu"})
 # A new one draws its MAC by lot.
 _DRAWING = frozenset(
     ("bond", "bridge", "dummy", "erspan", "geneve", "gretap", "ifb", "ip6erspan", "ip6gretap", "macvlan", "macvtap")
-) | {"team", "veth", "vrf", "vxlan"}
+) | {"team", "veth", "netkit", "vrf", "vxlan"}
 
 
 class Replaced(NamedTuple):
