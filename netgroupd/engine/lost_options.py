@@ -23,7 +23,7 @@ def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) 
         states = read(kernel, Selection(frozenset({"mst"}), links=ports), away).of("mst")
         actual.classes["mst"] = {**states, **actual.of("mst")}
     if names := frozenset(step.object.name for step in singles(plan.steps) if _renews_ipv6(step)):
-        tokens = read(kernel, Selection(frozenset({"token"}), links=names), away).of("token")
+        tokens = read(kernel, Selection(frozenset({"token"}), tokens=names), away).of("token")
         some = {key: obj for key, obj in tokens.items() if obj.attrs["token"] != NONE}
         actual.classes["token"] = {**some, **actual.of("token")}
     if not bridges:

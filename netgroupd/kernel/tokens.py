@@ -30,17 +30,17 @@ _WITHOUT: Attrs = {"token": NONE}
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The tokens of the selected links, of which one without IPv6 has none."""
-    if not selection.everything and len(selection.links) <= FEW:
-        return [obj for name in sorted(selection.links) for obj in _of_link(name, context)]
+    if not selection.everything and len(selection.tokens) <= FEW:
+        return [obj for name in sorted(selection.tokens) for obj in _of_link(name, context)]
     asked = request(RTM_GETLINK, NLM_F_DUMP, bytes((_AF_INET6,)) + bytes(_BODY - 1))
     found = {obj.name: obj for obj in dump_of_family(context, asked, _decode, "dump of tokens")}
     if selection.everything:
         return [*found.values()]
-    for name in selection.links - found.keys():
+    for name in selection.tokens - found.keys():
         with suppress(UnknownLinkError):
             context.names.index(name)
             found[name] = Object("token", (name,), _WITHOUT)
-    return [obj for name, obj in found.items() if name in selection.links]
+    return [obj for name, obj in found.items() if name in selection.tokens]
 
 
 def _of_link(name: str, context: Context) -> Iterator[Object]:
