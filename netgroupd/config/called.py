@@ -36,6 +36,7 @@ _CALLED = {
     "query_rss": "query_receive_side_scaling",
     "spoofchk": "mac_spoof_check spoof_check",
     "vfs": "sr_iov",
+    "token": "ipv6_address_token ipv6_token",
     "up": "admin_state admin_up auto autostart enabled onboot state",
     "via": "gateway gw next_hop next_hop_address nexthop nexthop_via",
     "vlan": "vlan_id vlanid",

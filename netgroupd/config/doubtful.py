@@ -12,6 +12,7 @@ from netgroupd.config.loops import way
 from netgroupd.config.semantic_mdb import unspoken, unspoken_in_vlan
 from netgroupd.config.semantic_mst import shut_ports
 from netgroupd.config.semantic_vlan_global import unused
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.mdb import senders
 from netgroupd.model.route import TABLES
 from netgroupd.model.state import NOTHING, Attrs, Object, records
@@ -185,7 +186,7 @@ def _cables(checked: Checked) -> None:
     links = checked.links.attrs
     joined: defaultdict[str, list[str]] = defaultdict(list)
     roots: dict[str, str] = {}
-    for name, attrs in checked.of_kinds(["veth"]):
+    for name, attrs in checked.of_kinds(PAIRS):
         peer = str(attrs.get("peer"))
         if name > peer:
             continue

@@ -196,23 +196,23 @@ class Links:
         return True
 
     def make_peer(self, name: str, peer: str, at: int) -> None:
-        """Make the other end of a veth, or make of what is there the other end."""
-        before = self.attrs.get(peer)
+        """Make the other end of a pair, or make of what is there the other end."""
+        before, kind = self.attrs.get(peer), self.attrs[name]["kind"]
         if before is None:
             if wrong := objection(peer):
                 self.report.once(at, *wrong)
             of_asker = self.attrs[name]
-            self.attrs[peer] = {"kind": "veth", "peer": name}
+            self.attrs[peer] = {"kind": kind, "peer": name}
             self.attrs[peer].update((key, of_asker[key]) for key in ("group", "up") if key in of_asker)
             self.places[peer] = at
         elif peer == name:
             self.report.once(at, f"{name!r} cannot be its own other end")
-        elif before.get("kind", "veth") != "veth" or before.get("peer", name) != name:
+        elif before.get("kind", kind) != kind or before.get("peer", name) != name:
             told = f"{peer!r} cannot be the other end of {name!r}"
             has = f"it is the other end of {before['peer']!r}" if before.get("peer") else f"it is a {before['kind']}"
             self.report.once(at, told, f"{has}, at {self.report.where(self.places[peer])}")
         else:
-            self.attrs[peer] = {**before, "kind": "veth", "peer": name}
+            self.attrs[peer] = {**before, "kind": kind, "peer": name}
 
 
 def _of_all_kinds(entries: Mapping[str, Entry]) -> dict[str, Entry]:

@@ -22,7 +22,7 @@ def loops(links: Mapping[str, Attrs], ports: Mapping[str, Sequence[str]]) -> Ite
             yield from _from(start, links, ports, done)
 
 
-_PLAIN = frozenset({None, "", "dummy", "vlan", "veth", "macvlan", "ipvlan", "bridge", "bond", "vrf"})
+_PLAIN = frozenset({None, "", "dummy", "vlan", "veth", "netkit", "macvlan", "ipvlan", "bridge", "bond", "vrf"})
 """Kinds that stand on nothing but ``link`` and their ports."""
 _LAYERS = 8
 

@@ -14,6 +14,7 @@ from netgroupd.config.node import Node, Scalar
 from netgroupd.config.node import Sequence as SequenceNode
 from netgroupd.config.values import Record
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.value import Value
 
 _SPAN = re.compile(r"(.*?)([0-9]+-[0-9]+)(\..*)?", re.ASCII)
@@ -45,7 +46,7 @@ class Ports:
     def _peers(self) -> None:
         links = self.links
         for name, attrs in list(links.attrs.items()):
-            if attrs.get("kind") == "veth" and attrs.get("peer") is not None:
+            if attrs.get("kind") in PAIRS and attrs.get("peer") is not None:
                 links.make_peer(name, str(attrs["peer"]), links.place(name, "peer"))
 
     def _ports(self, block: Block, key: str, node: Node) -> None:

@@ -25,6 +25,7 @@ from netgroupd.config.namespaces import namespaces
 from netgroupd.config.semantic_atomic import atomic
 from netgroupd.config.semantic_mdb import memberships
 from netgroupd.config.semantic_mst import tree_states, trees
+from netgroupd.config.semantic_pairs import pairs
 from netgroupd.config.semantic_queues import queues
 from netgroupd.config.semantic_rules import taken_hooks, taken_rules
 from netgroupd.config.semantic_tc import (
@@ -317,6 +318,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     semantic_kinds.of_other_kinds,
     semantic_kinds.macs,
     semantic_kinds.rings,
+    pairs,
     semantic_kinds.backups,
     semantic_kinds.loopback,
     semantic_beside.fields,

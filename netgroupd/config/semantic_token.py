@@ -5,11 +5,13 @@ from collections.abc import Iterator
 
 from netgroupd.config.checked import Checked
 from netgroupd.config.semantic_links import WITHOUT_ETHERNET
+from netgroupd.config.semantic_pairs import sends_packets
 from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import Attrs
 from netgroupd.model.token import NONE
 
 _LEAST = LEAST_MTU["inet6"]
+_WITHOUT_FRAMES = ("l3", "l3s", "tun")
 _DEAF = WITHOUT_ETHERNET | {"dummy", "ifb", "nlmon", "vrf"}
 """Kinds that look for no neighbours unless they are told to."""
 
@@ -20,7 +22,7 @@ def tokens(checked: Checked) -> None:
         place, attrs = checked.entry(obj).place("token"), checked.attrs(obj.name)
         if obj.attrs["token"] == NONE:
             continue
-        for why, hint in (*_lacking(obj.name, attrs), *_deafened(obj.name, checked)):
+        for why, hint in (*_lacking(obj.name, attrs, checked), *_deafened(obj.name, checked)):
             checked.report.once(place, f"{obj.name!r} cannot have a token: {why}", hint)
         if why := _forwards(obj.name, checked):
             told = f"{obj.name!r} has a token, and {why}: a router listens to no other unless it is told to"
@@ -28,7 +30,7 @@ def tokens(checked: Checked) -> None:
             tell(place, told, "set its sysctl ipv6.accept_ra to 2")
 
 
-def _lacking(name: str, attrs: Attrs) -> Iterator[tuple[str, str]]:
+def _lacking(name: str, attrs: Attrs, checked: Checked) -> Iterator[tuple[str, str]]:
     """What it takes and the link has not, and what would be right."""
     mtu, kind = attrs.get("mtu"), str(attrs.get("kind"))
     if name == "lo":
@@ -37,7 +39,8 @@ def _lacking(name: str, attrs: Attrs) -> Iterator[tuple[str, str]]:
         yield "it is l2only", ""
     if isinstance(mtu, int) and mtu < _LEAST:
         yield f"with an MTU of {mtu} it has no IPv6", f"give it {_LEAST} at least"
-    if attrs.get("arp") is False or (kind in _DEAF and not attrs.get("arp")):
+    deaf = kind in _DEAF or attrs.get("mode") in _WITHOUT_FRAMES or sends_packets(name, checked)
+    if attrs.get("arp") is False or (deaf and not attrs.get("arp")):
         why = "its arp is off" if attrs.get("arp") is False else f"it is a {kind}"
         yield f"{why}, and it looks for no neighbours", "set its arp"
 

@@ -18,7 +18,7 @@ WHATEVER: Value = ("whatever that will be",)
 # A new one draws its MAC by lot.
 DRAWING = frozenset(
     ("bond", "bridge", "dummy", "erspan", "geneve", "gretap", "ifb", "ip6erspan", "ip6gretap", "macvlan", "macvtap")
-) | {"team", "veth", "vrf", "vxlan"}
+) | {"team", "veth", "netkit", "vrf", "vxlan"}
 # What a link has, or is called, for another reason than that somebody has told it.
 _BY_PLACE = frozenset({"kind", "link", "netns", "group", "mac", "carrier", "active_slave"})
 _MAC, _MTU = frozenset({"mac"}), frozenset({"mtu"})

@@ -5,6 +5,7 @@ A file says of a card how it is to be, and not that there is to be one.
 """
 
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Object, State
 from netgroupd.plan.compare import kind_of
 
@@ -26,5 +27,5 @@ def _is_given(link: Object, elsewhere: frozenset[str]) -> bool:
     kind = KINDS.get(kind_of(link))
     if kind is None:
         return bool(kind_of(link))
-    known = "peer" if kind.name == "veth" else "link"
+    known = "peer" if kind.name in PAIRS else "link"
     return link.name in elsewhere and not link.attrs.get("netns") and not link.attrs.get(known)

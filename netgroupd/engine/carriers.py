@@ -14,7 +14,7 @@ from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import peer_of
 
 # What is behind such a port of a bridge is on this host, or a guest of it, unless more is known of it.
-_INWARD = frozenset({"veth", "tun", "dummy", "ifb", "nlmon"})
+_INWARD = frozenset({"veth", "netkit", "tun", "dummy", "ifb", "nlmon"})
 _BELOW = ("link", "dev")
 
 

@@ -7,6 +7,7 @@ from netgroupd.engine.observe import Connection, read
 from netgroupd.kernel.request import Away, Selection
 from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import Object, State
+from netgroupd.model.token import NONE
 from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.compare import kind_of, same
 from netgroupd.plan.mst import Disturbed
@@ -17,14 +18,14 @@ from netgroupd.plan.vlan_global import bridge_of
 
 def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) -> None:
     """Add to ``actual`` what somebody has given to VLANs of bridges that they or their ports leave by ``plan``."""
-    steps = [*singles(plan.steps)]
-    bridges = frozenset(name for step in steps for name in _left(step, actual) if name)
-    if ports := _in_trees(bridges, Disturbed(steps, actual), actual):
+    bridges = frozenset(name for step in singles(plan.steps) for name in _left(step, actual) if name)
+    if ports := _in_trees(bridges, plan, actual):
         states = read(kernel, Selection(frozenset({"mst"}), links=ports), away).of("mst")
         actual.classes["mst"] = {**states, **actual.of("mst")}
-    if names := frozenset(step.object.name for step in steps if _renews_ipv6(step)):
-        tokens = read(kernel, Selection(frozenset({"token"}), links=names), away).of("token")
-        actual.classes["token"] = {**tokens, **actual.of("token")}
+    if names := frozenset(step.object.name for step in singles(plan.steps) if _renews_ipv6(step)):
+        tokens = read(kernel, Selection(frozenset({"token"}), tokens=names), away).of("token")
+        some = {key: obj for key, obj in tokens.items() if obj.attrs["token"] != NONE}
+        actual.classes["token"] = {**some, **actual.of("token")}
     if not bridges:
         return
     found = read(kernel, Selection(frozenset({"vlan_global"}), bridges=bridges), away)
@@ -40,11 +41,14 @@ def _renews_ipv6(step: Step) -> bool:
     return of_link and (step.op is Op.DELETE or small or "netns" in step.attrs)
 
 
-def _in_trees(bridges: Set[str], disturbed: Disturbed, actual: State) -> frozenset[str]:
+def _in_trees(bridges: Set[str], plan: Plan, actual: State) -> frozenset[str]:
     """The ports that may have other states in spanning trees: of ``bridges``, or because of their VLANs."""
     links = actual.of("link").values()
     keeping = {link.name for link in links if link.attrs.get("mst_enabled")}
-    ports = (link for link in links if link.attrs.get("master") in keeping) if keeping else ()
+    if not keeping:
+        return frozenset()
+    disturbed = Disturbed(singles(plan.steps), actual)
+    ports = (link for link in links if link.attrs.get("master") in keeping)
     return frozenset(port.name for port in ports if port.name in disturbed or port.attrs["master"] in bridges)
 
 

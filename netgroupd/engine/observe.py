@@ -40,7 +40,7 @@ _BELOW = ("link", "master")
 _MANY_TO_ONE = 4  # with more that are new a look at the others is no great part of the work
 # Of these it says so too, but they are looked for where they are configured only.
 _HELD = _MARKED | {"mdb"}
-_LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "mst", "vni", "token"})
+_LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "mst", "vni"})
 # Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
 _STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", DEFAULT})
 
@@ -209,6 +209,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         entries=wanted.of("fdb").keys(),
         bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
         ethtool={key: frozenset(obj.attrs) for key, obj in wanted.of("ethtool").items()},
+        tokens=frozenset(str(key[0]) for key in wanted.of("token")),
         cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
     )
     actual.classes.update(kernel.dump(selection).classes)

@@ -271,8 +271,9 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         found = (link for link in actual.of("link").values() if kind_of(link) in IPVLANS)
         yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
     yield from _taken_vlans(steps, actual)
-    disturbed = Disturbed(steps, actual)
-    yield from (("mst", key) for key, state in actual.of("mst").items() if state.name in disturbed)
+    if states := actual.of("mst"):
+        disturbed = Disturbed(steps, actual)
+        yield from (("mst", key) for key, state in states.items() if state.name in disturbed)
     prefs = {step.object.key[:2] for step in steps if step.object.cls == "rule"}
     yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)
     yield from _taken_options(steps, shaken, actual)

@@ -12,16 +12,15 @@ import time
 from contextlib import suppress
 
 from netgroupd.kernel import message
-from netgroupd.kernel.features import RTM_GETLINK
 from netgroupd.kernel.message import attr, u8, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
-from netgroupd.kernel.rows import blamer, dump_objects, dump_of_family, goal, pack_rows, paths_of, single
+from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_of, single
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.address import CLASS, FOREVER, SCOPES
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, ip_text
-from netgroupd.plan.compare import UNOWNED, UNSAID
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
@@ -35,7 +34,6 @@ _FAMILIES = {4: 2, 16: 10}
 
 _ADDRESS, _LOCAL, _CACHEINFO, _FLAGS, _PROTO = 1, 2, 6, 8, 11
 _GROUP, _GROUP_MASK, _INCR = 32, 33, 34
-_LINK_HEADER, _PROTINFO, _TOKEN = 16, 12, 7  # of links: ifinfomsg, IFLA_PROTINFO, IFLA_INET6_TOKEN
 _SECONDARY = 0x01  # of IPv6: temporary, made by the kernel out of another one
 _TENTATIVE, _FOUND = 0x40, 0x08  # of IPv6: it may be another host's, and it is
 _MADE_BY_KERNEL = frozenset({1, 2, 3})  # IFAPROT_KERNEL_LO, _RA, _LL
@@ -110,8 +108,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     held = selection.held.get("address")
     mark = b"" if selection.everything or held else u8(_PROTO, context.proto)[:5]
     decode = _Decoder(context.proto, everything=selection.everything, held=held)
-    tokens = _tokens(context) if selection.everything else []
-    return dump_objects(context, asked, decode, "dump of addresses", mark) + tokens
+    return dump_objects(context, asked, decode, "dump of addresses", mark)
 
 
 def of_others(context: Context, index: int) -> list[Object]:
@@ -120,22 +117,6 @@ def of_others(context: Context, index: int) -> list[Object]:
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(0, 0, 0, 0, index))
     found = dump_objects(context, asked, decode, "dump of addresses")
     return [address for address in found if UNOWNED in address.attrs]
-
-
-def _tokens(context: Context) -> list[Object]:
-    """How somebody wants the IPv6 addresses of links to end (``ip token``), under keys that no file has."""
-
-    def decode(payload: memoryview, names: Names) -> Object | None:
-        found = message.attributes(payload, _LINK_HEADER)
-        token = bytes(message.attributes(found.get(_PROTINFO, memoryview(b""))).get(_TOKEN, b""))
-        if not any(token):
-            return None
-        name = names.name(int.from_bytes(payload[4:8], "little"))
-        return Object("address", (name, f"token {ip_text(token)}", None), {UNSAID: True})
-
-    header = bytes((_FAMILIES[16],)).ljust(_LINK_HEADER, b"\0")
-    asked = message.request(RTM_GETLINK, message.NLM_F_DUMP, header)
-    return dump_of_family(context, asked, decode, "dump of IPv6 on links")
 
 
 def links_with(context: Context, address: str) -> frozenset[str]:

@@ -267,8 +267,8 @@ class FakeKernel(FakeCards):
         except RefusalError:
             del self.state.classes["link"][obj.key]
             raise
-        if attrs["kind"] == "veth" and (peer := str(step.attrs.get("peer") or "")):
-            self.state.add(Object("link", (peer,), {**attrs, "peer": obj.name}))
+        if peer := str(step.attrs.get("peer") or ""):
+            self.state.add(Object("link", (peer,), {**attrs, "group": step.attrs.get("group", 0), "peer": obj.name}))
 
     def _named(self, step: Step, there: Object) -> Attrs:
         """What a step says; of further names it tells those that come and go, from what it takes the link to have."""

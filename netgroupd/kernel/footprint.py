@@ -10,6 +10,7 @@ from time import perf_counter
 from netgroupd.kernel.netns import fresh
 from netgroupd.kernel.usual import Sample, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Object
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import Op, Step
@@ -20,7 +21,7 @@ _MOST, _LEAST = 48, 12  # more take longer; fewer are lost in what else goes on
 _LASTING = ("Slab:", "Percpu:")
 _KIB = 1024
 # Made of hardware's stand-ins or by other means than one message: they are weighed as dummies.
-_NOT_MADE = frozenset({"netdevsim", "tun", "veth"})
+_NOT_MADE = frozenset({"netdevsim", "tun", *PAIRS})
 
 
 def samples_of(links: Iterable[Object], connect: Callable[[], SampleKernel]) -> dict[str, Sample]:

@@ -21,6 +21,7 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netns import HERE, is_there, open_netns
 from netgroupd.kernel.request import Away, Selection
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import WITH_LINK
 from netgroupd.model.owner import PROTO_AWAY, across
 from netgroupd.model.state import Attrs, Object, State
@@ -178,7 +179,7 @@ class Kernels(Kernel):
         name, attrs, place = step.object.name, step.attrs, _netns(step.object.attrs)
         source = self._place(attrs["link"]) if attrs.get("link") else place
         self._send(source, name, place)
-        if kind_of(step.object) == "veth" and (peer := str(attrs.get("peer") or "")):
+        if kind_of(step.object) in PAIRS and (peer := str(attrs.get("peer") or "")):
             self._send(source, peer, ends.get(peer, place))
         late = attrs.keys() & _AFTER if source != place else ()
         first = {row: value for row, value in attrs.items() if row not in late} if late else attrs
@@ -194,7 +195,7 @@ class Kernels(Kernel):
 
     def _of_link(self, step: Step) -> Iterator[tuple[str, AnyStep]]:
         name, place = step.object.name, self._place(step.object.name)
-        if step.op is Op.DELETE and kind_of(step.object) == "veth":
+        if step.op is Op.DELETE and kind_of(step.object) in PAIRS:
             peer = str(step.object.attrs.get("peer"))
             self._at(self._place(peer)).names.forget(peer)
         if "netns" in step.attrs:
@@ -240,7 +241,7 @@ def _row_of_lower(link: Object) -> str:
     kind = KINDS.get(kind_of(link))
     if kind is None:
         return ""
-    return "peer" if kind.name == "veth" else "link" if kind.lower else ""
+    return "peer" if kind.name in PAIRS else "link" if kind.lower else ""
 
 
 def _runs(placed: Iterator[tuple[str, AnyStep]]) -> Iterator[tuple[str, list[AnyStep]]]:

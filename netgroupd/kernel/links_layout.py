@@ -8,14 +8,16 @@ attributes of such a link are remembered.
 """
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cache
 from typing import Any, NamedTuple
 
 from netgroupd.kernel.message import walk
 from netgroupd.kernel.nests import DATA, LINK, PORT
 from netgroupd.kernel.wire import Wire, Wires
+from netgroupd.kernel.wire_special import PRIMARY
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import OF_PAIR, PAIRS
 from netgroupd.model.state import NOTHING
 from netgroupd.model.value import Value
 
@@ -179,6 +181,8 @@ class Shape:
         if parent.startswith(_SIMULATED) and parent.removeprefix(_SIMULATED).isdigit():
             self.shared |= {"kind": _SIMULATED, "id": int(parent.removeprefix(_SIMULATED))}
         self._lower()
+        if self.shared.pop(PRIMARY, True) is False:  # what is said of both ends is the other one's
+            self.leave((self.shared.keys() | {each.row for each in self.own}) - OF_PAIR)
 
     def _linkinfo(self, start: int, end: int) -> None:
         found = {number: (begin, stop) for number, begin, stop in self._attributes(start, end)}
@@ -213,17 +217,17 @@ class Shape:
         self.shared |= {prefix + name: value for name, value in values.items()}
 
     def _lower(self) -> None:
-        # What is reported as the lower link is of a veth the other end, and of a
+        # What is reported as the lower link is of a pair the other end, and of a
         # tunnel the link of its row "dev".
         kind = KINDS.get(str(self.shared["kind"]))
         lower = next((own for own in self.own if own.row == "link"), None)
         if lower is None:
             return
         self.own.remove(lower)
-        if self._here and kind and (kind.lower or kind.name == "veth"):
+        if self._here and kind and (kind.lower or kind.name in PAIRS):
             self.own.append(lower if kind.lower else lower._replace(row="peer"))
 
-    def leave(self, rows: frozenset[str]) -> None:
+    def leave(self, rows: Set[str]) -> None:
         """Forget all but ``rows``."""
         self.own = [each for each in self.own if each.row in rows]
         self.shared = {row: value for row, value in self.shared.items() if row in rows}

@@ -22,6 +22,7 @@ from netgroupd.kernel.rows import single
 from netgroupd.kernel.wire import Wire, Wires
 from netgroupd.kernel.wire_special import BEFORE
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
@@ -127,7 +128,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
 
 
 def _delete(obj: Object, context: Context) -> Iterator[Request]:
-    peer = obj.attrs.get("peer") if obj.attrs.get("kind") == "veth" else None
+    peer = obj.attrs.get("peer") if obj.attrs.get("kind") in PAIRS else None
     if peer and not context.names.knows(obj.name):
         return  # it went with its peer
     if obj.attrs.get("kind") == "netdevsim":
@@ -142,7 +143,7 @@ def _delete(obj: Object, context: Context) -> Iterator[Request]:
 def _create(step: Step, context: Context) -> Iterator[Request]:
     attrs, obj, names = step.attrs, step.object, context.names
     kind = str(obj.attrs.get("kind") or attrs.get("kind") or "")
-    if kind == "veth" and names.knows(obj.name):
+    if kind in PAIRS and names.knows(obj.name):
         yield from _set(names.index(obj.name), kind, NOTHING, attrs, context)  # made as a peer
         return
     if kind in _MADE_OTHERWISE:
@@ -199,9 +200,10 @@ def _create_otherwise(kind: str, name: str, attrs: Attrs, context: Context) -> I
 
 
 def _peer(attrs: Attrs, context: Context) -> bytes:
-    # Both ends get an index of ours, so that either can be referred to at once.
+    # Both ends get an index of ours, so that either can be referred to at once, and are in our group from then on.
     name, names = str(attrs["peer"]), context.names
-    return pack_attr(1, header(names.reserve(name)) + text(IFLA_IFNAME, name) + _destination(name, names))
+    group = u32(IFLA_GROUP, int(str(attrs.get("group", 0))))
+    return pack_attr(1, header(names.reserve(name)) + text(IFLA_IFNAME, name) + group + _destination(name, names))
 
 
 def _destination(name: str, names: Names) -> bytes:

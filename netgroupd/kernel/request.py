@@ -44,7 +44,8 @@ class Selection(NamedTuple):
 
     ``links`` are wanted by name, and everything in ``groups`` (ids; of a whole
     range of ids where ``group_mask`` says so).  Of ``bridges`` the options of all
-    VLANs are, of ``cards`` all virtual functions.  ``tables`` are routing tables wanted as a whole, ``settings`` paths
+    VLANs are, of ``cards`` all virtual functions, of ``tokens`` those of these links.
+    ``tables`` are routing tables wanted as a whole, ``settings`` paths
     below /proc/sys.  ``key_files`` are by link the files that its keys may be in: the
     kernel tells keys, not files.  ``hooks`` of traffic control are a link (or shared
     block) and the parent that rules hang on.  ``rows`` are the attributes of links that
@@ -64,6 +65,7 @@ class Selection(NamedTuple):
     group_mask: int = 0xFFFFFFFF
     bridges: frozenset[str] = frozenset()
     cards: frozenset[str] = frozenset()
+    tokens: frozenset[str] = frozenset()
     tables: frozenset[int] = frozenset()
     settings: frozenset[str] = frozenset()
     hooks: frozenset[tuple[str, str]] = frozenset()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tokens of links: IFLA_INET6_TOKEN, read in a dump of RTM_GETLINK of AF_INET6 and written with RTM_SETLINK.
+"""Tokens of links: IFLA_INET6_TOKEN, read link by link or in a dump of AF_INET6, and written with RTM_SETLINK.
 
 The kernel takes one only for a link that listens to routers, and not even takes one away of another.
 """
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from netgroupd.kernel.features import IFLA_AF_SPEC, RTM_GETLINK
+from netgroupd.kernel.links import FEW, IFLA_EXT_MASK, IFLA_IFNAME
 from netgroupd.kernel.links_write import header
-from netgroupd.kernel.message import NLM_F_DUMP, attributes, nest, request
+from netgroupd.kernel.message import NLM_F_DUMP, attributes, nest, request, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, dump_of_family, pack_rows, paths_of, simple_rows, single, unpack_rows
@@ -21,6 +22,7 @@ _AF_INET6 = 10
 _RTM_SETLINK = 19
 _BODY = 16
 _INDEX_AT = 4
+_SKIP_STATS = 8
 _PROTINFO = 12
 _ROWS = simple_rows(CLASS.attrs)
 _WITHOUT: Attrs = {"token": NONE}
@@ -28,24 +30,38 @@ _WITHOUT: Attrs = {"token": NONE}
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The tokens of the selected links, of which one without IPv6 has none."""
+    if not selection.everything and len(selection.tokens) <= FEW:
+        return [obj for name in sorted(selection.tokens) for obj in _of_link(name, context)]
     asked = request(RTM_GETLINK, NLM_F_DUMP, bytes((_AF_INET6,)) + bytes(_BODY - 1))
     found = {obj.name: obj for obj in dump_of_family(context, asked, _decode, "dump of tokens")}
     if selection.everything:
         return [*found.values()]
-    for name in selection.links - found.keys():
+    for name in selection.tokens - found.keys():
         with suppress(UnknownLinkError):
             context.names.index(name)
             found[name] = Object("token", (name,), _WITHOUT)
-    return [obj for name, obj in found.items() if name in selection.links]
+    return [obj for name, obj in found.items() if name in selection.tokens]
+
+
+def _of_link(name: str, context: Context) -> Iterator[Object]:
+    """That of one link, where there is one: on a host of very many they are not all to be told."""
+    asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, _SKIP_STATS))
+    for payload in context.socket.ask(asked, lambda _kind, payload: bytes(payload))[1]:
+        families = attributes(memoryview(payload), _BODY).get(IFLA_AF_SPEC)
+        told = attributes(families).get(_AF_INET6) if families is not None else None
+        yield _token(name, told, context.names)
 
 
 def _decode(payload: memoryview, names: Names) -> Object | None:
     told = attributes(payload, _BODY).get(_PROTINFO)
     if told is None:
         return None
-    name = names.name(int.from_bytes(payload[_INDEX_AT : _INDEX_AT + 4], "little"))
-    attrs = unpack_rows(_ROWS, attributes(told), names)
-    return Object("token", (name,), _WITHOUT if attrs == _WITHOUT else attrs) if attrs else None
+    return _token(names.name(int.from_bytes(payload[_INDEX_AT : _INDEX_AT + 4], "little")), told, names)
+
+
+def _token(name: str, told: memoryview | None, names: Names) -> Object:
+    attrs = unpack_rows(_ROWS, attributes(told), names) if told is not None else _WITHOUT
+    return Object("token", (name,), attrs if attrs and attrs != _WITHOUT else _WITHOUT)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:

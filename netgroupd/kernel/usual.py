@@ -35,7 +35,7 @@ class Likeness(NamedTuple):
 Usual: TypeAlias = Mapping[Likeness, Attrs]
 _BELOW = {"link": "lower", "slave1": "one", "slave2": "two"}
 _CARD = Object("link", ("",), NOTHING)
-_BY_MODE = frozenset({"bond", "ipvlan", "ipvtap", "tun"})
+_BY_MODE = frozenset({"bond", "ipvlan", "ipvtap", "netkit", "tun"})
 _KEYED = frozenset({"erspan", "ip6erspan"})
 # A simulated card outlives the namespace, and of its number there is one in all of them: that which is wanted.
 _OUTLIVING = frozenset({"netdevsim"})

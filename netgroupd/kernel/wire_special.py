@@ -181,6 +181,21 @@ def supervision(name: str) -> Wire:
     return Wire(4, (name,), pack, lambda payload: {name: payload[5]})
 
 
+PRIMARY = "primary"
+"""What is no row, but says whether those of a pair are this end's or the other one's."""
+
+
+def primary(number: int) -> Wire:
+    """Whether this is the end of a pair that the rest is said of."""
+    return Wire(
+        number,
+        (PRIMARY,),
+        lambda _wanted, _all, _names: b"",
+        lambda payload: {PRIMARY: any(payload)},
+        written=False,
+    )
+
+
 def untold(number: int, name: str) -> Wire:
     """A flag that says of another row that what is told is not what was set."""
     return Wire(

@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import COMMON
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import State
@@ -265,10 +266,10 @@ def _delete_together(steps: list[Step], scratch: int, members: Members) -> list[
 
 
 def _are_few(steps: list[Step]) -> bool:
-    """Whether these take no more messages singly; of a veth pair the one end goes with the other."""
+    """Whether these take no more messages singly; of a pair the one end goes with the other."""
     names = {step.object.name for step in steps}
     return len(steps) < _FEW and not any(
-        kind_of(step.before) == "veth" and peer_of(step.object) in names for step in steps
+        kind_of(step.before) in PAIRS and peer_of(step.object) in names for step in steps
     )
 
 

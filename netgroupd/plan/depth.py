@@ -4,6 +4,7 @@
 from collections.abc import Container, Mapping
 
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import NOTHING, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
@@ -13,7 +14,7 @@ _BELOW = ("link", "master")
 _NAMED: dict[Value, tuple[str, ...]] = {
     kind: (*_BELOW, *more)
     for kind, rows in KINDS.items()
-    if kind not in ("bond", "veth") and (more := [row.name for row in rows.attrs.values() if row.type.ref == "link"])
+    if kind not in ("bond", *PAIRS) and (more := [row.name for row in rows.attrs.values() if row.type.ref == "link"])
 }
 NOTHING_ALONG: Mapping[str, str] = {}
 

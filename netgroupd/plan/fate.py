@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.model.address import LEAST_MTU, plain_address
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
@@ -34,7 +35,7 @@ _PROTOCOLS = {"inet": "IPv4", "inet6": "IPv6"}
 
 # The others stay where they were made, or have their other half there: tunnels go on sending from there.
 MOVABLE = frozenset(
-    {"", "dummy", "ifb", "nlmon", "veth", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "tun", "netdevsim"}
+    {"", "dummy", "ifb", "nlmon", *PAIRS, "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "tun", "netdevsim"}
 )
 """Kinds of links that can move to another network namespace, and are then what they would be if made there."""
 
@@ -85,13 +86,13 @@ def _above(links: Mapping[Key, Object]) -> dict[str, list[str]]:
         kind = kind_of(link)
         if kind in _FOLLOWS_LOWER and (lower := link.attrs.get("dev" if kind == "vxlan" else "link")):
             above[str(lower)].append(link.name)
-        if kind == "veth" and (peer := peer_of(link)):
+        if kind in PAIRS and (peer := peer_of(link)):
             above[peer].append(link.name)
     return above
 
 
 def peer_of(link: Object) -> str:
-    """The other end of a veth pair, where it is known."""
+    """The other end of a pair, where it is known."""
     return str(link.attrs.get("peer") or "")
 
 

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from netgroupd.errors import Problem
 from netgroupd.model.attr import Change
+from netgroupd.model.kinds.pair import OF_PAIR, PAIRS
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
@@ -365,14 +366,18 @@ class _Comparison:
 
 
 def peers_made_along(steps: list[Step]) -> dict[str, str]:
-    """The veth ends that come into being with the other end of the pair, by name."""
+    """The ends that come into being with the other end of the pair, by name; what is said of both stands with that."""
     made: dict[str, str] = {}
     coming = [step.after for step in steps if step.before is None and step.after]
-    wanted = {link.name for link in coming if link.attrs.get("kind") == "veth"}
-    for step in steps if wanted else ():
-        if step.op is not Op.CREATE or step.object.name in made or kind_of(step.after) != "veth":
+    wanted = {link.name for link in coming if link.attrs.get("kind") in PAIRS}
+    for step in (*filter(_says_of_both, steps), *steps) if wanted else ():
+        if step.op is not Op.CREATE or step.object.name in made or kind_of(step.after) not in PAIRS:
             continue
         peer = peer_of(step.object)
         if peer in wanted:
             made[peer] = step.object.name
     return made
+
+
+def _says_of_both(step: Step) -> bool:
+    return kind_of(step.after) in PAIRS and not OF_PAIR.isdisjoint(step.object.attrs)

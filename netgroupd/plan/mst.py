@@ -30,21 +30,20 @@ class Disturbed:
             elif TREE in step.attrs or DEFAULT in step.attrs:
                 self._bridges.add(step.object.name)
 
-    def __bool__(self) -> bool:
-        return bool(self._ports or self._bridges)
-
     def __contains__(self, port: str) -> bool:
         return port in self._ports or bridge_in(port, *self._states) in self._bridges
 
 
 def said_again(steps: list[Step], before: Iterable[Step], desired: State, actual: State) -> list[Step]:
     """``steps``, with what the kernel changes by itself in those ``before`` said again."""
+    wants, haves = desired.of("mst"), actual.of("mst")
+    if not wants:
+        return steps
     come = (step for step in before if step.op is Op.CREATE or step.why or step.object.cls != "bridge_vlan")
     disturbed, touched = Disturbed(come, desired, actual), {step.object.key for step in steps}
-    haves = actual.of("mst")
     again = (
         Step(Op.CHANGE, haves[key], want, want.attrs, "its VLANs become others")
-        for key, want in (desired.of("mst").items() if disturbed else ())
+        for key, want in wants.items()
         if key in haves and key not in touched and want.name in disturbed
     )
     return [*steps, *again]

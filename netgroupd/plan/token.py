@@ -15,7 +15,7 @@ def deafened(steps: Iterable[Step]) -> Set[str]:
     """The links that settings keep from listening to routers, or "all"."""
     said: dict[tuple[str, str], str] = {}
     for step in steps:
-        if (setting := setting_of_ipv6(step.object))[0] and step.after:
+        if step.object.cls == "sysctl" and (setting := setting_of_ipv6(step.object))[0] and step.after:
             said[setting] = str(step.after.attrs.get("value"))
     found = {name for (name, setting), value in said.items() if setting in _LISTENING and value == "0"}
     forwarding = {name for (name, setting), value in said.items() if setting == "forwarding" and value != "0"}

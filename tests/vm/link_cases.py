@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import COMMON
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
@@ -22,6 +23,7 @@ BASE: Mapping[str, Attrs] = {
     "ipvtap": {"link": "low0"},
     "macsec": {"link": "low0"},
     "veth": {"peer": "other"},
+    "netkit": {"peer": "other"},
     "vrf": {"table": 1001},
     "vxlan": {"id": 100, "dstport": 4789},
     "geneve": {"id": 100, "remote": "192.0.2.1"},
@@ -165,7 +167,7 @@ VALUES: Mapping[tuple[str, str], tuple[Value, Value]] = {
     ("team", "mode"): ("loadbalance", "activebackup"),
     ("wireguard", "private_key_file"): KEY_FILES,
     ("wireguard", "peers"): (_PEERS, ({**_PEERS[0], "endpoint": "[2001:db8::1]:51821"},)),
-    ("veth", "peer"): ("other", "another"),
+    **{(kind, "peer"): ("other", "another") for kind in PAIRS},
 }
 """Values where the type alone does not say what is possible; "" is any kind."""
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from netgroupd.errors import ConfigError
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import COMMON
 from tests.engine.universe import state_of
 from tests.vm import l3_cases, link_cases
@@ -130,8 +131,8 @@ def _put(body: Config, name: str, value: Any) -> None:
 def _add_link(rng: random.Random, config: Config) -> None:
     base = _other_links(rng, _BASES[rng.choice([*_BASES])], config)
     name = rng.choice(NAMES_OF_LINKS)
-    if base["kind"] == "veth":
-        config["links"][base["peer"]] = {"kind": "veth", "peer": name}
+    if base["kind"] in PAIRS:
+        config["links"][base["peer"]] = {"kind": base["kind"], "peer": name}
     config["links"][name] = {**base, "up": rng.random() < 0.7}
 
 

@@ -20,6 +20,7 @@ _SELECTION = Selection(
     classes=frozenset(CLASSES),
     links=frozenset({"p0", "p1", "br0", "vx0", "vx1", "vx2", "p2"}),
     bridges=frozenset({"br0"}),
+    tokens=frozenset({"br0"}),
     settings=frozenset(str(case.key[0]) for case in CASES if case.cls == "sysctl"),
 )
 # What was there before nobody knows, so it is not taken back.

@@ -60,6 +60,7 @@ WAYS = [
         said(one=STATES.replace("forwarding", "blocking")),
         id="vlans_of_a_tree_come",
     ),
+    pytest.param(said(), said(vlans="'[10-12]', 14, {vid: 13, untagged: true}"), id="vlan_that_is_shut_changes"),
     pytest.param(said(), said(one=STATES.partition(", {")[0], vlans="12"), id="vlans_of_a_tree_go"),
     pytest.param(said(), said(one="", vlans="", port="master: null, "), id="port_leaves"),
     pytest.param(

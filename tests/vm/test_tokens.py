@@ -104,6 +104,7 @@ def test_capture_has_tokens(engine_in: EngineIn) -> None:
     engine_in("here", TEXT % ", token: '::5'").apply()
     text = engine_in("here", TEXT % "").capture()
     assert '    token: "::5"\n' in text
+    assert "#" not in text
     here("ip link del dev br")
     engine_in("here", text).apply()
     assert "token ::5 dev br" in here("ip token")

@@ -11,6 +11,7 @@ from netgroupd.config.importer.shell import NONE
 from netgroupd.config.importer.words import alone, read, refuse, split, take
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import COMMON
 from netgroupd.model.vf import CLASS
 
@@ -94,7 +95,7 @@ class LinkCommands:
     def _of_kind(kind: str, options: Sequence[str]) -> Body:
         if kind not in KINDS or kind in _WITH_MORE:
             raise ValueError(_WITH_MORE.get(kind, f"unknown type {kind!r}"))
-        if kind == "veth" and list(options[:1]) == ["peer"]:
+        if kind in PAIRS and list(options[:1]) == ["peer"]:
             return {"peer": alone([word for word in options[1:] if word != "name"], "peer")}
         return _options(options, KINDS[kind].attrs)
 

@@ -17,6 +17,7 @@ _LONG = {"stp": "stp_state"}
 # What a link of a kind has at least one of each of, and what is told of it otherwise.
 _NEEDS = {
     "veth": ((("peer",), "it has no veth-peer-name"),),
+    "netkit": ((("peer",), "it has no peer"),),
     "vlan": (
         (("id",), "it has no vlan-id, and none in its name"),
         (("link",), "it has no vlan-raw-device, and none in its name"),

@@ -7,6 +7,7 @@ from netgroupd.model.kinds.bridge import BRIDGE
 from netgroupd.model.kinds.kind import Kind
 from netgroupd.model.kinds.macsec import MACSEC
 from netgroupd.model.kinds.macvlan import IPVLAN, MACVLAN
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.kinds.team import TEAM
 from netgroupd.model.kinds.tun import TUN
 from netgroupd.model.kinds.tunnel import TUNNELS
@@ -21,13 +22,6 @@ _SIMPLE = (
     Kind("dummy", "A link that drops what it is sent."),
     Kind("ifb", "Where ingress traffic is redirected to be shaped."),
     Kind("nlmon", "A tap of netlink messages."),
-)
-
-_VETH = Kind(
-    "veth",
-    "One end of a cable; the other is its peer, made with it.",
-    table((Attr("peer", LINK, "The other end.", change=_FIXED),)),
-    required=frozenset({"peer"}),
 )
 
 _VRF = Kind(
@@ -65,7 +59,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         *_SIMPLE,
-        _VETH,
+        *PAIRS.values(),
         VLAN,
         BRIDGE,
         BOND,
