@@ -11,7 +11,7 @@ import pytest
 
 from netgroupd.kernel.seen import Seen
 from tests.vm.hosts import EngineIn, Hosts
-from tests.vm.installed import good, install, package_file, reload, run
+from tests.vm.installed import Fresh, good, install, package_file, reload, run
 from tests.vm.stumbling import Stumbling
 
 
@@ -27,14 +27,20 @@ def libraries() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def package(libraries: None) -> None:
-    """The Debian package, installed."""
+def package(libraries: None) -> Fresh:
+    """The Debian package, installed; what there was of it then, whichever test is the first to have it."""
     shutil.rmtree("/var/lib/netgroup", ignore_errors=True)
     install(package_file())
+    units = ("netgroupd", "netgroup-wait-online")
+    return Fresh(
+        enabled=run("systemctl", "is-enabled", *units).stdout.split(),
+        active=run("systemctl", "is-active", *units).stdout.split(),
+        asks_to_be_enabled=Path("/run/netgroup/enable").exists(),
+    )
 
 
 @pytest.fixture
-def daemon(package: None) -> Iterator[None]:
+def daemon(package: Fresh) -> Iterator[None]:
     """A daemon that runs, with two bridges."""
     good(2)
     run("systemctl", "reset-failed", "netgroupd")

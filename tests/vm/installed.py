@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from netgroupd import __version__
 
@@ -22,6 +23,14 @@ _BRIDGES = (
     "groups: {{tenants: {{mtu: 9000, drift: repair}}}}\n"
     "links:\n  tbr-[1-{count}]: {{kind: bridge, group: tenants, up: true}}\n"
 )
+
+
+class Fresh(NamedTuple):
+    """What has become of both units by the installation alone."""
+
+    enabled: list[str]
+    active: list[str]
+    asks_to_be_enabled: bool
 
 
 def run(*argv: str, user: str = "") -> subprocess.CompletedProcess[str]:

@@ -9,25 +9,25 @@ from pathlib import Path
 import pytest
 
 from tests.vm import bpf_programs
-from tests.vm.installed import ETC, MANAGER, bridges, eventually, good, main_pid, memory_kib, reload, run
+from tests.vm.installed import ETC, MANAGER, Fresh, bridges, eventually, good, main_pid, memory_kib, reload, run
 
 pytestmark = pytest.mark.vm_systemd("stock")
 
 _KEY = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="
 
 
-def test_exposure_is_at_most_two(package: None) -> None:
+def test_exposure_is_at_most_two(package: Fresh) -> None:
     said = run("systemd-analyze", "security", "--no-pager", "netgroupd.service").stdout
     found = re.search(r"exposure level for netgroupd.service: ([0-9.]+)", said)
     assert found
     assert float(found[1]) <= 2.0
 
 
-def test_daemon_waits_for_the_firewall(package: None) -> None:
+def test_daemon_waits_for_the_firewall(package: Fresh) -> None:
     assert "network-pre.target" in run("systemctl", "show", "-P", "After", "netgroupd").stdout.split()
 
 
-def test_call_starts_a_daemon_that_is_enabled(package: None) -> None:
+def test_call_starts_a_daemon_that_is_enabled(package: Fresh) -> None:
     run("systemctl", "stop", "netgroupd")
     # The bus gives up waiting after 25 s, and the daemon comes all the same.
     eventually(lambda: run("busctl", "call", *MANAGER, "Status").returncode == 0)
