@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -87,6 +88,13 @@ class GuestSession:
 
     def run(self) -> None:
         """Run every test, and see to it that every one has an outcome."""
+        try:
+            self._run()
+        except Exception:  # whoever waits for an outcome would wait for ever
+            for nodeid in self._remaining[:]:
+                self._finish(nodeid, Outcome([], traceback.format_exc()))
+
+    def _run(self) -> None:
         fruitless = 0
         while self._remaining and not self._cancelled.is_set():
             self._current, self._stderr, left = "", "", len(self._remaining)

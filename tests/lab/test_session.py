@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What pytest says about lab tests that fail, and about those after them."""
 
+import os
 import re
 import subprocess
 import sys
@@ -50,6 +51,13 @@ def test_fault_of_the_kernel_is_shown(said: str, report: str) -> None:
 
 def test_last_line_counts(said: str) -> None:
     assert said.rstrip().split("\n")[-1] == "3 passed, 4 failed"
+
+
+def test_session_with_a_defect_fails_its_tests_and_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = GuestSession(Place(systemd=False, kernel="stock", cpus=1), ["a", "b"], "stock")
+    monkeypatch.setattr(session, "_run_in_one_guest", lambda: os.open("/nonexistent", os.O_RDONLY))
+    session.run()
+    assert ["FileNotFoundError" in session.outcome(name).failure for name in "ab"] == [True, True]
 
 
 def test_guest_that_dies_before_it_says_what_it_runs_is_replaced_once(monkeypatch: pytest.MonkeyPatch) -> None:
