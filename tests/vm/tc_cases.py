@@ -18,7 +18,7 @@ from tests.vm.tc_flower_cases import FLOWER, Raw
 from tests.vm.tc_qdisc_cases import BOUNDED, CLASSES, QDISCS, STABS
 
 SETUP = """
-link add v0 numtxqueues 4 type veth peer name v1
+link add v0 numtxqueues 4 type veth peer name v1 numtxqueues 2
 link add v2 type dummy
 link set v0 up
 link set v1 up

@@ -4,7 +4,7 @@
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,6 @@ from netgroupd.model.state import Object, Origin
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.meanwhile import repeatedly
 
-pytestmark = pytest.mark.vm(cpus=2)
-
 GROUP = 77
 UP = {"up": True}
 _PATIENCE_S = 20
@@ -38,6 +36,14 @@ def kernel() -> Iterator[Kernel]:
     with Kernel() as opened:
         opened.dump(EVERYTHING)
         yield opened
+
+
+def wait_until(met: Callable[[], object]) -> None:
+    """Wait for what the kernel does by itself."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def names(kernel: Kernel) -> set[str]:
@@ -125,6 +131,7 @@ def test_answer_to_a_later_request_is_not_taken_for_an_earlier_one() -> None:
         assert socket.ask(request(18, 0, b"\0\0\0\0\1\0\0\0" + bytes(8)))[0] == Answer(3, 0, "")
 
 
+@pytest.mark.vm(cpus=2)
 def test_dumps_are_whole_while_another_program_makes_and_removes_links(kernel: Kernel) -> None:
     kernel.apply([make(f"d{number}") for number in range(300)])
     with Kernel() as other:
@@ -143,10 +150,7 @@ def test_links_are_running_that_are_up_with_a_carrier(kernel: Kernel) -> None:
     kernel.apply([make("v0", kind="veth", peer="v1", up=True), make("v2", kind="veth", peer="v3", up=True)])
     subprocess.run(["ip", "link", "set", "v3", "up"], check=True)
     names = ["d0", "d1", "d2", "v0", "v2", "v3", "not-there"]
-    deadline = time.monotonic() + _PATIENCE_S
-    while (up := running(names, None)) != {"d0", "v2", "v3"}:  # the kernel looks after carriers at times
-        assert time.monotonic() < deadline, up
-        time.sleep(0.1)
+    wait_until(lambda: running(names, None) == {"d0", "v2", "v3"})  # the kernel looks after carriers at times
     with fresh():
         assert running(names, None) == frozenset()
 
@@ -189,11 +193,21 @@ address add fe80::2/64 dev d1 nodad
 ADVERTISEMENT = bytes((134, 0, 0, 0, 64, 0, 0x07, 0x08)) + bytes(8)  # a router for half an hour
 
 
+def told(*words: str) -> str:
+    """What ``ip`` tells of IPv6."""
+    return subprocess.run(["ip", "-6", *words], capture_output=True, text=True, check=True).stdout
+
+
 def test_default_route_out_of_an_advertisement_is_told_as_such_and_goes_with_forwarding(kernel: Kernel) -> None:
     subprocess.run(["ip", "-batch", "-"], input=ROUTER, text=True, check=True)
+    # The kernel looks after carriers at times, and with them IPv6 begins: who sends has a way then, and who hears its
+    # address.
+    wait_until(lambda: "ff00::/8" in told("route", "show", "table", "local", "dev", "d1"))
+    wait_until(lambda: "fe80::" in told("address", "show", "dev", "d0"))
     with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as router:
         router.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
         router.sendto(ADVERTISEMENT, ("ff02::1", 0, 0, socket.if_nametoindex("d1")))
+    wait_until(lambda: kernel.way_to("2001:db8:9::1"))
     found = kernel.way_to("2001:db8:9::1")
     assert found is not None
     assert (found.link, found.length, found.learned) == ("d0", 0, True)

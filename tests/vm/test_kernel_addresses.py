@@ -13,8 +13,6 @@ import pytest
 
 from tests.vm.kernel_netlink import CREATE, DELADDR, DELLINK, EXCL, IFA_LOCAL, NEWADDR, NEWLINK, NODAD, Netlink, attr
 
-pytestmark = pytest.mark.vm(cpus=2)
-
 # The kernel begins with 256 lists of addresses, and doubles them when there are as many addresses.
 _MANY = 1_100
 _LINKS = 3

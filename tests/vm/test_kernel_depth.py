@@ -9,7 +9,7 @@ import pytest
 
 from tests.vm.kernel_netlink import LINK, MASTER, NEWLINK, Netlink, attr
 
-pytestmark = pytest.mark.vm("patched", cpus=2)
+pytestmark = pytest.mark.vm("patched")
 _BRIDGES, _STEPS, _DEEPEST = 6, 60, 8
 
 

@@ -39,7 +39,7 @@ from tests.vm.kernel_netlink import (
     split,
 )
 
-pytestmark = pytest.mark.vm("patched", cpus=2)
+pytestmark = pytest.mark.vm("patched")
 NAME_ONLY = 1 << 8
 SKIP_LINK_STATS, SKIP_AF_SPEC, SKIP_DEVCONF, SKIP_STATS = 1 << 31, 1 << 30, 1 << 29, 1 << 3
 AF_INET, AF_INET6, INET6_CONF = 2, 10, 2

@@ -32,7 +32,7 @@ from tests.vm.kernel_netlink import (
     attr,
 )
 
-pytestmark = pytest.mark.vm("patched", cpus=2)
+pytestmark = pytest.mark.vm("patched")
 IFA_LABEL, IFA_BROADCAST, IFA_CACHEINFO = 3, 4, 6
 IFA_F_PERMANENT, IFA_F_MANAGETEMPADDR = 0x80, 0x100
 V4, V6 = socket.AF_INET, socket.AF_INET6

@@ -12,7 +12,7 @@ import pytest
 
 from tests.vm.kernel_netlink import GROUP, GROUP_MASK, IFF_UP, LINK, MASTER, NEWLINK, Netlink, attr, u32
 
-pytestmark = pytest.mark.vm("patched", cpus=2)
+pytestmark = pytest.mark.vm("patched")
 NET_NS_PID, NET_NS_FD = 19, 28
 BY_GROUP = attr(GROUP, 5)
 
@@ -79,7 +79,6 @@ def test_member_that_has_left_is_not_opened_where_it_went(nl: Netlink) -> None:
         assert "d0" not in told
 
 
-@pytest.mark.vm("patched", cpus=1)
 @pytest.mark.parametrize(("kind", "data"), [("vlan", attr(1, struct.pack("H", 9))), ("macsec", b"")])
 @pytest.mark.parametrize("upper_group", [0x70001, 0x70003])
 def test_members_on_members_enter_a_vrf_and_stay_up(nl: Netlink, kind: str, data: bytes, upper_group: int) -> None:

@@ -41,7 +41,7 @@ from tests.vm.kernel_netlink import (
     u32,
 )
 
-pytestmark = pytest.mark.vm("patched", cpus=2)
+pytestmark = pytest.mark.vm("patched")
 VRF_TABLE, VLAN_ID = 1, 1
 
 

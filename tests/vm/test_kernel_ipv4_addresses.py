@@ -25,8 +25,6 @@ from tests.vm.kernel_netlink import (
     attr,
 )
 
-pytestmark = pytest.mark.vm(cpus=2)
-
 _IFA_BROADCAST = 4
 _IFA_F_SECONDARY = 1
 _IPV4_IFADDR = 5

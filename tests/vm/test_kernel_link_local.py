@@ -7,9 +7,6 @@ import subprocess
 import time
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.vm(cpus=2)
 _VLANS = (5, 6)
 _PATIENCE_S = 20
 

@@ -31,8 +31,6 @@ from tests.vm.kernel_netlink import (
     attr,
 )
 
-pytestmark = pytest.mark.vm(cpus=2)
-
 NOBODY = attr(GROUP, 0x7FFFFFF0)
 NEW_ATTRS = [GROUP_MASK, NEW_GROUP, GROUP_ADDRESS, GROUP_INHERIT, LIGHT]
 

@@ -45,7 +45,7 @@ from tests.vm.kernel_netlink import (
     nest,
 )
 
-pytestmark = pytest.mark.vm("patched", cpus=2)
+pytestmark = pytest.mark.vm("patched")
 _REQUESTS = 1500
 _KINDS = ("dummy", "bridge", "vrf", "ifb", "macvlan", "nokind")
 _GROUPS = (0, 1, 5, 6, 0x50001, 0x50002, 0x7FFFFFF0, 0xFFFFFFFF)

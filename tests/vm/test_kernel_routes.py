@@ -11,8 +11,6 @@ import pytest
 
 from tests.vm.kernel_netlink import ADDRESS, DELLINK, GROUP, MASTER, NEWLINK, Netlink, attr
 
-pytestmark = pytest.mark.vm(cpus=2)
-
 _GROUP = 5
 _FAMILIES = ("-4", "-6")
 _TO = "2001:db8::/32"

@@ -31,8 +31,6 @@ from tests.vm.kernel_netlink import (
 )
 from tests.vm.meanwhile import repeatedly
 
-pytestmark = pytest.mark.vm(cpus=2)
-
 _LEVELS = 8
 _LOOSE = struct.pack("II", 4, 4)
 _PORTS = 4
@@ -138,7 +136,7 @@ def wait_until_learned(nl: Netlink, bridge: int, ports: Sequence[int]) -> None:
         assert time.monotonic() < deadline, "nothing was learned"
 
 
-@pytest.mark.vm("patched")
+@pytest.mark.vm("patched", cpus=2)
 def test_ports_of_bridges_that_are_deleted_together_are_as_new_while_packets_pass() -> None:
     filtering = attr(_VLAN_FILTERING, b"\1")
     with Netlink() as nl:

@@ -2,13 +2,12 @@
 """Rules see real packets: what is sent into a veth pair comes out at a third link only if the rules say so."""
 
 import json
-import os
 import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,8 +24,6 @@ from tests.vm.tc_cases import CLSACT, SETUP, action, qdisc, rule
 from tests.vm.tc_packet_cases import OUT, PLAIN, ROWS, SECOND_MARK, Row
 from tests.vm.tc_samples import Sample, Samples
 from tests.vm.tc_wire import ETH_P_ALL, Wire, arp, ip4, other, tcp, udp
-
-pytestmark = pytest.mark.vm(cpus=2)
 
 _LAST = ip4(udp(4000))
 
@@ -57,8 +54,7 @@ def test_what_rules_say_happens_to_packets(wire: Wire, group: str) -> None:
     rows = ROWS[group]
     in_block = Object("qdisc", ("v2", "clsact"), {"kind": "clsact", "hooks": ("ingress",), "ingress_block": 7})
     _put(CLSACT, in_block, *_by_mark(rows))
-    with _one_cpu():
-        came = [_came_out(wire, number, row) for number, row in enumerate(rows, 1)]
+    came = [_came_out(wire, number, row) for number, row in enumerate(rows, 1)]
     wrong = {
         row.name: [frame.hex() for frame in out] for row, out in zip(rows, came, strict=True) if not row.holds(out)
     }
@@ -70,17 +66,6 @@ def _by_mark(rows: tuple[Row, ...]) -> Iterator[Object]:
         yield from (one._replace(key=(*one.key[:2], number, *one.key[3:])) for one in row.rules)
         yield rule("fw", {"mark": hex(number)}, pref=1, actions=f"goto chain {number}")
     yield rule("fw", {"mark": hex(SECOND_MARK)}, pref=1, actions=OUT)
-
-
-@contextmanager
-def _one_cpu() -> Iterator[None]:
-    """Send from one CPU, so that packets come in the order in which they were sent."""
-    every = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(every)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, every)
 
 
 def _came_out(wire: Wire, number: int, row: Row) -> list[bytes]:
@@ -283,11 +268,13 @@ def _seen_meanwhile(wire: Wire, ways: Sequence[str], policy: Callable[[int], tup
     return seen
 
 
+@pytest.mark.vm(cpus=2)
 def test_no_packet_meets_half_of_a_policy_that_is_replaced(wire: Wire) -> None:
     seen = [frame[_TTL] for frame in _seen_meanwhile(wire, ("chain",) * 3, _policy)]
     assert seen == sorted(seen)
 
 
+@pytest.mark.vm(cpus=2)
 @pytest.mark.parametrize(
     "ways",
     [("hook",) * 4, ("plain", "hook", "plain", "hook"), ("chains", "hook", "chains", "hook")],
