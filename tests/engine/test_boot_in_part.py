@@ -3,7 +3,7 @@
 
 import errno
 from collections.abc import Callable
-from time import monotonic
+from time import thread_time
 
 import pytest
 
@@ -153,13 +153,13 @@ def test_very_many_refusals_do_not_take_very_many_attempts(
 ) -> None:
     many = 2000 // lines
     text = "".join(f"  v{line}-[1-{many}]: {{kind: macvlan, link: eth0}}\n" for line in range(lines))
-    started_s = monotonic()
+    before_s = thread_time()
     told = started(
         desk,
         f"links:\n  eth0: {{up: true, addresses: [192.0.2.5/24]}}\n  d0: {{kind: dummy}}\n{text}",
         refusing(errno.EOPNOTSUPP, lambda step: step.op is Op.CREATE and step.object.attrs.get("kind") == "macvlan"),
     )
-    assert monotonic() - started_s < 30
+    assert thread_time() - before_s < 30
     assert "2,000 of 2,003 objects" in told
     assert links(desk) == {"eth0": True, "d0": False}
 

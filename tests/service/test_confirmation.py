@@ -140,5 +140,5 @@ def test_wait_that_another_process_has_begun_is_seen_to_end_by_its_hand(
         engine.news.tell()
         eventually(lambda: remote.properties()["State"] == "unconfirmed")
         engine.waits = None  # it was confirmed, of which the kernel tells nothing
-        eventually(lambda: remote.properties()["State"] == "idle", limit_s=5)
+        eventually(lambda: remote.properties()["State"] == "idle")
         eventually(lambda: remote.properties()["Generation"] == 5)
