@@ -10,7 +10,7 @@ import pytest
 from netgroupd.engine.journal import Journal
 from tests.vm.installed import ETC, MANAGER, bridges, eventually, good, journal, now, prop, reload, run
 
-pytestmark = pytest.mark.vm_systemd("stock", cpus=2)  # the one module for which systemd runs on a PC
+pytestmark = pytest.mark.vm_systemd("stock")
 
 _STATE = Path("/var/lib/netgroup")
 
