@@ -164,8 +164,11 @@ class Lab:
         self._pool = ThreadPoolExecutor(max_workers=(os.cpu_count() or 1) + 1)
 
     def start(self) -> None:
-        """Start the guests, one more at a time than there are CPUs: the one with systemd, first, mostly waits."""
-        for place in sorted(self._sessions, key=lambda place: not place.systemd):
+        """Start the guests, one more at a time than there are CPUs: the one with systemd mostly waits.
+
+        Those with one CPU have by far the most tests, and can use no more than that: they begin.
+        """
+        for place in sorted(self._sessions, key=lambda place: (place.cpus, not place.systemd)):
             self._pool.submit(self._sessions[place].run)
 
     def reports(self, item: pytest.Item) -> Iterator[pytest.TestReport]:

@@ -16,8 +16,9 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -32,8 +33,8 @@ _CHUNK = 1 << 18
 _BOOT_LIMIT_S = 300.0
 _KILL_LIMIT_S = 10.0
 _CONSOLE, _COMPLAINTS = "console", "complaints"
-# From anywhere, so that several sessions at once do not all begin with the same one.
-_PROCESSORS = itertools.cycle(random.sample(sorted(os.sched_getaffinity(0)), len(os.sched_getaffinity(0))))
+_bound: Counter[int] = Counter()  # how many of this program's guests each processor runs
+_binding = threading.Lock()
 # How many bytes may be on their way to the agent.  A serial line of user mode Linux whose
 # buffer of 4 KiB was full once is never read again.
 _WINDOW = 1 << 20
@@ -45,6 +46,19 @@ _ENVIRONMENT = {
     "TERM": os.environ.get("TERM", "dumb"),
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+
+
+@contextmanager
+def _a_processor() -> Iterator[int]:
+    """One with the fewest guests; any of those, so that several programs at once do not all begin with the same one."""
+    with _binding:
+        processor = min(os.sched_getaffinity(0), key=lambda number: (_bound[number], random.random()))
+        _bound[processor] += 1
+    try:
+        yield processor
+    finally:
+        with _binding:
+            _bound[processor] -= 1
 
 
 class Result(NamedTuple):
@@ -113,6 +127,7 @@ class Machine:
         self._lifetime_s = lifetime_s
         self._processes: dict[int, Process] = {0: Process(self, 0)}
         self._running: subprocess.Popen[bytes] | None = None
+        self._held = ExitStack()
         self._numbers = itertools.count(1)
         self._sending = threading.Lock()
         self._window = _WINDOWS.get(image.way, _WINDOW)
@@ -147,6 +162,7 @@ class Machine:
             assert self._running.stdout
             self._running.stdin.close()
             self._running.stdout.close()
+        self._held.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     @property
@@ -165,7 +181,8 @@ class Machine:
     def _command(self) -> tuple[tuple[str, ...], str]:
         """Return what runs the guest, and the file for its complaints."""
         if self._image.way is Way.USER_MODE:
-            return user_mode.command_line(self._guest, self._image, next(_PROCESSORS), self._directory), _CONSOLE
+            processor = self._held.enter_context(_a_processor())
+            return user_mode.command_line(self._guest, self._image, processor, self._directory), _CONSOLE
         if not shutil.which(qemu.PROGRAM):
             raise LabError(f"{qemu.PROGRAM} is not installed (Debian: apt-get install qemu-system-x86)")
         return qemu.command_line(self._guest, self._image, self._directory / _CONSOLE), _COMPLAINTS

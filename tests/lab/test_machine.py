@@ -4,13 +4,16 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from netgroupd.errors import LabError
+from netgroupd.lab import machine as lab
 from netgroupd.lab.boot import Guest, Image, Way
 from netgroupd.lab.kernel import CHECKOUT
 from netgroupd.lab.machine import Machine
@@ -133,6 +136,19 @@ def test_panic_ends_the_guest_and_shows_the_console(image: Image) -> None:
 def test_guest_ends_at_its_hard_limit(image: Image) -> None:
     with pytest.raises(LabError, match="the guest was ended after its 1 s"), _machine(image, lifetime_s=1.0) as machine:
         _run(machine, "sleep 1000")
+
+
+def test_guests_share_no_processor_as_long_as_one_has_none() -> None:
+    def all_taken() -> None:
+        lab._binding = threading.Lock()  # a thread of the other process may have had it
+        lab._bound.clear()
+        processors = os.sched_getaffinity(0)
+        with ExitStack() as held:
+            assert {held.enter_context(lab._a_processor()) for _ in processors} == processors
+            assert set(lab._bound.values()) == {1}
+        assert set(lab._bound.values()) == {0}
+
+    apart(all_taken)
 
 
 def test_absent_qemu_names_its_package() -> None:
