@@ -2,7 +2,7 @@
 """Send the tests marked ``vm`` or ``vm_systemd`` into the lab; run the others here.
 
 Every test under tests/vm/ is a lab test, and runs on each kernel that its
-marker names, on one processor or as many ``cpus`` as one says; ``[stock]`` and
+marker names, on one processor or as many ``cpus`` as one says, for both or by kernel; ``[stock]`` and
 ``[patched]`` in its id tell which kernel.  Inside the
 guest the same collection runs again, for one kernel.
 """
@@ -53,8 +53,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(marker.name)
             kernel = item.callspec.params["lab_kernel"]  # type: ignore[attr-defined]  # every lab test is parametrized
             # In the guest of one kernel a test of the other has no parameter, but pytest's own mark for that.
-            said = (mark.kwargs["cpus"] for mark in item.iter_markers(marker.name) if "cpus" in mark.kwargs)
-            item.stash[PLACE] = Place(systemd=marker.name == "vm_systemd", kernel=str(kernel), cpus=next(said, 1))
+            said = next((mark.kwargs["cpus"] for mark in item.iter_markers(marker.name) if "cpus" in mark.kwargs), 1)
+            cpus = said.get(kernel, 1) if isinstance(said, dict) else said
+            item.stash[PLACE] = Place(systemd=marker.name == "vm_systemd", kernel=str(kernel), cpus=cpus)
     items.sort(key=lambda item: item.stash.get(PLACE, _ON_THE_HOST))
 
 

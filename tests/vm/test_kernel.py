@@ -131,7 +131,7 @@ def test_answer_to_a_later_request_is_not_taken_for_an_earlier_one() -> None:
         assert socket.ask(request(18, 0, b"\0\0\0\0\1\0\0\0" + bytes(8)))[0] == Answer(3, 0, "")
 
 
-@pytest.mark.vm(cpus=2)
+@pytest.mark.vm(cpus={"patched": 2})
 def test_dumps_are_whole_while_another_program_makes_and_removes_links(kernel: Kernel) -> None:
     kernel.apply([make(f"d{number}") for number in range(300)])
     with Kernel() as other:

@@ -10,7 +10,7 @@ import pytest
 from tests.vm.kernel_netlink import DELLINK, GROUP, IFA_LOCAL, MASTER, NEWADDR, NEWLINK, NODAD, Netlink, attr
 from tests.vm.meanwhile import repeatedly
 
-pytestmark = pytest.mark.vm(cpus=2)
+pytestmark = pytest.mark.vm(cpus={"patched": 2})
 _VRFS = 20
 _GROUP = 5
 _ROUNDS = 5

@@ -268,13 +268,13 @@ def _seen_meanwhile(wire: Wire, ways: Sequence[str], policy: Callable[[int], tup
     return seen
 
 
-@pytest.mark.vm(cpus=2)
+@pytest.mark.vm(cpus={"patched": 2})
 def test_no_packet_meets_half_of_a_policy_that_is_replaced(wire: Wire) -> None:
     seen = [frame[_TTL] for frame in _seen_meanwhile(wire, ("chain",) * 3, _policy)]
     assert seen == sorted(seen)
 
 
-@pytest.mark.vm(cpus=2)
+@pytest.mark.vm(cpus={"patched": 2})
 @pytest.mark.parametrize(
     "ways",
     [("hook",) * 4, ("plain", "hook", "plain", "hook"), ("chains", "hook", "chains", "hook")],
