@@ -2,6 +2,7 @@
 """A change that waits to be confirmed, or that was cut off -> its end, for who does nothing but wait for that."""
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from netgroupd.errors import NetgroupError
@@ -24,13 +25,15 @@ def pending_in(engine: "Unfinished") -> "Pending | None":
     return None
 
 
-def see_to_the_end(engine: "Unfinished") -> str | None:
-    """Put the change back once its time is over, unless it was confirmed, and say so.
+def see_to_the_end(engine: "Unfinished", others_do: Callable[[], bool] = lambda: False) -> str | None:
+    """Put the change back once its time is over, unless it was confirmed or others wait for that now, and say so.
 
     Raises:
         NetgroupError: Others have held the lock, or the kernel has refused, for ten minutes.
     """
     while (pending := pending_in(engine)) and pending.seconds_left:
+        if others_do():
+            return None
         time.sleep(min(pending.seconds_left, _RETRY_S))  # in pieces: sleep does not count while the host sleeps
     for _ in range(_TRIES):
         try:

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from netgroupd.engine import anew
+from netgroupd.engine import anew, taken_over
 from netgroupd.engine.lent import ALONE, Lent
 from netgroupd.engine.links_back import unfit
 from netgroupd.kernel.usual import Usual
@@ -92,7 +92,7 @@ class Replaced(NamedTuple):
             ((cls == "link" and bridges.get(key)) or _lasting(actual.of(cls)[key]), attrs)
             for (cls, key), attrs in made.items()
         )
-        return cls._of(chain(altered, anew.drawn_macs(doomed, made, actual)))
+        return cls._of(chain(altered, anew.drawn_macs(doomed, made, actual), taken_over.had(plan, actual)))
 
     @classmethod
     def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
@@ -123,7 +123,10 @@ class Replaced(NamedTuple):
         What goes with the configuration that made it needs nothing.  A link that was
         nobody's and that ``desired`` does not mention is nobody's again.
         """
-        return joined(desired, _Return(self, desired, actual, owned).objects())
+        giving = _Return(self, desired, actual, owned)
+        goal = joined(desired, giving.objects())
+        taken_over.give_back(goal, self.was, desired, actual, giving.gone)
+        return goal
 
     def to_json(self) -> Json:
         """As plain values."""
@@ -231,17 +234,17 @@ class _Return:
         self._desired = desired
         self._actual = actual
         self._owned = owned
-        self._gone = self._going()
+        self.gone = self._going()
 
     def _going(self) -> Set[str]:
         """The links that will not be there any more."""
         links, wants = self._actual.of("link"), self._desired.of("link")
         # They were there before netgroupd, and outlive it.
-        taken_over = {obj.key for obj in self._replaced.was if obj.cls == "link" and obj.attrs.get("group") == 0}
+        older = {obj.key for obj in self._replaced.was if obj.cls == "link" and obj.attrs.get("group") == 0}
         doomed = [
             link.name
             for key, link in links.items()
-            if key not in wants and key not in taken_over and kind_of(link) and self._owned.has(link)
+            if key not in wants and key not in older and kind_of(link) and self._owned.has(link)
         ]
         return {*doomed, *(name for name, _ in followers(doomed, links))}
 
@@ -264,13 +267,15 @@ class _Return:
             want, have = wants.get(key), there.get(key)
             said = {**(want.attrs if want else NOTHING), **given.get(key, NOTHING)}
             # A port that no description puts into the bridge that it is in leaves it.
-            stays = have and key[0] not in self._gone and not (want and (bridge,) in wants)
+            stays = have and key[0] not in self.gone and not (want and (bridge,) in wants)
             if said.get("master", have.attrs.get("master") if have and stays else None) == bridge:
                 sizes.append(said.get("mtu", have.attrs.get("mtu") if have else None))
         return min((mtu for mtu in sizes if isinstance(mtu, int)), default=ALONE)
 
     def _found(self) -> Iterator[Object]:
         for was, made in zip(self._replaced.was, self._replaced.made, strict=True):
+            if taken_over.is_had(was):
+                continue
             have = self._actual.of(was.cls).get(was.key)
             want = self._desired.of(was.cls).get(was.key)
             drawn = "mac" in was.attrs.keys() - (want.attrs if want else NOTHING).keys()
@@ -289,8 +294,8 @@ class _Return:
 
     def _stays(self, obj: Object) -> bool:
         if obj.cls == "link":
-            return obj.name not in self._gone
-        return obj.cls in _STAYING and self._gone.isdisjoint(hangs_on(obj)) and obj.key not in self._empty_vlans
+            return obj.name not in self.gone
+        return obj.cls in _STAYING and self.gone.isdisjoint(hangs_on(obj)) and obj.key not in self._empty_vlans
 
     @cached_property
     def _members(self) -> Set[Key]:
@@ -300,7 +305,7 @@ class _Return:
 
         def stays(vlan: Object) -> bool:
             link = self._actual.link(vlan.name)
-            if vlan.name in self._gone or link is None:
+            if vlan.name in self.gone or link is None:
                 return False
             by_itself = vlan.key[1] == default_vid(link, self._actual)
             return vlan.key in wants or by_itself or not (vlan.name in listed or self._owned.has(link))
@@ -337,7 +342,7 @@ class _Return:
 
     def _is_there(self, name: Value) -> bool:
         """Whether a link of that name is there in the end."""
-        return (name,) in self._desired.of("link") or ((name,) in self._actual.of("link") and name not in self._gone)
+        return (name,) in self._desired.of("link") or ((name,) in self._actual.of("link") and name not in self.gone)
 
     def _fit(self, attrs: dict[str, Value], have: Object, want: Object | None) -> None:
         """Leave out of ``attrs`` what a link cannot have beside what else it will be; let go of one that is ours."""

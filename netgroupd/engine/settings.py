@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel settings that are asked for must be some that this kernel has: most that are not are misspelt."""
+"""The kernel settings that are asked for must be there: most that are not are misspelt."""
 
 from netgroupd.engine.observe import Connection
 from netgroupd.errors import ConfigError, Problem
@@ -24,5 +24,5 @@ def refuse_unknown(kernel: Connection, wanted: State, actual: State) -> None:
 
 def _problem(setting: Object, near: str) -> Problem:
     file, line, column = setting.origin or ("the configuration", 0, 0)
-    told = f"this kernel has no setting {setting.key[0]}"
+    told = f"there is no kernel setting {setting.key[0]}"
     return Problem(file, line, column, told, f"did you mean {near!r}?" if near else "")

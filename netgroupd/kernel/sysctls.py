@@ -16,7 +16,7 @@ from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Op
 
 _ROOT = Path("/proc/sys")
-_OF_LINKS = re.compile(r"(net/[^/]+/(?:conf|neigh)/)[^/]+(/.+)")
+_OF_LINKS = re.compile(r"(net/[^/]+/(?:conf|neigh)/)(?!(?:all|default)/)[^/]+(/.+)")
 _EVERY_NAMESPACE_HAS = "lo"
 
 

@@ -95,6 +95,7 @@ def running() -> bool:
     """Whether the daemon is on the bus."""
     try:
         connection = Gio.bus_get_sync(Gio.BusType.SYSTEM, None)
+        connection.set_exit_on_close(False)  # who asks goes on when the bus does not
         owned = connection.call_sync(
             "org.freedesktop.DBus",
             "/org/freedesktop/DBus",

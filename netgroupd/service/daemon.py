@@ -24,6 +24,7 @@ from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import NetgroupError, UsageError, short_of
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
+from netgroupd.service.client import running
 from netgroupd.service.drift import Damping, Drift, Recurring
 from netgroupd.service.group import Group, path_of
 from netgroupd.service.interface import ROOT
@@ -267,7 +268,8 @@ def _tell_drift(drift: tuple[str, int], again: int) -> None:
 
 
 def _finish(engine: Engine) -> int:
-    if said := see_to_the_end(engine):
+    # systemd starts this also on the way from one daemon to the next, which takes over.
+    if said := see_to_the_end(engine, lambda: engine.netns is None and running()):
         LOG.warning("%s", said)
     return 0
 

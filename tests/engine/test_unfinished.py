@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from netgroupd.engine import clock
+from netgroupd.engine.deadline import see_to_the_end
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.journal import Journal
 from netgroupd.errors import KernelError
@@ -180,3 +181,19 @@ def test_what_others_had_that_cannot_be_given_back_is_told_and_keeps_nothing_els
     assert any("could not be given back: create address d0: Cannot" in note for note in caught.value.__notes__)
     assert desk.there() == there
     assert not desk.engine.status().interrupted
+
+
+@pytest.mark.parametrize(
+    ("confirm_s", "others_do", "said"),
+    [
+        pytest.param(60.0, True, None, id="others_wait_for_it_now"),
+        pytest.param(0.2, False, "generation 1 was not confirmed in time", id="nobody_does"),
+    ],
+)
+def test_who_waits_for_the_end_of_a_change_puts_it_back_unless_others_do(
+    desk: Desk, confirm_s: float, others_do: bool, said: str | None
+) -> None:
+    desk.wants("links: {d0: {kind: dummy}}")
+    desk.engine.apply(confirm_s=confirm_s)
+    assert str(see_to_the_end(desk.engine, lambda: others_do)).startswith(str(said))
+    assert bool(desk.there()) == others_do

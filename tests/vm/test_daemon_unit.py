@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 
 from tests.vm import bpf_programs
-from tests.vm.installed import ETC, MANAGER, Fresh, bridges, eventually, good, main_pid, memory_kib, reload, run
+from tests.vm.installed import (
+    ETC,
+    MANAGER,
+    Fresh,
+    bridges,
+    eventually,
+    good,
+    journal,
+    main_pid,
+    memory_kib,
+    now,
+    reload,
+    run,
+)
 
 pytestmark = pytest.mark.vm_systemd("stock")
 
@@ -107,11 +120,16 @@ def test_unconfirmed_change_is_put_back_though_the_daemon_is_stopped_for_good(da
 
 def test_daemon_that_starts_again_takes_over_the_wait_for_a_confirmation(daemon: None) -> None:
     good(5)
-    assert run("netgroupctl", "apply", "--confirm", "240").returncode == 0
+    assert run("netgroupctl", "apply", "--confirm", "600").returncode == 0
     run("systemctl", "stop", "netgroupd")
     eventually(lambda: run("systemctl", "is-active", "netgroup-deadline").stdout == "active\n")
-    run("systemctl", "start", "netgroupd")
-    assert run("systemctl", "is-active", "netgroup-deadline").stdout == "inactive\n"
+    begun = now()
+    for again in ("start", "restart"):
+        assert run("systemctl", again, "netgroupd").returncode == 0
+        eventually(lambda: run("systemctl", "is-active", "netgroup-deadline").stdout == "inactive\n")
+        assert run("systemctl", "is-active", "netgroupd").stdout == "active\n"
+    assert "Failed to enqueue" not in journal(begun)
+    assert bridges() == 5
     assert run("netgroupctl", "rollback").returncode == 0
     assert bridges() == 2
 

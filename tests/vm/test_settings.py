@@ -27,13 +27,16 @@ def test_settings_that_there_are_not_are_told_by_their_lines_before_anything_is_
         "links:\n"
         "  d[1-3]: {kind: dummy, sysctl: {ipv4.rp_fliter: 1}}\n"
         "  d4: {kind: dummy, sysctl: {ipv6.neigh.mcast_solict: 1, ipv4.rp_filter: 1}}\n"
-        "sysctl: {net.ipv4.ip_forwad: 1, net.ipv4.ip_forward: 1, net.ipv4.cnf.all.rp_filter: 1}\n",
+        "sysctl:\n"
+        "  net.ipv4.neigh.all.gc_stale_time: 5\n"
+        "  net.ipv4: {ip_forwad: 1, ip_forward: 1, cnf.all.rp_filter: 1}\n",
     )
     assert sorted(refused(engine)) == [
-        "2:1: this kernel has no setting net/ipv4/conf/d1/rp_fliter; did you mean 'rp_filter'?",
-        "3:1: this kernel has no setting net/ipv6/neigh/d4/mcast_solict; did you mean 'mcast_solicit'?",
-        "4:1: this kernel has no setting net/ipv4/cnf/all/rp_filter; did you mean 'conf'?",
-        "4:1: this kernel has no setting net/ipv4/ip_forwad; did you mean 'ip_forward'?",
+        "2:1: there is no kernel setting net/ipv4/conf/d1/rp_fliter; did you mean 'rp_filter'?",
+        "3:1: there is no kernel setting net/ipv6/neigh/d4/mcast_solict; did you mean 'mcast_solicit'?",
+        "5:1: there is no kernel setting net/ipv4/neigh/all/gc_stale_time; ",
+        "6:1: there is no kernel setting net/ipv4/cnf/all/rp_filter; did you mean 'conf'?",
+        "6:1: there is no kernel setting net/ipv4/ip_forwad; did you mean 'ip_forward'?",
     ]
     assert "dummy" not in here("ip link show type dummy")
     assert not engine.history()
