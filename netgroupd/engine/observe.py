@@ -180,7 +180,7 @@ def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
 def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = None, *, briefly: bool = False) -> State:
     """Everything that matters for bringing about ``wanted``; ``links`` if they were read just now.
 
-    ``briefly``: no more of the links than it takes to see whether anything is to be done at all.
+    ``briefly``: no more of links and rules than it takes to see whether anything is to be done at all.
     """
     spoken = spoken_of(wanted)
     rows = rows_for(wanted) if briefly else None
@@ -210,6 +210,8 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         bridges=frozenset(str(bridge) for bridge, _ in wanted.of("vlan_global")),
         ethtool={key: frozenset(obj.attrs) for key, obj in wanted.of("ethtool").items()},
         tokens=frozenset(str(key[0]) for key in wanted.of("token")),
+        rules=wanted.of("filter"),
+        handles=not briefly,
         cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
     )
     actual.classes.update(kernel.dump(selection).classes)

@@ -51,6 +51,8 @@ class Kernel:
             UsageError: There is no such namespace.
         """
         self._socket = Socket(netns)
+        self._asking = Socket(netns)  # in the middle of a dump, too
+        self._asking.counters = self._socket.counters
         self.features = features() if assume is None else assume
         self.names = Names()
         self._generic = Generic(netns, self._socket.counters)
@@ -71,13 +73,14 @@ class Kernel:
     def close(self) -> None:
         """Give the sockets back."""
         self._lanes.close()
+        self._asking.close()
         self._socket.close()
         self._generic.close()
 
     def _find(self, wanted: str | int) -> tuple[str, int] | None:
         """Look for a link, which what is on its way may bring."""
         self._lanes.settle()
-        return links.find(self._socket, wanted)
+        return links.find(self._asking, wanted)
 
     def remember(self, seen: Seen) -> None:
         """Read no link again that is as ``seen`` knows it, and let that know for the next time."""

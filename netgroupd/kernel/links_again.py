@@ -40,7 +40,7 @@ class Again:
         self._taken = -1  # the index of the last one
         self._lost = False
 
-    def skim(self, packet: memoryview) -> int:
+    def skim(self, packet: memoryview, _found: object = None) -> int:
         """Pass over the messages that say what they said; the place of the first other one."""
         (forms, marks), place, start = self._last.notes, self._place, 0
         try:

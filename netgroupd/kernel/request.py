@@ -55,6 +55,8 @@ class Selection(NamedTuple):
     ``held`` are keys by class: instead of what is netgroupd's comes what of others,
     be it DHCP or the kernel itself, keeps these from being made.
     ``taken`` are shared actions whose indices rules have for actions of their own: such a rule tells it.
+    ``rules`` of traffic control are expected: one that is there takes its key from them.  Without ``handles``
+    rules that differ in nothing else but what they match share what is said of them.
     ``nexthops`` are ids: of routes those of others come that go with these.
     ``everything`` is what ``capture`` wants.
     """
@@ -75,6 +77,8 @@ class Selection(NamedTuple):
     ethtool: Mapping[Key, frozenset[str]] = MappingProxyType({})
     held: Mapping[str, frozenset[Key]] = MappingProxyType({})
     taken: frozenset[Key] = frozenset()
+    rules: Mapping[Key, Object] = MappingProxyType({})
+    handles: bool = True
     nexthops: frozenset[int] = frozenset()
     everything: bool = False
 

@@ -60,8 +60,8 @@ def dump_objects(
 ) -> list[Object]:
     """The objects that a dump brings; one whose link has gone meanwhile is left out.
 
-    Decoding waits for the end of the dump, for a link that is not known yet is
-    asked for on the same socket.  A message without ``mark`` anywhere in it is not
+    Decoding waits for the end of the dump, for some decoders note what they meet, and
+    one that is interrupted is repeated.  A message without ``mark`` anywhere in it is not
     looked at: of thousands of addresses and neighbours most are the kernel's own.
     """
 

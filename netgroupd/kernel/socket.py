@@ -64,7 +64,7 @@ _PROGRAM = struct.Struct("@HP")  # struct sock_fprog
 
 T = TypeVar("T")
 Decode = Callable[[int, memoryview], T | None]
-Skim = Callable[[memoryview], int]
+Skim = Callable[[memoryview, list[T]], int]
 Message = tuple[int, int, int, memoryview]  # type, flags, sequence number, payload
 
 
@@ -265,7 +265,7 @@ class Socket:
         *,
         enough: bool = False,
         mark: bytes = b"",
-        skim: Skim = lambda _packet: 0,
+        skim: Skim[T] = lambda _packet, _found: 0,
     ) -> list[T]:
         """All that a dump request brings, decoded; ``decode`` may return None to leave one out.
 
@@ -275,7 +275,7 @@ class Socket:
         as the link-local addresses that 10,000 links get one by one after they came up.
         ``enough``: when others never stop changing things, the last reading will do.
         Packets without ``mark`` anywhere in them are not decoded, nor so many bytes of
-        each as ``skim`` has seen enough of.
+        each as ``skim`` has seen enough of, which may add to what was found.
 
         Raises:
             KernelError: The kernel refused it, or it never came whole.
@@ -297,7 +297,9 @@ class Socket:
             time.sleep(min(_PAUSE_S * 2 ** min(turn, _TRIES), _LONGEST_PAUSE_S))
         raise KernelError([Refusal(what, errno.EINTR, f"it changed during each of {turn} readings")])
 
-    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim) -> tuple[list[T], bool]:
+    def _dump_once(
+        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
+    ) -> tuple[list[T], bool]:
         """What came, and whether it did not change meanwhile."""
         sequence = self.next_sequence()
         packet = bytearray(message)
@@ -310,7 +312,8 @@ class Socket:
             received = self.receive()
             worthless = bool(mark) and mark not in received.tobytes()
             # As `split` does it, without its tuples: this loop sees every link there is.
-            start, end = skim(received), len(received)
+            is_ours = len(received) >= HEADER_LEN and SEQUENCE.unpack_from(received, 8) == (sequence,)
+            start, end = skim(received, found) if is_ours else 0, len(received)
             while start + HEADER_LEN <= end:
                 size, kind, flags, got, _ = unpack(received, start)
                 first, last = start + HEADER_LEN, start + size

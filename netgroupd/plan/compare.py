@@ -168,6 +168,7 @@ class _Alike(NamedTuple):
     """
 
     wanted: Attrs = NOTHING
+    actual: Attrs = NOTHING
     values: tuple[Value, ...] = ()
     found: Attrs = NOTHING
 
@@ -187,7 +188,7 @@ def differing(want: Object, have: Object) -> Attrs:
     wanted, actual, last = want.attrs, have.attrs, _last.alike
     if want.cls == "sysctl":
         return _differing_setting(want, have)
-    if wanted is last.wanted and tuple(map(actual.get, wanted)) == last.values:
+    if wanted is last.wanted and (actual is last.actual or tuple(map(actual.get, wanted)) == last.values):
         return last.found
     if wanted.items() <= actual.items():
         return NOTHING
@@ -200,7 +201,7 @@ def differing(want: Object, have: Object) -> Attrs:
     }
     if found == last.found:
         found = last.found
-    _last.alike = _Alike(wanted, tuple(map(actual.get, wanted)), found)
+    _last.alike = _Alike(wanted, actual, tuple(map(actual.get, wanted)), found)
     return found
 
 

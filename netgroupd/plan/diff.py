@@ -124,16 +124,14 @@ class _Run:
     def of(self, cls: str) -> list[Step]:
         """The changes to the objects of one class; deletions first, in reverse order."""
         wants, haves = self.desired.of(cls), self._haves(cls)
-        doomed = []
-        if not haves.keys() <= wants.keys():  # at C speed where nothing is to go
-            doomed = [obj for key, obj in haves.items() if key not in wants and self._is_to_go(obj)]
-        steps = [
-            Step(Op.DELETE, obj, None, why=_IN_THE_WAY if UNOWNED in obj.attrs else "") for obj in reversed(doomed)
-        ]
+        doomed: list[Object] = []
+        steps: list[Step] = []
+        staying = len(wants)
         lossy = bool(self.losses) or (cls == "neighbour" and bool(self.forgetting))
         for key, want in wants.items():
             have = haves.get(key)
             if have is None:
+                staying -= 1
                 steps.append(Step(Op.CREATE, None, want, want.attrs))
             elif lossy and (why := self.losses.why(have) or self._why_forgotten(have)):
                 steps += self._lost(want, have, why)
@@ -145,6 +143,10 @@ class _Run:
                 steps += _again(want, have, why)
             elif lossy and (why := self.stranded.why(have)):
                 steps.append(Step(Op.CHANGE, have, want, want.attrs, why))
+        if staying < len(haves):  # a million need not be looked for where nothing is to go
+            doomed = [obj for key, obj in haves.items() if key not in wants and self._is_to_go(obj)]
+            goes = [Step(Op.DELETE, obj, None, why=_IN_THE_WAY if UNOWNED in obj.attrs else "") for obj in doomed]
+            steps = [*reversed(goes), *steps]
         return self._with_what_follows(cls, steps, doomed)
 
     def _why_forgotten(self, have: Object) -> str:

@@ -24,7 +24,9 @@ class Restless(Socket):
         self.readings = readings
         self.turns = 0
 
-    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim) -> tuple[list[T], bool]:
+    def _dump_once(
+        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
+    ) -> tuple[list[T], bool]:
         del message, what, mark, skim
         self.turns += 1
         found = (decode(number, memoryview(b"")) for number in next(self.readings))
@@ -38,7 +40,9 @@ class Overrun(Socket):
         super().__init__()
         self.left = times
 
-    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim) -> tuple[list[T], bool]:
+    def _dump_once(
+        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
+    ) -> tuple[list[T], bool]:
         self.left -= 1
         if self.left >= 0:
             raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))

@@ -18,7 +18,9 @@ class _Changing(Socket):
         self._readings = iter((_KEYS, _KEYS[:1], _KEYS[:1]))
         self.counters = Counters()
 
-    def _dump_once(self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim) -> tuple[list[T], bool]:
+    def _dump_once(
+        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
+    ) -> tuple[list[T], bool]:
         keys = next(self._readings)
         peers = (nest(0, attr(1, base64.b64decode(key)), u16(5, 25)) for key in keys)
         told = decode(0, memoryview(bytes(4) + u16(6, 51820) + u32(7, 0) + nest(8, *peers)))

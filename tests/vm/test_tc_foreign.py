@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What others have on qdiscs that are ours: it makes room, and is no obstacle to putting the rest back."""
 
+import re
 import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any
 
 import pytest
 
+from netgroupd.engine.engine import Engine
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, put_back
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.netns import entered
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import Object, State
@@ -94,3 +100,66 @@ def test_rules_of_others_go_where_none_of_ours_are(engine_in: EngineIn, ours: st
     assert len(engine_in("here", text).diff().steps) == len(theirs)
     engine_in("here", text).apply()
     assert engine_in("here", "{}").capture() == captured
+
+
+_MANY = "10.0.[0-1].[1-250]"
+_ONE = "10.0.1.44"
+_SAID = "classid 1:5 skip_hw"
+_BY_HAND = {
+    "action": f"change {{one}} {_SAID} action pass action drop",
+    "cookie": f"change {{one}} {_SAID} action continue action drop cookie a1b2",
+    "order_of_actions": f"change {{one}} {_SAID} action drop action continue",
+    "one_action": f"change {{one}} {_SAID} action continue",
+    "no_action": f"change {{one}} {_SAID}",
+    "flag": "change {one} classid 1:5 action continue action drop",
+    "class": "change {one} classid 1:7 skip_hw action continue action drop",
+    "match": f"change {{there}} flower dst_ip 10.0.3.9 {_SAID} action continue action drop",
+    "deleted": "delete {there} flower",
+    "another": f"add dev d egress pref 3 protocol ip flower dst_ip 10.0.3.1 {_SAID} action continue action drop",
+    "another_preference": f"add dev d egress pref 4 protocol ip flower dst_ip {_ONE} {_SAID} action drop",
+    "another_chain": f"add dev d egress chain 7 pref 3 protocol ip flower dst_ip {_ONE} {_SAID} action drop",
+}
+
+
+def _many(engine_in: EngineIn) -> Engine:
+    does = "action: [continue, drop], classid: '1:5', skip_hw: true"
+    rule = f"{{pref: 3, protocol: ip, flower: {{dst_ip: '{_MANY}'}}, {does}}}"
+    link = "{kind: dummy, up: true, addresses: [10.0.9.1/16]}"
+    return engine_in("here", f"links: {{d: {link}, e: {{kind: dummy}}}}\ntc: {{d: {{egress: [{rule}]}}}}\n")
+
+
+def test_change_by_hand_of_one_rule_among_many_is_a_difference(engine_in: EngineIn) -> None:
+    _many(engine_in).apply()
+    unseen, left = [], []
+    for name, said in _BY_HAND.items():
+        shown = here("tc filter show dev d egress").partition(f"dst_ip {_ONE}\n")[0]
+        handle = shown.rpartition("handle ")[2].split()[0]
+        there = f"dev d egress pref 3 handle {handle} protocol ip"
+        here(f"tc filter {said.format(there=there, one=f'{there} flower dst_ip {_ONE}')}")
+        unseen += [] if _many(engine_in).diff().steps else [name]
+        _many(engine_in).apply()
+        left += [name] if _many(engine_in).diff().steps else []
+    assert (unseen, left) == ([], [])
+
+
+def test_what_rules_count_is_no_difference(engine_in: EngineIn) -> None:
+    _many(engine_in).apply()
+    with entered("here"), socket(AF_INET, SOCK_DGRAM) as sender:
+        for number in range(1, 9):
+            with suppress(OSError):  # it is dropped, which the sender may be told
+                sender.sendto(b"x", (f"10.0.1.{number}", 9))
+    assert "Sent 0 bytes 0 pkt" in here("tc -s filter show dev d egress")
+    assert re.search("Sent [1-9][0-9]* bytes", here("tc -s filter show dev d egress"))
+    assert _many(engine_in).diff().steps == ()
+
+
+def test_link_that_no_dump_has_brought_is_asked_for_in_the_middle_of_one(engine_in: EngineIn) -> None:
+    _many(engine_in).apply()
+    here("tc filter add dev d egress pref 2 protocol ip flower dst_ip 10.0.1.9 action mirred egress redirect dev e")
+    with Kernel("here") as kernel:
+        rules = kernel.dump(Selection(frozenset({"filter"}), hooks=frozenset({("d", "egress")}))).of("filter").values()
+    (led,) = (rule.attrs["actions"] for rule in rules if rule.key[3] == 2)
+    assert isinstance(led, tuple)
+    assert isinstance(led[0], Mapping)
+    assert led[0]["dev"] == "e"
+    assert len(rules) == 501

@@ -35,7 +35,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
         asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, header)
         payloads = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of chains")
-        for payload in place.told(payloads):
+        for payload in filter(place.has, payloads):
             told = attributes(memoryview(payload), HEADER.size)
             if KIND in told and OPTIONS in told:
                 found.append(_decode(told, where, parent))

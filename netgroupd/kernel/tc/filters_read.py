@@ -11,6 +11,7 @@ costs more where they are put in: bench/tc.py has the figures.
 from collections import Counter
 from collections.abc import Mapping, Set
 from itertools import groupby
+from types import MappingProxyType
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attributes
@@ -49,14 +50,20 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         asked = message.request(
             RTM_GETTFILTER, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
         )
-        decoder = Decoder(context.names, where, parent, taken=selection.taken, everything=selection.everything)
+        decoder = Decoder(
+            context.names,
+            where,
+            parent,
+            taken=selection.taken,
+            everything=selection.everything,
+            expected=selection.rules,
+            handles=selection.handles,
+        )
         what = f"dump of filters of {where} {parent}".rstrip()
-        # Read at the end of the dump, for a link that is not known yet is asked for on the same socket.
         with uncollected():
-            told, ends = told_until(context.socket, asked, what)
-            told, stuck = (told, []) if ends else told_around(context.socket, place, what)
-            rules = [rule for payload in place.told(told) if (rule := decoder.read(memoryview(payload)))]
-        rules += map(decoder.begun, place.told(stuck))
+            rules, begun = told_until(context.socket, asked, what, place, decoder)
+            rules, stuck = told_around(context.socket, place, what, decoder) if begun else (rules, [])
+        rules += map(decoder.begun, filter(place.has, stuck))
         for hung in decoder.mixed():
             rules = u32_listed.without_others(context.socket, place, hung, rules)
         found += _as_made(rules)
@@ -75,17 +82,32 @@ class Decoder:
     """Makes rules out of the messages of one hook."""
 
     def __init__(
-        self, names: Names, where: str, parent: str, *, taken: Set[Key] = frozenset(), everything: bool = False
+        self,
+        names: Names,
+        where: str,
+        parent: str,
+        *,
+        taken: Set[Key] = frozenset(),
+        everything: bool = False,
+        expected: Mapping[Key, Object] = MappingProxyType({}),
+        handles: bool = True,
     ) -> None:
-        """Also note which rules have ``taken`` for themselves; ``everything``: which share what a capture asks for."""
+        """Also note which rules have ``taken`` for themselves; ``everything``: which share what a capture asks for.
+
+        ``expected`` and ``handles`` are as of a selection.
+        """
         self._names = names
         self._taken = taken
         self._everything = everything
         self._where = where
         self._parent = parent
         self._actions = Remembered()
-        self._seen = Seen()
+        self._seen = Seen(expected, handles=handles)
         self._own_tables: Counter[u32_listed.Hung] = Counter()
+
+    def skim(self, packet: memoryview, found: list[Object]) -> int:
+        """Read what a packet begins with of rules like those that were read; where it ends."""
+        return 0 if self._taken else self._seen.skim(packet, found)
 
     def read(self, payload: memoryview) -> Object | None:
         """The rule of a message; None where it tells of what rules hang on."""

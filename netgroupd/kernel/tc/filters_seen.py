@@ -3,13 +3,15 @@
 
 Rules of one line differ in their handles, in the values that they match and in
 what their actions have counted.  All other bytes, lengths and masks among them,
-say the same of every rule that has them.
+say the same of every rule that has them.  Such rules come in a row, which is read
+part by part for all of them at once.
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.kernel.message import walk
 from netgroupd.kernel.tc import flower
@@ -18,29 +20,42 @@ from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
 
+_SIZE = struct.Struct("=I12x")  # a message's own header
 _HANDLE = (8, 12)  # of struct tcmsg
 _ACTIONS = 3
 _LAYOUTS = 16  # of one length: a hook has rules of a few lines, seldom of more
 _MEMO = 1 << 16
 
 Span = tuple[int, int]
+_Rows: TypeAlias = Sequence[tuple[bytes | int, ...]]
 
 
 class _Base(NamedTuple):
     """What rules say that agree in all the bytes kept, and how to read the others."""
 
     hook: Key
-    match: tuple[tuple[str, Value], ...]
-    readers: tuple[tuple[str, flower.Read], ...]
+    match: Mapping[str, Value]
+    readers: Mapping[str, tuple[int, flower.Read]]
     attrs: Attrs
+
+    def keys(self, rows: _Rows) -> Iterator[Key]:
+        """The keys of rules that are cut in pieces."""
+        count = len(rows)
+        columns: dict[str, Iterable[tuple[str, Value]]] = {
+            name: repeat((name, value), count) for name, value in self.match.items()
+        }
+        for name, (place, read) in self.readers.items():
+            columns[name] = zip(repeat(name), map(read, map(itemgetter(place), rows)), strict=False)
+        matches = zip(*(columns[name] for name in sorted(columns)), strict=True) if columns else repeat((), count)
+        return zip(*map(repeat, self.hook), matches, strict=False)
 
 
 class _Layout:
-    """Where the bytes are of rules that are laid out alike."""
+    """Where the bytes are of rules that are laid out alike, in messages with their headers."""
 
     def __init__(self, size: int, dropped: Iterable[Span], values: Iterable[Span]) -> None:
         cuts = sorted([(*_HANDLE, "I"), *((*span, "x") for span in dropped), *((*span, "s") for span in values)])
-        forms, kinds, at = ["="], [], 0
+        forms, kinds, at = [_SIZE.format], ["kept"], 0
         for start, end, kind in (*cuts, (size, size, "")):
             forms.append(f"{start - at}s")
             kinds.append("kept")
@@ -48,36 +63,69 @@ class _Layout:
                 forms.append("I" if kind == "I" else f"{end - start}{kind}")
                 kinds += [kind] if kind != "x" else []
             at = end
-        self.form = "".join(forms)
-        self.cut = struct.Struct(self.form).unpack_from
+        self.form = struct.Struct("".join(forms))
         self.kept = itemgetter(*(place for place, kind in enumerate(kinds) if kind == "kept"))
-        self.handle = kinds.index("I")
+        self.handle = itemgetter(kinds.index("I"))
         self.values = tuple(place for place, kind in enumerate(kinds) if kind == "s")
         self.bases: dict[object, _Base] = {}
 
+    def row(self, payload: memoryview) -> tuple[bytes | int, ...]:
+        """One message without its header, cut in pieces."""
+        return self.form.unpack(_whole(payload))
+
+    def rows(self, packet: memoryview) -> tuple[_Base | None, _Rows]:
+        """The messages at the beginning of a packet that are alike, cut in pieces, and what they say."""
+        rows = [*self.form.iter_unpack(packet[: len(packet) // self.form.size * self.form.size])]
+        told = [*map(self.kept, rows)]
+        if not told or (base := self.bases.get(told[0])) is None:
+            return None, ()
+        if told.count(told[0]) < len(told):
+            del rows[next(place for place, kept in enumerate(told) if kept != told[0]) :]
+        return base, rows
+
 
 class Seen:
-    """The layouts met in the dump of one hook."""
+    """The layouts met in the dump of one hook.
 
-    def __init__(self) -> None:
+    Rules that are ``expected`` lend their keys to those that are there; without
+    ``handles`` those that are alike have the same attributes.
+    """
+
+    def __init__(self, expected: Mapping[Key, Object], *, handles: bool) -> None:
+        self._expected = expected
+        self._handles = handles
         self._layouts: dict[int, list[_Layout]] = {}
         self._known = 0
+        self._likely = 1  # so many that follow each other are cut at once
+
+    def skim(self, packet: memoryview, found: list[Object]) -> int:
+        """Read the messages that a packet begins with, as far as their like has been read in full; where they end."""
+        start = 0
+        while start + _SIZE.size <= len(packet):
+            (size,) = _SIZE.unpack_from(packet, start)
+            some = packet[start : start + size * self._likely]
+            alike = ((layout, *layout.rows(some)) for layout in self._layouts.get(size, ()))
+            layout, base, rows = next((one for one in alike if one[1]), (None, None, ()))
+            if layout is None or base is None:
+                break
+            found += self._rules(layout, base, rows)
+            start += size * len(rows)
+            self._likely = 2 * len(rows)
+        return start
 
     def read(self, payload: memoryview) -> Object | None:
-        """The rule of a message; None if its like has not been read in full."""
-        for layout in self._layouts.get(len(payload), ()):
-            pieces = layout.cut(payload)
-            if (base := layout.bases.get(layout.kept(pieces))) is None:
-                continue
-            hook, match, readers, attrs = base
-            if len(readers) == 1 and not match:
-                ((name, read),) = readers
-                match = ((name, read(pieces[layout.values[0]])),)
-            elif readers:
-                got = [(name, read(pieces[at])) for (name, read), at in zip(readers, layout.values, strict=True)]
-                match = tuple(sorted((*match, *got)))
-            return Object("filter", (*hook, match), {**attrs, "handle": pieces[layout.handle]})
-        return None
+        """The rule of one message without its header; None if its like has not been read in full."""
+        found: list[Object] = []
+        self.skim(_whole(payload), found)
+        return found[0] if found else None
+
+    def _rules(self, layout: _Layout, base: _Base, rows: _Rows) -> Iterable[Object]:
+        expected = self._expected.get
+        keys = [want[1] if (want := expected(key)) else key for key in base.keys(rows)]
+        attrs: Iterable[Attrs] = repeat(base.attrs)
+        if self._handles:
+            attrs = [{**base.attrs, "handle": handle} for handle in map(layout.handle, rows)]
+        return map(Object._make, zip(repeat("filter"), keys, attrs, repeat(None), strict=False))
 
     def note(self, payload: memoryview, rule: Object) -> None:
         """Learn from a rule that was read in full."""
@@ -87,20 +135,25 @@ class Seen:
             return
         values = sorted(flower.values(payload, start, end))
         layout = _Layout(len(payload), dropped, [value[:2] for value in values])
-        layouts = self._layouts.setdefault(len(payload), [])
-        known = next((one for one in layouts if one.form == layout.form), None)
+        layouts = self._layouts.setdefault(layout.form.size, [])
+        known = next((one for one in layouts if one.form.format == layout.form.format), None)
         if known is None:
             if len(layouts) >= _LAYOUTS:
                 return
             layouts.append(layout)
             known = layout
-        match = dict(rule.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
-        for _, _, name, _ in values:
+        match: dict[str, Value] = dict(rule.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
+        readers = {name: (place, read) for (_, _, name, read), place in zip(values, known.values, strict=True)}
+        for name in readers:
             del match[name]
-        readers = tuple((name, read) for _, _, name, read in values)
         attrs = {name: value for name, value in rule.attrs.items() if name != "handle"}
-        known.bases[known.kept(known.cut(payload))] = _Base(rule.key[:4], tuple(match.items()), readers, attrs)
+        known.bases[known.kept(known.row(payload))] = _Base(rule.key[:4], match, readers, attrs)
         self._known += 1
+
+
+def _whole(payload: memoryview) -> memoryview:
+    """A message with the header that it came with, as far as that counts."""
+    return memoryview(_SIZE.pack(_SIZE.size + len(payload)) + payload)
 
 
 def _dropped(payload: memoryview, start: int, end: int) -> list[Span] | None:

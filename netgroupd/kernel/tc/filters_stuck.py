@@ -7,59 +7,84 @@ behind are asked for one by one: some seconds, where somebody has made such a ru
 """
 
 import errno
+from typing import Protocol
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attributes, u32
 from netgroupd.kernel.socket import Socket
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, RTM_GETCHAIN, RTM_GETTFILTER, Place
+from netgroupd.model.state import Object
 
 _PREFS = 1 << 16
 _ALL = 0
 
 
-def told_until(socket: Socket, asked: bytes, what: str) -> tuple[list[bytes], bool]:
-    """What a dump of rules tells, and whether that is all of it: else it ends with the beginning of a preference.
+class Reads(Protocol):
+    """What makes rules out of messages."""
+
+    def skim(self, packet: memoryview, found: list[Object]) -> int:
+        """Read what a packet begins with, as far as it is easily read; where that ends."""
+
+    def read(self, payload: memoryview) -> Object | None:
+        """The rule of a message; None where it tells of something else."""
+
+
+def told_until(socket: Socket, asked: bytes, what: str, place: Place, decoder: Reads) -> tuple[list[Object], bytes]:
+    """The rules that a dump tells, and the beginning of the preference that it does not get past; b"" for none.
 
     Raises:
         KernelError: It fails in another way.
     """
-    told: list[bytes] = []
+    told: list[Object] = []
+    begun = b""
 
-    def take(_kind: int, payload: memoryview) -> bytes:
-        told.append(bytes(payload))
-        return told[-1]
+    def skim(packet: memoryview, found: list[Object]) -> int:
+        nonlocal told, begun
+        told = found  # for what there is where it fails
+        if end := decoder.skim(packet, found):
+            begun = b""
+        return end
+
+    def take(_kind: int, payload: memoryview) -> Object | None:
+        nonlocal begun
+        begun = bytes(payload) if _begins(payload) else b""
+        return decoder.read(payload) if place.has(payload) else None
 
     try:
-        return socket.dump(asked, take, what), True
+        return socket.dump(asked, take, what, skim=skim), b""
     except KernelError as error:
-        if error.refusals[0].errno == errno.EMSGSIZE and told and _begins(told[-1]):
-            return told, False
+        if error.refusals[0].errno == errno.EMSGSIZE and begun:
+            return told, begun
         raise
 
 
-def _begins(payload: bytes) -> bool:
+def _begins(payload: memoryview) -> bool:
     handle, info = HEADER.unpack_from(payload)[4::2]
     return bool(info) and not handle
 
 
-def told_around(socket: Socket, place: Place, what: str) -> tuple[list[bytes], list[bytes]]:
-    """What the kernel tells of the rules of a hook, and the beginning of each preference that it does not get past.
+def told_around(socket: Socket, place: Place, what: str, decoder: Reads) -> tuple[list[Object], list[bytes]]:
+    """The rules of a hook that the kernel tells, and the beginning of each preference that it does not get past.
 
     Raises:
         KernelError: It fails in another way.
     """
-    told: list[bytes] = []
+    told: list[Object] = []
     stuck: list[bytes] = []
+
+    def look(chain: int, pref: int) -> bytes:
+        header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, pref << 16)
+        asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, u32(CHAIN, chain))
+        found, begun = told_until(socket, asked, what, place, decoder)
+        told.extend(found)
+        stuck.extend([begun] if begun else [])
+        return begun
+
     for chain in _chains(socket, place):
-        found, ends = _of_prefs(socket, place, chain, _ALL, what)
-        told += found
-        first = _PREFS if ends else _pref(found[-1]) + 1
-        stuck += [] if ends else found[-1:]
-        for pref in range(first, _PREFS):
-            found, ends = _of_prefs(socket, place, chain, pref, what)
-            told += found
-            stuck += [] if ends else found[-1:]
+        if begun := look(chain, _ALL):
+            for pref in range(_pref(begun) + 1, _PREFS):
+                look(chain, pref)
     return told, stuck
 
 
@@ -75,9 +100,3 @@ def _chains(socket: Socket, place: Place) -> list[int]:
 
     header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
     return socket.dump(message.request(RTM_GETCHAIN, message.NLM_F_DUMP, header), take, "dump of chains")
-
-
-def _of_prefs(socket: Socket, place: Place, chain: int, pref: int, what: str) -> tuple[list[bytes], bool]:
-    """What is told of one preference of a chain, or of all, and whether that is all of it."""
-    header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, pref << 16)
-    return told_until(socket, message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, u32(CHAIN, chain)), what)

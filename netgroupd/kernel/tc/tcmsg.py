@@ -33,10 +33,9 @@ class Place(NamedTuple):
             return cls(MAGIC_BLOCK, number)
         return cls(names.index(where), handle_number(parent))
 
-    def told(self, payloads: list[bytes]) -> list[bytes]:
-        """What a dump tells of this place; of a hook in a shared block the kernel tells what is the block's."""
-        others = payloads and HEADER.unpack_from(payloads[0])[3] != self.ifindex
-        return [] if others else payloads
+    def has(self, payload: bytes | memoryview) -> bool:
+        """Whether a dump tells of this place; of a hook in a shared block the kernel tells what is the block's."""
+        return bool(HEADER.unpack_from(payload)[3] == self.ifindex)
 
     def names(self, names: Names) -> tuple[str, str] | None:
         """The name of the link or block, and the text of the parent; None if the link is gone."""

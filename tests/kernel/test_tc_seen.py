@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules of a dump that are read by where their bytes are: as if each were read in full."""
+
+import struct
+from collections.abc import Sequence
+
+import pytest
+
+from netgroupd.kernel.message import HEADER, HEADER_LEN, NLM_F_DUMP, NLM_F_MULTI, NLMSG_DONE, SEQUENCE, attr, request
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.tc import filters
+from netgroupd.kernel.tc.filters_read import Decoder
+from netgroupd.kernel.tc.filters_stuck import told_until
+from netgroupd.kernel.tc.tcmsg import RTM_GETTFILTER, RTM_NEWTFILTER, Place
+from netgroupd.model.state import Attrs, Object
+from netgroupd.model.tc.filter import key
+from netgroupd.plan.compare import differing
+from netgroupd.plan.step import Op, Step
+from tests.vm.tc_cases import CASES, rules_of
+
+_DROP = {"kind": "gact", "control": "drop", "cookie": "a1b2"}
+_PASS = {"kind": "gact", "control": "pass"}
+_MORE = 99  # an attribute that no kernel has yet
+# What Linux 6.12 tells of: flower skip_hw dst_ip 10.0.0.0 action drop
+_DUMPED = bytes.fromhex(
+    "000000000200000003000000f2ffffff08000a000b000100666c6f776572000008000b0000000000e8000200060008000800000008000c00"
+    "0a00000008000d00ffffffff08001600090000000800560000000000bc000300b80001000900010067616374000000000400050050000400"
+    "0400060014000100000000000000000000000000000000000400060014000700000000000000000000000000000000000400060018000300"
+    "00000000000000000000000000000000000000000c000700020000000200000008000a000000000040000200180002000100000000000000"
+    "02000000010000000100000024000100b306000000000000b30600000000000000000000000000000000000000000000"
+)
+_FLOWER = [case for case in CASES if case.id.startswith("flower-")]
+
+
+def _rule(address: str, **match: str) -> Object:
+    attrs: Attrs = {"kind": "flower", "protocol": "ip", "actions": (_DROP, _PASS), "skip_hw": True}
+    return Object("filter", key("v0", "ingress", 0, 10, {"dst_ip": address, **match}), attrs)
+
+
+class Replies(Socket):
+    """Receives what a test says, for a request with the sequence number 7."""
+
+    def __init__(self, *packets: bytes) -> None:
+        self._packets = iter(packets)
+
+    def next_sequence(self, count: int = 1) -> int:
+        return 8 - count
+
+    def send(self, *_parts: bytes | bytearray, count: int = 1) -> None:
+        del count
+
+    def receive(self) -> memoryview:
+        return memoryview(next(self._packets))
+
+
+def _told(names: Names, rule: Object, handle: int, more: bytes = b"") -> bytes:
+    """What the kernel says of a rule that it gave ``handle``."""
+    body = bytearray(filters._write(Step(Op.CREATE, None, rule, rule.attrs), names)[HEADER_LEN:] + more)
+    struct.pack_into("=I", body, 8, handle)
+    return HEADER.pack(HEADER_LEN + len(body), RTM_NEWTFILTER, NLM_F_MULTI, 7, 0) + body
+
+
+def _taught(names: Names, *told: bytes) -> Decoder:
+    decoder = Decoder(names, "v0", "ingress")
+    for one in told:
+        decoder.read(memoryview(one)[HEADER_LEN:])
+    return decoder
+
+
+def _in_full(names: Names, told: bytes) -> Object | None:
+    return Decoder(names, "v0", "ingress").read(memoryview(told)[HEADER_LEN:])
+
+
+def _skimmed(decoder: Decoder, packet: bytes) -> tuple[int, list[Object]]:
+    found: list[Object] = []
+    return decoder.skim(memoryview(packet), found), found
+
+
+@pytest.mark.parametrize("case", _FLOWER, ids=lambda case: case.id)
+def test_rules_in_a_row_are_what_each_is_in_full(names: Names, case: object) -> None:
+    rules = [rule for rule in rules_of(case) if rule.attrs["kind"] == "flower"] * 3  # type: ignore[arg-type]  # a case
+    told = [_told(names, rule, handle) for handle, rule in enumerate(rules, 1)]
+    end, got = _skimmed(_taught(names, *told), b"".join(told))
+    assert got == [_in_full(names, one) for one in told]
+    assert end == len(b"".join(told))
+
+
+def test_row_ends_where_something_else_is_said(names: Names) -> None:
+    rows = [_told(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 40)]
+    other = _told(names, _rule("10.0.0.77", src_ip="10.9.9.9"), 77)
+    packet = b"".join((*rows[:20], other, *rows[20:]))
+    end, got = _skimmed(_taught(names, rows[0]), packet)
+    assert end == len(b"".join(rows[:20]))
+    assert got == [_in_full(names, one) for one in rows[:20]]
+
+
+def test_rules_of_two_layouts_by_turns_are_read_in_a_row(names: Names) -> None:
+    told = []
+    for number in range(1, 40, 2):
+        told.append(_told(names, _rule(f"10.0.0.{number}"), number))
+        told.append(_told(names, _rule(f"10.0.0.{number}", src_ip="10.9.9.9"), number + 1))
+    end, got = _skimmed(_taught(names, *told[:2]), b"".join(told))
+    assert end == len(b"".join(told))
+    assert got == [_in_full(names, one) for one in told]
+
+
+def test_rule_that_says_more_at_its_end_is_another(names: Names) -> None:
+    plain, longer = _told(names, _rule("10.0.0.1"), 1), _told(names, _rule("10.0.0.2"), 2, attr(_MORE, b"more"))
+    end, got = _skimmed(_taught(names, plain), plain * 5 + longer + plain * 5)
+    assert (end, len(got)) == (5 * len(plain), 5)
+
+
+@pytest.mark.parametrize("dumped", [True, False], ids=["as_dumped", "as_sent"])
+def test_change_of_any_bit_is_seen(names: Names, dumped: bool) -> None:
+    """Whatever bit of a message is another, it says what it would say in full, or is not read this way."""
+    before, told = _told(names, _rule("10.0.0.1"), 1), _told(names, _rule("10.0.0.2", src_ip="10.1.0.0/16"), 3)
+    if dumped:
+        told = HEADER.pack(HEADER_LEN + len(_DUMPED), RTM_NEWTFILTER, NLM_F_MULTI, 7, 0) + _DUMPED
+    decoder, unread = _taught(names, before, told), 0
+    for place in range(HEADER_LEN, len(told)):
+        for bit in range(8):
+            changed = bytearray(told)
+            changed[place] ^= 1 << bit
+            end, got = _skimmed(decoder, before + bytes(changed) + before)
+            if len(got) == 1:
+                unread += 1
+                assert end == len(before)
+                continue
+            assert len(got) == 3
+            assert got[1] == _in_full(names, bytes(changed))
+    assert unread > 4 * len(told)  # most bits are none of a handle, a value or a counter
+
+
+_CHANGES = {
+    "action": {"actions": (_PASS, _PASS)},
+    "cookie": {"actions": ({**_DROP, "cookie": "a1b3"}, _PASS)},
+    "cookie taken away": {"actions": ({name: value for name, value in _DROP.items() if name != "cookie"}, _PASS)},
+    "order of actions": {"actions": (_PASS, _DROP)},
+    "one action less": {"actions": (_DROP,)},
+    "flag": {"skip_hw": False},
+    "protocol": {"protocol": "ipv6"},
+    "class": {"classid": "1:1"},
+}
+
+
+@pytest.mark.parametrize("attrs", _CHANGES.values(), ids=_CHANGES.keys())
+@pytest.mark.parametrize("handles", [True, False], ids=["with_handles", "without_handles"])
+def test_foreign_change_among_rules_of_one_line_is_a_difference(
+    names: Names, attrs: dict[str, object], handles: bool
+) -> None:
+    want = [_rule(f"10.0.0.{number}")._replace(attrs={**_rule("").attrs, "classid": None}) for number in range(1, 9)]
+    there = [*want]
+    there[5] = want[5]._replace(attrs={**want[5].attrs, **attrs})  # type: ignore[dict-item]  # values of a rule
+    expected = {rule.key: rule for rule in want}
+    decoder = Decoder(names, "v0", "ingress", expected=expected, handles=handles)
+    got = _read(decoder, [_told(names, rule, handle) for handle, rule in enumerate(there, 1)])
+    changed = [place for place, rule in enumerate(got) if differing(expected[rule.key], rule)]
+    assert changed == [5]
+
+
+def _read(decoder: Decoder, told: Sequence[bytes]) -> list[Object]:
+    """As a dump reads one packet after the other, each of four messages."""
+    found: list[Object] = []
+    for start in range(0, len(told), 4):
+        packet = memoryview(b"".join(told[start : start + 4]))
+        at = decoder.skim(packet, found)
+        while at < len(packet):
+            (size,) = struct.unpack_from("=I", packet, at)
+            if rule := decoder.read(packet[at + HEADER_LEN : at + size]):
+                found.append(rule)
+            at += size
+    return found
+
+
+def test_rules_without_handles_share_what_is_said_of_them_and_the_keys_that_are_expected(names: Names) -> None:
+    want = [_rule(f"10.0.0.{number}") for number in range(1, 9)]
+    decoder = Decoder(names, "v0", "ingress", expected={rule.key: rule for rule in want[:-1]}, handles=False)
+    got = _read(decoder, [_told(names, rule, handle) for handle, rule in enumerate(want, 1)])
+    assert [rule.key for rule in got] == [rule.key for rule in want]
+    assert len({id(rule.attrs) for rule in got[1:]}) == 1
+    assert "handle" not in got[-1].attrs
+    assert [rule.key is one.key for rule, one in zip(got, want, strict=True)][1:] == [True] * 6 + [False]
+
+
+def test_rest_of_a_dump_that_was_given_up_is_no_part_of_the_next(names: Names) -> None:
+    told = [_told(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9)]
+    late = bytearray(b"".join(told[:4]))
+    for start in range(0, len(late), len(told[0])):
+        SEQUENCE.pack_into(late, start + 8, 6)
+    end = HEADER.pack(HEADER_LEN + 4, NLMSG_DONE, NLM_F_MULTI, 7, 0) + bytes(4)
+    socket = Replies(bytes(late), b"".join(told[4:]), end)
+    asked = request(RTM_GETTFILTER, NLM_F_DUMP)
+    place = Place.of("v0", "ingress", names)
+    found, begun = told_until(socket, asked, "dump", place, _taught(names, told[0]))
+    assert (found, begun) == ([_in_full(names, one) for one in told[4:]], b"")
