@@ -37,7 +37,7 @@ def unsaid(
     links = actual.of("link")
     lent = Lent((obj for obj in anew if kind_of(obj) == "bridge"), actual)
     keys = {key for obj in anew if obj.cls == "link" for key in (obj.key, _master(obj))}
-    samples = usual({key: links[key] for key in keys if key in links})
+    samples = usual({key: links[key] for key in keys if key in links}) if keys else {}
     for obj in anew:
         attrs, said = lent.without(obj, _MTU).attrs, made[obj[:2]]
         names = sorted(attrs.keys() - said.keys() - _BY_PLACE)
