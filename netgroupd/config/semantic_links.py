@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Links that the kernel does not let be together: it refuses the second of them, or to enslave it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
@@ -122,10 +122,7 @@ def takers(checked: Checked) -> None:
     """What comes in by a link is handed to its master, or to links of one sort that stand on it."""
     links = checked.links
     first: dict[str, _Taker] = {}
-    for name, attrs in checked.of_kinds(_TAKE_LOWER):
-        if not (link := str(attrs.get("link") or "")):
-            continue
-        taker = _Taker(_TAKE_LOWER[str(attrs["kind"])], name, "link")
+    for link, taker in _handed_on(checked):
         if link not in first:
             first[link] = _Taker("port", link, "master") if _gives_all_to_its_master(link, links.attrs) else taker
         before = first[link]
@@ -133,7 +130,16 @@ def takers(checked: Checked) -> None:
             there = checked.report.where(links.place(before.name, before.key))
             hint = f"the kernel hands what comes in to one of them; the other is at {there}"
             told = f"{link!r} is {_role(before, checked)} and {_role(taker, checked)}"
-            checked.report.once(links.place(name, taker.key), told, hint)
+            checked.report.once(links.place(taker.name, taker.key), told, hint)
+
+
+def _handed_on(checked: Checked) -> Iterator[tuple[str, _Taker]]:
+    """The links that hand what comes in to one that stands on them, each with that."""
+    for name, attrs in checked.of_kinds(_TAKE_LOWER):
+        if attrs.get("link"):
+            yield str(attrs["link"]), _Taker(_TAKE_LOWER[str(attrs["kind"])], name, "link")
+    for name, attrs in checked.of_kinds(["hsr"]):
+        yield from ((str(attrs[key]), _Taker(f"ring {name}", name, key)) for key in _OF_RINGS if attrs.get(key))
 
 
 def _gives_all_to_its_master(name: str, links: Mapping[str, Attrs]) -> bool:
@@ -143,7 +149,12 @@ def _gives_all_to_its_master(name: str, links: Mapping[str, Attrs]) -> bool:
 
 def _role(taker: _Taker, checked: Checked) -> str:
     attrs = checked.links.attrs[taker.name]
-    return f"a port of {attrs['master']!r}" if taker.key == "master" else f"below the {attrs['kind']} {taker.name!r}"
+    if taker.key == "master":
+        return f"a port of {attrs['master']!r}"
+    return f"in the ring {taker.name!r}" if taker.key in _OF_RINGS else f"below the {attrs['kind']} {taker.name!r}"
+
+
+_OF_RINGS = ("slave1", "slave2", "interlink")
 
 
 def tunnels(checked: Checked) -> None:

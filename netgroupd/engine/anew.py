@@ -21,6 +21,8 @@ DRAWING = frozenset(
 ) | {"team", "veth", "netkit", "vrf", "vxlan"}
 # What a link has, or is called, for another reason than that somebody has told it.
 _BY_PLACE = frozenset({"kind", "link", "netns", "group", "mac", "carrier", "active_slave"})
+# The kernel sets these with the other ones.
+_WITH = {"gso_ipv4_max_size": "gso_max_size", "gro_ipv4_max_size": "gro_max_size"}
 _MAC, _MTU = frozenset({"mac"}), frozenset({"mtu"})
 
 
@@ -37,10 +39,11 @@ def unsaid(
     links = actual.of("link")
     lent = Lent((obj for obj in anew if kind_of(obj) == "bridge"), actual)
     keys = {key for obj in anew if obj.cls == "link" for key in (obj.key, _master(obj))}
-    samples = usual({key: links[key] for key in keys if key in links})
+    samples = usual({key: links[key] for key in keys if key in links}) if keys else {}
     for obj in anew:
         attrs, said = lent.without(obj, _MTU).attrs, made[obj[:2]]
-        names = sorted(attrs.keys() - said.keys() - _BY_PLACE)
+        following = {name for name, other in _WITH.items() if attrs.get(name) == attrs.get(other)}
+        names = sorted(attrs.keys() - said.keys() - _BY_PLACE - following)
         if obj.cls != "link":
             yield obj[:2], {name: WHATEVER for name in names if attrs[name] is not False}
             continue

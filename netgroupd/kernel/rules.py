@@ -165,11 +165,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         attrs = goal(one, WAY)
         if standing:
             standing.comes(one.object.key, attrs)
-        made = _about(one.object.key, attrs, context, RTM_NEWRULE, message.NLM_F_CREATE)
-        if gone and made == _about(gone.key, gone.attrs, context, RTM_NEWRULE, message.NLM_F_CREATE):
-            yield made  # the same once more, behind others of its preference
-        else:
-            yield _about(one.object.key, attrs, context, RTM_NEWRULE, message.NLM_F_CREATE | message.NLM_F_EXCL)
+        # Not NLM_F_EXCL: with it a rule for all packets is refused beside one for some of them.
+        yield _about(one.object.key, attrs, context, RTM_NEWRULE, message.NLM_F_CREATE)
     if gone:
         yield from [_about(gone.key, gone.attrs, context, RTM_DELRULE)] * (1 + len(met))
 

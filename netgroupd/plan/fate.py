@@ -29,7 +29,6 @@ _LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global", "mst"
 
 # What is above has no larger MTU than what is below.
 _FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
-_OF_RINGS = ("slave1", "slave2", "interlink")
 _CONF = ["net", "ipv6", "conf"]
 _PROTOCOLS = {"inet": "IPv4", "inet6": "IPv6"}
 
@@ -71,13 +70,6 @@ def evicted(names: Iterable[str], links: Mapping[Key, Object]) -> Iterator[tuple
     for link in links.values():
         if kind_of(link) == "macsec" and (lower := str(link.attrs.get("link"))) in names:
             yield link.name, lower
-
-
-def broken(names: Set[str], links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
-    """The rings that lose a port with ``names``, each with that one: it does not come back by itself."""
-    for link in links.values():
-        if kind_of(link) == "hsr":
-            yield from ((link.name, port) for row in _OF_RINGS if (port := str(link.attrs.get(row))) in names)
 
 
 def _above(links: Mapping[Key, Object]) -> dict[str, list[str]]:

@@ -19,12 +19,13 @@ from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
-from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, broken, carried_down, evicted, followers, peer_of
+from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
 from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
 _WHILE_DOWN = (Change.DOWN, Change.EMPTY)
 _WITHOUT_PORTS = (Change.VACANT, Change.EMPTY)
+_OF_RINGS = ("slave1", "slave2", "interlink")
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 
 
@@ -218,10 +219,11 @@ class _Comparison:
                 break
 
     def _broken(self, moving: set[str]) -> Iterator[tuple[str, str]]:
-        """The rings that are wanted and lose a port that goes or moves, each with that."""
-        for name, port in broken(moving | self.fate.gone.keys(), self.have):
-            if (name,) in self.want and name not in self.fate.gone:
-                yield name, port
+        """The rings that are wanted and lose a port that goes or moves, each with that: it does not come back."""
+        going = moving | self.fate.gone.keys()
+        for key, ring in self.have.items():
+            if kind_of(ring) == "hsr" and key in self.want and ring.name not in self.fate.gone:
+                yield from ((ring.name, port) for row in _OF_RINGS if (port := str(ring.attrs.get(row))) in going)
 
     def _doom(self, name: str, lower: str) -> None:
         link = self.have[name,]

@@ -54,6 +54,14 @@ REFUSED = [
                  "4:21: 'd' is below the macvlan 'm' and below the ipvlan 'i'; "
                  "the kernel hands what comes in to one of them; the other is at a.yaml:3",
                  id="macvlan_and_ipvlan"),
+    pytest.param("links:\n  d[1-2]: {kind: dummy}\n  m: {kind: macvlan, link: d1}\n"
+                 "  h: {kind: hsr, slave1: d1, slave2: d2}\n",
+                 "4:18: 'd1' is below the macvlan 'm' and in the ring 'h'; "
+                 "the kernel hands what comes in to one of them; the other is at a.yaml:3", id="macvlan_of_a_ring"),
+    pytest.param("links:\n  b: {kind: bridge, ports: d2}\n  d[1-2]: {kind: dummy}\n"
+                 "  h: {kind: hsr, slave1: d1, slave2: d2}\n",
+                 "4:30: 'd2' is a port of 'b' and in the ring 'h'; "
+                 "the kernel hands what comes in to one of them; the other is at a.yaml:3", id="port_of_a_ring"),
     pytest.param(f"links:\n  g[1-3]: {{{GRE}}}\n",
                  "2:3: 'g2' and 'g1', both of the kind gre, have the same local, remote, dev and ikey; "
                  "'g1' is from a.yaml:2", id="tunnels_with_the_same_ends"),

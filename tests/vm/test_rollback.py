@@ -141,6 +141,16 @@ def test_what_no_file_says_of_a_link_comes_back_when_another_one_was_in_its_plac
     assert there()["links"]["x0"] == before
 
 
+@pytest.mark.vm("stock")
+def test_size_that_another_one_has_set_is_not_given_back_to_a_link_that_had_neither(directory: Path) -> None:
+    text = "links: {d0: {mac: '02:00:00:00:00:01', %s}}"
+    before = applied(directory, text % "kind: dummy").actual().link("d0")
+    applied(directory, text % "kind: dummy, gso_max_size: 30000")
+    engine = applied(directory, text % "kind: ifb")
+    engine.rollback(1)
+    assert engine.actual().link("d0") == before
+
+
 _ROUTE = """
 links: {d0: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}
 nexthops: {1: {via: 10.0.0.4, dev: d0}}

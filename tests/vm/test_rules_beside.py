@@ -35,6 +35,18 @@ def test_rule_goes_and_those_that_its_deletion_would_meet_stay(engine_in: Engine
     assert _rules() == alone
 
 
+def test_rule_for_all_packets_comes_beside_one_for_some_and_in_its_place(engine_in: EngineIn) -> None:
+    all_, some = "iif: lo, lookup: 100", "from: 10.0.0.0/8, iif: lo, lookup: 100"
+    engine_in("here", _text(some)).apply()
+    before = _rules()
+    engine_in("here", _text(all_)).apply()
+    assert [line.split()[1:3] for line in _rules()] == [["from", "all"]]
+    engine_in("here", _text(all_)).rollback()
+    assert _rules() == before
+    engine_in("here", _text(some, all_)).apply()
+    assert [line.split()[1:3] for line in _rules()] == [["from", "10.0.0.0/8"], ["from", "all"]]
+
+
 def test_rule_comes_back_for_one_whose_deletion_would_meet_it(engine_in: EngineIn) -> None:
     said = _text(_BESIDE["mark"])
     engine_in("here", said).apply()
