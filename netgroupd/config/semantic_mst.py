@@ -23,15 +23,15 @@ def tree_states(checked: Checked) -> None:
     said = checked.state.of("mst")
     joined = _joined(checked) if said else {}
     for (name, msti), obj in said.items():
-        port, bridge = checked.attrs(str(name)), str(checked.attrs(str(name)).get("master"))
+        bridge = str(checked.attrs(str(name)).get("master"))
         if checked.attrs(bridge).get("kind") != "bridge":
             continue
         if _keeps_one(bridge, checked):
             told = f"{bridge!r} keeps one spanning tree state for all VLANs, and takes none of {name!r} for tree {msti}"
             checked.report.once(checked.entry(obj).at, told, f"set mst_enabled of {bridge!r}")
         elif not ({bridge, name} & checked.links.unsound) and msti not in joined.get((bridge, str(name)), ()):
-            if bridge in checked.links.known or (name in checked.links.known and not port.get("kind")):
-                continue  # which somebody else may have given VLANs, and trees
+            if bridge in checked.links.known:
+                continue  # of which somebody else may have put VLANs into trees
             told = f"no VLAN of {name!r} is in spanning tree {msti}, and it has no state there"
             hint = f"put one into it, under `vlan_global` of {bridge!r}"
             checked.report.missing(checked.entry(obj).place(TREE), told, hint)

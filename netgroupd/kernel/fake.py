@@ -114,10 +114,8 @@ class FakeKernel(FakeCards):
         """Copies of the selected objects."""
         found = State()
         for cls in selection.classes:
-            objects = found.classes.setdefault(cls, {})
-            for obj in self.state.of(cls).values():
-                if self._is_selected(obj, selection):
-                    objects[obj.key] = _in_part(self._marked(obj), selection)
+            selected = (obj for obj in self.state.of(cls).values() if self._is_selected(obj, selection))
+            found.classes[cls] = {obj.key: _in_part(self._marked(obj), selection) for obj in selected}
         if "link" in selection.classes:
             self._name_links(selection)
         return found
@@ -149,7 +147,8 @@ class FakeKernel(FakeCards):
         if obj.cls in ON_QDISCS or obj.cls == "action":
             place = f"{SHARED}{obj.name}" if obj.cls == "action" else obj.name
             return selection.everything or any(place == where for where, _ in selection.hooks)
-        return selection.everything or obj.name in selection.links | selection.bridges | selection.cards
+        named = selection.links | selection.bridges | selection.cards | selection.tokens
+        return selection.everything or obj.name in named
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
         """Do ``steps`` in batches; behind a batch with a refusal nothing more is done, unless of what is optional."""

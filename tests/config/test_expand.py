@@ -344,7 +344,7 @@ def test_ranges_of_several_lines_add_up_to_the_limit(monkeypatch: pytest.MonkeyP
 
 
 MINIMAL = {
-    "veth": "peer: y",
+    **dict.fromkeys(("veth", "netkit"), "peer: y"),
     "vlan": "link: lo, id: 5",
     "macvlan": "link: lo",
     "macvtap": "link: lo, mode: bridge",

@@ -56,6 +56,12 @@ CASES = [
         id="tree_without_vlans",
     ),
     pytest.param(
+        said(OPEN, more="  p9: {master: br, vlans: [11], mst: [{msti: 3, state: blocking}]}\n"),
+        "7:46: no VLAN of 'p9' is in spanning tree 3, and it has no state there; "
+        "put one into it, under `vlan_global` of 'br'",
+        id="hardware_without_vlans_in_the_tree",
+    ),
+    pytest.param(
         "links:\n  d: {kind: dummy, mst: [{msti: 3, state: blocking}]}\n",
         "2:26: 'd' is no port of a bridge; its ports have states in spanning trees, and nothing else has",
         id="no_port",
@@ -85,7 +91,7 @@ TAKEN = [
 
 @pytest.mark.parametrize(("text", "want"), CASES)
 def test_what_the_kernel_refuses_or_shuts_is_told_before(text: str, want: str) -> None:
-    assert told(text) == [f"a.yaml:{want}"]
+    assert told(text, known=("p9",)) == [f"a.yaml:{want}"]
 
 
 @pytest.mark.parametrize("text", TAKEN)

@@ -17,6 +17,7 @@ from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, te
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import NO_MAC
@@ -136,7 +137,7 @@ def test_what_the_kernel_takes_away_with_something_comes_back(kernel: Stumbling,
 def test_link_of_any_kind_is_made_again_out_of_what_was_read(kernel: Stumbling, kind: str) -> None:
     kernel.confined = True
     others = [Object("link", (f"low{number}",), {"kind": "dummy", "group": GROUP_BASE}) for number in range(2)]
-    there_too = [Object("link", ("other",), {"kind": "veth", "peer": "it", "group": GROUP_BASE})] * (kind == "veth")
+    there_too = [Object("link", ("other",), {"kind": kind, "peer": "it", "group": GROUP_BASE})] * (kind in PAIRS)
     one = Object("link", ("it",), {"kind": kind, "group": GROUP_BASE, **BASE.get(kind, {})})
     goal, less = State([*others, *there_too, one]), State(others)
     become(kernel, goal)

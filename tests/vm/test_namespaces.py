@@ -20,6 +20,7 @@ from netgroupd.errors import ConfigError, GuardError, KernelError
 from netgroupd.kernel import batch, links_layout, links_read
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Object, State
 from netgroupd.plan.fate import MOVABLE
 from netgroupd.plan.serialise import singles
@@ -231,8 +232,10 @@ def kinds_in(space: str) -> State:
                 attrs[row] = f"low{number}-{place}"
                 home: Mapping[str, object] = {} if row == "link" and kind != "ipvtap" else {"netns": space}
                 made[f"low{number}-{place}"] = {"kind": "dummy", "up": True, **home}
+        if kind in PAIRS:
+            attrs["peer"] = f"other-{kind}"
+            made[f"other-{kind}"] = {"kind": kind, "peer": kind}
         made[kind] = {"kind": kind, "netns": space, **attrs}
-    made["other"] = {"kind": "veth", "peer": "veth"}
     group = {"group": 0x4E470000}
     return State(Object("link", (name,), {**attrs, **group}) for name, attrs in made.items())  # type: ignore[dict-item]
 
