@@ -23,7 +23,7 @@ _OF_HOOKS = frozenset({CLSACT, "ingress"})
 _HOOKS_HANDLE = "ffff"  # whichever it is said to have
 _WITH_CLASSES = frozenset(kind for kind, known in KINDS.items() if known.classes)
 _AT_ROOT = frozenset({"mq", "mqprio", "taprio"})
-_WITH_INNER = _WITH_CLASSES - {"drr"}  # classes with others below them
+_WITH_INNER = _WITH_CLASSES - {"drr"}  # classes with others below them, and rules on them
 _WITH_BANDS = frozenset({"prio", "ets"})
 _WITH_QDISCS = frozenset({*_WITH_CLASSES, *_WITH_BANDS, "tbf", "cbs", "red", "netem", *_AT_ROOT})
 _WITH_SIZES = frozenset({"", "mq", "mqprio"})  # or who knows
@@ -181,4 +181,5 @@ def _hung(checked: Checked) -> Iterator[_Hung]:
     for rule in chain(checked.rules, checked.state.of("chain").values()):
         if rule.key[:2] not in seen and rule.key[1] not in HOOKS and not block_number(str(rule.key[0])):
             seen.add(rule.key[:2])
-            yield _Hung(rule, str(rule.key[1]), _WITH_RULES, "no rules")
+            parent = str(rule.key[1])
+            yield _Hung(rule, parent, _WITH_RULES if parent.endswith(":") else _WITH_INNER, "no rules")

@@ -13,7 +13,7 @@ _SHOWN = 5
 
 
 def is_foreign(obj: Object) -> bool:
-    """Whether it is a qdisc of a kind that no file can ask for, as `cake`."""
+    """Whether it is a qdisc of a kind that no file can ask for, as `pie`."""
     return obj.cls == "qdisc" and obj.attrs.get("kind") not in KINDS
 
 

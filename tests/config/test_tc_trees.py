@@ -53,6 +53,10 @@ TREES = [
         "qdiscs: [{kind: prio, handle: '1:'}, {kind: mqprio, parent: '1:1', handle: '2:'}]",
         "parent: mqprio is at root, not at 1:1",
     ),
+    (
+        "qdiscs: {kind: ets, handle: '1:', bands: 2}, filters: {parent: '1:1', pref: 1, matchall: {}, action: drop}",
+        "no rules can be in 1:1 of lo: it is of the kind ets; only hfsc, htb can have some",
+    ),
     ("qdiscs: {kind: prio, handle: '1:'}, classes: {classid: '1:1'}", "no classes are made of prio: it has its own"),
     (
         f"qdiscs: {_HTB}, filters: {{parent: '7:', pref: 1, u32: {{}}}}",

@@ -163,7 +163,7 @@ QDISCS: dict[str, dict[str, tuple[Raw, object, object]]] = {
         "queues": (_TAPRIO, [2, 0, 2, 2], [1, 0, 3, 1]),
         "sched_entry": (_TAPRIO, ["S 1 300us", "H 3 1ms", "R 0xff 200000"], "S 03 1ms"),
         "base_time": (_TAPRIO, 5000, 4_000_000_000_000_000_000),
-        "cycle_time": (_TAPRIO, 600_000, 400_000),
+        "cycle_time": (_TAPRIO, "600us", 400_000),
         "cycle_time_extension": (_TAPRIO, 1000, 0),
         "clockid": (_TAPRIO, "TAI", "monotonic"),
         "flags": (_TAPRIO, 1, 0),

@@ -6,6 +6,7 @@ All of them are read for that, which is for when a change has failed.
 
 from collections.abc import Callable, Mapping
 
+from netgroupd.errors import KernelError
 from netgroupd.kernel.request import Context, Selection
 from netgroupd.kernel.tc import filters_read
 from netgroupd.model.state import records
@@ -19,7 +20,10 @@ def rules_with(context: Context, has: Callable[[Mapping[str, Value]], bool]) -> 
     from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # seldom needed
     from netgroupd.plan.present import title  # noqa: PLC0415
 
-    rules = filters_read.dump(context, Selection(everything=True))
+    try:
+        rules = filters_read.dump(context, Selection(everything=True))
+    except KernelError:
+        return ""  # what has failed is told all the same
     found = [rule for rule in rules if any(map(has, records(rule.attrs, "actions")))]
     names = fold_names(" ".join(title(rule)) for rule in found)
     more = ", …" if len(names) > _SHOWN else ""

@@ -9,7 +9,7 @@ import re
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.mqprio import QUEUES
-from netgroupd.model.tc.units import LONG_TIME_NS, TIME_NS
+from netgroupd.model.tc.units import LONG_TIME_NS, SHORT_TIME_NS, TIME_NS
 from netgroupd.model.value import Type, Value, number, several, word
 
 COMMANDS = {"S": 0, "H": 1, "R": 2}
@@ -55,7 +55,7 @@ OPTIONS = (
     *QUEUES,
     Attr("sched_entry", _SCHEDULE, "Which gates are open one after the other, each for how long."),
     Attr("base_time", LONG_TIME_NS, "When the first begins, on the clock; from then on a cycle follows the other."),
-    Attr("cycle_time", number(64, 0, _MOST_NS), "How many nanoseconds they take together; their sum if not mentioned."),
+    Attr("cycle_time", SHORT_TIME_NS, "How long they take together; their sum if not mentioned."),
     Attr("cycle_time_extension", LONG_TIME_NS, "By how much the last cycle before a change may be longer."),
     Attr("clockid", CLOCK, "The clock; with `flags: 2` that of the card.", 0, Change.RECREATE),
     Attr(
