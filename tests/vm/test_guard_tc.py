@@ -19,7 +19,7 @@ _HERE, _THERE = "here", "there"
 _SETUP = f"""\
 netns add {_HERE}
 netns add {_THERE}
--n {_HERE} link add eth1 type veth peer name eth1 netns {_THERE}
+-n {_HERE} link add eth1 numtxqueues 4 type veth peer name eth1 netns {_THERE}
 -n {_HERE} link add eth2 up type dummy
 -n {_HERE} link add ifb0 up type ifb
 -n {_HERE} address add {LOCAL}/8 dev eth1
