@@ -111,8 +111,9 @@ def configure(generic: Generic, index: int, before: Attrs, attrs: Attrs) -> None
         OSError: A key file cannot be read, or the kernel refuses.
     """
     device = [u32(_IFINDEX, index)]
-    if path := attrs.get("private_key_file"):
-        device.append(attr(_PRIVATE, _key(str(path))))
+    path = attrs.get("private_key_file", ANOTHER_KEY)
+    if path != ANOTHER_KEY:
+        device.append(attr(_PRIVATE, _NO_KEY if path is None else _key(str(path))))
     for name, number, pack in (("listen_port", _LISTEN_PORT, u16), ("fwmark", _FWMARK, u32)):
         value = attrs.get(name)
         if isinstance(value, int):

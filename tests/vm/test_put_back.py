@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a refused change leaves: links, addresses and nexthops as they were, also where the kernel took more along."""
 
+import base64
+from pathlib import Path
+
 import pytest
 
 from netgroupd.engine.transaction import plan_now
@@ -188,3 +191,12 @@ def test_neighbours_that_a_link_forgets_are_said_again_at_once(kernel: Stumbling
     text += "neighbours: [{dev: a, ip: 10.0.0.9, lladdr: '02:00:00:00:00:09'}, {dev: a, ip: 10.0.0.8, proxy: true}]"
     become(kernel, state_of(text % "arp: true"))
     there_and_back(kernel, state_of(text % told), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_link_without_a_private_key_has_none_again(kernel: Stumbling, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(base64.b64encode(bytes([7] * 32)))
+    become(kernel, state_of("links: {w: {kind: wireguard}}"))
+    keyed = f"w: {{kind: wireguard, private_key_file: '{key}'}}"
+    there_and_back(kernel, state_of(f"links: {{{keyed}, {_ANOTHER}}}"), refused=True)

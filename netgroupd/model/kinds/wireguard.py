@@ -96,7 +96,7 @@ WIREGUARD = Kind(
     "An encrypted tunnel to each of its peers.",
     table(
         (
-            Attr("private_key_file", _FILE, "The file with its private key; it is compared by the public key."),
+            Attr("private_key_file", _FILE, "The file of its private key, compared by the public one.", nullable=True),
             Attr("listen_port", number(16, 1), "The port it listens on."),
             Attr("fwmark", MARK, "The mark of what it sends, 0 for none."),
             Attr("peers", _PEERS, "Its peers: public_key, endpoint, allowed_ips and more."),
