@@ -44,6 +44,8 @@ _SAID = {
     "link": frozenset[str](),
 }
 _KIND = frozenset({"kind"})
+# Of these one may be made later with what is said then, in place of one that has gone.
+_COMING_AGAIN = anew.CLASSES | {"neighbour"}
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
 _PORT = "port."
 _MTU = frozenset({"mtu"})
@@ -52,8 +54,8 @@ _MTU = frozenset({"mtu"})
 class Replaced(NamedTuple):
     """What objects were, as far as a change has altered them, and what it made of the same attributes.
 
-    ``None`` is an attribute that was not there.  Of what another one was made in place of nobody has said what
-    it is from then on: it is missing there.
+    ``None`` is an attribute that was not there.  Of what another one was made in place of, or may be one day, nobody
+    has said what it is from then on: it is missing there.
     """
 
     was: tuple[Object, ...] = ()
@@ -74,11 +76,12 @@ class Replaced(NamedTuple):
                 continue
             if step.op is Op.DELETE:
                 made.pop(place, None)
-                doomed += [obj] if obj.cls in anew.CLASSES else []
+                doomed += [obj] if obj.cls in _COMING_AGAIN else []
                 continue
             said = _said(step, actual.of(obj.cls)[obj.key])
             made[place] = {**made[place], **said} if place in made else said
-        if again := [obj for obj in doomed if obj[:2] in made]:
+        gone = [_rows(obj) for obj in doomed if obj.cls == "neighbour" and obj[:2] not in made]
+        if again := [obj for obj in doomed if obj.cls in anew.CLASSES and obj[:2] in made]:
             for place, unsaid in anew.unsaid(again, made, actual, usual):
                 made[place] = {**unsaid, **made[place]}
         for name, mtu in _made_smaller(made, actual):
@@ -92,7 +95,8 @@ class Replaced(NamedTuple):
             ((cls == "link" and bridges.get(key)) or _lasting(actual.of(cls)[key]), attrs)
             for (cls, key), attrs in made.items()
         )
-        return cls._of(chain(altered, anew.drawn_macs(doomed, made, actual), taken_over.had(plan, actual)))
+        forgotten = ((obj, obj._replace(attrs=NOTHING)) for obj in gone)
+        return cls._of(chain(altered, anew.drawn_macs(doomed, made, actual), taken_over.had(plan, actual), forgotten))
 
     @classmethod
     def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
@@ -158,6 +162,11 @@ def _was_another(was: Object) -> bool:
 
 def _only(names: Container[str], obj: Object) -> Object:
     return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in names})
+
+
+def _rows(obj: Object) -> Object:
+    """It without what no file can say of it."""
+    return obj._replace(attrs={name: value for name, value in obj.attrs.items() if row_of(obj, name)})
 
 
 def _said(step: Step, have: Object) -> Attrs:

@@ -151,6 +151,19 @@ def test_size_that_another_one_has_set_is_not_given_back_to_a_link_that_had_neit
     assert engine.actual().link("d0") == before
 
 
+@pytest.mark.vm("stock")
+def test_what_no_file_says_of_a_neighbour_comes_back_when_it_was_gone_and_made_otherwise(directory: Path) -> None:
+    text = "links: {d0: {kind: dummy, up: true}}\nneighbours: [%s]"
+    it = "{dev: d0, ip: 'fd00::7', lladdr: '02:00:00:00:00:07'%s}"
+    applied(directory, text % it % "")
+    before = told("ip", "neighbour", "show", "fd00::7", "dev", "d0")
+    applied(directory, text % "")
+    engine = applied(directory, text % it % ", extern_learn: true")
+    assert told("ip", "neighbour", "show", "fd00::7", "dev", "d0") != before
+    engine.rollback(1)
+    assert told("ip", "neighbour", "show", "fd00::7", "dev", "d0") == before
+
+
 _ROUTE = """
 links: {d0: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}
 nexthops: {1: {via: 10.0.0.4, dev: d0}}
