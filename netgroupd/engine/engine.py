@@ -171,7 +171,8 @@ class Engine(Unfinished):
                 self._journal.close()
             self._write_names(applied)
             return Result(plan)
-        content = configuration.content_of(desired)
+        borrowed = mine.borrowing(desired.state, actual)
+        content = configuration.content_of(desired)._replace(borrowed=borrowed)
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
@@ -269,7 +270,8 @@ class Engine(Unfinished):
             if not replaced.was:
                 return self._change(kernel, desired, mine, None, request)
             actual = look(kernel, replaced.asked(desired.state), mine)
-            goal = replaced.given_back(desired.state, actual, mine.joined(content).owned)
+            owned = mine.joined(content).owned._replace(borrowed=mine.borrowed)  # by what is in effect alone
+            goal = replaced.given_back(desired.state, actual, owned)
             try:
                 return self._change(kernel, desired, mine, None, request._replace(goal=goal))
             except (KernelError, VerifyError) as error:

@@ -27,6 +27,7 @@ Files: TypeAlias = tuple[tuple[str, str, str], ...]
 class Content(NamedTuple):
     """What brings a generation back: rendered files as (path, name, text), and names that they rely on.
 
+    ``borrowed`` are the links that they describe and others have made.
     ``refused`` are the rules that the kernel refused and that were optional; ``sources``
     is a digest of what the operator wrote, of which the files were rendered.
     """
@@ -40,6 +41,7 @@ class Content(NamedTuple):
     away: tuple[tuple[str, str], ...] = ()
     refused: tuple[Key, ...] = ()
     sources: str = ""
+    borrowed: tuple[str, ...] = ()
 
 
 NOTHING = Content()
@@ -264,7 +266,8 @@ def _content(plain: Json) -> Content:
     away = tuple((netns, link) for netns, link in plain.get("away", ()))
     refused = tuple(map(key_from, plain.get("refused", ())))
     names, sources = tuple(plain["known"]), plain.get("sources", "")
-    return Content(files, names, plain["plan"], plain["groups"], classes, hooks, away, refused, sources)
+    borrowed = tuple(plain.get("borrowed", names))
+    return Content(files, names, plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed)
 
 
 def _listed(index: Json) -> tuple[Generation, ...]:

@@ -101,6 +101,7 @@ class Mine(NamedTuple):
     """What netgroupd has to look after: ids of groups; classes, hooks and links in other namespaces, as configured.
 
     ``found`` are links of others that a configuration relied on: they are netgroupd's since, and it has not made them.
+    ``borrowed`` are those that it describes and says no kind of: they are not netgroupd's to delete.
     """
 
     groups: frozenset[int] = frozenset()
@@ -108,11 +109,12 @@ class Mine(NamedTuple):
     hooks: frozenset[Hook] = frozenset()
     away: Away = frozenset()
     found: frozenset[str] = frozenset()
+    borrowed: frozenset[str] = frozenset()
 
     @property
     def owned(self) -> Owned:
         """For the comparison."""
-        return Owned(self.groups)
+        return Owned(self.groups, self.borrowed)
 
     @property
     def spaces(self) -> frozenset[str]:
@@ -127,7 +129,14 @@ class Mine(NamedTuple):
             self.hooks | frozenset(content.hooks),
             self.away | frozenset(content.away),
             self.found | frozenset(content.known),
+            self.borrowed | frozenset(content.borrowed),
         )
+
+    def borrowing(self, wanted: State, actual: State) -> tuple[str, ...]:
+        """The links that ``wanted`` says no kind of and that others have made."""
+        there, owned = actual.of("link"), self.owned
+        silent = [key for key, link in wanted.of("link").items() if not link.attrs.get("kind")]
+        return tuple(sorted(str(key[0]) for key in silent if (have := there.get(key)) and not owned.made(have)))
 
     def asking(self, wanted: State) -> "Mine":
         """With the groups that are ``wanted``, whoever's links are in them: a plan tells what becomes of those."""

@@ -253,7 +253,7 @@ class _Return:
         doomed = [
             link.name
             for key, link in links.items()
-            if key not in wants and key not in older and kind_of(link) and self._owned.has(link)
+            if key not in wants and key not in older and self._owned.made(link)
         ]
         return {*doomed, *(name for name, _ in followers(doomed, links))}
 

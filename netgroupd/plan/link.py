@@ -30,13 +30,21 @@ _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 
 
 class Owned(NamedTuple):
-    """The ids of the groups whose links are netgroupd's, besides those of its own range."""
+    """The ids of the groups whose links are netgroupd's, besides those of its own range.
+
+    ``borrowed`` are the links among them that others have made: no file has said their kind.
+    """
 
     groups: frozenset[int] = frozenset()
+    borrowed: frozenset[str] = frozenset()
 
     def has(self, link: Object) -> bool:
         """Whether a link of the kernel is netgroupd's."""
         return self.covers(link.attrs.get("group"))
+
+    def made(self, link: Object) -> bool:
+        """Whether it is netgroupd's to delete."""
+        return bool(kind_of(link)) and self.has(link) and link.name not in self.borrowed
 
     def covers(self, group: Value) -> bool:
         """Whether the links of a group are."""
@@ -176,7 +184,7 @@ class _Comparison:
 
     def _recreate(self, want: Object, have: Object, name: str) -> None:
         kind = kind_of(have)
-        if not kind or not (self.owned.has(have) or self._goes_with_other_end(have)):
+        if not kind or not (self.owned.made(have) or self._goes_with_other_end(have)):
             whose = f"a link of kind {kind} that is not netgroupd's" if kind else "hardware"
             self._problem(
                 want,
@@ -193,10 +201,10 @@ class _Comparison:
         other = self.have.get((peer_of(have),))
         want = self.want.get((peer_of(have),))
         stays = want is not None and peer_of(want) in ("", have.name)
-        return other is not None and self.owned.has(other) and not stays
+        return other is not None and self.owned.made(other) and not stays
 
     def _drop(self, have: Object) -> None:
-        if kind_of(have):
+        if self.owned.made(have):
             self.fate.gone[have.name] = f"{have.name} is deleted"
             return
         free: dict[str, Value] = {"group": 0, "netns": None} if have.attrs.get("netns") else {"group": 0}
@@ -233,7 +241,7 @@ class _Comparison:
             self.replaced[name] = f"it goes with {lower}"
             return
         self.fate.gone[name] = f"{name} is deleted"
-        if not self.owned.has(link):
+        if not self.owned.made(link):
             self.warnings.append(f"{name}, which is not netgroupd's, goes with {lower}")
 
     def _reattach(self) -> None:
@@ -256,7 +264,7 @@ class _Comparison:
             master = have.attrs.get("master")
             if master not in self.fate.gone or have.name in self.fate.gone:
                 continue
-            if have.key not in self.want and (master in self.replaced or not self.owned.has(have)):
+            if have.key not in self.want and (master in self.replaced or not self.owned.made(have)):
                 self.warnings.append(f"{have.name}, which no file mentions, loses its master {master}")
             kind = kind_of(self.have.get((master,)))
             if kind == "vrf":
