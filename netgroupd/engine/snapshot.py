@@ -266,10 +266,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
         smaller = {name: actual.link(name) for name, _ in followers(resized, actual.of("link"), bridges=True)}
         yield from (("link", (name,)) for name, link in smaller.items() if kind_of(link) != "bridge")
     yield from (("neighbour", key) for key in forgotten(steps, actual))
-    sharing = (obj for step in links for obj in (step.before, step.object) if obj and kind_of(obj) in IPVLANS)
-    if lowers := {obj.attrs.get("link") for obj in sharing}:
-        found = (link for link in actual.of("link").values() if kind_of(link) in IPVLANS)
-        yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
+    yield from _sharing_a_mode(links, actual)
     yield from _taken_vlans(steps, actual)
     if states := actual.of("mst"):
         disturbed = Disturbed(steps, actual)
@@ -299,6 +296,14 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     for obj in actual:
         if obj.cls != "link" and (obj.attrs.get("nhid") or shaken.intersection(hangs_on(obj))):
             yield obj.cls, obj.key
+
+
+def _sharing_a_mode(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
+    """The ipvlans on links on which one comes, goes or changes."""
+    changing = (obj for step in steps for obj in (step.before, step.object) if obj and kind_of(obj) in IPVLANS)
+    if lowers := {obj.attrs.get("link") for obj in changing}:
+        found = (link for link in actual.of("link").values() if kind_of(link) in IPVLANS)
+        yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
 
 
 def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:

@@ -5,7 +5,8 @@ It takes a second or two to find out whether an address is somebody else's.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from netgroupd.kernel.addresses import doubtful
 from netgroupd.kernel.socket import Socket
@@ -19,12 +20,15 @@ _OFTEN_S = 0.05
 
 def needed(steps: Sequence[AnyStep]) -> list[int]:
     """Before which step to wait: the first about a route that has a source."""
-    return [next(place for place, step in enumerate(steps) if _sources((step,)))] if _sources(steps) else []
+    return [*islice((place for place, step in enumerate(steps) if _is_of_route(step) and _sources((step,))), 1)]
 
 
-def _sources(steps: Sequence[AnyStep]) -> frozenset[bytes]:
-    routes = singles(step for step in steps if step.op is not Op.DELETE and cls_of(step) == "route")
-    sources = (str(route.object.attrs.get("src") or "") for route in routes)
+def _is_of_route(step: AnyStep) -> bool:
+    return step.op is not Op.DELETE and cls_of(step) == "route"
+
+
+def _sources(steps: Iterable[AnyStep]) -> frozenset[bytes]:
+    sources = (str(route.object.attrs.get("src") or "") for route in singles(filter(_is_of_route, steps)))
     return frozenset(ip_bytes(source) for source in sources if ":" in source)
 
 

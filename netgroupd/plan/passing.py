@@ -30,7 +30,7 @@ def passing(plan: Plan, links: Mapping[Key, Object]) -> frozenset[str]:
 def on_passing(objects: Sequence[Object], names: frozenset[str], goal: State, actual: State) -> tuple[Object, ...]:
     """Of what others lose, what was on links of these names alone, with the groups that are whole again then."""
     hops = goal.of("nexthop").keys()
-    if not (names or hops):
+    if not objects or not (names or hops):
         return ()
     back = {obj[:2]: obj for obj in objects if (on := hangs_on(obj)) and names.issuperset(on)}
     lost = {obj.key for obj in objects if obj.cls == "nexthop" and "group" not in obj.attrs and obj[:2] not in back}

@@ -20,10 +20,15 @@ FIRST = "links: {d0: {vlans: [11, 40]}}\n"
 THEN = "links: {d0: {master: br0, vlans: [10, 40, 41]}, br0: {vlans: [50]}}\n"
 
 
-def test_vlans_that_a_take_over_removed_are_there_again(engine_in: EngineIn) -> None:
-    engine_in("here", "{}")
+@pytest.fixture(autouse=True)
+def bridge(engine_in: EngineIn) -> None:
+    """A bridge of somebody else's, with VLANs on its ports."""
+    engine_in("here", "{}")  # makes the namespace
     for command in BRIDGE:
         here(command)
+
+
+def test_vlans_that_a_take_over_removed_are_there_again(engine_in: EngineIn) -> None:
     before = here("bridge -d vlan")
     engine_in("here", FIRST).apply()
     between = here("bridge -d vlan")
@@ -39,9 +44,6 @@ def test_vlans_that_a_take_over_removed_are_there_again(engine_in: EngineIn) -> 
 
 
 def test_vlans_of_netgroupd_that_it_took_away_itself_do_not_come_back(engine_in: EngineIn) -> None:
-    engine_in("here", "{}")
-    for command in BRIDGE:
-        here(command)
     before = here("bridge -d vlan")
     engine_in("here", FIRST).apply()
     engine = engine_in("here", "links: {d0: {vlans: [11]}}\n")
@@ -51,9 +53,6 @@ def test_vlans_of_netgroupd_that_it_took_away_itself_do_not_come_back(engine_in:
 
 
 def test_port_that_others_put_into_a_bridge_stays_there_when_the_bridge_is_let_go(engine_in: EngineIn) -> None:
-    engine_in("here", "{}")
-    for command in BRIDGE:
-        here(command)
     engine_in("here", "links: {d0: {mtu: 1400}}\n").apply()
     engine = engine_in("here", "links: {d0: {master: br0, mtu: 1400}, br0: {mtu: 1300}}\n")
     engine.apply()
