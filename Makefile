@@ -23,7 +23,7 @@ test:
 	@$(lab) kernel && exec env PYTHONDONTWRITEBYTECODE= "$$python" -m pytest $(TESTS)
 
 check:
-	@$(setup) && "$$python" -m ruff check . && "$$python" -m mypy
+	@$(setup) && "$$python" -m ruff check . && "$$python" -m ruff format --check . && "$$python" -m mypy
 
 schema:
 	@$(setup) && "$$python" -m netgroupd.config.schema > schemas/netgroup.schema.json && \

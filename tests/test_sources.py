@@ -21,7 +21,7 @@ def _tracked(*patterns: str) -> list[Path]:
     return [path for name in listed.decode().split("\0") if name and (path := CHECKOUT / name).exists()]
 
 
-@pytest.mark.parametrize("tool", [["ruff", "check", "."], ["mypy"]], ids=lambda tool: tool[0])
+@pytest.mark.parametrize("tool", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=" ".join)
 def test_tool_finds_nothing(tool: list[str]) -> None:
     got = subprocess.run([sys.executable, "-m", *tool], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert got.returncode == 0, got.stdout + got.stderr

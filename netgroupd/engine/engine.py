@@ -355,9 +355,7 @@ class Engine(Unfinished):
             status = self._status(kernel, entry, actual, mine, present.summary(plan) if plan.steps else "")
         return status, applied, plan
 
-    def _status(
-        self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str
-    ) -> Status:
+    def _status(self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str) -> Status:
         features = tuple(name for name, there in kernel.features._asdict().items() if there)
         owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
         owned["link"] = sum(map(mine.owned.has, actual.of("link").values()))

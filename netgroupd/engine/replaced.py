@@ -251,9 +251,7 @@ class _Return:
         # They were there before netgroupd, and outlive it.
         older = {obj.key for obj in self._replaced.was if obj.cls == "link" and obj.attrs.get("group") == 0}
         doomed = [
-            link.name
-            for key, link in links.items()
-            if key not in wants and key not in older and self._owned.made(link)
+            link.name for key, link in links.items() if key not in wants and key not in older and self._owned.made(link)
         ]
         return {*doomed, *(name for name, _ in followers(doomed, links))}
 
