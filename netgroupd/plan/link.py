@@ -7,6 +7,7 @@ again.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import compress
 from operator import is_not
 from typing import NamedTuple
@@ -14,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 from netgroupd.errors import Problem
 from netgroupd.model.attr import Change
-from netgroupd.model.kinds.pair import OF_PAIR, PAIRS
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
@@ -26,6 +26,7 @@ _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
 _WHILE_DOWN = (Change.DOWN, Change.EMPTY)
 _WITHOUT_PORTS = (Change.VACANT, Change.EMPTY)
 _OF_RINGS = ("slave1", "slave2", "interlink")
+_LET_GO = "no file mentions it any more"
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 
 
@@ -100,6 +101,7 @@ class _Comparison:
         self.created: list[Step] = []
         self.changed: dict[str, Attrs] = {}
         self.let_go: list[Step] = []
+        self.leaving: dict[str, Object] = {}
         self.fate = Fate({}, {}, {})
         self.replaced: dict[str, str] = {}
         self.emptied: dict[str, str] = {}
@@ -146,19 +148,28 @@ class _Comparison:
                 break
 
     def _differing(self, want: Object, have: Object) -> Attrs:
-        """What differs; a port that its master's description does not name any more is none.
+        """What differs; a port that the description of its master's ports does not name any more is none.
 
         And a link of which no namespace is named lives here.
         """
         attrs = differing(want, have)
         wanted, actual = want.attrs, have.attrs
-        if "master" not in wanted and actual.get("master") and (actual["master"],) in self.want:
+        if "master" not in wanted and self._names_its_ports(actual.get("master")):
             attrs = {**attrs, "master": None}
         if "netns" in actual and actual["netns"] and "netns" not in wanted:
             attrs = {**attrs, "netns": None}
         if "mac" in attrs and "master" not in attrs and self._has_mac_of_master(have):
             attrs = {name: value for name, value in attrs.items() if name != "mac"}
         return attrs
+
+    def _names_its_ports(self, master: Value) -> bool:
+        """Whether the files say all ports of a link: of one that others have made, if they speak of any."""
+        want = self.want.get((master,)) if master else None
+        return want is not None and (bool(kind_of(want)) or master in self._masters)
+
+    @cached_property
+    def _masters(self) -> frozenset[Value]:
+        return frozenset(link.attrs.get("master") for link in self.want.values())
 
     def _has_mac_of_master(self, have: Object) -> bool:
         """Whether a link is a port of what gives its own MAC to its ports: theirs are what it chooses from."""
@@ -208,8 +219,13 @@ class _Comparison:
             self.fate.gone[have.name] = f"{have.name} is deleted"
             return
         free: dict[str, Value] = {"group": 0, "netns": None} if have.attrs.get("netns") else {"group": 0}
+        if "netns" not in free and self._names_its_ports(have.attrs.get("master")):
+            kept = {name: value for name, value in have.attrs.items() if not name.startswith("port.")}
+            self.changed[have.name] = free = {**free, "master": None}
+            self.leaving[have.name] = have._replace(attrs={**kept, **free})
+            return
         after = have._replace(attrs={**have.attrs, **free})
-        self.let_go.append(Step(Op.CHANGE, have, after, free, "no file mentions it any more"))
+        self.let_go.append(Step(Op.CHANGE, have, after, free, _LET_GO))
 
     def _take_along(self) -> None:
         """Doom what stands on doomed links; what is wanted of it is made again."""
@@ -281,7 +297,7 @@ class _Comparison:
             master = str(have.attrs.get("master"))
             if master not in self.emptied or master not in self.changed or have.name in self.fate.gone:
                 continue
-            if have.key not in self.want:
+            if have.key not in self.want and have.name not in self.leaving:
                 self._problem(
                     self.want[master,],
                     f"`{self.emptied[master]}` of {master!r} cannot change while {have.name!r} is its port, "
@@ -310,7 +326,7 @@ class _Comparison:
     def _note_fate(self, name: str, attrs: Attrs) -> None:
         if _SHAKING.isdisjoint(attrs):
             return
-        have, want = self.have[name,], self.want[name,]
+        have, want = self.have[name,], self._after(name)
         if attrs.get("up") is False:
             self.fate.cycled[name] = f"{name} goes down"
         if "netns" in attrs:
@@ -360,8 +376,13 @@ class _Comparison:
             steps.append(Step(Op.CREATE, None, want, want.attrs, why))
         for name, attrs in self.changed.items():
             why = (self.fate.moved.get(name) or self.fate.cycled.get(name, "")) if name in self.released else ""
-            steps.append(Step(Op.CHANGE, self.have[name,], self.want[name,], attrs, why))
+            why = _LET_GO if name in self.leaving else why
+            steps.append(Step(Op.CHANGE, self.have[name,], self._after(name), attrs, why))
         return steps
+
+    def _after(self, name: str) -> Object:
+        """A link as it is to be."""
+        return self.leaving.get(name) or self.want[name,]
 
     def _remade(self, name: str) -> Object:
         """The wanted link, of the kind that it had if the files leave that open."""
@@ -373,21 +394,3 @@ class _Comparison:
     def _problem(self, want: Object, message: str, hint: str) -> None:
         file, line, column = want.origin or ("the configuration", 0, 0)
         self.problems.append(Problem(file, line, column, message, hint))
-
-
-def peers_made_along(steps: list[Step]) -> dict[str, str]:
-    """The ends that come into being with the other end of the pair, by name; what is said of both stands with that."""
-    made: dict[str, str] = {}
-    coming = [step.after for step in steps if step.before is None and step.after]
-    wanted = {link.name for link in coming if link.attrs.get("kind") in PAIRS}
-    for step in (*filter(_says_of_both, steps), *steps) if wanted else ():
-        if step.op is not Op.CREATE or step.object.name in made or kind_of(step.after) not in PAIRS:
-            continue
-        peer = peer_of(step.object)
-        if peer in wanted:
-            made[peer] = step.object.name
-    return made
-
-
-def _says_of_both(step: Step) -> bool:
-    return kind_of(step.after) in PAIRS and not OF_PAIR.isdisjoint(step.object.attrs)

@@ -21,8 +21,8 @@ from netgroupd.plan.depth import Depths
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
 from netgroupd.plan.hooks import Hook, Queues
-from netgroupd.plan.link import peers_made_along
 from netgroupd.plan.order_filters import LEVELS, Order
+from netgroupd.plan.pairs import peers_made_along
 from netgroupd.plan.pieces import DOWN, EMPTIED, FREED, NAMES_ANOTHER, Manner, pieces_of, port_attrs, shrinks
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step

@@ -26,6 +26,10 @@ def virbr0(engine_in: EngineIn) -> None:
     here("ip link add virbr0 up type bridge")
 
 
+def _master(name: str) -> str:
+    return str(json.loads(here(f"ip -j link show {name}"))[0].get("master", ""))
+
+
 def _links() -> dict[str, str]:
     return {link["ifname"]: link["group"] for link in json.loads(here("ip -j link")) if link["ifname"] != "lo"}
 
@@ -62,3 +66,42 @@ def test_link_of_netgroupd_whose_kind_no_file_says_any_more_is_deleted_with_its_
     for text in ("links: {d0: {kind: dummy}}\n", "links: {d0: {alias: x}}\n", "links: {d0: {alias: y}}\n", "{}\n"):
         engine_in("here", text).apply()
     assert _links() == {"virbr0": "default"}
+
+
+def test_port_is_none_any_more_when_its_line_goes_and_its_master_stays(engine_in: EngineIn) -> None:
+    for name in ("t0", "t1", "t2", "t3"):
+        here(f"ip link add {name} up type dummy")
+    links = "links: {br0: {kind: bridge, ports: [%s]}, bond0: {kind: bond, ports: [%s]}}\n"
+    text = links + "vrfs: {red: {table: 7, links: [%s]}}\n"
+    engine_in("here", text % ("t0", "t1", "t2, t3")).apply()
+    assert [_master(name) for name in ("t0", "t1", "t2", "t3")] == ["br0", "bond0", "red", "red"]
+    engine = engine_in("here", text % ("", "", "t3"))
+    engine.apply()
+    assert [_master(name) for name in ("t0", "t1", "t2", "t3")] == ["", "", "", "red"]
+    assert {name: group for name, group in _links().items() if name in ("t0", "t1", "t2")} == dict.fromkeys(
+        ("t0", "t1", "t2"), "default"
+    )
+    assert "state UNKNOWN" in here("ip link show t2")  # it is up again
+    assert not engine.drift().steps
+    engine.rollback(1)
+    assert [_master(name) for name in ("t0", "t1", "t2", "t3")] == ["br0", "bond0", "red", "red"]
+
+
+def test_bond_changes_what_it_changes_only_without_ports_when_the_last_is_let_go(engine_in: EngineIn) -> None:
+    here("ip link add t0 type dummy")
+    engine_in("here", "links: {bond0: {kind: bond, mode: active-backup, ports: [t0]}}\n").apply()
+    engine = engine_in("here", "links: {bond0: {kind: bond, mode: balance-xor, ports: []}}\n")
+    engine.apply()
+    assert "balance-xor" in here("ip -d link show bond0")
+    assert _master("t0") == ""
+
+
+def test_port_that_others_put_into_their_bridge_stays_there(engine_in: EngineIn) -> None:
+    here("ip link add vnet0 up master virbr0 type dummy")
+    here("ip link add vnet1 up master virbr0 type dummy")
+    engine_in("here", "links: {virbr0: {mtu: 1400}, vnet0: {mtu: 1400}}\n").apply()
+    assert _master("vnet0") == "virbr0"
+    engine_in("here", "links: {virbr0: {mtu: 1400}}\n").apply()
+    assert [_master("vnet0"), _master("vnet1")] == ["virbr0", "virbr0"]
+    engine_in("here", "links: {virbr0: {mtu: 1400, ports: [vnet0]}, vnet1: {mtu: 1400}}\n").apply()
+    assert [_master("vnet0"), _master("vnet1")] == ["virbr0", ""]
