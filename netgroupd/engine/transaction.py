@@ -181,7 +181,7 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
         plan = _put_back(kernel, before, mine)
     except ConfigError as error:  # no file is wrong: somebody has put something else in its place
         raise VerifyError("\n".join(_without_place(problem) for problem in error.problems)) from error
-    return plan._replace(warnings=plan.warnings + give_back(kernel, before.others))
+    return plan._replace(warnings=plan.warnings + give_back(kernel, before.others + before.passing))
 
 
 def _without_place(problem: Problem) -> str:
