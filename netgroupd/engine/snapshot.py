@@ -66,7 +66,7 @@ _UP: Attrs = {"up": True}
 class Snapshot(NamedTuple):
     """Objects that were there, the places where there was none, and what goes with links and is of ``others``.
 
-    What of that is there again after the change too, ``passing``, is not among the others.
+    What is to be there again after the change too, ``passing``, is not among the others.
     """
 
     objects: tuple[Object, ...] = ()

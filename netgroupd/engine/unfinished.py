@@ -153,7 +153,7 @@ class Unfinished(Files):
             mine = self._mine()
             before = self._journal.before()
             if not entry.to_confirm and self._is_done(kernel, number, mine):
-                lost = give_back(kernel, before.passing)
+                lost = give_back(kernel, before.passing, mine)
                 self._keep(entry)
                 return "; ".join((f"generation {number} was interrupted when all was done, and is kept", *lost))
             with uninterrupted():

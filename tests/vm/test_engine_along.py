@@ -171,4 +171,4 @@ def test_what_is_there_again_stays_and_what_is_refused_keeps_nothing_else_away(k
     assert "2001:db8:1::/48 via fd01::1" in told("ip", "-6", "route")
     assert "via 10.1.0.2 dev e9 proto zebra" in told("ip", "route", "show", "192.0.2.0/24")
     assert "10.0.0.1" not in told("ip", "route", "show", "192.0.2.0/24")
-    assert not give_back(kernel, ())
+    assert not give_back(kernel, (), MINE)
