@@ -8,7 +8,6 @@ from itertools import count
 
 import pytest
 
-from netgroupd.engine.engine import Engine
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.plan.step import AnyStep
@@ -104,7 +103,7 @@ def killed(engine_in: EngineIn, config: str, steps: int) -> bool:
 
     if child := os.fork():
         return os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    Engine(engine_in("here", config).paths, netns="here", connect=mortal).apply(allow=PORTS)
+    engine_in("here", config, mortal).apply(allow=PORTS)
     os._exit(0)
 
 
