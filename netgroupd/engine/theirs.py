@@ -26,14 +26,15 @@ _ORDER = ("address", "nexthop", "route", "neighbour")
 def of_others(kernel: Connection, plan: Plan, goal: State, actual: State) -> Theirs:
     """What a plan takes away from others, but for what becomes netgroupd's: nothing is looked at where nothing goes."""
     links = plan.gone | plan.cycled
-    ids = deleted_nexthops(plan, actual) | {
+    deleted = deleted_nexthops(plan, actual)
+    if not (links or deleted):
+        return Theirs()
+    there = {
         number
         for obj in actual.of("nexthop").values()
         if isinstance(number := obj.key[0], int) and not links.isdisjoint(hangs_on(obj))
     }
-    if not (links or ids):
-        return Theirs()
-    found = kernel.theirs(links, ids)
+    found = kernel.theirs(links, there, deleted)
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
