@@ -192,7 +192,7 @@ class Engine(Unfinished):
                     left_out, trouble = converge_in_part(kernel, plan, goal, mine, aside.progress)
                 else:
                     left_out, trouble = converge(kernel, plan, goal, mine, aside.progress), None
-                plan = plan._replace(warnings=plan.warnings + give_back(kernel, plan.passing))
+                plan = plan._replace(warnings=plan.warnings + give_back(kernel, plan.passing, mine))
                 content = aside.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(begun.number, content._replace(refused=refused))

@@ -7,7 +7,7 @@ costs.  Classes that can only be found by looking at every entry are left out
 unless they are or were configured.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple, Protocol
@@ -84,8 +84,8 @@ class Connection(Protocol):
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
 
-    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops there or of these ids."""
+    def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops there, or of ids that go."""
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""

@@ -64,11 +64,15 @@ _UP: Attrs = {"up": True}
 
 
 class Snapshot(NamedTuple):
-    """Objects that were there, the places where there was none, and what goes with links and is of ``others``."""
+    """Objects that were there, the places where there was none, and what goes with links and is of ``others``.
+
+    What is to be there again after the change too, ``passing``, is not among the others.
+    """
 
     objects: tuple[Object, ...] = ()
     absent: tuple[tuple[str, Key], ...] = ()
     others: tuple[Object, ...] = ()
+    passing: tuple[Object, ...] = ()
 
     @classmethod
     def of(cls, plan: Plan, actual: State) -> "Snapshot":
@@ -99,7 +103,10 @@ class Snapshot(NamedTuple):
         lent = Lent(found, actual)
         kept = (lent.without(obj, following.get(obj.name, _FOLLOWING)) if obj.cls == "link" else obj for obj in found)
         steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
-        return cls((*_in_turn(tuple(steady), actual), *_as_added(touched, actual)), tuple(absent), plan.others)
+        objects = *_in_turn(tuple(steady), actual), *_as_added(touched, actual)
+        back = {obj[:2] for obj in plan.passing}
+        others = tuple(obj for obj in plan.others if obj[:2] not in back)
+        return cls(objects, tuple(absent), others, plan.passing)
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.
@@ -178,13 +185,19 @@ class Snapshot(NamedTuple):
 
     def to_json(self) -> Json:
         """As plain values."""
-        return {"objects": objects_to(self.objects), "absent": self.absent, "others": objects_to(self.others)}
+        return {
+            "objects": objects_to(self.objects),
+            "absent": self.absent,
+            "others": objects_to(self.others),
+            "passing": objects_to(self.passing),
+        }
 
     @classmethod
     def from_json(cls, plain: Json) -> "Snapshot":
         """Out of plain values."""
         absent = tuple((name, key_from(key)) for name, key in plain["absent"])
-        return cls(objects_from(plain["objects"]), absent, objects_from(plain.get("others", ())))
+        others, passing = (objects_from(plain.get(name, ())) for name in ("others", "passing"))
+        return cls(objects_from(plain["objects"]), absent, others, passing)
 
 
 def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:

@@ -2,16 +2,17 @@
 """What others have on links that a plan takes down or deletes: it is told, and given back after a refusal.
 
 It is no part of the goal of putting back: what is there again by then stays as it is, and what the kernel does not
-take any more keeps nothing else from coming back.
+take any more keeps nothing else from coming back.  So it is with what no file says of ports that come back.
 """
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from netgroupd.engine.observe import Connection
+from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.along import deleted_nexthops
+from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.theirs import Theirs
@@ -25,14 +26,15 @@ _ORDER = ("address", "nexthop", "route", "neighbour")
 def of_others(kernel: Connection, plan: Plan, goal: State, actual: State) -> Theirs:
     """What a plan takes away from others, but for what becomes netgroupd's: nothing is looked at where nothing goes."""
     links = plan.gone | plan.cycled
-    ids = deleted_nexthops(plan, actual) | {
+    deleted = deleted_nexthops(plan, actual)
+    if not (links or deleted):
+        return Theirs()
+    there = {
         number
         for obj in actual.of("nexthop").values()
         if isinstance(number := obj.key[0], int) and not links.isdisjoint(hangs_on(obj))
     }
-    if not (links or ids):
-        return Theirs()
-    found = kernel.theirs(links, ids)
+    found = kernel.theirs(links, there, deleted)
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
@@ -61,10 +63,12 @@ def _is_lasting(address: Object) -> bool:
     return address.attrs.get("valid_lft") == "forever" and address.attrs.get("scope") != "link"
 
 
-def give_back(kernel: Connection, objects: Iterable[Object]) -> tuple[str, ...]:
+def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tuple[str, ...]:
     """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
-    ordered = sorted(objects, key=_turn)
-    refused = kernel.apply([_step(obj) for obj in ordered]) if ordered else ()
+    found = [*objects]
+    ordered = sorted((obj for obj in found if obj.cls != "link"), key=_turn)
+    steps = [*_ports(kernel, [obj for obj in found if obj.cls == "link"], mine), *map(_step, ordered)]
+    refused = kernel.apply(steps) if steps else ()
     lost = [str(each.refusal) for each in refused if each.refusal.errno != errno.EEXIST]
     if not lost:
         return ()
@@ -74,6 +78,17 @@ def give_back(kernel: Connection, objects: Iterable[Object]) -> tuple[str, ...]:
 
 def _turn(obj: Object) -> tuple[int, bool, bool]:
     return _ORDER.index(obj.cls), "group" in obj.attrs, "via" in obj.attrs or "nexthops" in obj.attrs
+
+
+def _ports(kernel: Connection, ports: list[Object], mine: Mine) -> Iterator[Step]:
+    """What ports are not any more: a cost that follows from what a card can do must not be said."""
+    names = frozenset(port.name for port in ports)
+    there = read(kernel, Selection(links=names), mine.away).of("link") if names else {}
+    for port in ports:
+        now = there.get(port.key)
+        lost = {name: value for name, value in port.attrs.items() if now and not same(name, value, now.attrs.get(name))}
+        if now and lost:
+            yield Step(Op.CHANGE, now, now._replace(attrs={**now.attrs, **lost, "optional": True}), lost)
 
 
 def _step(obj: Object) -> Step:

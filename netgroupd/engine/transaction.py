@@ -32,7 +32,7 @@ from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
-from netgroupd.plan.passing import on_passing, passing
+from netgroupd.plan.passing import on_passing, options_of_ports, passing
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 
@@ -91,7 +91,8 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
     lost = of_others(kernel, plan, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
-    return plan._replace(warnings=plan.warnings + told(lost, back), others=lost.objects, passing=back), actual
+    passing_too = (*back, *options_of_ports(plan, goal, actual))
+    return plan._replace(warnings=plan.warnings + told(lost, back), others=lost.objects, passing=passing_too), actual
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:
@@ -181,7 +182,7 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
         plan = _put_back(kernel, before, mine)
     except ConfigError as error:  # no file is wrong: somebody has put something else in its place
         raise VerifyError("\n".join(_without_place(problem) for problem in error.problems)) from error
-    return plan._replace(warnings=plan.warnings + give_back(kernel, before.others))
+    return plan._replace(warnings=plan.warnings + give_back(kernel, before.others + before.passing, mine))
 
 
 def _without_place(problem: Problem) -> str:

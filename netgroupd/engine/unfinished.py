@@ -20,6 +20,7 @@ from netgroupd.engine.paths import states
 from netgroupd.engine.replaced import joined
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.theirs import give_back
 from netgroupd.engine.transaction import plan_now, put_back
 from netgroupd.engine.uninterrupted import uninterrupted
 from netgroupd.errors import (
@@ -150,12 +151,16 @@ class Unfinished(Files):
             return f"generation {number} had ended, and is kept"
         with self._kernel() as kernel:
             mine = self._mine()
+            before = self._journal.before()
             if not entry.to_confirm and self._is_done(kernel, number, mine):
+                lost = give_back(kernel, before.passing, mine)
                 self._keep(entry)
-                return f"generation {number} was interrupted when all was done, and is kept"
-            self._undo(kernel, entry, self._journal.before(), mine)
+                return "; ".join((f"generation {number} was interrupted when all was done, and is kept", *lost))
+            with uninterrupted():
+                lost = put_back(kernel, before, mine).warnings
+                self._close(entry, ROLLED_BACK)
         why = "was not confirmed in time" if entry.deadline else "was interrupted"
-        return f"generation {number} {why}, and is rolled back to generation {entry.previous}"
+        return "; ".join((f"generation {number} {why}, and is rolled back to generation {entry.previous}", *lost))
 
     def _is_done(self, kernel: Connection, number: int, mine: Mine) -> bool:
         try:
@@ -188,9 +193,7 @@ class Unfinished(Files):
                 names = {**groups, **names}
         return names
 
-    def _undo(
-        self, kernel: Connection, entry: Entry, before: Snapshot, mine: Mine, cause: BaseException | None = None
-    ) -> None:
+    def _undo(self, kernel: Connection, entry: Entry, before: Snapshot, mine: Mine, cause: BaseException) -> None:
         """Put back what was there ``before`` the change; if that fails, the journal stays for the next attempt."""
         trouble = "what was there before could not be put back either"
         try:
@@ -198,11 +201,9 @@ class Unfinished(Files):
                 warnings = put_back(kernel, before, mine).warnings
                 trouble = "what was there before is back, but that could not be written down"
                 self._close(entry, _result_after(cause))
-            if cause is not None and warnings:
+            if warnings:
                 cause.add_note("\n".join(warnings))
         except (NetgroupError, OSError, MemoryError) as error:
-            if cause is None:
-                raise
             cause.add_note(f"{trouble}: {error if isinstance(error, NetgroupError) else short_of(error)}")
 
     def _still_asked(self) -> tuple[str, ...]:
@@ -218,8 +219,6 @@ class Unfinished(Files):
         self._journal.close()
 
 
-def _result_after(cause: BaseException | None) -> str:
+def _result_after(cause: BaseException) -> str:
     """How a change ended that is undone; that a disk was full says nothing against it."""
-    if cause is None:
-        return ROLLED_BACK
     return INTERRUPTED if isinstance(cause, (OSError, JournalError)) else FAILED

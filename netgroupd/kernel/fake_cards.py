@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The virtual functions of a fake kernel that the host itself uses as links, and what others have on links."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from netgroupd.plan.theirs import Theirs
 
@@ -15,6 +15,6 @@ class FakeCards:
         """The card that a link is a virtual function of; "" for none."""
         return self.cards.get(name, "")
 
-    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
+    def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()

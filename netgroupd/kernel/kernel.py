@@ -3,7 +3,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -156,11 +156,11 @@ class Kernel:
 
         return card_of(self._context, name)
 
-    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops there or of these ids."""
+    def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops there, or of ids that go."""
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names, ids)
+        return theirs(self._context, names, ids, deleted)
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""

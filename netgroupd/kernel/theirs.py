@@ -28,7 +28,7 @@ from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.theirs import Theirs
 
 _FEW = 8  # for more links one look at everything costs less than one at each of them
-_OIF, _MULTIPATH = 4, 9
+_OIF, _MULTIPATH, _NHID = 4, 9, 30
 _HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
 _CLONED = 0x200
 _BY_KERNEL = frozenset({PROTO, 1, 2, 9})  # and ours; RTPROT_REDIRECT, _KERNEL, _RA
@@ -43,8 +43,11 @@ class _Found(NamedTuple):
     payload: bytes
 
 
-def theirs(context: Context, names: Iterable[str], ids: Iterable[int]) -> Theirs:
-    """What others have on the links of these names, and their groups with nexthops that are there or have these ids."""
+def theirs(context: Context, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
+    """What others have on the links of these names, and their groups with nexthops that go.
+
+    These are there, have one of ``ids``, or are ``deleted``: of routes by those alone something else tells.
+    """
     links: dict[int, str] = {}
     for name in names:
         with suppress(UnknownLinkError):  # it is in another namespace, or has gone
@@ -53,7 +56,7 @@ def theirs(context: Context, names: Iterable[str], ids: Iterable[int]) -> Theirs
     there = frozenset(links.values())
     back: list[Object] = []
     watched: Counter[tuple[str, int, str]] = Counter()
-    members: set[Value] = {*ids}
+    members: set[Value] = {*ids, *deleted}
     for obj in _objects(context, filters) if links else ():
         on, protocol = hangs_on(obj), obj.attrs[UNOWNED]
         assert isinstance(protocol, int)
@@ -66,13 +69,16 @@ def theirs(context: Context, names: Iterable[str], ids: Iterable[int]) -> Theirs
         else:
             watched[obj.cls, protocol, on[0]] += 1
     groups = (*_groups(context, members),) if members else ()
+    inside = nexthops.members(context) if members else {}
+    lost = members.union(group for group in inside if inside[group] <= members) - deleted
+    lost -= {group for group in inside if inside[group] <= deleted}
     back += (group for group in groups if group.attrs[UNOWNED] in _BY_OPERATORS and UNSAID not in group.attrs)
-    for found in _routes(context, links, filters) if links else ():
+    for found in _routes(context, _Ways(links, lost), filters) if links else ():
         route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
         if route and UNSAID not in route.attrs:
             back.append(route)
         else:
-            watched["route", found.protocol, links[found.oif]] += 1
+            watched["route", found.protocol, links.get(found.oif, "")] += 1
     return Theirs(tuple(back), watched, groups)
 
 
@@ -98,25 +104,45 @@ def _link_may_go() -> Iterator[None]:
             raise
 
 
-def _routes(context: Context, links: Mapping[int, str], filters: tuple[int, ...]) -> Iterator[_Found]:
+def _routes(context: Context, ways: "_Ways", filters: tuple[int, ...]) -> Iterator[_Found]:
     for family in (FAMILIES["inet"], FAMILIES["inet6"]):
         for index in filters:
             told = u32(_OIF, index) if index else b""
             asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, HEADER.pack(family, *bytes(8)), told)
-            decode = partial(_route, family, links, index)
+            decode = partial(_route, family, ways, index)
             with _link_may_go():
                 yield from context.socket.dump(asked, decode, "dump of routes", enough=True)
 
 
-def _route(family: int, links: Mapping[int, str], index: int, _kind: int, payload: memoryview) -> _Found | None:
-    """One that leads through ``links`` only, told where it was asked for with the first of them."""
+class _Ways:
+    """What goes: links, and nexthops with the groups that have no other members."""
+
+    def __init__(self, links: Mapping[int, str], nexthops: Set[Value]) -> None:
+        self._links = links
+        self._nexthops = nexthops
+        self._asked: dict[int, int] = {}  # by which link routes by a nexthop came first, where nothing else tells
+
+    def loses(self, found: Mapping[int, memoryview], index: int) -> int | None:
+        """The link that a route goes with, 0 if the kernel does not say; None if it stays, or came by another link."""
+        ways = [*_ways(found)]
+        first = next((way for way in ways if way in self._links), 0)
+        number = int.from_bytes(found.get(_NHID, b""), "little")
+        by_links = bool(ways) and self._links.keys() >= set(ways)
+        if not (by_links or (number in self._nexthops and (first or not ways))):
+            return None
+        once = index in (0, first) if first else self._asked.setdefault(number, index) == index
+        return first if once else None
+
+
+def _route(family: int, ways: _Ways, index: int, _kind: int, payload: memoryview) -> _Found | None:
+    """One that goes, told where it was asked for with the first of its links."""
     told, *_, protocol, _, _, flags = HEADER.unpack_from(payload)
     if told != family or flags & _CLONED or protocol in _BY_KERNEL:
         return None
-    ways = [*_ways(attributes(payload, HEADER.size))]
-    if not ways or not links.keys() >= set(ways) or index not in (0, ways[0]):
+    first = ways.loses(attributes(payload, HEADER.size), index)
+    if first is None:
         return None
-    return _Found(protocol, ways[0], bytes(payload) if protocol in _BY_OPERATORS else b"")
+    return _Found(protocol, first, bytes(payload) if protocol in _BY_OPERATORS else b"")
 
 
 def _ways(found: Mapping[int, memoryview]) -> Iterator[int]:

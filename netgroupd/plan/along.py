@@ -50,14 +50,15 @@ def _on_links(theirs: Theirs, when: str) -> tuple[str, ...]:
         links.update(dict.fromkeys(hangs_on(obj)))
     for (cls, protocol, link), count in theirs.watched.items():
         counts[_of(cls, protocol)] += count
-        links[link] = None
+        links.update({link: None} if link else {})
     if not counts:
         return ()
     found = ", ".join(f"{what} ({count:,})" for what, count in counts.items())
     folded = fold_names(links)
     more = f", … ({len(links):,} in all)" if len(folded) > _SHOWN else ""
-    on = f"{', '.join(folded[:_SHOWN])}{more}"
-    return (f"what is not netgroupd's goes {when}: {found} on {on}",)
+    # Of a route by a nexthop nothing may tell the link.
+    where = f"on {', '.join(folded[:_SHOWN])}{more}" if links else "by nexthops"
+    return (f"what is not netgroupd's goes {when}: {found} {where}",)
 
 
 def _of(cls: str, protocol: Value) -> str:

@@ -293,6 +293,7 @@ class _Comparison:
 
     def _empty(self) -> None:
         """Have the ports of a link leave it, and those that stay come back, for what it changes only without any."""
+        parted: dict[str, bool] = {}  # from which links, and whether any port for good
         for have in self.have.values() if self.emptied else ():
             master = str(have.attrs.get("master"))
             if master not in self.emptied or master not in self.changed or have.name in self.fate.gone:
@@ -306,13 +307,23 @@ class _Comparison:
                 )
                 continue
             self.released.add(have.name)
-            kind, attrs = self._kind(master), self.want[master,].attrs
-            if "mac" in attrs and kind == "bond":  # which it does not keep without ports
-                self._tell(master, {"mac": attrs["mac"]})
-            if "master" not in self.changed.get(have.name, NOTHING):
+            leaves = "master" in self.changed.get(have.name, NOTHING)
+            parted[master] = leaves or parted.get(master, False)
+            if not leaves:
                 self._tell(have.name, {"master": master})
-                fate = self.fate.moved if kind == "bridge" else self.fate.cycled
+                fate = self.fate.moved if self._kind(master) == "bridge" else self.fate.cycled
                 fate[have.name] = f"{have.name} leaves {master} for its `{self.emptied[master]}` to change"
+        for master, for_good in parted.items():
+            if self._kind(master) == "bond":
+                self._keep_mac(master, for_good=for_good)
+
+    def _keep_mac(self, bond: str, *, for_good: bool) -> None:
+        """Tell a bond its MAC, which it has not any more without ports; not one that may be of a port that leaves."""
+        said = self.want[bond,].attrs
+        own = {**self.have[bond,].attrs, **said}
+        is_own = not for_good and own.get("fail_over_mac") in (None, "none")
+        if "mac" in (own if is_own else said):
+            self._tell(bond, {"mac": own["mac"]})
 
     def _raise_again(self, name: str) -> None:
         want = self.want.get((name,))

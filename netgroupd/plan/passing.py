@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that go down for a moment only, and what others have on them, which can be there again afterwards."""
+"""Links that go down, or leave their master, for a moment only, and what can be there again afterwards.
 
-from collections.abc import Mapping, Sequence
+It is what others have on them, and what no file says of ports.
+"""
 
-from netgroupd.model.state import Key, Object, State, records
+from collections.abc import Iterator, Mapping, Sequence
+
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.bond import PORT_MODES_OF
+from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.plan.fate import carried_down, hangs_on
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Plan
@@ -43,3 +48,23 @@ def on_passing(objects: Sequence[Object], names: frozenset[str], goal: State, ac
     numbers = {key[0] for cls, key in back if cls == "nexthop"}
     routes = (obj for obj in objects if obj.cls == "route" and obj.attrs.get("nhid") in numbers)
     return tuple({**back, **{route[:2]: route for route in routes}}.values())
+
+
+def options_of_ports(plan: Plan, goal: State, actual: State) -> Iterator[Object]:
+    """The ports that come back to their master, each with what no file says and any port there can be told."""
+    for step in singles(plan.steps):
+        have, master = step.before, step.attrs.get("master")
+        if step.object.cls != "link" or not (have and master) or have.attrs.get("master") != master:
+            continue
+        takes = _options(goal.link(str(master)), actual.link(str(master)))
+        unsaid = have.attrs.keys() - step.object.attrs.keys()
+        if kept := {name: have.attrs[name] for name in sorted(unsaid) if name in takes}:
+            yield have._replace(attrs=kept)
+
+
+def _options(want: Object | None, have: Object | None) -> frozenset[str]:
+    """The options of ports of a master, as it will be."""
+    said, had = (link.attrs if link else NOTHING for link in (want, have))
+    kind, mode = (said.get(name, had.get(name)) for name in ("kind", "mode"))
+    rows = (f"port.{name}" for name in (KINDS[str(kind)].port if kind in KINDS else ()))
+    return frozenset(row for row in rows if mode in PORT_MODES_OF.get(row, (mode,)))

@@ -86,7 +86,8 @@ class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator.
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
-    others have on them, of which ``others`` is to be given back after a refusal, and of that ``passing`` in any case.
+    others have on them, of which ``others`` is to be given back after a refusal.  ``passing`` is to be in any case: of
+    that what can be, and what no file says of ports that come back to their master.
     """
 
     steps: tuple[AnyStep, ...] = ()

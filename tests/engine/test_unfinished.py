@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A change that was interrupted or waits: whoever comes next finds it, and what they ask for comes after it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import pytest
 
@@ -162,7 +162,7 @@ def test_change_that_no_memory_is_left_to_undo_is_told_to_be_half_done(
 class _WithOthers(FakeKernel):
     """A kernel in which others have an address on each link that goes, which it does not take back."""
 
-    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
+    def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
         return Theirs(tuple(Object("address", (name, "192.0.2.1/24", None), {UNOWNED: 0}) for name in names))
 
 

@@ -5,14 +5,20 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.paths import Paths
 from netgroupd.kernel.kernels import Kernels
 
-EngineIn: TypeAlias = Callable[[str, str], Engine]
+Connect: TypeAlias = Callable[[str | None], Connection]
+
+
+class EngineIn(Protocol):
+    """Makes the engine of a namespace, which has a file that says a text."""
+
+    def __call__(self, netns: str, text: str, connect: Connect = Kernels) -> Engine: ...
 
 
 def here(command: str, netns: str = "here") -> str:
@@ -28,7 +34,7 @@ class Hosts:
         self._directory = directory
         self._made: set[str] = set()
 
-    def engine(self, netns: str, text: str, connect: Callable[[str | None], Connection] = Kernels) -> Engine:
+    def engine(self, netns: str, text: str, connect: Connect = Kernels) -> Engine:
         """The engine of one, which has a file that says ``text``."""
         if netns not in self._made:
             subprocess.run(["ip", "netns", "add", netns], check=True)

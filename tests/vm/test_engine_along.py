@@ -126,6 +126,33 @@ def test_groups_that_lose_a_nexthop_of_ours_are_told_and_have_it_back(kernel: St
     there_and_back(kernel, wanted, given_back, refused=True)
 
 
+TWO_HOPS = """
+links: {{e0: {{kind: dummy, up: true, addresses: 10.0.0.5/24}}, {}: {{kind: dummy, up: true, addresses: 10.1.0.5/24}}}}
+nexthops: {{{}: {{via: 10.0.0.1, dev: e0}}, 8: {{via: 10.1.0.1, dev: {}}}}}
+"""
+
+
+@pytest.mark.parametrize(("compatible", "where"), [(1, "on e1"), (0, "by nexthops")])
+def test_routes_by_a_group_of_which_one_nexthop_is_deleted_and_one_goes_with_its_link_are_told_and_given_back(
+    kernel: Stumbling, compatible: int, where: str
+) -> None:
+    become(kernel, state_of(TWO_HOPS.format("e1", 7, "e1")))
+    told("sysctl", "-w", f"net.ipv4.nexthop_compat_mode={compatible}")
+    ip("nexthop add id 20 group 7/8 proto zebra")
+    ip("nexthop add id 21 group 7/8")
+    ip("route add 10.9.0.0/16 nhid 20 proto zebra")
+    ip("route add 10.8.0.0/16 nhid 21 proto static")
+    assert plan_now(kernel, state_of(TWO_HOPS.format("e1", 9, "e1")), MINE)[0].warnings == (LOSE_TWO,)
+    wanted = state_of(TWO_HOPS.format("e2", 9, "e2"))
+    lost = f"routes of proto static (1), routes of proto zebra (1) {where}"
+    went = f"what is not netgroupd's goes when links go, go down or change their VRF: {lost}"
+    assert plan_now(kernel, wanted, MINE)[0].warnings == (went, LOSE_TWO)
+    there_and_back(kernel, wanted, lambda: told("ip", "route", "show", "proto", "static"), refused=True)
+
+
+LOSE_TWO = "groups of nexthops that are not netgroupd's lose members: 20 (proto zebra), 21"
+
+
 def test_nothing_is_told_of_what_stays(kernel: Stumbling) -> None:
     ip(LINK)
     ip("address add fd01::5/64 dev e0 nodad")
@@ -171,4 +198,4 @@ def test_what_is_there_again_stays_and_what_is_refused_keeps_nothing_else_away(k
     assert "2001:db8:1::/48 via fd01::1" in told("ip", "-6", "route")
     assert "via 10.1.0.2 dev e9 proto zebra" in told("ip", "route", "show", "192.0.2.0/24")
     assert "10.0.0.1" not in told("ip", "route", "show", "192.0.2.0/24")
-    assert not give_back(kernel, ())
+    assert not give_back(kernel, (), MINE)

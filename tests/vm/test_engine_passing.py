@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What others have on links that a change only takes down for a moment is there again when it has succeeded."""
 
+import os
+import signal
+from collections.abc import Callable, Sequence
+from itertools import count
+
 import pytest
 
+from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.kernels import Kernels
+from netgroupd.plan.step import AnyStep
 from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm("stock")
@@ -70,3 +78,46 @@ def test_what_others_have_on_a_link_that_stays_away_is_lost(engine_in: EngineIn,
     assert groups.endswith("lose members: 20")
     assert not [line for line in engine.apply(allow=PORTS).plan.warnings if "given back" in line]
     assert here("ip nexthop") == ""
+
+
+class Mortal(Kernels):
+    """The real kernel, of a process that is killed when it has done so many steps."""
+
+    steps_left = 0
+
+    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        if len(steps) > self.steps_left:
+            super().apply(steps[: self.steps_left])
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.steps_left -= len(steps)
+        return super().apply(steps, progress)
+
+
+def killed(engine_in: EngineIn, config: str, steps: int) -> bool:
+    """Apply in a child that is killed when it has done so many steps; whether it was."""
+
+    def mortal(netns: str | None) -> Kernels:
+        kernel = Mortal(netns)
+        kernel.steps_left = steps
+        return kernel
+
+    if child := os.fork():
+        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    engine_in("here", config, mortal).apply(allow=PORTS)
+    os._exit(0)
+
+
+def test_what_others_have_on_a_link_that_goes_down_for_a_moment_outlives_a_kill(engine_in: EngineIn) -> None:
+    old, new = (BOND.format(mode, "true", "") for mode in ("balance-rr", "active-backup"))
+    engine_in("here", old).apply()
+    for command in GIVEN:
+        here(f"ip {command}")
+    before, ends = shown(), set()
+    for steps in count():
+        if not killed(engine_in, new, steps):
+            break
+        said = engine_in("here", new).recover()
+        assert shown() == before, (steps, said)
+        ends.add(str(said))
+        engine_in("here", old).apply(allow=PORTS)
+    assert {end.rpartition(" ")[2] for end in ends} == {"kept", "1"}
