@@ -30,6 +30,7 @@ from netgroupd.plan import (
     turns,
     vf,
     vlan_global,
+    without_mac,
 )
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
@@ -180,6 +181,7 @@ class _Run:
                 told = [*self._defaults.follow(doomed, partial(self._lists, cls))]
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
+                steps = without_mac.marked(steps, self.before, self.actual.of("link"))
         return steps
 
     def _with_what_links_have(self, cls: str, steps: list[Step]) -> list[Step]:
