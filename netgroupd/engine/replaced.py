@@ -30,6 +30,7 @@ from netgroupd.plan.link import Owned
 from netgroupd.plan.mst import inside
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.vf import without_functions
 from netgroupd.plan.vlan_global import bridge_of, left
 
 # These stay when no configuration mentions them; all else that is netgroupd's goes.
@@ -258,6 +259,7 @@ class _Return:
     def objects(self) -> Iterator[Object]:
         """What was there, of all that stays; a bridge has what its ports will lend it, where they had."""
         found = [*self._found()]
+        found = without_functions(found, (*found, *self._desired.of("sriov").values()))
         given = {obj.key: obj.attrs for obj in found if obj.cls == "link"}
         if any(obj.cls == "mst" for obj in found):
             found = [*inside(found, self._members, joined(self._desired, found), self._actual)]

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from netgroupd.kernel import message
+from netgroupd.kernel.by_a_port import by_a_port
 from netgroupd.kernel.lists import BODY, dump_lists, ends, header
 from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
 from netgroupd.kernel.request import Codec, Context, Request, Selection
@@ -17,6 +18,7 @@ from netgroupd.model.bridge_vlan import CLASS, STATES
 from netgroupd.model.state import NOTHING, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op
+from netgroupd.plan.without_mac import BY_A_PORT
 
 RTM_NEWVLAN, RTM_DELVLAN, RTM_GETVLAN = 112, 113, 114
 _RTM_SETLINK, _RTM_DELLINK = 19, 17
@@ -86,7 +88,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if attrs.get("neigh_suppress") or before.get("neigh_suppress"):
         options.append(u8(_NEIGH_SUPPRESS, int(bool(attrs.get("neigh_suppress")))))
     # What nobody changes is not said: a bridge that does not learn groups in this VLAN refuses to be told of them.
-    yield say(RTM_NEWVLAN, flags, *options, pack_rows(_MULTICAST, one.attrs, context.names))
+    said = say(RTM_NEWVLAN, flags, *options, pack_rows(_MULTICAST, one.attrs, context.names))
+    yield from by_a_port(said, context.names.index(one.object.name)) if one.attrs.get(BY_A_PORT) else (said,)
 
 
 CODEC = Codec(

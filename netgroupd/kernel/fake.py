@@ -30,6 +30,7 @@ from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on, is_ipv4, muted, resized_ports, why_muted
 from netgroupd.plan.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
+from netgroupd.plan.without_mac import BY_A_PORT
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop", "mdb"})
 _MISSING = {"address": errno.EADDRNOTAVAIL, "route": errno.ESRCH, "link": errno.ENODEV}
@@ -372,6 +373,7 @@ class FakeKernel(FakeCards):
                 raise RefusalError(number)
         before = there.attrs if there else {}
         after = {name: value for name, value in {**before, **step.attrs}.items() if value is not None}
+        after.pop(BY_A_PORT, None)
         self._unmarked.pop((obj.cls, obj.key), None)
         if UNOWNED in after:
             self._unmarked[obj.cls, obj.key] = after.pop(UNOWNED)

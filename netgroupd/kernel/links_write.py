@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from netgroupd.kernel import netdevsim, tuntap
+from netgroupd.kernel.by_a_port import by_a_port
 from netgroupd.kernel.links_layout import FLAGS, IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_PROP_LIST
 from netgroupd.kernel.links_other import configure, plug, tell
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text, u32
@@ -24,7 +25,7 @@ from netgroupd.kernel.wire_special import BEFORE
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import NOTHING, Attrs, Object
-from netgroupd.model.value import Value
+from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 RTM_NEWLINK, RTM_DELLINK = 16, 17
@@ -48,6 +49,7 @@ _FROM_THE_START = frozenset({"lightweight", "l2only"})
 _QUEUED = frozenset({"bond", "team"})
 _ONE_QUEUE: Attrs = {"numtxqueues": 1, "numrxqueues": 1}
 """What a lightweight link of those kinds has unless it says more: they have 16, of which none holds a packet."""
+_VLAN = "vlan_default_pvid"
 _AFTER = frozenset({"alias", "carrier", "protodown"})
 """What creating a link ignores without a word."""
 
@@ -242,7 +244,8 @@ def _set(index: int, kind: str, before: Attrs, attrs: Attrs, context: Context) -
     parts = parts_of(kind, False, attrs)
     # Some kinds refuse an MTU beside attributes of their own.
     if parts.data:
-        yield request(RTM_NEWLINK, 0, header(index), _data(kind, parts, before, attrs, names))
+        said = request(RTM_NEWLINK, 0, header(index), _data(kind, parts, before, attrs, names))
+        yield from by_a_port(said, index) if attrs.get(_VLAN) and before.get("mac") == NO_MAC else (said,)
     late = ("up",) if attrs.get("up") and "master" in attrs else ()
     first = tuple(name for name in parts.flags if name not in late)
     if parts.common or first:

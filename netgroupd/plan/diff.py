@@ -30,10 +30,12 @@ from netgroupd.plan import (
     turns,
     vf,
     vlan_global,
+    without_mac,
 )
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
+from netgroupd.plan.hooks import emptied_blocks
 from netgroupd.plan.link import Owned, diff_links
 from netgroupd.plan.readdressed import forgetting
 from netgroupd.plan.replaced import Replaced, replaced
@@ -55,7 +57,7 @@ class Changes(NamedTuple):
     """What differs: some links are ``down`` while they change, ``released`` ports leave before any does.
 
     ``replaced`` is deleted when something else has taken its place.
-    ``holding`` are rules that are deleted before the templates of the chains that they lead to.
+    ``holding`` are rules that are deleted first: before the templates of the chains that they lead to, or their blocks.
     ``idle`` are the nexthops that are deleted when what went by way of them goes elsewhere, or is gone.
     """
 
@@ -103,7 +105,15 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             steps += found
     problems = (*links.problems, *run.problems.values())
     told = (problems, tuple(links.warnings), links.fate)
-    return Changes(tuple(steps), links.down, links.released, idle, losses.holding, *told, replaced(steps, losses.why))
+    first = losses.holding | _in_emptied_blocks(steps, links.fate, actual)
+    return Changes(tuple(steps), links.down, links.released, idle, first, *told, replaced(steps, losses.why))
+
+
+def _in_emptied_blocks(steps: list[Step], fate: Fate, actual: State) -> frozenset[Key]:
+    """The rules of shared blocks that nothing is in any more when links and qdiscs have gone."""
+    doomed = frozenset(step.object.key for step in steps if step.object.cls == "qdisc" and step.op is Op.DELETE)
+    emptied = emptied_blocks(fate.gone, actual, doomed) if fate.gone or doomed else {}
+    return frozenset(key for key in actual.of("filter") if key[0] in emptied) if emptied else frozenset()
 
 
 class _Run:
@@ -180,6 +190,7 @@ class _Run:
                 told = [*self._defaults.follow(doomed, partial(self._lists, cls))]
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
+                steps = without_mac.marked(steps, self.before, self.actual.of("link"))
         return steps
 
     def _with_what_links_have(self, cls: str, steps: list[Step]) -> list[Step]:

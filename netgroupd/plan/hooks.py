@@ -10,7 +10,7 @@ names, with or without rules, and that one of its hooks is in a shared block.
 
 from collections.abc import Iterable, Mapping, Set
 
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.tc.filter import block
 from netgroupd.model.tc.qdisc import KINDS
 
@@ -87,14 +87,17 @@ def blocks_of(qdisc: Object) -> frozenset[Hook]:
     return frozenset((block(number), "") for number in numbers if isinstance(number, int))
 
 
-def emptied_blocks(gone: Mapping[str, str], actual: State) -> dict[str, str]:
-    """The shared blocks whose last links go, each with the reason: the kernel knows a block as long as one is in it."""
+def emptied_blocks(gone: Mapping[str, str], actual: State, deleted: Set[Key] = frozenset()) -> dict[str, str]:
+    """The shared blocks whose last links go, each with the reason: the kernel knows a block as long as one is in it.
+
+    Of these qdiscs that are ``deleted`` the links stay.
+    """
     found: dict[str, str] = {}
     stay: set[str] = set()
     for qdisc in actual.of("qdisc").values():
         for number, _ in blocks_of(qdisc):
-            if qdisc.name in gone:
-                found[number] = gone[qdisc.name]
+            if qdisc.name in gone or qdisc.key in deleted:
+                found[number] = gone.get(qdisc.name, "its qdisc is deleted")
             else:
                 stay.add(number)
     return {number: why for number, why in found.items() if number not in stay}

@@ -50,10 +50,14 @@ def said_again(steps: list[Step], desired: State, cards: dict[str, str]) -> list
 
 def drop_functions(state: State, cards: Iterable[Object]) -> None:
     """Leave out of ``state`` the functions that cards do not have as these objects tell it."""
+    if found := state.of("vf"):
+        state.classes["vf"] = {obj.key: obj for obj in without_functions(found.values(), cards)}
+
+
+def without_functions(objects: Iterable[Object], cards: Iterable[Object]) -> list[Object]:
+    """``objects`` without the functions that cards do not have as these others tell it."""
     counts = {obj.name: _integer(obj.attrs["num_vfs"]) for obj in cards if obj.cls == "sriov"}
-    for key in [*state.of("vf")] if counts else ():
-        if _integer(key[1]) >= counts.get(str(key[0]), MOST_FUNCTIONS):
-            del state.classes["vf"][key]
+    return [obj for obj in objects if obj.cls != "vf" or _integer(obj.key[1]) < counts.get(obj.name, MOST_FUNCTIONS)]
 
 
 def by_card(steps: Sequence[Step]) -> list[AnyStep]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which new links wait until a bridge has ports again, and so a MAC."""
+"""Which new links wait until a bridge has ports again, and so a MAC, and which VLANs it takes only with one."""
 
 import pytest
 
+from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step
-from netgroupd.plan.without_mac import made_late
+from netgroupd.plan.without_mac import BY_A_PORT, made_late, marked
 from tests.plan.test_plan import link
 
 BRIDGE, PORT, CARD = link("b", kind="bridge"), link("p", kind="dummy", master="b"), link("c", kind="dummy")
@@ -32,3 +33,31 @@ def test_vlans_of_a_bridge_that_loses_its_ports_wait_with_what_is_on_them(
 ) -> None:
     links = {each.key: each for each in (BRIDGE, PORT, CARD)}
     assert made_late([*steps, *MADE], links, released) == late
+
+
+EMPTY = link("b", kind="bridge", mac="00:00:00:00:00:00")
+NEW = link("b", kind="bridge", mac="02:00:00:00:00:01")
+LEAVES = Step(Op.CHANGE, PORT, PORT, {"master": None})
+COMES = Step(Op.CHANGE, CARD, CARD, {"master": "b"})
+
+
+@pytest.mark.parametrize(
+    ("bridge", "others", "steps", "alone"),
+    [
+        pytest.param(EMPTY, (), [], True, id="it_has_no_mac"),
+        pytest.param(EMPTY, (CARD,), [COMES], False, id="port_comes"),
+        pytest.param(EMPTY, (), ANEW, False, id="it_is_made_anew"),
+        pytest.param(NEW, (), [], False, id="it_never_had_a_port"),
+        pytest.param(NEW, (PORT,), [LEAVES], True, id="last_port_leaves"),
+        pytest.param(NEW, (PORT,), [GOES], True, id="last_port_goes"),
+        pytest.param(NEW, (PORT,), [], False, id="port_stays"),
+        pytest.param(NEW, (PORT, CARD), [LEAVES, COMES], False, id="another_port_comes"),
+        pytest.param(CARD._replace(key=("b",)), (), [], False, id="it_is_no_bridge"),
+    ],
+)
+def test_vlan_of_a_bridge_without_ports_comes_by_a_port_made_for_it(
+    bridge: Object, others: tuple[Object, ...], steps: list[Step], *, alone: bool
+) -> None:
+    vlan = Step(Op.CREATE, None, Object("bridge_vlan", ("b", 7), {}))
+    (found,) = marked([vlan], steps, {each.key: each for each in (bridge, *others)})
+    assert found.attrs.get(BY_A_PORT, False) == alone

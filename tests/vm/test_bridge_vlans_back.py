@@ -73,3 +73,21 @@ def test_packets_without_a_tag_belong_to_another_default(kernel: Stumbling, vlan
     become(kernel, state_of(said(default=5)))
     listed = told("bridge", "vlan", "show", "dev", "d0")
     assert [line.split() for line in listed.splitlines()[1:]] == [["d0", "5", "PVID", "Egress", "Untagged"]]
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("left", [pytest.param("br", id="last_port_leaves"), pytest.param("null", id="it_has_left")])
+def test_bridge_that_has_no_mac_without_ports_takes_vlans(kernel: Stumbling, left: str) -> None:
+    text = "links: {br: {kind: bridge, vlan_filtering: true, vlans: %s}, d0: {kind: dummy, master: %s}}"
+    for master in ("br", left):
+        become(kernel, state_of(text % ("[7]", master)))
+    there_and_back(kernel, state_of(text % ("['[8-9]', {vid: 20, pvid: true}]", "null")), refused=True)
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("master", [pytest.param("br", id="with_a_port"), pytest.param("null", id="without")])
+def test_bridge_that_has_no_mac_takes_another_default(kernel: Stumbling, master: str) -> None:
+    text = "links: {br: {kind: bridge, vlan_filtering: true, vlan_default_pvid: %s}, d0: {kind: dummy, master: %s}}"
+    for left in ("br", "null"):
+        become(kernel, state_of(text % (1, left)))
+    there_and_back(kernel, state_of(text % (5, master)), refused=True)

@@ -204,3 +204,16 @@ def test_atomic_chain_without_rules_needs_nothing_more(engine_in: EngineIn) -> N
     text = f"{_LINKS}tc: {{v0: {{egress: [], chains: {{parent: egress, chain: 3, atomic: true}}}}}}\n"
     engine_in("here", text).apply()
     assert not engine_in("here", text).diff().steps
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("stays", ["lo: {up: true}", "v0: {kind: veth, peer: v1, up: true}"], ids=["link_goes", "hook"])
+def test_rules_of_a_block_go_before_the_last_that_is_in_it(engine_in: EngineIn, stays: str) -> None:
+    rule = "{pref: 9, chain: %d, matchall: {}, action: %s}"
+    block = f"block 7: {{filters: [{rule % (3, 'drop')}, {rule % (0, 'goto chain 3')}]}}"
+    text = f"{_LINKS}tc: {{v0: {{ingress_block: 7}}, v2: {{egress_block: 7}}, {block}}}\n"
+    engine_in("here", text).apply()
+    engine_in("here", f"links: {{{stays}}}\n").apply()
+    assert "block 7" not in engine_in("here", "{}").capture()
+    engine_in("here", text).rollback(1)
+    assert not engine_in("here", text).diff().steps

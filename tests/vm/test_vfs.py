@@ -280,6 +280,15 @@ class TestHardware:
         desk("here", HARDWARE % "vfs: {0: {vlan: 5}}").rollback(1)
         assert functions("here") == before
 
+    def test_functions_that_an_earlier_generation_had_not_hinder_nothing_else(self, desk: EngineIn) -> None:
+        here("ip link set sim mtu 1500")
+        desk("here", HARDWARE % "num_vfs: 0").apply()
+        desk("here", HARDWARE % "num_vfs: 2\n    mtu: 1400").apply()
+        desk("here", HARDWARE % "vfs: {1: {vlan: 6}}").apply()
+        done = desk("here", HARDWARE % "").rollback(1)
+        assert not [each for each in done.plan.warnings if "could not be given back" in each]
+        assert json.loads(here("ip -j link show sim"))[0]["mtu"] == 1500
+
     def test_plan_says_that_all_functions_go_on_the_way(self, desk: EngineIn) -> None:
         desk("here", HARDWARE % "num_vfs: 2").apply()
         plan = desk("here", HARDWARE % "num_vfs: 3\n    vfs: {'[0-2]': {vlan: 5}}").diff()
