@@ -17,7 +17,7 @@ from netgroupd.model.collector import uncollected
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Plan
 
 SIZES = (1_000, 10_000, 100_000, 500_000)

@@ -31,7 +31,7 @@ from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.filter import key
 from netgroupd.plan.diff import diff
 from netgroupd.plan.hooks import ON_QDISCS
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
 
 _LINK = "dum0"

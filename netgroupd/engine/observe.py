@@ -29,7 +29,7 @@ from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.default_vlan import DEFAULT, Defaults
 from netgroupd.plan.hooks import Hook
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import AnyStep
 from netgroupd.plan.taken import taken
 from netgroupd.plan.theirs import Theirs

@@ -26,8 +26,8 @@ from netgroupd.model.value import LINK, NO_MAC, Value
 from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import ends, group_of, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING, followers, hangs_on
-from netgroupd.plan.link import Owned
 from netgroupd.plan.mst import inside
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.vf import without_functions

@@ -10,8 +10,8 @@ from netgroupd.plan.absent import without_absent
 from netgroupd.plan.atomic import placed
 from netgroupd.plan.coalesce import Abilities, coalesce
 from netgroupd.plan.diff import diff
-from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import AnyStep, Plan
 from netgroupd.plan.unsaid import warnings
 

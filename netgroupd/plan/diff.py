@@ -36,7 +36,8 @@ from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.hooks import emptied_blocks
-from netgroupd.plan.link import Owned, diff_links
+from netgroupd.plan.link import diff_links
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.readdressed import forgetting
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step

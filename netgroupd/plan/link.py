@@ -15,11 +15,11 @@ from weakref import WeakKeyDictionary
 
 from netgroupd.errors import Problem
 from netgroupd.model.attr import Change
-from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
@@ -28,28 +28,6 @@ _WITHOUT_PORTS = (Change.VACANT, Change.EMPTY)
 _OF_RINGS = ("slave1", "slave2", "interlink")
 _LET_GO = "no file mentions it any more"
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
-
-
-class Owned(NamedTuple):
-    """The ids of the groups whose links are netgroupd's, besides those of its own range.
-
-    ``borrowed`` are the links among them that others have made: no file has said their kind.
-    """
-
-    groups: frozenset[int] = frozenset()
-    borrowed: frozenset[str] = frozenset()
-
-    def has(self, link: Object) -> bool:
-        """Whether a link of the kernel is netgroupd's."""
-        return self.covers(link.attrs.get("group"))
-
-    def made(self, link: Object) -> bool:
-        """Whether it is netgroupd's to delete."""
-        return bool(kind_of(link)) and self.has(link) and link.name not in self.borrowed
-
-    def covers(self, group: Value) -> bool:
-        """Whether the links of a group are."""
-        return isinstance(group, int) and (group in self.groups or group & GROUP_MASK == GROUP_BASE)
 
 
 class LinkChanges(NamedTuple):

@@ -13,7 +13,7 @@ from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.atomic import placed
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import singles
 from tests.config.reading import desired
 

@@ -12,7 +12,7 @@ from netgroupd.errors import GuardError, KernelError
 from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Step
 from tests.engine.desk import Desk
 from tests.engine.universe import state_of

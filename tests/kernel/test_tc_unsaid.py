@@ -16,7 +16,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import SHARES
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.compare import UNSAID
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.present import objects_text
 from netgroupd.plan.present import text as shown
 from netgroupd.plan.step import Op, Step

@@ -8,7 +8,7 @@ import pytest
 from netgroupd.model.state import Object, State
 from netgroupd.plan.absent import without_absent
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from tests.engine.universe import state_of
 
 HOST = """

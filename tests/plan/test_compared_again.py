@@ -9,7 +9,8 @@ import pytest
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing
-from netgroupd.plan.link import Owned, diff_links
+from netgroupd.plan.link import diff_links
+from netgroupd.plan.owned import Owned
 
 GROUP = 7
 OWNED = Owned(frozenset({GROUP}))

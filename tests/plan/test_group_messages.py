@@ -6,8 +6,8 @@ import pytest
 from netgroupd.model.state import Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
-from netgroupd.plan.link import Owned
 from netgroupd.plan.members import Bucket
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import GroupStep, Op
 from tests.engine.universe import state_of
 

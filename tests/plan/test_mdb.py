@@ -7,7 +7,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.compare import UNOWNED
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Plan, Step
 from tests.engine.universe import state_of
 

@@ -10,7 +10,7 @@ from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, SCRATCH_MASTERS, Abilities
 from netgroupd.plan.compare import UNOWNED
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep, Step
 from tests.engine.universe import state_of
 

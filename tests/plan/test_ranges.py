@@ -6,7 +6,7 @@ import pytest
 from netgroupd.model.state import Object, State
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Plan, RangeStep
 from tests.engine.universe import state_of
 from tests.plan.reading_back import read_back

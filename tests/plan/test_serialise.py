@@ -5,7 +5,7 @@ import json
 
 from netgroupd.model.state import Object, Origin, State
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import objects_from, objects_to
 from tests.engine.universe import state_of
 from tests.plan.reading_back import read_back

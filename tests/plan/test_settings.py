@@ -5,7 +5,7 @@ import pytest
 
 from netgroupd.model.state import Object, State
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from tests.engine.universe import state_of
 
 

@@ -13,8 +13,8 @@ from netgroupd.model.tc.chain import SPARE
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
 from netgroupd.plan.hooks import hooks_of
-from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.present import text
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step

@@ -12,8 +12,8 @@ from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, led_to
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.atomic import is_switch
 from netgroupd.plan.beside import said_key, unplaced
-from netgroupd.plan.link import Owned
 from netgroupd.plan.optional import keys_of, without
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.present import objects_text, said_in, text
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step

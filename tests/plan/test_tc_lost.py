@@ -6,7 +6,7 @@ import pytest
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 from tests.plan.test_tc import CLSACT, LINK, rule

@@ -6,7 +6,7 @@ import pytest
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op
 from tests.engine.universe import state_of

@@ -6,7 +6,7 @@ from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, RangeStep, cls_of
 from netgroupd.plan.vf import MOST

@@ -7,7 +7,7 @@ from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, RangeStep, Step, cls_of
 from tests.engine.universe import state_of

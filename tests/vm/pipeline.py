@@ -6,7 +6,7 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Step
 
 

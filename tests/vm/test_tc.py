@@ -21,8 +21,8 @@ from netgroupd.model.value import Value
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
-from netgroupd.plan.link import Owned
 from netgroupd.plan.order import order
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, RangeStep, Step
 from tests.vm import bpf_programs
 from tests.vm.bpf_programs import pin

@@ -18,7 +18,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import RECORDS
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.hooks import ON_QDISCS
-from netgroupd.plan.link import Owned
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
 from tests.vm.tc_cases import CLSACT, SETUP, action, qdisc, rule
 from tests.vm.tc_packet_cases import OUT, PLAIN, ROWS, SECOND_MARK, Row

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which links are netgroupd's, by what is written on them in the kernel."""
+
+from typing import NamedTuple
+
+from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+
+
+class Owned(NamedTuple):
+    """The ids of the groups whose links are netgroupd's, besides those of its own range.
+
+    ``borrowed`` are the links among them that others have made: no file has said their kind.
+    """
+
+    groups: frozenset[int] = frozenset()
+    borrowed: frozenset[str] = frozenset()
+
+    def has(self, link: Object) -> bool:
+        """Whether a link of the kernel is netgroupd's."""
+        return self.covers(link.attrs.get("group"))
+
+    def made(self, link: Object) -> bool:
+        """Whether it is netgroupd's to delete."""
+        return bool(kind_of(link)) and self.has(link) and link.name not in self.borrowed
+
+    def covers(self, group: Value) -> bool:
+        """Whether the links of a group are."""
+        return isinstance(group, int) and (group in self.groups or group & GROUP_MASK == GROUP_BASE)
