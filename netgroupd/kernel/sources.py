@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Wait for the IPv6 addresses that routes are told to send from: the kernel takes no route with one still in doubt.
 
-It takes a second or two to find out whether an address is somebody else's.
+It takes a second or two to find out whether an address is somebody else's, and a carrier.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from contextlib import suppress
 
 from netgroupd.kernel.addresses import doubtful
+from netgroupd.kernel.carrier import running
+from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.value import ip_bytes
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, cls_of
+from netgroupd.plan.waiting import source_of
 
-_ENOUGH_S = 4  # of a link without a carrier they stay in doubt
+_ENOUGH_S = 4  # a link that comes up has its carrier by then, if it has one
 _OFTEN_S = 0.05
 
 
@@ -24,8 +29,7 @@ def needed(steps: Sequence[AnyStep]) -> list[int]:
 
 def _sources(steps: Sequence[AnyStep]) -> frozenset[bytes]:
     routes = singles(step for step in steps if step.op is not Op.DELETE and cls_of(step) == "route")
-    sources = (str(route.object.attrs.get("src") or "") for route in routes)
-    return frozenset(ip_bytes(source) for source in sources if ":" in source)
+    return frozenset(ip_bytes(source) for route in routes if (source := source_of(route.object)))
 
 
 def settled(socket: Socket, steps: Sequence[AnyStep]) -> None:
@@ -33,3 +37,15 @@ def settled(socket: Socket, steps: Sequence[AnyStep]) -> None:
     wanted, end = _sources(steps), time.monotonic() + _ENOUGH_S
     while time.monotonic() < end and not wanted.isdisjoint(doubtful(socket)):
         time.sleep(_OFTEN_S)
+
+
+def without_carrier(context: Context, sources: Set[str]) -> frozenset[str]:
+    """Those of some addresses that stay in doubt until their link has a carrier."""
+    places = doubtful(context.socket) if sources else {}
+    links: dict[str, str] = {}
+    for source in sources:
+        if index := places.get(ip_bytes(source)):
+            with suppress(UnknownLinkError):  # it has gone meanwhile
+                links[source] = context.names.name(index)
+    ready = running(links.values(), context.netns) if links else frozenset()
+    return frozenset(source for source, name in links.items() if name not in ready)
