@@ -38,8 +38,7 @@ from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.settings import refuse_unknown
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.theirs import give_back
-from netgroupd.engine.transaction import Progress, converge, plan_now
+from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
 from netgroupd.engine.unfinished import Unfinished
 from netgroupd.errors import ConfigError, KernelError, NetgroupError, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
@@ -192,7 +191,7 @@ class Engine(Unfinished):
                     left_out, trouble = converge_in_part(kernel, plan, goal, mine, aside.progress)
                 else:
                     left_out, trouble = converge(kernel, plan, goal, mine, aside.progress), None
-                plan = plan._replace(warnings=plan.warnings + give_back(kernel, plan.passing, mine))
+                plan = concluded(kernel, plan, mine)
                 content = aside.result()
             if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
                 self._generations.amend(begun.number, content._replace(refused=refused))

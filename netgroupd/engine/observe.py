@@ -87,6 +87,9 @@ class Connection(Protocol):
     def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
         """What others have on the links of these names, and their groups with nexthops there, or of ids that go."""
 
+    def without_carrier(self, sources: Set[str]) -> frozenset[str]:
+        """Those of some IPv6 addresses that no route can send from until their link has a carrier."""
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 

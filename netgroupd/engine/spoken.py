@@ -11,10 +11,14 @@ from netgroupd.model.state import Attrs, State
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.hooks import Hook, classes_on, hooks_of
+from netgroupd.plan.waiting import source_of
 
 
 class Spoken(NamedTuple):
-    """The names and attributes of all links, key files of WireGuard ones, those that live elsewhere, hooks, classes."""
+    """The names and attributes of all links, key files of WireGuard ones, those that live elsewhere, hooks, classes.
+
+    And the IPv6 addresses that routes send from.
+    """
 
     links: frozenset[str]
     rows: frozenset[str]
@@ -22,6 +26,7 @@ class Spoken(NamedTuple):
     away: Away
     hooks: frozenset[Hook]
     classes: frozenset[str]
+    sources: frozenset[str]
 
 
 _found: WeakKeyDictionary[State, Spoken] = WeakKeyDictionary()
@@ -32,7 +37,8 @@ def spoken_of(wanted: State) -> Spoken:
     if (spoken := _found.get(wanted)) is None:
         rows = frozenset().union(*(link.attrs for link in wanted.of("link").values()))
         classes = {cls for cls, objects in wanted.classes.items() if objects} | classes_on(wanted.of("qdisc").values())
-        told = (_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted), frozenset(classes))
+        sources = frozenset(filter(None, map(source_of, wanted.of("route").values())))
+        told = (_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted), frozenset(classes), sources)
         spoken = _found[wanted] = Spoken(*told)
     return spoken
 

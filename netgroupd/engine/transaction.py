@@ -35,6 +35,8 @@ from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_passing, options_of_ports, passing
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
+from netgroupd.plan.waiting import source_of, without_waiting
+from netgroupd.plan.waiting import told as waiting_told
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -54,12 +56,14 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, whol
     Raises:
         ConfigError: There is none.
     """
-    attainable, warnings = without_lacking(goal, kernel.features.lacking & spoken_of(goal).rows)
+    spoken = spoken_of(goal)
+    attainable, warnings = without_lacking(goal, kernel.features.lacking & spoken.rows)
+    attainable, waiting = without_waiting(attainable, actual, kernel.without_carrier(spoken.sources))
     abilities = abilities_of(kernel)
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
     plan = assemble(attainable, actual, mine.owned, abilities, indices, whole=whole)
-    return plan._replace(warnings=plan.warnings + warnings)
+    return plan._replace(warnings=plan.warnings + warnings + waiting_told(waiting), waiting=waiting)
 
 
 def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = None) -> tuple[Plan, State]:
@@ -122,8 +126,7 @@ def converge(
     rounds = 0
     while rounds < _ROUNDS:
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
-        needed = [each for each in refused if not is_optional(each.step)]
-        if serious := [each for each in needed if not (_may_have_vanished(each) or _may_have_come(each))]:
+        if serious := _serious(kernel, refused):
             raise steps_error(serious)
         unwanted = tuple(each for each in refused if is_optional(each.step))
         left_out += unwanted
@@ -208,6 +211,23 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     plan = plan_for(kernel, goal, actual, mine)
     converge(kernel, plan, goal, mine, again=again)
     return plan
+
+
+def concluded(kernel: Connection, plan: Plan, mine: Mine) -> Plan:
+    """``plan`` when it is done: what was passing is given back, and what is left to be said is said."""
+    routes = [step.after for step in singles(plan.steps) if step.after and source_of(step.after)]
+    without_carrier = kernel.without_carrier(frozenset(map(source_of, routes)))
+    waiting = waiting_told(route for route in routes if source_of(route) in without_carrier)
+    return plan._replace(warnings=plan.warnings + give_back(kernel, plan.passing, mine) + waiting)
+
+
+def _serious(kernel: Connection, refused: Sequence[Refused]) -> list[Refused]:
+    """The refusals without those that others may have brought about, and those for want of a carrier."""
+    needed = [each for each in refused if not is_optional(each.step)]
+    serious = [each for each in needed if not (_may_have_vanished(each) or _may_have_come(each))]
+    sources = [source_of(each.step.object) if isinstance(each.step, Step) else "" for each in serious]
+    waiting = kernel.without_carrier(frozenset(filter(None, sources)))
+    return [each for each, source in zip(serious, sources, strict=True) if source not in waiting]
 
 
 def _may_have_vanished(refused: Refused) -> bool:

@@ -134,16 +134,18 @@ def links_with(context: Context, address: str) -> frozenset[str]:
     return frozenset(link.name for link in dump_objects(context, asked, holder, "dump of addresses", wanted))
 
 
-def doubtful(socket: Socket) -> frozenset[bytes]:
-    """The IPv6 addresses of which the kernel still looks whether another host has them."""
+def doubtful(socket: Socket) -> dict[bytes, int]:
+    """The IPv6 addresses of which the kernel still looks whether another host has them, each with its link's number."""
 
-    def holder(_kind: int, payload: memoryview) -> bytes | None:
+    def holder(_kind: int, payload: memoryview) -> tuple[bytes, int] | None:
         found = message.attributes(payload, _HEADER.size)
         flags = int.from_bytes(found[_FLAGS], "little")
-        return bytes(found.get(_LOCAL) or found[_ADDRESS]) if flags & (_TENTATIVE | _FOUND) == _TENTATIVE else None
+        if flags & (_TENTATIVE | _FOUND) != _TENTATIVE:
+            return None
+        return bytes(found.get(_LOCAL) or found[_ADDRESS]), _HEADER.unpack_from(payload)[-1]
 
     asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(_FAMILIES[16], 0, 0, 0, 0))
-    return frozenset(socket.dump(asked, holder, "dump of addresses", enough=True))
+    return dict(socket.dump(asked, holder, "dump of addresses", enough=True))
 
 
 def links_of_others(socket: Socket, proto: int) -> set[int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The virtual functions of a fake kernel that the host itself uses as links, and what others have on links."""
+"""What a fake kernel tells of its links: of which cards they are functions, their carriers, what others have there."""
 
 from collections.abc import Iterable, Mapping, Set
 
@@ -14,6 +14,10 @@ class FakeCards:
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
         return self.cards.get(name, "")
+
+    def without_carrier(self, sources: Set[str]) -> frozenset[str]:
+        """Every link has a carrier here."""
+        return frozenset()
 
     def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
         """What others have on the links of these names: here they have nothing."""

@@ -23,6 +23,7 @@ from netgroupd.kernel.rules_beside import Standing, deletes_rule
 from netgroupd.kernel.secondaries import Secondaries
 from netgroupd.kernel.seen import Seen
 from netgroupd.kernel.socket import Counters, Socket
+from netgroupd.kernel.sources import without_carrier
 from netgroupd.kernel.thread_turns import prompt_turns
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
@@ -161,6 +162,10 @@ class Kernel:
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
         return theirs(self._context, names, ids, deleted)
+
+    def without_carrier(self, sources: Set[str]) -> frozenset[str]:
+        """Those of some IPv6 addresses that no route can send from until their link has a carrier."""
+        return without_carrier(self._context, sources)
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Wait for the IPv6 addresses that routes are told to send from: the kernel takes no route with one still in doubt.
 
-It takes a second or two to find out whether an address is somebody else's.
+It takes a second or two to find out whether an address is somebody else's, and a carrier.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from contextlib import suppress
 from itertools import islice
 
 from netgroupd.kernel.addresses import doubtful
+from netgroupd.kernel.carrier import running
+from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.value import ip_bytes
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, cls_of
+from netgroupd.plan.waiting import source_of
 
-_ENOUGH_S = 4  # of a link without a carrier they stay in doubt
+_ENOUGH_S = 4  # a link that comes up has its carrier by then, if it has one
 _OFTEN_S = 0.05
 
 
@@ -28,8 +33,8 @@ def _is_of_route(step: AnyStep) -> bool:
 
 
 def _sources(steps: Iterable[AnyStep]) -> frozenset[bytes]:
-    sources = (str(route.object.attrs.get("src") or "") for route in singles(filter(_is_of_route, steps)))
-    return frozenset(ip_bytes(source) for source in sources if ":" in source)
+    routes = singles(filter(_is_of_route, steps))
+    return frozenset(ip_bytes(source) for route in routes if (source := source_of(route.object)))
 
 
 def settled(socket: Socket, steps: Sequence[AnyStep]) -> None:
@@ -37,3 +42,15 @@ def settled(socket: Socket, steps: Sequence[AnyStep]) -> None:
     wanted, end = _sources(steps), time.monotonic() + _ENOUGH_S
     while time.monotonic() < end and not wanted.isdisjoint(doubtful(socket)):
         time.sleep(_OFTEN_S)
+
+
+def without_carrier(context: Context, sources: Set[str]) -> frozenset[str]:
+    """Those of some addresses that stay in doubt until their link has a carrier."""
+    places = doubtful(context.socket) if sources else {}
+    links: dict[str, str] = {}
+    for source in sources:
+        if index := places.get(ip_bytes(source)):
+            with suppress(UnknownLinkError):  # it has gone meanwhile
+                links[source] = context.names.name(index)
+    ready = running(links.values(), context.netns) if links else frozenset()
+    return frozenset(source for source, name in links.items() if name not in ready)

@@ -167,7 +167,7 @@ class Drift:
     def _look(self) -> tuple[Picture, bool]:
         """Take a picture and show it; say whether it is another than the last."""
         wishes = self._wishes
-        picture = take(self._engine)
+        picture = take(self._engine, self._last)
         new = picture != self._last
         if new or picture.broken:  # a repair may have had to wait
             in_main_loop(lambda: self._show(picture, wishes))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.online import awaited
 from netgroupd.engine.repair import Belonging
-from netgroupd.model.state import Group, State
+from netgroupd.model.state import Group, Key, State
 from netgroupd.plan import present
 from netgroupd.plan.absent import standing_on
 from netgroupd.plan.compare import group_of
@@ -32,7 +32,8 @@ class Picture(NamedTuple):
 
     ``awaited`` is what keeps the host from being online, folded.
     ``drifted`` counts objects, and leaves out those of groups that ignore drift;
-    ``broken`` are links of groups that want it repaired, and those on hardware that has come.
+    ``broken`` are links of groups that want it repaired, and those on hardware that has come, and of routes that
+    were ``waiting`` for a carrier.
     ``interrupted``: a change has no end yet, which may be another process's that is at it.
     """
 
@@ -46,10 +47,11 @@ class Picture(NamedTuple):
     broken: frozenset[str]
     lines: str
     interrupted: bool
+    waiting: frozenset[Key] = frozenset()
 
 
-def take(engine: Engine) -> Picture:
-    """Look at the kernel once."""
+def take(engine: Engine, last: Picture | None = None) -> Picture:
+    """Look at the kernel once, after ``last``."""
     status, applied, plan = engine.standing()
     plan = Plan() if status.pending else plan
     policies = _policies(applied, plan)
@@ -59,6 +61,8 @@ def take(engine: Engine) -> Picture:
     told = {name for name in drifting if policies.get(name) != "ignore"}
     steps = [(name, step) for name, step in differing if name in told]
     waiting = awaited(applied, steps, engine.netns)
+    # Until it is there: its repair may have to wait.
+    late = last.waiting.intersection(step.object.key for _, step in differing) if last else frozenset[Key]()
     return Picture(
         generation=status.generation.number if status.generation else 0,
         counts=status.owned,
@@ -67,9 +71,12 @@ def take(engine: Engine) -> Picture:
         online=status.pending is None and not waiting,
         awaited=fold_names(waiting),
         drifted=len(steps),
-        broken=frozenset(name for name in told if policies.get(name) == "repair") | _come(plan, applied, drifting),
+        broken=frozenset(name for name in told if policies.get(name) == "repair")
+        | _come(plan, applied, drifting)
+        | frozenset(name for name, step in differing if step.object.key in late),
         lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
         interrupted=status.interrupted,
+        waiting=late.union(route.key for route in plan.waiting),
     )
 
 
