@@ -48,7 +48,7 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
     "bridge_vlan": USUAL_OF_MEMBER,
     "vf": USUAL_OF_FUNCTION,
     "ethtool": {"tx_push": False, "rx_push": False},
-    "link": {"port.prio": 0, "port.queue_id": 0, "mode": "*NOMODE*"},
+    "link": {"port.prio": 0, "port.queue_id": 0},
 }
 
 _UNSAID = object()

@@ -22,6 +22,7 @@ _TEAM = {
     "mcast_rejoin_count": _U32,
     "mcast_rejoin_interval": _U32,
 }
+_NOT_TOLD_YET = "*NOMODE*"
 _PORT_OPTIONS = {"enabled": _FLAG, "priority": _S32, "queue_id": _U32}
 PORT_PREFIX = "port.team_"
 
@@ -94,7 +95,9 @@ def read(generic: Generic, index: int) -> Mapping[int, dict[str, Value]]:
             port = struct.unpack("=I", option[_PORT])[0] if _PORT in option else 0
             if name in (_PORT_OPTIONS if port else _TEAM):
                 row = PORT_PREFIX + name if port else name
-                found.setdefault(port, {})[row] = _value(option[_TYPE][0], option.get(_DATA))
+                value = _value(option[_TYPE][0], option.get(_DATA))
+                if value != _NOT_TOLD_YET:
+                    found.setdefault(port, {})[row] = value
 
     generic.read(FAMILY, _GET, decode, u32(_IFINDEX, index), dump=False)
     return found

@@ -200,3 +200,19 @@ def test_link_without_a_private_key_has_none_again(kernel: Stumbling, tmp_path: 
     become(kernel, state_of("links: {w: {kind: wireguard}}"))
     keyed = f"w: {{kind: wireguard, private_key_file: '{key}'}}"
     there_and_back(kernel, state_of(f"links: {{{keyed}, {_ANOTHER}}}"), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_team_that_has_no_mode_has_none_again(kernel: Stumbling) -> None:
+    become(kernel, state_of("links: {t: {kind: team, up: true}}"))
+    there_and_back(kernel, state_of("links: {t: {kind: team, mode: activebackup}, a: {kind: dummy}}"), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_team_that_had_no_mode_has_none_after_a_rollback(engine_in: EngineIn) -> None:
+    text = "links: {t: {kind: team%s}}"
+    engine_in("here", text % "").apply()
+    before = engine_in("here", "{}").capture()
+    engine_in("here", text % ", mode: activebackup").apply()
+    engine_in("here", text % "").rollback(1)
+    assert engine_in("here", "{}").capture() == before
