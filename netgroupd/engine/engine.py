@@ -38,6 +38,7 @@ from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.settings import refuse_unknown
 from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.taken_over import without_theirs
 from netgroupd.engine.theirs import give_back
 from netgroupd.engine.transaction import Progress, converge, plan_now
 from netgroupd.engine.unfinished import Unfinished
@@ -269,15 +270,18 @@ class Engine(Unfinished):
             if not replaced.was:
                 return self._change(kernel, desired, mine, None, request)
             actual = look(kernel, replaced.asked(desired.state), mine)
-            goal = replaced.given_back(desired.state, actual, mine.joined(content).owned)
-            try:
-                return self._change(kernel, desired, mine, None, request._replace(goal=goal))
-            except (KernelError, VerifyError) as error:
-                if self._journal.read():  # what was there is not back
-                    raise
-                more = f"what later generations changed beside this one could not be given back: {error}"
-                request = request._replace(warnings=(*warnings, more))
-                return self._change(kernel, desired, mine, None, request)
+            goal: State | None = replaced.given_back(desired.state, actual, mine.joined(content).owned)
+            while goal:
+                try:
+                    return self._change(kernel, desired, mine, None, request._replace(goal=goal))
+                except (KernelError, VerifyError) as error:
+                    if self._journal.read():  # what was there is not back
+                        raise
+                    goal = without_theirs(goal)
+                    what = "others had" if goal else "later generations changed beside this one"
+                    more = f"what {what} could not be given back: {error}"
+                    request = request._replace(warnings=(*warnings, more))
+            return self._change(kernel, desired, mine, None, request)
 
     def _one_before(self) -> int:
         if not self._generations.current:
@@ -353,9 +357,7 @@ class Engine(Unfinished):
             status = self._status(kernel, entry, actual, mine, present.summary(plan) if plan.steps else "")
         return status, applied, plan
 
-    def _status(
-        self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str
-    ) -> Status:
+    def _status(self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str) -> Status:
         features = tuple(name for name, there in kernel.features._asdict().items() if there)
         owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
         owned["link"] = sum(map(mine.owned.has, actual.of("link").values()))
