@@ -84,8 +84,11 @@ class Connection(Protocol):
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
 
-    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops there or of these ids."""
+    def theirs(self, names: Iterable[str], ids: Iterable[int], *, emptied: bool = False) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops there or of these ids.
+
+        Of links that are ``emptied`` of IPv4 addresses, what goes with these, and those that others have there.
+        """
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""

@@ -58,7 +58,6 @@ class Packet(NamedTuple):
             for place, answer in refused
         ]
 
-
     def halves(self) -> tuple["Packet", "Packet"]:
         """The first messages and the others."""
         count = len(self.steps) // 2

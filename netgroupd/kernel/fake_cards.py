@@ -15,6 +15,6 @@ class FakeCards:
         """The card that a link is a virtual function of; "" for none."""
         return self.cards.get(name, "")
 
-    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
+    def theirs(self, names: Iterable[str], ids: Iterable[int], *, emptied: bool = False) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()

@@ -156,11 +156,14 @@ class Kernel:
 
         return card_of(self._context, name)
 
-    def theirs(self, names: Iterable[str], ids: Iterable[int]) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops there or of these ids."""
+    def theirs(self, names: Iterable[str], ids: Iterable[int], *, emptied: bool = False) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops there or of these ids.
+
+        Of links that are ``emptied`` of IPv4 addresses, what goes with these, and those that others have there.
+        """
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names, ids)
+        return theirs(self._context, names, ids, emptied=emptied)
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""

@@ -4,9 +4,10 @@
 from collections.abc import Mapping, Sequence
 
 from netgroupd.model.state import Key, Object, State, records
-from netgroupd.plan.fate import carried_down, hangs_on
+from netgroupd.plan.fate import carried_down, hangs_on, is_ipv4
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import Plan
+from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.stranded import Stranded
 
 _ELSEWHERE = frozenset({"master", "netns"})
 
@@ -43,3 +44,13 @@ def on_passing(objects: Sequence[Object], names: frozenset[str], goal: State, ac
     numbers = {key[0] for cls, key in back if cls == "nexthop"}
     routes = (obj for obj in objects if obj.cls == "route" and obj.attrs.get("nhid") in numbers)
     return tuple({**back, **{route[:2]: route for route in routes}}.values())
+
+
+def on_emptied(objects: Sequence[Object], plan: Plan, goal: State) -> tuple[Object, ...]:
+    """Of what others lose with the last IPv4 addresses of links, what can be there with those that these have then."""
+    if not objects:
+        return ()
+    addressed = {obj.name for obj in goal.of("address").values() if is_ipv4(obj)}
+    gone = (step.object for step in singles(plan.steps) if step.object.cls == "address" and step.op is Op.DELETE)
+    stranded = Stranded(gone, goal)
+    return tuple(obj for obj in objects if addressed.issuperset(hangs_on(obj)) and not stranded.why(obj))

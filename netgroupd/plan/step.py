@@ -87,6 +87,7 @@ class Plan(NamedTuple):
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
     others have on them, of which ``others`` is to be given back after a refusal, and of that ``passing`` in any case.
+    So it does with much of IPv4 on those that lose all addresses of netgroupd's, if only for a moment (``emptied``).
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -96,3 +97,4 @@ class Plan(NamedTuple):
     cycled: frozenset[str] = frozenset()
     others: tuple[Object, ...] = ()
     passing: tuple[Object, ...] = ()
+    emptied: frozenset[str] = frozenset()
