@@ -101,8 +101,7 @@ FOR_ENTRIES = Object("nexthop", (1,), {**SINGLE, "dev": None, "fdb": True}), Obj
     ("text", "want"),
     [
         pytest.param(
-            "nexthops: {1: {group: [{id: 2}]}, 2: {blackhole: true}, 3: {group: [{id: 2}]}}\n"
-            + ON_VXLAN % ", nhid: 3",
+            "nexthops: {1: {group: [{id: 2}]}, 2: {blackhole: true}, 3: {group: [{id: 2}]}}\n" + ON_VXLAN % ", nhid: 3",
             ["delete nexthop 1", "create nexthop 2", "create nexthop 1", "change nexthop 3", "change fdb vx0"],
             id="is_given_back_with_its_group",
         ),
