@@ -38,6 +38,7 @@ from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.settings import refuse_unknown
 from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.taken_over import without_theirs
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
 from netgroupd.engine.unfinished import Unfinished
 from netgroupd.errors import ConfigError, KernelError, NetgroupError, UsageError, VerifyError
@@ -270,15 +271,18 @@ class Engine(Unfinished):
                 return self._change(kernel, desired, mine, None, request)
             actual = look(kernel, replaced.asked(desired.state), mine)
             owned = mine.joined(content).owned._replace(borrowed=mine.borrowed)  # by what is in effect alone
-            goal = replaced.given_back(desired.state, actual, owned)
-            try:
-                return self._change(kernel, desired, mine, None, request._replace(goal=goal))
-            except (KernelError, VerifyError) as error:
-                if self._journal.read():  # what was there is not back
-                    raise
-                more = f"what later generations changed beside this one could not be given back: {error}"
-                request = request._replace(warnings=(*warnings, more))
-                return self._change(kernel, desired, mine, None, request)
+            goal: State | None = replaced.given_back(desired.state, actual, owned)
+            while goal:
+                try:
+                    return self._change(kernel, desired, mine, None, request._replace(goal=goal))
+                except (KernelError, VerifyError) as error:
+                    if self._journal.read():  # what was there is not back
+                        raise
+                    goal = without_theirs(goal)
+                    what = "others had" if goal else "later generations changed beside this one"
+                    more = f"what {what} could not be given back: {error}"
+                    request = request._replace(warnings=(*warnings, more))
+            return self._change(kernel, desired, mine, None, request)
 
     def _one_before(self) -> int:
         if not self._generations.current:

@@ -84,8 +84,13 @@ class Connection(Protocol):
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
 
-    def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops there, or of ids that go."""
+    def theirs(
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+    ) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
+
+        Of links that are ``emptied`` of IPv4 addresses, what goes with these, and those that others have there.
+        """
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""

@@ -24,7 +24,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.tc.red import lasting
 from netgroupd.model.value import LINK, NO_MAC, Value
 from netgroupd.plan.classes import given_a_share
-from netgroupd.plan.compare import ends, group_of, kind_of, row_of, same
+from netgroupd.plan.compare import UNOWNED, ends, group_of, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.mst import inside
 from netgroupd.plan.owned import Owned
@@ -73,13 +73,14 @@ class Replaced(NamedTuple):
         for step in singles(plan.steps):
             obj = step.object
             place = obj.cls, obj.key
-            if obj.cls in _WHOLE or obj.key not in actual.of(obj.cls):
+            have = actual.of(obj.cls).get(obj.key)
+            if have is None or (obj.cls in _WHOLE and UNOWNED not in have.attrs):
                 continue
             if step.op is Op.DELETE:
                 made.pop(place, None)
                 doomed += [obj] if obj.cls in _COMING_AGAIN else []
                 continue
-            said = _said(step, actual.of(obj.cls)[obj.key])
+            said = taken_over.told(_said(step, have), have, obj, _SAID.get(obj.cls, _KIND))
             made[place] = {**made[place], **said} if place in made else said
         gone = [_rows(obj) for obj in doomed if obj.cls == "neighbour" and obj[:2] not in made]
         if again := [obj for obj in doomed if obj.cls in anew.CLASSES and obj[:2] in made]:
@@ -120,13 +121,13 @@ class Replaced(NamedTuple):
 
     def asked(self, desired: State) -> State:
         """What to look at in order to give this back beside ``desired``."""
-        return joined(desired, self.was)
+        return joined(desired, chain(self.was, taken_over.leading(self.was)))
 
     def given_back(self, desired: State, actual: State, owned: Owned) -> State:
         """``desired``, and of what it does not mention what was there before, where nobody has changed it since.
 
-        What goes with the configuration that made it needs nothing.  A link that was
-        nobody's and that ``desired`` does not mention is nobody's again.
+        What goes with the configuration that made it needs nothing.  What was nobody's,
+        or others', and ``desired`` does not mention is so again.
         """
         giving = _Return(self, desired, actual, owned)
         goal = joined(desired, giving.objects())
@@ -151,7 +152,7 @@ def joined(goal: State, objects: Iterable[Object]) -> State:
         want = goal.of(obj.cls).get(obj.key)
         if want:
             found.add(want._replace(attrs={**obj.attrs, **want.attrs}))
-        elif obj.cls in _STAYING:
+        elif obj.cls in _STAYING or obj.attrs.get(UNOWNED) is not None:
             found.add(obj)
     return found
 
@@ -189,7 +190,7 @@ def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Obj
             was = {
                 name: value
                 for name, value in zip(attrs, had, strict=True)
-                if (name not in said or value is None) and not same(name, attrs[name], value)
+                if (name not in said or value is None or UNOWNED in attrs) and not same(name, attrs[name], value)
             }
             made = {name: attrs[name] for name in was if attrs[name] is not anew.WHATEVER}
         if was:
@@ -245,6 +246,7 @@ class _Return:
         self._actual = actual
         self._owned = owned
         self.gone = self._going()
+        self._theirs = taken_over.theirs_again(replaced.was, desired, actual, self.gone)
 
     def _going(self) -> Set[str]:
         """The links that will not be there any more."""
@@ -290,12 +292,15 @@ class _Return:
             drawn = "mac" in was.attrs.keys() - (want.attrs if want else NOTHING).keys()
             if have is None and drawn and kind_of(want) in anew.DRAWING:
                 yield was._replace(attrs={"mac": was.attrs["mac"]})
-            if want is None and not self._stays(was):
+            theirs = was[:2] in self._theirs
+            if want is None and not theirs and not self._stays(was):
                 continue
             if have is None:  # a state comes with a VLAN in its tree
                 yield from [was] if was.cls == "mst" and not want else ()
                 continue
             attrs = {name: was.attrs[name] for name in self._names(was, made, have, want)}
+            if theirs:
+                attrs[UNOWNED] = was.attrs[UNOWNED]
             if was.cls == "link":
                 self._fit(attrs, have, want)
             if attrs:

@@ -45,6 +45,17 @@ def of_others(kernel: Connection, plan: Plan, goal: State, actual: State) -> The
     )
 
 
+def of_emptied(kernel: Connection, plan: Plan, goal: State) -> Theirs:
+    """What a plan takes away from others with the last IPv4 addresses of links; one that they have there keeps it."""
+    links = plan.emptied - {"lo"}  # which has one of the kernel's
+    if not links:
+        return Theirs()
+    found = kernel.theirs(links, frozenset(), emptied=True)
+    kept = {obj.name for obj in found.objects if obj.cls == "address"}
+    lost = (obj for obj in found.objects if kept.isdisjoint(hangs_on(obj)) and obj.key not in goal.of(obj.cls))
+    return Theirs(tuple(lost), {place: count for place, count in found.watched.items() if place[2] not in kept})
+
+
 def _is_ipv4_and_stays(obj: Object, plan: Plan) -> bool:
     return obj.cls == "address" and is_ipv4(obj) and obj.name not in plan.gone
 

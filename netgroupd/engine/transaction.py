@@ -17,7 +17,7 @@ from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.routes_beside import without_beside
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.engine.theirs import give_back, of_others
+from netgroupd.engine.theirs import give_back, of_emptied, of_others
 from netgroupd.engine.unseen import add_unseen
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
@@ -25,14 +25,14 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
-from netgroupd.plan.along import deleted_nexthops, told
+from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
-from netgroupd.plan.passing import on_passing, options_of_ports, passing
+from netgroupd.plan.passing import on_emptied, on_passing, options_of_ports, passing
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 from netgroupd.plan.waiting import source_of, without_waiting
@@ -95,8 +95,11 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
     lost = of_others(kernel, plan, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
-    passing_too = (*back, *options_of_ports(plan, goal, actual))
-    return plan._replace(warnings=plan.warnings + told(lost, back), others=lost.objects, passing=passing_too), actual
+    bare = of_emptied(kernel, plan, goal)
+    again = on_emptied(bare.objects, plan, goal)
+    warnings = (*plan.warnings, *told(lost, back), *told_of_emptied(bare, again))
+    back = (*back, *again, *options_of_ports(plan, goal, actual))
+    return plan._replace(warnings=warnings, others=lost.objects + bare.objects, passing=back), actual
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:

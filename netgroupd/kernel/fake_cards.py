@@ -19,6 +19,8 @@ class FakeCards:
         """Every link has a carrier here."""
         return frozenset()
 
-    def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
+    def theirs(
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+    ) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()

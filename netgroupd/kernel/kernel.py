@@ -157,11 +157,16 @@ class Kernel:
 
         return card_of(self._context, name)
 
-    def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops there, or of ids that go."""
+    def theirs(
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+    ) -> Theirs:
+        """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
+
+        Of links that are ``emptied`` of IPv4 addresses, what goes with these, and those that others have there.
+        """
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names, ids, deleted)
+        return theirs(self._context, names, ids, deleted, emptied=emptied)
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""

@@ -24,11 +24,12 @@ from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
-from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.fate import hangs_on, is_ipv4
 from netgroupd.plan.theirs import Theirs
 
 _FEW = 8  # for more links one look at everything costs less than one at each of them
 _OIF, _MULTIPATH, _NHID = 4, 9, 30
+_FAMILIES = FAMILIES["inet"], FAMILIES["inet6"]
 _HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
 _CLONED = 0x200
 _BY_KERNEL = frozenset({PROTO, 1, 2, 9})  # and ours; RTPROT_REDIRECT, _KERNEL, _RA
@@ -40,13 +41,17 @@ class _Found(NamedTuple):
 
     protocol: int
     oif: int
+    by_nexthop: bool
     payload: bytes
 
 
-def theirs(context: Context, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
+def theirs(
+    context: Context, names: Iterable[str], ids: Set[int], deleted: Set[int], *, emptied: bool = False
+) -> Theirs:
     """What others have on the links of these names, and their groups with nexthops that go.
 
     These are there, have one of ``ids``, or are ``deleted``: of routes by those alone something else tells.
+    Of links that are ``emptied`` of IPv4 addresses, what goes with these, and those that others have there.
     """
     links: dict[int, str] = {}
     for name in names:
@@ -60,7 +65,7 @@ def theirs(context: Context, names: Iterable[str], ids: Set[int], deleted: Set[i
     for obj in _objects(context, filters) if links else ():
         on, protocol = hangs_on(obj), obj.attrs[UNOWNED]
         assert isinstance(protocol, int)
-        if not on or not there.issuperset(on):
+        if not on or not there.issuperset(on) or (emptied and (obj.cls == "nexthop" or not is_ipv4(obj))):
             continue
         if obj.cls == "nexthop":
             members.add(obj.key[0])
@@ -73,7 +78,10 @@ def theirs(context: Context, names: Iterable[str], ids: Set[int], deleted: Set[i
     lost = members.union(group for group in inside if inside[group] <= members) - deleted
     lost -= {group for group in inside if inside[group] <= deleted}
     back += (group for group in groups if group.attrs[UNOWNED] in _BY_OPERATORS and UNSAID not in group.attrs)
-    for found in _routes(context, _Ways(links, lost), filters) if links else ():
+    families = _FAMILIES[:1] if emptied else _FAMILIES
+    for found in _routes(context, _Ways(links, lost), filters, families) if links else ():
+        if emptied and found.by_nexthop:
+            continue
         route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
         if route and UNSAID not in route.attrs:
             back.append(route)
@@ -104,8 +112,8 @@ def _link_may_go() -> Iterator[None]:
             raise
 
 
-def _routes(context: Context, ways: "_Ways", filters: tuple[int, ...]) -> Iterator[_Found]:
-    for family in (FAMILIES["inet"], FAMILIES["inet6"]):
+def _routes(context: Context, ways: "_Ways", filters: tuple[int, ...], families: tuple[int, ...]) -> Iterator[_Found]:
+    for family in families:
         for index in filters:
             told = u32(_OIF, index) if index else b""
             asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, HEADER.pack(family, *bytes(8)), told)
@@ -139,10 +147,11 @@ def _route(family: int, ways: _Ways, index: int, _kind: int, payload: memoryview
     told, *_, protocol, _, _, flags = HEADER.unpack_from(payload)
     if told != family or flags & _CLONED or protocol in _BY_KERNEL:
         return None
-    first = ways.loses(attributes(payload, HEADER.size), index)
+    told_of = attributes(payload, HEADER.size)
+    first = ways.loses(told_of, index)
     if first is None:
         return None
-    return _Found(protocol, first, bytes(payload) if protocol in _BY_OPERATORS else b"")
+    return _Found(protocol, first, _NHID in told_of, bytes(payload) if protocol in _BY_OPERATORS else b"")
 
 
 def _ways(found: Mapping[int, memoryview]) -> Iterator[int]:

@@ -26,6 +26,7 @@ class Type(NamedTuple):
     pack: Callable[[Value], bytes] | None = None
     unpack: Callable[[bytes], Value] | None = None
     ref: str = ""  # the class of object that the value names, "link" or "group"
+    text: Callable[[Value], str] | None = None  # how one reads a value, where it is kept as the kernel has it
 
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|-?[0-9]{1,30}")

@@ -33,6 +33,14 @@ def told(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
     )
 
 
+def told_of_emptied(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
+    """The same of what goes with the last IPv4 addresses of links."""
+    kept = {obj[:2] for obj in back}
+    lost = theirs._replace(objects=tuple(obj for obj in theirs.objects if obj[:2] not in kept))
+    when = "with the last IPv4 address of links"
+    return (*_on_links(lost, when), *_on_links(Theirs(tuple(back)), f"{when} for a moment, and is given back"))
+
+
 def _groups(groups: Sequence[Object]) -> Iterator[str]:
     if groups:
         more = f", … ({len(groups):,} in all)" if len(groups) > _SHOWN else ""

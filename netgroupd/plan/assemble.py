@@ -43,4 +43,5 @@ def assemble(
     names = {group.id: group.name for group in desired.groups.values()}
     lost = warnings(desired, actual, changes.steps) if steps else ()
     gone, cycled = frozenset(changes.fate.gone), frozenset(changes.fate.cycled)
-    return Plan(steps, waiting + changes.warnings + lost, names, gone, cycled - gone)
+    told = waiting + changes.warnings + lost
+    return Plan(steps, told, names, gone, cycled - gone, emptied=changes.emptied - gone - cycled)

@@ -70,6 +70,7 @@ class Changes(NamedTuple):
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
     fate: Fate = Fate({}, {}, {})
+    emptied: frozenset[str] = frozenset()
     replaced: Replaced = Replaced()
 
 
@@ -105,7 +106,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
                 found = turns.arrange(tables.arrange(found, desired, actual), desired, actual)
             steps += found
     problems = (*links.problems, *run.problems.values())
-    told = (problems, tuple(links.warnings), links.fate)
+    told = (problems, tuple(links.warnings), links.fate, losses.emptied)
     first = losses.holding | _in_emptied_blocks(steps, links.fate, actual)
     return Changes(tuple(steps), links.down, links.released, idle, first, *told, replaced(steps, losses.why))
 

@@ -292,6 +292,11 @@ class Losses:
             if gone := [number for number in ids if number in lost]:
                 lost[obj.key[0]] = lost[gone[0]]
 
+    @property
+    def emptied(self) -> frozenset[str]:
+        """The links that lose all of their IPv4 addresses, as far as netgroupd knows them."""
+        return frozenset(self._emptied)
+
     def goes_by_itself(self, obj: Object) -> bool:
         """Whether the kernel deletes ``obj`` together with its links or its qdisc, without being told."""
         if self._by_queues(obj):

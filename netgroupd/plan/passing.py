@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import PORT_MODES_OF
 from netgroupd.model.state import NOTHING, Key, Object, State, records
-from netgroupd.plan.fate import carried_down, hangs_on
+from netgroupd.plan.fate import carried_down, hangs_on, is_ipv4
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import Plan
+from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.stranded import Stranded
 
 _ELSEWHERE = frozenset({"master", "netns"})
 
@@ -68,3 +69,13 @@ def _options(want: Object | None, have: Object | None) -> frozenset[str]:
     kind, mode = (said.get(name, had.get(name)) for name in ("kind", "mode"))
     rows = (f"port.{name}" for name in (KINDS[str(kind)].port if kind in KINDS else ()))
     return frozenset(row for row in rows if mode in PORT_MODES_OF.get(row, (mode,)))
+
+
+def on_emptied(objects: Sequence[Object], plan: Plan, goal: State) -> tuple[Object, ...]:
+    """Of what others lose with the last IPv4 addresses of links, what can be there with those that these have then."""
+    if not objects:
+        return ()
+    addressed = {obj.name for obj in goal.of("address").values() if is_ipv4(obj)}
+    gone = (step.object for step in singles(plan.steps) if step.object.cls == "address" and step.op is Op.DELETE)
+    stranded = Stranded(gone, goal)
+    return tuple(obj for obj in objects if addressed.issuperset(hangs_on(obj)) and not stranded.why(obj))

@@ -15,12 +15,13 @@ from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, records
+from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
 from netgroupd.plan.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.beside import Said
-from netgroupd.plan.compare import UNSAID, same
+from netgroupd.plan.compare import UNSAID, row_of, same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.serialise import Json, singles, step_to
 from netgroupd.plan.step import AnyStep, Op, Plan, Step
@@ -51,6 +52,8 @@ _SAID_BY_A_RULE = frozenset({"kind", "protocol", "handle", UNSAID})
 _SAID_BY_A_HANDLE = frozenset({"hooks"})
 _SWITCHES = "its rules are built beside the old ones, and take over at once"
 _SAID_BY_NOTHING = frozenset[str]()
+_IN_UNITS = frozenset({"qdisc", "tclass"})
+_RATES = frozenset({"rate", "peakrate"})
 
 
 class Net(NamedTuple):
@@ -188,11 +191,15 @@ def value_text(value: Value) -> str:
     if isinstance(value, tuple):
         return ",".join(map(value_text, value))
     if isinstance(value, Mapping):
-        return "(" + " ".join(_told(name, inner) for name, inner in value.items()) + ")"
+        rates = _RATES if value.get("kind") == "police" else _SAID_BY_NOTHING
+        inside = (_told(name, rate_text(inner) if name in rates else inner) for name, inner in value.items())
+        return f"({' '.join(inside)})"
     return str(value)
 
 
-def _attr_text(name: str, value: Value, names: Mapping[int, str]) -> str:
+def _attr_text(obj: Object, name: str, value: Value, names: Mapping[int, str]) -> str:
+    if obj.cls in _IN_UNITS and value is not None and (row := row_of(obj, name)) and row.type.text:
+        return f"{name} {row.type.text(value)}"
     if name == "group" and isinstance(value, int):
         value = names.get(value, value)
     if name == "up":
@@ -218,8 +225,8 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
         if value is not None and name not in said_already and not (name in usual and same(name, usual[name], value))
     ]
     if obj.cls in ("link", "ethtool", "vf"):
-        return "  ".join([_attr_text(name, value, names) for name, value in told])
-    shown = [_attr_text(name, value, names) for name, value in told if value is not False or name in usual]
+        return "  ".join([_attr_text(obj, name, value, names) for name, value in told])
+    shown = [_attr_text(obj, name, value, names) for name, value in told if value is not False or name in usual]
     said = title(obj) if shown else ()
     return "  ".join([text for text in shown if text not in said])
 
@@ -230,7 +237,7 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
         return ""
     if name == "peers":
         before, after = _peers_apart(net.before, net.after), _peers_apart(net.after, net.before)
-    old, new = (_attr_text(name, value, names) for value in (before, after))
+    old, new = (_attr_text(net.object, name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"
 
 

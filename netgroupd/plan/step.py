@@ -87,7 +87,8 @@ class Plan(NamedTuple):
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
     others have on them, of which ``others`` is to be given back after a refusal.  ``passing`` is to be in any case: of
-    that what can be, and what no file says of ports that come back to their master.  Routes are ``waiting`` for the
+    that what can be, and what no file says of ports that come back to their master.  So it does with much of IPv4 on
+    those that lose all addresses of netgroupd's, if only for a moment (``emptied``).  Routes are ``waiting`` for the
     carrier of a link.
     """
 
@@ -99,3 +100,4 @@ class Plan(NamedTuple):
     others: tuple[Object, ...] = ()
     passing: tuple[Object, ...] = ()
     waiting: tuple[Object, ...] = ()
+    emptied: frozenset[str] = frozenset()

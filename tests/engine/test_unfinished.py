@@ -162,7 +162,9 @@ def test_change_that_no_memory_is_left_to_undo_is_told_to_be_half_done(
 class _WithOthers(FakeKernel):
     """A kernel in which others have an address on each link that goes, which it does not take back."""
 
-    def theirs(self, names: Iterable[str], ids: Set[int], deleted: Set[int]) -> Theirs:
+    def theirs(
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+    ) -> Theirs:
         return Theirs(tuple(Object("address", (name, "192.0.2.1/24", None), {UNOWNED: 0}) for name in names))
 
 

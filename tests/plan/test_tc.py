@@ -292,7 +292,7 @@ def test_shared_action_is_changed_alone() -> None:
     rules = tuple(_policed(f"10.0.0.{number}") for number in range(9))
     steps = _steps((CLSACT, _policer(2000), *rules), (CLSACT, _policer(1000), *rules))
     assert [(step.op, step.object.key) for step in steps] == [(Op.CHANGE, ("police", 7))]
-    assert text(Plan(tuple(steps))).startswith("~ action police 7  actions (kind police rate 1000)")
+    assert text(Plan(tuple(steps))).startswith("~ action police 7  actions (kind police rate 8kbit)")
 
 
 def test_shared_action_is_known_when_no_file_names_it_any_more() -> None:
@@ -365,3 +365,13 @@ def test_rules_that_go_with_all_of_their_preference_are_one_message() -> None:
     words = tuple(one._replace(attrs={**one.attrs, "kind": "u32"}) for one in many)
     assert _emptied(words, ()) == [1] * 9
     assert _emptied((*many, other, table), ()) == [2, 9]
+
+
+def test_rates_and_numbers_of_classes_are_shown_as_one_writes_them() -> None:
+    qdisc = Object("qdisc", ("e0", "root"), {"kind": "htb", "handle": "1:", "default": 0xFFF0})
+    slow = Object("tclass", ("e0", "1:10"), {"kind": "htb", "parent": "1:", "rate": 1_250_000, "ceil": 12_500})
+    fast = slow._replace(attrs={**slow.attrs, "rate": 125_000_000, "ceil": 0})
+    steps = (Step(Op.CREATE, None, qdisc, qdisc.attrs), Step(Op.CHANGE, slow, fast, fast.attrs))
+    shown = text(Plan(steps))
+    assert "default 0xfff0" in shown
+    assert "rate 10mbit -> 1gbit  ceil 100kbit -> 0\n" in shown

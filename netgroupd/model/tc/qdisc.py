@@ -54,7 +54,11 @@ def _parse_default(raw: object) -> Value:
     raise ValueError(f"expected {_DEFAULT_EXPECTED}")
 
 
-DEFAULT_CLASS = Type(_DEFAULT_EXPECTED, _parse_default, {"oneOf": [_MINOR.schema, HANDLE.schema]})
+def _default_text(value: Value) -> str:
+    return f"{value:#x}" if isinstance(value, int) else str(value)
+
+
+DEFAULT_CLASS = Type(_DEFAULT_EXPECTED, _parse_default, {"oneOf": [_MINOR.schema, HANDLE.schema]}, text=_default_text)
 
 
 class QdiscKind(NamedTuple):

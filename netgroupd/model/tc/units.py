@@ -60,7 +60,20 @@ def _unit(plain: Type, units: Mapping[str, Unit], told: str, bare: str) -> Type:
 
 def rate(bits: int = 64) -> Type:
     """Bytes per second."""
-    return _unit(number(bits), RATES, "a rate such as 100mbit, or 1gbps for bytes", "bytes per second")
+    plain = number(bits)._replace(text=rate_text)
+    return _unit(plain, RATES, "a rate such as 100mbit, or 1gbps for bytes", "bytes per second")
+
+
+def rate_text(value: Value) -> str:
+    """A rate in the largest unit of bits that it is a whole number of, which is read as the same."""
+    if not isinstance(value, int) or not value:
+        return str(value)
+    bits, unit = value * 8, ""
+    for larger in "kmgt":
+        if bits % 1000:
+            break
+        bits, unit = bits // 1000, larger
+    return f"{bits}{unit}bit"
 
 
 def size(low: int = 0, high: int | None = None) -> Type:
