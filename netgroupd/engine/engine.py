@@ -178,7 +178,7 @@ class Engine(Unfinished):
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
         add_lost_options(kernel, plan, actual, mine.away)
-        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual)
+        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual, mine.listed)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
         before = placed(kernel, Snapshot.of(plan, actual))

@@ -6,6 +6,7 @@ is what it took the place of, which only going back needs.  The one
 that is current and the one before it are never dropped.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -27,7 +28,8 @@ Files: TypeAlias = tuple[tuple[str, str, str], ...]
 class Content(NamedTuple):
     """What brings a generation back: rendered files as (path, name, text), and names that they rely on.
 
-    ``borrowed`` are the links that they describe and others have made.
+    ``borrowed`` are the links that they describe and others have made; of those that are ``listed``, by class, they
+    list entries, as VLANs.
     ``refused`` are the rules that the kernel refused and that were optional; ``sources``
     is a digest of what the operator wrote, of which the files were rendered.
     """
@@ -42,6 +44,7 @@ class Content(NamedTuple):
     refused: tuple[Key, ...] = ()
     sources: str = ""
     borrowed: tuple[str, ...] = ()
+    listed: Mapping[str, tuple[str, ...]] = {}  # never modified
 
 
 NOTHING = Content()
@@ -267,7 +270,9 @@ def _content(plain: Json) -> Content:
     refused = tuple(map(key_from, plain.get("refused", ())))
     names, sources = tuple(plain["known"]), plain.get("sources", "")
     borrowed = tuple(plain.get("borrowed", names))
-    return Content(files, names, plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed)
+    listed = {cls: tuple(links) for cls, links in plain.get("listed", {}).items()}
+    told = plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed, listed
+    return Content(files, names, *told)
 
 
 def _listed(index: Json) -> tuple[Generation, ...]:

@@ -102,6 +102,7 @@ class Mine(NamedTuple):
 
     ``found`` are links of others that a configuration relied on: they are netgroupd's since, and it has not made them.
     ``borrowed`` are those that it describes and says no kind of: they are not netgroupd's to delete.
+    ``listed`` are those of which it lists entries, each with the class of these: the others there are to go.
     """
 
     groups: frozenset[int] = frozenset()
@@ -110,11 +111,12 @@ class Mine(NamedTuple):
     away: Away = frozenset()
     found: frozenset[str] = frozenset()
     borrowed: frozenset[str] = frozenset()
+    listed: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def owned(self) -> Owned:
         """For the comparison."""
-        return Owned(self.groups, self.borrowed)
+        return Owned(self.groups, self.borrowed, self.listed)
 
     @property
     def spaces(self) -> frozenset[str]:
@@ -130,6 +132,7 @@ class Mine(NamedTuple):
             self.away | frozenset(content.away),
             self.found | frozenset(content.known),
             self.borrowed | frozenset(content.borrowed),
+            self.listed.union((cls, name) for cls, names in content.listed.items() for name in names),
         )
 
     def borrowing(self, wanted: State, actual: State) -> tuple[str, ...]:
@@ -318,7 +321,7 @@ def _narrow(actual: State, wanted: State) -> None:
 
 
 def _listed(wanted: State, actual: State, mine: Mine) -> frozenset[str]:
-    """The links whose VLANs, forwarding entries and multicast groups matter: those that are ours, or that become so."""
+    """The links whose VLANs, forwarding entries and multicast groups may matter: they go with the links that are ours."""
     wants, covers = wanted.of("link"), cache(mine.owned.covers)
     owned = (
         link.name

@@ -34,10 +34,12 @@ class Owned(NamedTuple):
     """The ids of the groups whose links are netgroupd's, besides those of its own range.
 
     ``borrowed`` are the links among them that others have made: no file has said their kind.
+    ``listed`` are the links of which files have listed entries, each with the class of these.
     """
 
     groups: frozenset[int] = frozenset()
     borrowed: frozenset[str] = frozenset()
+    listed: frozenset[tuple[str, str]] = frozenset()
 
     def has(self, link: Object) -> bool:
         """Whether a link of the kernel is netgroupd's."""

@@ -146,8 +146,18 @@ def test_links_of_others_in_a_group_that_a_file_names_are_told_and_guarded_and_p
     assert there(desk) == before
 
 
-def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Desk) -> None:
-    """VLANs and forwarding entries belong to whom their link belongs to."""
+@pytest.mark.parametrize(
+    ("lists", "goes"),
+    [
+        pytest.param("", [], id="no_file_lists_any"),
+        pytest.param(
+            "vlans: [7], fdb: [{mac: 02:00:00:00:00:07, vlan: 7}]",
+            ["bridge_vlan", "bridge_vlan", "fdb"],
+            id="a_file_does",
+        ),
+    ],
+)
+def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Desk, lists: str, goes: list[str]) -> None:
     desk.kernel = FakeKernel(
         (
             Object("link", ("e1",), {"kind": "bridge", "up": True, "group": 0, "mtu": 1500, "vlan_filtering": True}),
@@ -158,9 +168,9 @@ def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Des
     )
     before = there(desk)
     beside = "br: {kind: bridge, vlan_filtering: true}, d0: {kind: dummy, master: br, vlans: [5]}"
-    desk.wants(f"links: {{e2: {{}}, {beside}}}\nfdb: [{{dev: d0, mac: 02:00:00:00:00:05, vlan: 5}}]")
+    desk.wants(f"links: {{e2: {{{lists}}}, {beside}}}\nfdb: [{{dev: d0, mac: 02:00:00:00:00:05, vlan: 5}}]")
     lost = [step.object[:2] for step in singles(desk.engine.diff().steps) if step.op is Op.DELETE]
-    assert sorted(cls for cls, _ in lost) == ["bridge_vlan", "bridge_vlan", "fdb"]
+    assert sorted(cls for cls, _ in lost) == goes
     desk.engine.apply(confirm_s=60)
     assert before.keys() - there(desk).keys() == set(lost)
     desk.engine.rollback()
