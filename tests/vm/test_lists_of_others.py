@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""VLANs, forwarding entries and VNIs that other programs give to links: they stay, unless a file lists some of the link."""
+"""VLANs, forwarding entries and VNIs that other programs give to links: they stay where no file lists any."""
 
 import pytest
 
