@@ -105,6 +105,7 @@ class Mine(NamedTuple):
     ``borrowed`` are those that it describes and says no kind of, each with its index, which stays when it gets another
     name: they are not netgroupd's to delete.
     ``listed`` are those of which it lists entries, each with the class of these: the others there are to go.
+    ``entered`` are groups that it names and no configuration before it.
     """
 
     groups: frozenset[int] = frozenset()
@@ -114,13 +115,13 @@ class Mine(NamedTuple):
     found: frozenset[str] = frozenset()
     borrowed: frozenset[tuple[str, int]] = frozenset()
     listed: frozenset[tuple[str, str]] = frozenset()
+    entered: frozenset[int] = frozenset()
 
     def owned(self, names: Names) -> Owned:
         """For the comparison, where links have these names."""
         renamed = (names.by_index.get(index) for _, index in self.borrowed)
-        return Owned(
-            self.groups, frozenset(filter(None, (*(name for name, _ in self.borrowed), *renamed))), self.listed
-        )
+        borrowed = filter(None, (*(name for name, _ in self.borrowed), *renamed))
+        return Owned(self.groups, frozenset(borrowed), self.listed, self.entered)
 
     def covers(self, group: Value) -> bool:
         """Whether the links of a group are."""
@@ -154,7 +155,7 @@ class Mine(NamedTuple):
     def asking(self, wanted: State) -> "Mine":
         """With the groups that are ``wanted``, whoever's links are in them: a plan tells what becomes of those."""
         others = frozenset(group.id for group in wanted.groups.values() if not self.covers(group.id))
-        return self._replace(groups=self.groups | others) if others else self
+        return self._replace(groups=self.groups | others, entered=others) if others else self
 
 
 class Links(NamedTuple):

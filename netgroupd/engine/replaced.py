@@ -377,7 +377,9 @@ class _Return:
             others += [name for name in attrs if name.startswith(_PORT)]
         for name in others:
             attrs.pop(name, None)
-        if want is None and self._owned.covers(whole.get("group", group_of(have))):
+        groups = frozenset(group.id for group in self._desired.groups.values())  # no others are netgroupd's then
+        named = Owned(groups if "group" in attrs else self._owned.groups)
+        if want is None and named.covers(whole.get("group", group_of(have))):
             attrs["group"] = 0
 
 

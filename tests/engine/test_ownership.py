@@ -5,11 +5,10 @@ import errno
 
 import pytest
 
-from netgroupd.errors import ConfigError, GuardError, KernelError
+from netgroupd.errors import ConfigError, KernelError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.request import Selection
-from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
@@ -127,7 +126,7 @@ def test_what_was_taken_over_is_captured_without_a_word_of_whose_it_was(shared: 
 
 
 @pytest.mark.parametrize("filtered", [False, True], ids=["all_links", "links_of_groups"])
-def test_links_of_others_in_a_group_that_a_file_names_are_told_and_guarded_and_put_back(
+def test_links_of_others_in_a_group_that_a_file_names_are_told_and_let_go_and_put_back(
     desk: Desk, filtered: bool
 ) -> None:
     desk.kernel = FakeKernel(FOREIGN[:1], features=Features(dump_group=filtered))
@@ -135,14 +134,12 @@ def test_links_of_others_in_a_group_that_a_file_names_are_told_and_guarded_and_p
     desk.kernel.state.add(Object("link", ("e0.5",), vlan))
     before = there(desk)
     desk.wants("groups: {lab: {id: 77}}\nlinks: {'d[0-5]': {kind: dummy, group: lab}}")
-    assert present.text(desk.engine.diff()).splitlines()[-1].startswith("6 to create, 1 to delete")
-    desk.kernel.ways["192.0.2.1"] = Route("e0.5", "10.0.0.5")
-    with pytest.raises(GuardError, match=r"to delete vlan e0\.5 would cut the way"):
-        desk.engine.apply()
-    assert there(desk) == before
-    desk.engine.apply(confirm_s=60, allow=frozenset({"e0.5"}))
-    assert ("link", ("e0.5",)) not in there(desk)
-    desk.engine.rollback()
+    assert "~ vlan e0.5  group lab -> 0  # no file mentions it any more" in present.text(desk.engine.diff())
+    desk.engine.apply(confirm_s=60)
+    assert there(desk)["link", ("e0.5",)] == {**vlan, "group": 0}
+    desk.engine.confirm()
+    assert not desk.engine.drift().steps
+    desk.engine.rollback(0)
     assert there(desk) == before
 
 

@@ -134,3 +134,17 @@ def test_link_of_others_is_theirs_again_when_going_back_to_where_no_file_says_it
     engine.rollback(1)
     engine_in("here", "{}\n").apply()
     assert _links() == {"virbr0": "default"}
+
+
+def test_links_of_others_in_a_group_that_a_file_comes_to_name_are_let_go(engine_in: EngineIn) -> None:
+    here("ip link set virbr0 group 7")
+    here("ip link add vnet0 master virbr0 type dummy")
+    text = "groups: {lab: {id: 7, mtu: 1400}}\nlinks: {d0: {kind: dummy, group: lab}}\n"
+    engine = engine_in("here", text)
+    assert "~ bridge virbr0  group lab -> 0" in present.text(engine.diff())
+    engine.apply()
+    assert _links() == {"virbr0": "default", "vnet0": "default", "d0": "7"}
+    assert _master("vnet0") == "virbr0"
+    assert not engine.drift().steps
+    engine.rollback(0)
+    assert _links() == {"virbr0": "7", "vnet0": "default"}
