@@ -16,6 +16,7 @@ from netgroupd.config.sources import ROOT, Source, Trust
 from netgroupd.engine.generations import Content, Files
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import ConfigError, Problem, UsageError
+from netgroupd.model.owner import LISTED
 from netgroupd.model.state import State
 from netgroupd.plan.optional import without
 
@@ -99,7 +100,8 @@ def content_of(desired: Desired) -> Content:
     groups = {group.name: group.id for group in state.groups.values()}
     classes, hooks, away = tuple(sorted(spoken.classes)), tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
     files, names, sources = files_of(desired), tuple(sorted(known)), _digest(desired.rendered)
-    return Content(files, names, "", groups, classes, hooks, away, sources=sources)
+    listed = {cls: tuple(sorted({str(key[0]) for key in state.of(cls)})) for cls in classes if cls in LISTED}
+    return Content(files, names, "", groups, classes, hooks, away, sources=sources, listed=listed)
 
 
 def _digest(rendered: Iterable[Rendered]) -> str:

@@ -22,7 +22,7 @@ from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.disk import told
 from netgroupd.engine.estimate import estimated
-from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Content
+from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Borrowed, Content
 from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.journal import Entry
@@ -68,6 +68,7 @@ class _Request(NamedTuple):
     back_to: int | None = None  # the generation that is gone back to, and behind which nothing counts any more
     in_part: bool = False  # whether some of it is better than nothing
     goal: State | None = None  # of one that goes back: what to reach beside what is kept
+    borrowed: Borrowed = ()  # of one that goes back: what others had made then
 
 
 class Engine(Unfinished):
@@ -171,14 +172,14 @@ class Engine(Unfinished):
                 self._journal.close()
             self._write_names(applied)
             return Result(plan)
-        borrowed = mine.borrowing(desired.state, actual)
+        borrowed = mine.borrowing(desired.state, actual, kernel.names, again=request.borrowed)
         content = configuration.content_of(desired)._replace(borrowed=borrowed)
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
         add_lost_options(kernel, plan, actual, mine.away)
-        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual)
+        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual, mine.listed)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
         before = placed(kernel, Snapshot.of(plan, actual))
@@ -265,13 +266,13 @@ class Engine(Unfinished):
             content = self._generations.content(generation)
             desired = configuration.bring_back(content)
             mine = self._mine()
-            request = request._replace(warnings=warnings, back_to=generation)
+            request = request._replace(warnings=warnings, back_to=generation, borrowed=content.borrowed)
             replaced = self._generations.replaced_since(generation)
             if not replaced.was:
                 return self._change(kernel, desired, mine, None, request)
             actual = look(kernel, replaced.asked(desired.state), mine)
-            owned = mine.joined(content).owned._replace(borrowed=mine.borrowed)  # by what is in effect alone
-            goal: State | None = replaced.given_back(desired.state, actual, owned)
+            whole = mine.joined(content)._replace(borrowed=mine.borrowed)  # by what is in effect alone
+            goal: State | None = replaced.given_back(desired.state, actual, whole.owned(kernel.names))
             while goal:
                 try:
                     return self._change(kernel, desired, mine, None, request._replace(goal=goal))
@@ -361,7 +362,7 @@ class Engine(Unfinished):
     def _status(self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str) -> Status:
         features = tuple(name for name, there in kernel.features._asdict().items() if there)
         owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
-        owned["link"] = sum(map(mine.owned.has, actual.of("link").values()))
+        owned["link"] = sum(mine.covers(link.attrs.get("group")) for link in actual.of("link").values())
         return Status(
             self.netns or "",
             self.in_effect(),

@@ -6,6 +6,7 @@ is what it took the place of, which only going back needs.  The one
 that is current and the one before it are never dropped.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -22,12 +23,14 @@ _MOST_BYTES = 64 << 20
 _MOST_REPLACED = 8 << 20  # of one generation, or it is kept without
 
 Files: TypeAlias = tuple[tuple[str, str, str], ...]
+Borrowed: TypeAlias = tuple[tuple[str, int], ...]
 
 
 class Content(NamedTuple):
     """What brings a generation back: rendered files as (path, name, text), and names that they rely on.
 
-    ``borrowed`` are the links that they describe and others have made.
+    ``borrowed`` are the links that they describe and others have made, with their indices; of those ``listed``,
+    by class, they list entries, as VLANs.
     ``refused`` are the rules that the kernel refused and that were optional; ``sources``
     is a digest of what the operator wrote, of which the files were rendered.
     """
@@ -41,7 +44,8 @@ class Content(NamedTuple):
     away: tuple[tuple[str, str], ...] = ()
     refused: tuple[Key, ...] = ()
     sources: str = ""
-    borrowed: tuple[str, ...] = ()
+    borrowed: Borrowed = ()
+    listed: Mapping[str, tuple[str, ...]] = {}  # never modified
 
 
 NOTHING = Content()
@@ -266,8 +270,10 @@ def _content(plain: Json) -> Content:
     away = tuple((netns, link) for netns, link in plain.get("away", ()))
     refused = tuple(map(key_from, plain.get("refused", ())))
     names, sources = tuple(plain["known"]), plain.get("sources", "")
-    borrowed = tuple(plain.get("borrowed", names))
-    return Content(files, names, plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed)
+    borrowed = tuple((name, index) for name, index in plain.get("borrowed", [(name, 0) for name in names]))
+    listed = {cls: tuple(links) for cls, links in plain.get("listed", {}).items()}
+    told = plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed, listed
+    return Content(files, names, *told)
 
 
 def _listed(index: Json) -> tuple[Generation, ...]:

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from netgroupd.config.known import Known
-from netgroupd.engine.generations import Content
+from netgroupd.engine.generations import Borrowed, Content
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
@@ -27,6 +27,7 @@ from netgroupd.model import CLASSES
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
+from netgroupd.model.value import Value
 from netgroupd.plan.default_vlan import DEFAULT, Defaults
 from netgroupd.plan.hooks import Hook
 from netgroupd.plan.owned import Owned
@@ -109,7 +110,10 @@ class Mine(NamedTuple):
     """What netgroupd has to look after: ids of groups; classes, hooks and links in other namespaces, as configured.
 
     ``found`` are links of others that a configuration relied on: they are netgroupd's since, and it has not made them.
-    ``borrowed`` are those that it describes and says no kind of: they are not netgroupd's to delete.
+    ``borrowed`` are those that it describes and says no kind of, each with its index, which stays when it gets another
+    name: they are not netgroupd's to delete.
+    ``listed`` are those of which it lists entries, each with the class of these: the others there are to go.
+    ``entered`` are groups that it names and no configuration before it.
     """
 
     groups: frozenset[int] = frozenset()
@@ -117,12 +121,19 @@ class Mine(NamedTuple):
     hooks: frozenset[Hook] = frozenset()
     away: Away = frozenset()
     found: frozenset[str] = frozenset()
-    borrowed: frozenset[str] = frozenset()
+    borrowed: frozenset[tuple[str, int]] = frozenset()
+    listed: frozenset[tuple[str, str]] = frozenset()
+    entered: frozenset[int] = frozenset()
 
-    @property
-    def owned(self) -> Owned:
-        """For the comparison."""
-        return Owned(self.groups, self.borrowed)
+    def owned(self, names: Names) -> Owned:
+        """For the comparison, where links have these names."""
+        renamed = (names.by_index.get(index) for _, index in self.borrowed)
+        borrowed = filter(None, (*(name for name, _ in self.borrowed), *renamed))
+        return Owned(self.groups, frozenset(borrowed), self.listed, self.entered)
+
+    def covers(self, group: Value) -> bool:
+        """Whether the links of a group are."""
+        return Owned(self.groups).covers(group)
 
     @property
     def spaces(self) -> frozenset[str]:
@@ -138,18 +149,21 @@ class Mine(NamedTuple):
             self.away | frozenset(content.away),
             self.found | frozenset(content.known),
             self.borrowed | frozenset(content.borrowed),
+            self.listed.union((cls, name) for cls, names in content.listed.items() for name in names),
         )
 
-    def borrowing(self, wanted: State, actual: State) -> tuple[str, ...]:
-        """The links that ``wanted`` says no kind of and that others have made."""
-        there, owned = actual.of("link"), self.owned
+    def borrowing(self, wanted: State, actual: State, names: Names, *, again: Borrowed = ()) -> Borrowed:
+        """The links that ``wanted`` says no kind of and that others have made; some may be that ``again``."""
+        owned = self.owned(names)
         silent = [key for key, link in wanted.of("link").items() if not link.attrs.get("kind")]
-        return tuple(sorted(str(key[0]) for key in silent if (have := there.get(key)) and not owned.made(have)))
+        found = [have for key in silent if (have := actual.of("link").get(key))]
+        indexed = [(have, (have.name, 0 if have.attrs.get("netns") else names.index(have.name))) for have in found]
+        return tuple(sorted(known for have, known in indexed if not owned.made(have) or known in again))
 
     def asking(self, wanted: State) -> "Mine":
         """With the groups that are ``wanted``, whoever's links are in them: a plan tells what becomes of those."""
-        others = frozenset(group.id for group in wanted.groups.values() if not self.owned.covers(group.id))
-        return self._replace(groups=self.groups | others) if others else self
+        others = frozenset(group.id for group in wanted.groups.values() if not self.covers(group.id))
+        return self._replace(groups=self.groups | others, entered=others) if others else self
 
 
 class Links(NamedTuple):
@@ -188,7 +202,7 @@ class _There:
 
 def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
     """The links that are there and are not made by netgroupd: looked for when they are spoken of."""
-    is_ours = cache(mine.owned.covers)
+    is_ours = cache(mine.covers)
     found = links.of("link").items()
     made = {str(key[0]) for key, link in found if link.attrs.get("kind") and is_ours(link.attrs.get("group"))}
     return Known(_There(kernel), ours=made - mine.found)
@@ -267,7 +281,9 @@ def without_others(actual: State, wanted: State, mine: Mine) -> State:
     state = State((), actual.groups)
     state.classes.update(actual.classes)
     state.classes["link"] = {
-        key: link for key, link in actual.of("link").items() if key in wanted.of("link") or mine.owned.has(link)
+        key: link
+        for key, link in actual.of("link").items()
+        if key in wanted.of("link") or mine.covers(link.attrs.get("group"))
     }
     return state
 
@@ -326,8 +342,8 @@ def _narrow(actual: State, wanted: State) -> None:
 
 
 def _listed(wanted: State, actual: State, mine: Mine) -> frozenset[str]:
-    """The links whose VLANs, forwarding entries and multicast groups matter: those that are ours, or that become so."""
-    wants, covers = wanted.of("link"), cache(mine.owned.covers)
+    """The links whose VLANs, forwarding entries and multicast groups may matter: they go with links that are ours."""
+    wants, covers = wanted.of("link"), cache(mine.covers)
     owned = (
         link.name
         for key, link in actual.of("link").items()

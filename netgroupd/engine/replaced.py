@@ -63,10 +63,17 @@ class Replaced(NamedTuple):
     made: tuple[Object, ...] = ()
 
     @classmethod
-    def by(cls, plan: Plan, actual: State, usual: Callable[[Mapping[Key, Object]], Usual]) -> "Replaced":
+    def by(
+        cls,
+        plan: Plan,
+        actual: State,
+        usual: Callable[[Mapping[Key, Object]], Usual],
+        listed: Set[tuple[str, str]] = frozenset(),
+    ) -> "Replaced":
         """What ``plan`` alters of what ``actual`` has, by a change or by making it anew.
 
-        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them.
+        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them;
+        ``listed`` are the links of which the last files have listed entries, each with the class of these.
         """
         made: dict[tuple[str, Key], Attrs] = {}
         doomed: list[Object] = []
@@ -98,7 +105,9 @@ class Replaced(NamedTuple):
             for (cls, key), attrs in made.items()
         )
         forgotten = ((obj, obj._replace(attrs=NOTHING)) for obj in gone)
-        return cls._of(chain(altered, anew.drawn_macs(doomed, made, actual), taken_over.had(plan, actual), forgotten))
+        return cls._of(
+            chain(altered, anew.drawn_macs(doomed, made, actual), taken_over.had(plan, actual, listed), forgotten)
+        )
 
     @classmethod
     def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
@@ -315,14 +324,14 @@ class _Return:
     def _members(self) -> Set[Key]:
         """The links that will be in VLANs, each with one."""
         wants = self._desired.of("bridge_vlan")
-        listed = {name for name, _ in wants}
+        listed = {*(name for name, _ in wants), *(name for cls, name in self._owned.listed if cls == "bridge_vlan")}
 
         def stays(vlan: Object) -> bool:
             link = self._actual.link(vlan.name)
             if vlan.name in self.gone or link is None:
                 return False
             by_itself = vlan.key[1] == default_vid(link, self._actual)
-            return vlan.key in wants or by_itself or not (vlan.name in listed or self._owned.has(link))
+            return vlan.key in wants or by_itself or vlan.name not in listed
 
         return {*wants, *(key for key, vlan in self._actual.of("bridge_vlan").items() if stays(vlan))}
 
@@ -375,7 +384,9 @@ class _Return:
             others += [name for name in attrs if name.startswith(_PORT)]
         for name in others:
             attrs.pop(name, None)
-        if want is None and self._owned.covers(whole.get("group", group_of(have))):
+        groups = frozenset(group.id for group in self._desired.groups.values())  # no others are netgroupd's then
+        named = Owned(groups if "group" in attrs else self._owned.groups)
+        if want is None and named.covers(whole.get("group", group_of(have))):
             attrs["group"] = 0
 
 

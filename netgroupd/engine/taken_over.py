@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What netgroupd took over from others, and lets go of.
 
-An address, a route and the like say in the kernel whose they are, and become theirs again.  Of a bridge or a port it
-is the VLANs that they had, and who is in which: a file that lists VLANs says all that there are, so the others go; and
-what it lists may go with a later file.
+An address, a route and the like say in the kernel whose they are, and become theirs again.  Entries of
+links, as VLANs, do not: where a file begins to list some, it says all that there are, so the others go,
+and so may with a later file what it lists.  Who goes back to where no file has listed any has there
+what was there.
 """
 
 from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 
 from netgroupd.engine.anew import WHATEVER
+from netgroupd.model.owner import LISTED
 from netgroupd.model.state import Attrs, Key, Object, State
-from netgroupd.plan.compare import UNOWNED, group_of
+from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.step import Plan
 
 
 def told(said: Attrs, have: Object, want: Object, way: Set[str]) -> Attrs:
@@ -65,18 +67,17 @@ def without_theirs(goal: State) -> State | None:
 _HAD = "had"  # marks one that was there, with all that it was
 
 
-def had(plan: Plan, actual: State) -> Iterator[tuple[Object, Object]]:
-    """All VLANs of links that ``plan`` takes over, and that it makes nothing of."""
-    vlans = actual.of("bridge_vlan")
-    taken = {
-        step.object.name
-        for step in (singles(plan.steps) if vlans else ())
-        if step.object.cls == "link" and step.op is Op.CHANGE and "group" in step.attrs
-        if step.before and not group_of(step.before)
+def had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tuple[Object, Object]]:
+    """All entries of the links of which ``plan`` lists some, and the last files none, and that it makes nothing of."""
+    begun = {
+        (step.object.cls, step.object.name)
+        for step in singles(plan.steps)
+        if step.object.cls in LISTED and (step.object.cls, step.object.name) not in listed
     }
-    for vlan in vlans.values() if taken else ():
-        if vlan.name in taken:
-            yield vlan._replace(attrs={**vlan.attrs, _HAD: True}), vlan._replace(attrs={})
+    for cls in {cls for cls, _ in begun}:
+        for entry in actual.of(cls).values():
+            if (cls, entry.name) in begun and UNSAID not in entry.attrs:
+                yield entry._replace(attrs={**entry.attrs, _HAD: True}), entry._replace(attrs={})
 
 
 def is_had(was: Object) -> bool:
@@ -85,9 +86,11 @@ def is_had(was: Object) -> bool:
 
 
 def give_back(goal: State, objects: Iterable[Object], desired: State, actual: State, gone: Set[str]) -> None:
-    """Add to ``goal`` the VLANs of ``objects`` whose links are let go, and leave bridges that are their ports."""
+    """Add to ``goal`` those of ``objects`` whose links stay and have no list again, and leave ports where they are."""
+    listed = {(cls, str(key[0])) for cls in LISTED for key in desired.of(cls)}
     for was in filter(is_had, objects):
-        if _is_let_go((was.name,), desired, actual, gone):
+        stays = (was.name,) in actual.of("link") and was.name not in gone
+        if stays and (was.cls, was.name) not in listed:
             goal.add(was._replace(attrs={name: value for name, value in was.attrs.items() if name != _HAD}))
     for key, link in [*goal.of("link").items()]:
         master = have.attrs.get("master") if (have := actual.of("link").get(key)) else None

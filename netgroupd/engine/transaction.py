@@ -62,7 +62,7 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, whol
     abilities = abilities_of(kernel)
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
-    plan = assemble(attainable, actual, mine.owned, abilities, indices, whole=whole)
+    plan = assemble(attainable, actual, mine.owned(kernel.names), abilities, indices, whole=whole)
     return plan._replace(warnings=plan.warnings + warnings + waiting_told(waiting), waiting=waiting)
 
 

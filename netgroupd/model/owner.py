@@ -10,6 +10,12 @@ GROUP_BASE = 0x4E47_0000
 GROUP_MASK = 0xFFFF_0000
 """What all group ids of netgroupd's own range have in common."""
 
+LISTED = frozenset({"fdb", "bridge_vlan", "vni", "mdb"})
+"""Of these nothing says whose they are: of a link of which a file lists some it says all, and of any other nothing.
+
+Multicast groups of ports do say it, and so it is only those of a bridge itself.
+"""
+
 PROTO_AWAY = 79
 """Of what is on links that live in another network namespace than that of their configuration.
 

@@ -15,6 +15,8 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop, route
 from netgroupd.model.address import plain_address
 from netgroupd.model.attr import Change
+from netgroupd.model.mdb import is_of_host
+from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan import (
     address,
@@ -48,7 +50,6 @@ from netgroupd.plan.templates import holding
 # chain gets or loses its template without rules in it.
 _FIRST = ("address", "nexthop", "qdisc", "chain")
 _STAYING = frozenset({"sysctl", "token", "vlan_global", "mst", "ethtool", "sriov", "vf"})
-_LISTS_OF_LINKS = frozenset({"fdb", "bridge_vlan", "vni"})
 _WAYS = {"route": route.WAY, "nexthop": nexthop.WAY}
 _BY_KERNEL = 2  # its protocol number of routes
 _IN_THE_WAY = "it is there, and in the way of what is wanted"
@@ -131,7 +132,7 @@ class _Run:
         self.before: list[Step] = []  # what else is changed, of the classes that come first
         self.forgetting: Mapping[str, str] = {}
         self._defaults = Defaults(desired, actual)
-        self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in _LISTS_OF_LINKS}
+        self.listed = {cls: frozenset(str(key[0]) for key in desired.of(cls)) for cls in LISTED}
 
     def of(self, cls: str) -> list[Step]:
         """The changes to the objects of one class; deletions first, in reverse order."""
@@ -272,7 +273,9 @@ class _Run:
             return False  # its other hook has rules that are not netgroupd's
         if obj.cls == "fdb" and UNSAID in obj.attrs:
             return False  # to delete it is to delete any one of several
-        return obj.cls not in _LISTS_OF_LINKS or self._is_listed(obj)
+        if obj.cls == "mdb" and not is_of_host(obj.key):
+            return True  # it says whose it is
+        return obj.cls not in LISTED or self._is_listed(obj)
 
     def _is_listed(self, obj: Object) -> bool:
         """Whether the entries of this link are netgroupd's to give."""
@@ -281,8 +284,7 @@ class _Run:
         return self._lists(obj.cls, obj.name)
 
     def _lists(self, cls: str, name: str) -> bool:
-        sides = (self.actual.link(name), self.desired.link(name))  # what is taken over comes with what is on it
-        return name in self.listed[cls] or any(link is not None and self.owned.has(link) for link in sides)
+        return name in self.listed[cls] or (cls, name) in self.owned.listed
 
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:

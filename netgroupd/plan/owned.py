@@ -12,11 +12,14 @@ from netgroupd.plan.compare import kind_of
 class Owned(NamedTuple):
     """The ids of the groups whose links are netgroupd's, besides those of its own range.
 
-    ``borrowed`` are the links among them that others have made: no file has said their kind.
+    Others have made those that are ``borrowed``, whose kind no file has said, and those in groups that files have
+    ``entered`` just now.  Of links that are ``listed``, by class, files have listed entries.
     """
 
     groups: frozenset[int] = frozenset()
     borrowed: frozenset[str] = frozenset()
+    listed: frozenset[tuple[str, str]] = frozenset()
+    entered: frozenset[int] = frozenset()
 
     def has(self, link: Object) -> bool:
         """Whether a link of the kernel is netgroupd's."""
@@ -24,7 +27,8 @@ class Owned(NamedTuple):
 
     def made(self, link: Object) -> bool:
         """Whether it is netgroupd's to delete."""
-        return bool(kind_of(link)) and self.has(link) and link.name not in self.borrowed
+        others = link.name in self.borrowed or link.attrs.get("group") in self.entered
+        return bool(kind_of(link)) and self.has(link) and not others
 
     def covers(self, group: Value) -> bool:
         """Whether the links of a group are."""

@@ -5,11 +5,10 @@ import errno
 
 import pytest
 
-from netgroupd.errors import ConfigError, GuardError, KernelError
+from netgroupd.errors import ConfigError, KernelError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.request import Selection
-from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
@@ -127,7 +126,7 @@ def test_what_was_taken_over_is_captured_without_a_word_of_whose_it_was(shared: 
 
 
 @pytest.mark.parametrize("filtered", [False, True], ids=["all_links", "links_of_groups"])
-def test_links_of_others_in_a_group_that_a_file_names_are_told_and_guarded_and_put_back(
+def test_links_of_others_in_a_group_that_a_file_names_are_told_and_let_go_and_put_back(
     desk: Desk, filtered: bool
 ) -> None:
     desk.kernel = FakeKernel(FOREIGN[:1], features=Features(dump_group=filtered))
@@ -135,19 +134,27 @@ def test_links_of_others_in_a_group_that_a_file_names_are_told_and_guarded_and_p
     desk.kernel.state.add(Object("link", ("e0.5",), vlan))
     before = there(desk)
     desk.wants("groups: {lab: {id: 77}}\nlinks: {'d[0-5]': {kind: dummy, group: lab}}")
-    assert present.text(desk.engine.diff()).splitlines()[-1].startswith("6 to create, 1 to delete")
-    desk.kernel.ways["192.0.2.1"] = Route("e0.5", "10.0.0.5")
-    with pytest.raises(GuardError, match=r"to delete vlan e0\.5 would cut the way"):
-        desk.engine.apply()
-    assert there(desk) == before
-    desk.engine.apply(confirm_s=60, allow=frozenset({"e0.5"}))
-    assert ("link", ("e0.5",)) not in there(desk)
-    desk.engine.rollback()
+    assert "~ vlan e0.5  group lab -> 0  # no file mentions it any more" in present.text(desk.engine.diff())
+    desk.engine.apply(confirm_s=60)
+    assert there(desk)["link", ("e0.5",)] == {**vlan, "group": 0}
+    desk.engine.confirm()
+    assert not desk.engine.drift().steps
+    desk.engine.rollback(0)
     assert there(desk) == before
 
 
-def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Desk) -> None:
-    """VLANs and forwarding entries belong to whom their link belongs to."""
+@pytest.mark.parametrize(
+    ("lists", "goes"),
+    [
+        pytest.param("", [], id="no_file_lists_any"),
+        pytest.param(
+            "vlans: [7], fdb: [{mac: 02:00:00:00:00:07, vlan: 7}]",
+            ["bridge_vlan", "bridge_vlan", "fdb"],
+            id="a_file_does",
+        ),
+    ],
+)
+def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Desk, lists: str, goes: list[str]) -> None:
     desk.kernel = FakeKernel(
         (
             Object("link", ("e1",), {"kind": "bridge", "up": True, "group": 0, "mtu": 1500, "vlan_filtering": True}),
@@ -158,9 +165,9 @@ def test_what_goes_from_a_link_that_is_taken_over_is_told_and_put_back(desk: Des
     )
     before = there(desk)
     beside = "br: {kind: bridge, vlan_filtering: true}, d0: {kind: dummy, master: br, vlans: [5]}"
-    desk.wants(f"links: {{e2: {{}}, {beside}}}\nfdb: [{{dev: d0, mac: 02:00:00:00:00:05, vlan: 5}}]")
+    desk.wants(f"links: {{e2: {{{lists}}}, {beside}}}\nfdb: [{{dev: d0, mac: 02:00:00:00:00:05, vlan: 5}}]")
     lost = [step.object[:2] for step in singles(desk.engine.diff().steps) if step.op is Op.DELETE]
-    assert sorted(cls for cls, _ in lost) == ["bridge_vlan", "bridge_vlan", "fdb"]
+    assert sorted(cls for cls, _ in lost) == goes
     desk.engine.apply(confirm_s=60)
     assert before.keys() - there(desk).keys() == set(lost)
     desk.engine.rollback()

@@ -15,6 +15,7 @@ from netgroupd.errors import KernelError, VerifyError
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.request import Selection
+from netgroupd.model.owner import LISTED
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
@@ -32,6 +33,12 @@ PAIRS = [
 REFUSALS = [errno.EPERM, errno.EBUSY, errno.ENOMEM, errno.EEXIST, errno.ENODEV]
 _SMALL = 10  # steps; where there are more, one way of refusing each takes long enough
 EVERYTHING = Mine(classes=frozenset({"fdb", "mdb", "bridge_vlan", "sysctl"}))
+
+
+def looked_after(*goals: State) -> Mine:
+    """What has to be looked after where each of ``goals`` was to be brought about."""
+    listed = frozenset((cls, str(key[0])) for goal in goals for cls in LISTED for key in goal.of(cls))
+    return EVERYTHING._replace(listed=listed)
 
 
 def there(kernel: FakeKernel) -> dict[tuple[str, object], object]:
@@ -67,11 +74,12 @@ class Refuser:
 def test_going_from_one_configuration_to_another_needs_one_run(old: str, new: str) -> None:
     kernel = host_with(old)
     goal = state_of(new)
-    plan = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
+    mine = looked_after(state_of(old), goal)
+    plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
     kernel.messages = 0
-    converge(kernel, plan, goal, EVERYTHING)
+    converge(kernel, plan, goal, mine)
     assert kernel.messages == len(plan.steps)
-    assert not plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING).steps
+    assert not plan_for(kernel, goal, look(kernel, goal, mine), mine).steps
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS)
@@ -79,19 +87,20 @@ def test_refusal_of_any_step_leaves_the_kernel_as_it_was(old: str, new: str) -> 
     kernel = host_with(old)
     before = there(kernel)
     goal = state_of(new)
-    actual = look(kernel, goal, EVERYTHING)
-    plan = plan_for(kernel, goal, actual, EVERYTHING)
+    mine = looked_after(state_of(old), goal)
+    actual = look(kernel, goal, mine)
+    plan = plan_for(kernel, goal, actual, mine)
     snapshot = Snapshot.from_json(Snapshot.of(plan, actual).to_json())
     places = range(len(plan.steps))
     one_each = zip(places, cycle(REFUSALS), strict=False)
     for nth, number in product(places, REFUSALS) if len(places) <= _SMALL else one_each:
         kernel.refuse = refusing(nth, number)
         try:
-            converge(kernel, plan, goal, EVERYTHING)
+            converge(kernel, plan, goal, mine)
         except KernelError:
-            put_back(kernel, snapshot, EVERYTHING)
+            put_back(kernel, snapshot, mine)
         else:  # a deletion of what is gone already is no failure
-            put_back(kernel, snapshot, EVERYTHING)
+            put_back(kernel, snapshot, mine)
         assert there(kernel) == before
 
 

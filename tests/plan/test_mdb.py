@@ -32,7 +32,7 @@ def actual(*entries: Object, **bridge: object) -> State:
 
 def planned(have: State, entries: str = "", links: str = f"{BRIDGE}, {PORTS}") -> Plan:
     text = f"links: {{{links}}}\nmdb: [{entries}]\n"
-    return assemble(state_of(text), have, Owned(frozenset({0x4E47_0000})))
+    return assemble(state_of(text), have, Owned(frozenset({0x4E47_0000}), listed=frozenset({("mdb", "br")})))
 
 
 def said(plan: Plan) -> list[str]:

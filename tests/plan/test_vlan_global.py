@@ -39,7 +39,8 @@ def of_vlan(vid: int, **attrs: Value) -> Object:
 
 
 def planned(want: State, have: State) -> Plan:
-    return assemble(want, have, Owned(frozenset({0x4E47_0000})))
+    listed = frozenset({("bridge_vlan", name) for name in ("br", "p1", "p2")})
+    return assemble(want, have, Owned(frozenset({0x4E47_0000}), listed=listed))
 
 
 def lines(plan: Plan) -> list[str]:

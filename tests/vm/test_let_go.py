@@ -105,3 +105,46 @@ def test_port_that_others_put_into_their_bridge_stays_there(engine_in: EngineIn)
     assert [_master("vnet0"), _master("vnet1")] == ["virbr0", "virbr0"]
     engine_in("here", "links: {virbr0: {mtu: 1400, ports: [vnet0]}, vnet1: {mtu: 1400}}\n").apply()
     assert [_master("vnet0"), _master("vnet1")] == ["virbr0", ""]
+
+
+@pytest.mark.parametrize("text", ["{}\n", OF_OTHERS.replace("1400", "1300"), "links: {virbr1: {mtu: 1400}}\n"])
+def test_link_of_others_is_not_deleted_under_another_name(engine_in: EngineIn, text: str) -> None:
+    engine = engine_in("here", OF_OTHERS)
+    engine.apply()
+    here("ip link set virbr0 down name virbr1")
+    assert "~ bridge virbr1  group netgroupd -> 0" in present.text(engine.drift())
+    engine_in("here", text).apply()
+    assert "virbr1" in _links()
+    engine_in("here", "{}\n").apply()
+    assert _links() == {"virbr1": "default"}
+
+
+def test_link_of_netgroupd_under_another_name_is_deleted(engine_in: EngineIn) -> None:
+    text = "links: {virbr0: {mtu: 1400}, d0: {kind: dummy}}\n"
+    engine = engine_in("here", text)
+    engine.apply()
+    here("ip link set d0 name d1")
+    assert "- dummy d1" in present.text(engine.drift())
+
+
+def test_link_of_others_is_theirs_again_when_going_back_to_where_no_file_says_its_kind(engine_in: EngineIn) -> None:
+    engine_in("here", OF_OTHERS).apply()
+    engine = engine_in("here", "links: {virbr0: {kind: bridge, mtu: 1400}}\n")
+    engine.apply()
+    engine.rollback(1)
+    engine_in("here", "{}\n").apply()
+    assert _links() == {"virbr0": "default"}
+
+
+def test_links_of_others_in_a_group_that_a_file_comes_to_name_are_let_go(engine_in: EngineIn) -> None:
+    here("ip link set virbr0 group 7")
+    here("ip link add vnet0 master virbr0 type dummy")
+    text = "groups: {lab: {id: 7, mtu: 1400}}\nlinks: {d0: {kind: dummy, group: lab}}\n"
+    engine = engine_in("here", text)
+    assert "~ bridge virbr0  group lab -> 0" in present.text(engine.diff())
+    engine.apply()
+    assert _links() == {"virbr0": "default", "vnet0": "default", "d0": "7"}
+    assert _master("vnet0") == "virbr0"
+    assert not engine.drift().steps
+    engine.rollback(0)
+    assert _links() == {"virbr0": "7", "vnet0": "default"}
