@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What operators edit in the file of a host that runs: afterwards it is as if the file had always said so."""
+
+import json
+import subprocess
+
+import pytest
+
+from netgroupd.errors import KernelError
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm("stock")
+
+_PORT = "links: {br0: {kind: bridge, vlan_filtering: true, ports: [%s]}, br1: {kind: bridge, ports: [%s]%s}, t0: {%s}}\n"
+_ACCESS = "vlans: [{vid: 10, pvid: true, untagged: true}]"
+_TAGGED = "vlans: [{vid: 10, pvid: false, untagged: false}]"
+_UNTAGGED = ["PVID", "Egress Untagged"]
+
+
+def _vlans(name: str) -> dict[int, list[str]]:
+    """The VLANs of a port, with their flags."""
+    command = ["bridge", "-n", "here", "-j", "vlan", "show", "dev", name]
+    shown = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return {vlan["vlan"]: vlan.get("flags", []) for port in shown for vlan in port["vlans"]}
+
+
+@pytest.mark.parametrize(
+    ("after", "want"),
+    [
+        pytest.param(("", "", "", ""), {}, id="it_leaves"),
+        pytest.param(("", "t0", "", ""), {1: _UNTAGGED}, id="for_another_bridge"),
+        pytest.param(("", "t0", ", vlan_default_pvid: 5", ""), {5: _UNTAGGED}, id="for_one_with_another_default"),
+        pytest.param(("", "t0", ", vlan_default_pvid: 5", _TAGGED), {5: _UNTAGGED, 10: []}, id="where_it_is_tagged"),
+    ],
+)
+def test_port_with_a_vlan_of_untagged_packets_leaves_its_bridge(
+    engine_in: EngineIn, after: tuple[str, str, str, str], want: dict[int, list[str]]
+) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add t0 type dummy")
+    engine_in("here", _PORT % ("t0", "", "", _ACCESS)).apply()
+    before = _vlans("t0")
+    engine = engine_in("here", _PORT % after)
+    engine.apply()
+    assert _vlans("t0") == want
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert _vlans("t0") == before
+
+
+def test_refused_port_with_a_vlan_of_untagged_packets_is_none_again(engine_in: EngineIn) -> None:
+    engine_in("here", "{}\n")
+    for name in ("t0", "t1"):
+        here(f"ip link add {name} type dummy")
+    text = _PORT.replace("}}\n", "}, t1: {up: false}, t1.5: {up: true}}\n") % ("t0", "", "", _ACCESS)
+    with pytest.raises(KernelError, match=r"^[^\n]*change link t1.5: Network is down$"):
+        engine_in("here", text).apply()
+    assert _vlans("t0") == {}
