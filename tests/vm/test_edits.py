@@ -56,3 +56,17 @@ def test_refused_port_with_a_vlan_of_untagged_packets_is_none_again(engine_in: E
     with pytest.raises(KernelError, match=r"^[^\n]*change link t1.5: Network is down$"):
         engine_in("here", text).apply()
     assert _vlans("t0") == {}
+
+
+def test_port_with_a_vlan_of_untagged_packets_is_in_another_default_vlan_too(engine_in: EngineIn) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add t0 type dummy")
+    text = "links: {br0: {kind: bridge, vlan_filtering: true, ports: [t0]%s}, t0: {vlans: [{vid: 10, pvid: true}]}}\n"
+    engine_in("here", text % "").apply()
+    assert _vlans("t0") == {1: ["Egress Untagged"], 10: ["PVID"]}
+    engine = engine_in("here", text % ", vlan_default_pvid: 20")
+    engine.apply()
+    assert _vlans("t0") == {10: ["PVID"], 20: ["Egress Untagged"]}  # as when it comes to such a bridge
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert _vlans("t0") == {1: ["Egress Untagged"], 10: ["PVID"]}
