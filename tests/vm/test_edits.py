@@ -70,3 +70,22 @@ def test_port_with_a_vlan_of_untagged_packets_is_in_another_default_vlan_too(eng
     assert not engine.diff().steps
     engine.rollback(1)
     assert _vlans("t0") == {1: ["Egress Untagged"], 10: ["PVID"]}
+
+
+def test_ways_of_which_no_weight_is_said_any_more_are_alike(engine_in: EngineIn) -> None:
+    text = """
+links: {{d0: {{kind: dummy, up: true, addresses: [192.0.2.1/24, "2001:db8::1/64"]}}}}
+nexthops: {{1: {{via: 192.0.2.2, dev: d0}}, 2: {{via: 192.0.2.3, dev: d0}}, 3: {{group: [{{id: 1{0}}}, {{id: 2}}]}}}}
+routes:
+  - {{to: 203.0.113.0/24, nexthops: [{{via: 192.0.2.4{0}}}, {{via: 192.0.2.5}}]}}
+  - {{to: "2001:db8:1::/48", nexthops: [{{via: "2001:db8::4"{0}}}, {{via: "2001:db8::5"}}]}}
+"""
+    engine_in("here", text.format(", weight: 5")).apply()
+    engine = engine_in("here", text.format(""))
+    engine.apply()
+    assert "group 1/2 proto" in here("ip nexthop show id 3")
+    assert "weight 5" not in here("ip route") + here("ip -6 route")
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert "group 1,5/2 proto" in here("ip nexthop show id 3")
+    assert here("ip route").count("weight 5") == here("ip -6 route").count("weight 5") == 1
