@@ -89,3 +89,16 @@ routes:
     engine.rollback(1)
     assert "group 1,5/2 proto" in here("ip nexthop show id 3")
     assert here("ip route").count("weight 5") == here("ip -6 route").count("weight 5") == 1
+
+
+def test_rules_of_a_block_wait_when_the_link_in_it_gives_way_to_one_that_is_not_there(engine_in: EngineIn) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add t0 type dummy")
+    text = "links: {%s: {}}\ntc: {%s: {ingress_block: 7}, block 7: {filters: {pref: 1, matchall: {}, action: drop}}}\n"
+    engine_in("here", text % ("t0", "t0")).apply()
+    engine = engine_in("here", text % ("t1", "t1"))
+    engine.apply()
+    assert not here("tc qdisc show dev t0 clsact")
+    here("ip link add t1 type dummy")
+    engine.apply()
+    assert "action drop" in here("tc filter show block 7")
