@@ -48,7 +48,8 @@ def without_links(desired: State, names: Iterable[str], actual: State) -> State:
 def _empty_blocks(missing: frozenset[str], desired: State, actual: State) -> frozenset[str]:
     """The shared blocks that no link is in until one of the missing ones comes, and that can have no rules before."""
     waiting = {key: qdisc for key, qdisc in desired.of("qdisc").items() if qdisc.name in missing}
-    there = {**actual.of("qdisc"), **desired.of("qdisc")}
+    others = {key: qdisc for key, qdisc in actual.of("qdisc").items() if qdisc.attrs.get("in_use")}  # the rest goes
+    there = {**others, **desired.of("qdisc")}
     shared = {block for key, qdisc in there.items() if key not in waiting for block in blocks_of(qdisc)}
     return frozenset(name for qdisc in waiting.values() for name, _ in blocks_of(qdisc) - shared)
 

@@ -2,8 +2,8 @@
 """(wanted object, actual object) -> the attributes that differ.
 
 What was not mentioned is kept, ``None`` is absent, and of a nested record only
-the mentioned fields count, but for actions of traffic control and peers of
-WireGuard.  Linear, and at C speed where nothing differs.
+the mentioned fields count, but for actions of traffic control, peers of
+WireGuard and the ways of a route.  Linear, and at C speed where nothing differs.
 """
 
 from collections.abc import Mapping
@@ -40,6 +40,11 @@ _JIFFIES = frozenset({"refill_delay"})  # the kernel rounds up to a jiffy, 1 to 
 _JIFFY_US = 10_000
 _COMPARED = 1024
 _EASE = [*Change]
+# Ways and members are told all at once: what is not said of one it has not.
+_USUAL_OF_WAYS: Mapping[str, Attrs] = {
+    "nexthops": {"weight": 1, "onlink": False, "encap": None, "as": None, "realm": None},
+    "group": {"weight": 1},
+}
 # Of a filter's own actions a file says all, for each is made anew with the filter.
 _ALONE = {"actions": False, "action": True}
 
@@ -118,6 +123,8 @@ def same(name: str, want: Value, have: Value) -> bool:
 def _fields(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> Mapping[str, Value]:
     if name == "peers":
         return whole(want)
+    if name in _USUAL_OF_WAYS:
+        return {**_USUAL_OF_WAYS[name], **want}
     alone = _ALONE.get(name)
     return want if alone is None else _fields_of_action(want, have, alone=alone)
 

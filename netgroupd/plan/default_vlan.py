@@ -16,6 +16,7 @@ from netgroupd.plan.step import Op, Step
 DEFAULT = "vlan_default_pvid"
 _PVID: Attrs = {"pvid": True}
 _UNTAGGED: Attrs = {"pvid": True, "untagged": True}
+_BESIDE: Attrs = {"untagged": True}
 
 
 def moved(steps: Iterable[Step], actual: State) -> Iterator[Key]:
@@ -55,8 +56,7 @@ class Defaults:
         given = {vlan.name for vlan in self._desired.of("bridge_vlan").values() if vlan.attrs.get("pvid")}
         for name, why in (going | changing).items():
             yield from self._left(name, why)
-            if name not in given:
-                yield from self._untagged(name, why)
+            yield from self._untagged(name, why, given=name in given)
 
     def _tagged(self) -> Iterator[Key]:
         """The VLANs that are to be that of packets without a tag no more."""
@@ -98,14 +98,17 @@ class Defaults:
         elif not want and not moves:
             yield Step(Op.DELETE, have, None, why=why)
 
-    def _untagged(self, name: str, why: str) -> Iterator[Step]:
-        """Packets without a tag belong to the default VLAN, where no file says otherwise."""
+    def _untagged(self, name: str, why: str, *, given: bool) -> Iterator[Step]:
+        """Packets without a tag belong to the default VLAN, where no VLAN is ``given`` that they belong to.
+
+        A port that comes to a bridge is in it in any case.
+        """
         had, gets = self.of(name)
         have = self._actual.of("bridge_vlan").get(key := (name, gets))
         if not gets or key in self._desired.of("bridge_vlan") or self.moves(name):
             return
-        told = _PVID if had == gets else _UNTAGGED
+        told = _PVID if had == gets else _BESIDE if given else _UNTAGGED
         if have is None and had != gets:
             yield Step(Op.CREATE, None, Object("bridge_vlan", key, told), told, why)
-        elif have and not have.attrs.get("pvid"):
+        elif have and not given and not have.attrs.get("pvid"):
             yield Step(Op.CHANGE, have, have._replace(attrs={**have.attrs, **told}), told, why)

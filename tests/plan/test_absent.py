@@ -112,7 +112,8 @@ tc:
   d0: {ingress: [{pref: 1, matchall: {}, action: mirred 7}, {pref: 2, matchall: {}, action: mirred 8}]}
   block 7: {filters: {pref: 1, matchall: {}, action: drop}}
 """
-IN_IT = Object("qdisc", ("other0", "clsact"), {"kind": "clsact", "ingress_block": 7})
+IN_IT = Object("qdisc", ("other0", "clsact"), {"kind": "clsact", "ingress_block": 7, "in_use": True})
+LEAVING_IT = Object("qdisc", ("swp2", "clsact"), {"kind": "clsact", "ingress_block": 7, "in_use": False})
 
 
 def test_rules_of_a_block_wait_for_the_first_link_that_is_in_it() -> None:
@@ -123,6 +124,7 @@ def test_rules_of_a_block_wait_for_the_first_link_that_is_in_it() -> None:
     assert rules(BLOCK) == []
     assert rules(BLOCK, hardware("swp1")) == ["block 7"]
     assert rules(BLOCK, IN_IT) == ["block 7"]
+    assert rules(BLOCK, LEAVING_IT) == []
     assert rules(f"{BLOCK}  swp2: {{egress_block: 7}}\n") == ["block 7"]
 
 

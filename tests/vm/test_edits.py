@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What operators edit in the file of a host that runs: afterwards it is as if the file had always said so."""
+
+import json
+import subprocess
+
+import pytest
+
+from netgroupd.errors import KernelError
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm("stock")
+
+_PORT = "links: {br0: {kind: bridge, vlan_filtering: true, ports: [%s]}, br1: {kind: bridge, ports: [%s]%s}, t0: {%s}}\n"
+_ACCESS = "vlans: [{vid: 10, pvid: true, untagged: true}]"
+_TAGGED = "vlans: [{vid: 10, pvid: false, untagged: false}]"
+_UNTAGGED = ["PVID", "Egress Untagged"]
+
+
+def _vlans(name: str) -> dict[int, list[str]]:
+    """The VLANs of a port, with their flags."""
+    command = ["bridge", "-n", "here", "-j", "vlan", "show", "dev", name]
+    shown = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return {vlan["vlan"]: vlan.get("flags", []) for port in shown for vlan in port["vlans"]}
+
+
+@pytest.mark.parametrize(
+    ("after", "want"),
+    [
+        pytest.param(("", "", "", ""), {}, id="it_leaves"),
+        pytest.param(("", "t0", "", ""), {1: _UNTAGGED}, id="for_another_bridge"),
+        pytest.param(("", "t0", ", vlan_default_pvid: 5", ""), {5: _UNTAGGED}, id="for_one_with_another_default"),
+        pytest.param(("", "t0", ", vlan_default_pvid: 5", _TAGGED), {5: _UNTAGGED, 10: []}, id="where_it_is_tagged"),
+    ],
+)
+def test_port_with_a_vlan_of_untagged_packets_leaves_its_bridge(
+    engine_in: EngineIn, after: tuple[str, str, str, str], want: dict[int, list[str]]
+) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add t0 type dummy")
+    engine_in("here", _PORT % ("t0", "", "", _ACCESS)).apply()
+    before = _vlans("t0")
+    engine = engine_in("here", _PORT % after)
+    engine.apply()
+    assert _vlans("t0") == want
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert _vlans("t0") == before
+
+
+def test_refused_port_with_a_vlan_of_untagged_packets_is_none_again(engine_in: EngineIn) -> None:
+    engine_in("here", "{}\n")
+    for name in ("t0", "t1"):
+        here(f"ip link add {name} type dummy")
+    text = _PORT.replace("}}\n", "}, t1: {up: false}, t1.5: {up: true}}\n") % ("t0", "", "", _ACCESS)
+    with pytest.raises(KernelError, match=r"^[^\n]*change link t1.5: Network is down$"):
+        engine_in("here", text).apply()
+    assert _vlans("t0") == {}
+
+
+def test_port_with_a_vlan_of_untagged_packets_is_in_another_default_vlan_too(engine_in: EngineIn) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add t0 type dummy")
+    text = "links: {br0: {kind: bridge, vlan_filtering: true, ports: [t0]%s}, t0: {vlans: [{vid: 10, pvid: true}]}}\n"
+    engine_in("here", text % "").apply()
+    assert _vlans("t0") == {1: ["Egress Untagged"], 10: ["PVID"]}
+    engine = engine_in("here", text % ", vlan_default_pvid: 20")
+    engine.apply()
+    assert _vlans("t0") == {10: ["PVID"], 20: ["Egress Untagged"]}  # as when it comes to such a bridge
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert _vlans("t0") == {1: ["Egress Untagged"], 10: ["PVID"]}
+
+
+def test_ways_of_which_no_weight_is_said_any_more_are_alike(engine_in: EngineIn) -> None:
+    text = """
+links: {{d0: {{kind: dummy, up: true, addresses: [192.0.2.1/24, "2001:db8::1/64"]}}}}
+nexthops: {{1: {{via: 192.0.2.2, dev: d0}}, 2: {{via: 192.0.2.3, dev: d0}}, 3: {{group: [{{id: 1{0}}}, {{id: 2}}]}}}}
+routes:
+  - {{to: 203.0.113.0/24, nexthops: [{{via: 192.0.2.4{0}}}, {{via: 192.0.2.5}}]}}
+  - {{to: "2001:db8:1::/48", nexthops: [{{via: "2001:db8::4"{0}}}, {{via: "2001:db8::5"}}]}}
+"""
+    engine_in("here", text.format(", weight: 5")).apply()
+    engine = engine_in("here", text.format(""))
+    engine.apply()
+    assert "group 1/2 proto" in here("ip nexthop show id 3")
+    assert "weight 5" not in here("ip route") + here("ip -6 route")
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert "group 1,5/2 proto" in here("ip nexthop show id 3")
+    assert here("ip route").count("weight 5") == here("ip -6 route").count("weight 5") == 1
+
+
+def test_rules_of_a_block_wait_when_the_link_in_it_gives_way_to_one_that_is_not_there(engine_in: EngineIn) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add t0 type dummy")
+    text = "links: {%s: {}}\ntc: {%s: {ingress_block: 7}, block 7: {filters: {pref: 1, matchall: {}, action: drop}}}\n"
+    engine_in("here", text % ("t0", "t0")).apply()
+    engine = engine_in("here", text % ("t1", "t1"))
+    engine.apply()
+    assert not here("tc qdisc show dev t0 clsact")
+    here("ip link add t1 type dummy")
+    engine.apply()
+    assert "action drop" in here("tc filter show block 7")
