@@ -45,7 +45,7 @@ def grows_later(link: Object, attrs: Attrs, left: Container[Value], links: Mappi
     """Whether ``attrs`` give a link an MTU that a bridge below it has only when some of its ports have ``left`` it."""
     if _of(attrs) <= _of(link.attrs):
         return False
-    while below := links.get((link.attrs.get("link"),)):
+    while below := links.get((link.attrs.get("link") or link.attrs.get("dev"),)):
         if kind_of(below) == "bridge":
             return below.name in left
         link = below

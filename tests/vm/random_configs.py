@@ -16,7 +16,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import COMMON
 from tests.engine.universe import state_of
-from tests.vm import l3_cases, link_cases
+from tests.vm import l3_cases, link_cases, random_on_links
 from tests.vm.test_ethtool import OTHERS as OF_DRIVERS
 from tests.vm.test_vfs import OTHERS as OF_FUNCTIONS
 
@@ -222,6 +222,15 @@ def _set_feature(rng: random.Random, config: Config) -> None:
     parts.setdefault("features", {})[rng.choice(_FEATURES)] = rng.random() < 0.5
 
 
+def _set_own_setting(rng: random.Random, config: Config) -> None:
+    random_on_links.setting(rng, _link(rng, config))
+
+
+def _set_tc(rng: random.Random, config: Config) -> None:
+    names = _names(config)
+    random_on_links.traffic_control(rng, config.setdefault("tc", {}), rng.choice(names), names)
+
+
 def _set_card(rng: random.Random, config: Config) -> None:
     # A driver that tells of no error correction at all cannot be brought back to it.
     begun = {"kind": "netdevsim", "id": 7, "num_vfs": 2, "ethtool": {"fec": {"modes": ["off"]}}}
@@ -301,6 +310,8 @@ MOVES: tuple[tuple[Move, int], ...] = (
     (_set_group, 3),
     (_set_feature, 1),
     (_set_card, 2),
+    (_set_own_setting, 3),
+    (_set_tc, 5),
     (_add_sample, 16),
     (_remove, 8),
 )
@@ -332,5 +343,7 @@ def changed(rng: random.Random, config: Mapping[str, Any], moves: int, *, patche
     for move in rng.choices([move for move, _ in may], [weight for _, weight in may], k=moves):
         then = copy.deepcopy(now)
         move(rng, then)
+        for name in [name for name in then.get("tc", ()) if name not in then["links"] and not name.startswith("block")]:
+            del then["tc"][name]
         now = then if is_right(then) else now
     return now

@@ -243,8 +243,8 @@ def test_what_is_on_a_bridge_is_as_large_as_before_when_a_smaller_port_has_left(
 
 
 @pytest.mark.vm("stock")
-def test_what_is_on_a_bridge_grows_with_it(kernel: Stumbling) -> None:
-    become(kernel, state_of(_ON_A_BRIDGE % ("", ", master: br", ", br.5.6: {}")))
-    there_and_back(
-        kernel, state_of(_ON_A_BRIDGE % ("mtu: 1500", ", master: null", ", br.5.6: {mtu: 1500}")), refused=True
-    )
+@pytest.mark.parametrize("kind", ["vlan, link: br.5, id: 6", "vxlan, id: 7, dstport: 4789, dev: br"])
+def test_what_is_on_a_bridge_grows_with_it(kernel: Stumbling, kind: str) -> None:
+    upper = f", u: {{kind: {kind}, mtu: %d}}"
+    become(kernel, state_of(_ON_A_BRIDGE % ("", ", master: br", upper % 1350)))
+    there_and_back(kernel, state_of(_ON_A_BRIDGE % ("mtu: 1500", ", master: null", upper % 1450)), refused=True)
