@@ -30,7 +30,7 @@ from netgroupd.plan.step import AnyStep
 from tests.engine.universe import state_of
 from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
-from tests.vm.random_configs import CARD, NAMES_OF_LINKS, START, Config, changed, text
+from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, text
 from tests.vm.stumbling import Stumbling, there
 
 _SIMULATED = Path("/sys/bus/netdevsim")
@@ -81,6 +81,7 @@ class Life:
         """
         try:
             self._engine({})
+            self._hosts.engine(ELSEWHERE, "{}")
             self._become(dict(START))
             then = [self._now()]
             for _ in range(_CHANGES):

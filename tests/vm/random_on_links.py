@@ -8,6 +8,8 @@ from tests.vm import random_tc
 from tests.vm.random_tc_rules import SHARED, draw_groups
 
 _LINKS = ("v0", "v1", "v2")  # as the samples of rules call them
+_PLACES = ("ingress", "egress")
+_BLOCK = "block 7"
 _SETTINGS = {
     "ipv4.rp_filter": (0, 1, 2),
     "ipv4.arp_notify": (0, 1),
@@ -38,14 +40,23 @@ def traffic_control(rng: random.Random, tc: dict[str, Any], name: str, links: li
             said.pop(part, None)
         said |= random_tc.draw_tree(rng)
     elif how < 0.5:
-        place = rng.choice(("ingress", "egress"))
+        place = rng.choice(_PLACES)
         said.pop(place, None)
         said[f"{place}_block"] = 7
-        tc.setdefault("block 7", {"filters": _rules(rng, "block", links)})
+        tc.setdefault(_BLOCK, {"filters": _rules(rng, "block", links)})
     else:
-        place = rng.choice(("ingress", "egress"))
+        place = rng.choice(_PLACES)
         said.pop(f"{place}_block", None)
         said[place] = _rules(rng, place, links)
+
+
+def tidy(config: dict[str, Any]) -> None:
+    """Leave out traffic control of links that are here no more, and the block that none is in."""
+    tc, links = config.get("tc", {}), config["links"]
+    for name in [name for name in tc if name != _BLOCK and links.get(name, {"netns": ""}).get("netns") is not None]:
+        del tc[name]
+    if not any(said.get(f"{place}_block") for said in tc.values() for place in _PLACES):
+        tc.pop(_BLOCK, None)
 
 
 def _rules(rng: random.Random, place: str, links: list[str]) -> list[Any]:
