@@ -267,6 +267,9 @@ def add_foundations(kernel: Connection, wanted: State, actual: State) -> bool:
     new = [wants[key].attrs for key in wants.keys() - there.keys()]
     if not new or len(new) * _MANY_TO_ONE > len(there) or any(attrs.get("kind") in IPVLANS for attrs in new):
         return False
+    joined = {attrs.get("master") for attrs in new} - {None}
+    if joined and any(link.attrs.get("link") in joined for link in there.values()):
+        return False
     below = [there[key] for attrs in new for field in _BELOW if (key := (attrs.get(field),)) in there]
     names = frozenset(link.name for link in below)
     if len(names) > FEW or any(link.attrs.get("netns") for link in below):

@@ -27,6 +27,7 @@ from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import UNOWNED, ends, group_of, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.mst import inside
+from netgroupd.plan.narrowed import narrowed
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -93,8 +94,8 @@ class Replaced(NamedTuple):
         if again := [obj for obj in doomed if obj.cls in anew.CLASSES and obj[:2] in made]:
             for place, unsaid in anew.unsaid(again, made, actual, usual):
                 made[place] = {**unsaid, **made[place]}
-        for name, mtu in _made_smaller(made, actual):
-            made["link", (name,)] = {"mtu": mtu, **made.get(("link", (name,)), NOTHING)}
+        for name, mtu in _made_smaller(made, plan, actual):
+            made["link", (name,)] = {"mtu": mtu or anew.WHATEVER, **made.get(("link", (name,)), NOTHING)}
         for name in _opened(made, plan, actual):
             made["link", (name,)] = {"up": True, **made["link", (name,)]}
         for one in given_a_share(singles(plan.steps), actual):
@@ -219,11 +220,12 @@ def _sized_bridges(made: Mapping[tuple[str, Key], Attrs], actual: State) -> dict
     return {link.key: lent.without(link, _MTU) for link in bridges}
 
 
-def _made_smaller(made: Mapping[tuple[str, Key], Attrs], actual: State) -> Iterator[tuple[str, int]]:
+def _made_smaller(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: State) -> Iterator[tuple[str, int]]:
     """The links above those of which ``made`` tells that become as small, which do not grow again by themselves."""
     links = actual.of("link")
     told = ((key, attrs.get("mtu")) for (cls, key), attrs in made.items() if cls == "link")
     sizes = {str(key[0]): mtu for key, mtu in told if isinstance(mtu, int) and mtu < _mtu(links[key])}
+    sizes |= narrowed(singles(plan.steps), links)
     for upper, lower in followers([*sizes], links, bridges=True) if sizes else ():
         mtu = _mtu(links[upper,])
         sizes[upper] = min(mtu, sizes[lower])

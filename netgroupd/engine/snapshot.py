@@ -33,6 +33,7 @@ from netgroupd.plan.fate import (
 )
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.mst import Disturbed, without_states
+from netgroupd.plan.narrowed import narrowed
 from netgroupd.plan.readdressed import forgotten
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
 from netgroupd.plan.settings import BY_WIREGUARD
@@ -80,6 +81,7 @@ class Snapshot(NamedTuple):
         steps = [*singles(plan.steps)]
         touched = dict.fromkeys([obj[:2] for obj in map(_OBJECT, steps)])
         touched.update(dict.fromkeys(_taken_along([step for step in steps if _may_take(step)], actual)))
+        touched.update(dict.fromkeys(_taken_sizes([step for step in steps if step.object.cls == "link"], actual)))
         if (BY_WIREGUARD,) in actual.of("sysctl"):
             touched["sysctl", (BY_WIREGUARD,)] = None
         found, absent = [], []
@@ -271,13 +273,6 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from ((link.cls, link.key) for link in ports)
     # They are not up again before the link below them is, and that may not be reached.
     yield from (("link", (name,)) for name in carried)
-    # The MTU of a link is the most that those above it can have, and they do not grow again with it.
-    resized = {step.object.name for step in links if "mtu" in step.attrs and step.op is Op.CHANGE}
-    if resized:
-        resized.update(resized_ports(resized, actual.of("link")))
-        yield from (("link", (name,)) for name in resized)
-        smaller = {name: actual.link(name) for name, _ in followers(resized, actual.of("link"), bridges=True)}
-        yield from (("link", (name,)) for name, link in smaller.items() if kind_of(link) != "bridge")
     yield from (("neighbour", key) for key in forgotten(steps, actual))
     yield from _sharing_a_mode(links, actual)
     yield from _taken_vlans(steps, actual)
@@ -317,6 +312,18 @@ def _sharing_a_mode(steps: list[Step], actual: State) -> Iterator[tuple[str, Key
     if lowers := {obj.attrs.get("link") for obj in changing}:
         found = (link for link in actual.of("link").values() if kind_of(link) in IPVLANS)
         yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
+
+
+def _taken_sizes(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
+    """The MTU of a link is the most that those above it can have, and they do not grow again with it."""
+    links = actual.of("link")
+    resized = {step.object.name for step in steps if "mtu" in step.attrs and step.op is Op.CHANGE}
+    if resized:
+        resized.update(resized_ports(resized, links))
+        yield from (("link", (name,)) for name in resized)
+    if resized := resized.union(narrowed(steps, links)):
+        smaller = {name: links[name,] for name, _ in followers(resized, links, bridges=True)}
+        yield from (("link", (name,)) for name, link in smaller.items() if kind_of(link) != "bridge")
 
 
 def _taken_vlans(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:

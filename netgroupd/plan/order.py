@@ -23,7 +23,7 @@ from netgroupd.plan.fate import carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.order_filters import LEVELS, Order
 from netgroupd.plan.pairs import peers_made_along
-from netgroupd.plan.pieces import DOWN, EMPTIED, FREED, NAMES_ANOTHER, Manner, pieces_of, port_attrs, shrinks
+from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, late, pieces_of, port_attrs, shrinks
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
@@ -308,12 +308,11 @@ class _Cut:
         assert have is not None
         down = want.name in self.down
         moved = "master" in attrs
-        parting = EMPTIED if kind_of(have) == "bond" and have.name in self.left else ()
         manner = Manner(
             down,
             shrinks(attrs.get("mtu"), have.attrs.get("mtu")),
             want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
-            FREED if moved and kind_of(self.haves.get((str(have.attrs.get("master")),))) == "bond" else parting,
+            late(have, attrs, self.left, self.haves),
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
             any(attrs.get(name) in self.made for name in NAMES_ANOTHER),
         )

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The change of a link -> what each phase says of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
 from netgroupd.model.link import COMMON
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.narrowed import grows_later
 
 DOWN: Mapping[str, Value] = {"up": False}
-FREED, EMPTIED = ("mtu", "mac"), ("mac",)
+_FREED, _EMPTIED = ("mtu", "mac"), ("mac",)
 """What a bond gives back to a port that leaves, and what changes when that was the last one."""
+_GROWN = ("mtu",)
 _NAMES_PORT = ("primary", "active_slave")
 NAMES_ANOTHER = ("dev", "port.backup_port")
 """What names another link and changes in place."""
@@ -29,7 +32,7 @@ class Manner(NamedTuple):
     down: bool  # while it changes
     shrinks: bool
     early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
-    late: tuple[str, ...]  # what ports and bonds that part have of before, or any: it is said when they have
+    late: tuple[str, ...]  # what ports and bonds that part have of before, or any, and so on: it is said when they have
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
     waits: bool  # for a link that it names and that is to be made
 
@@ -39,15 +42,24 @@ def shrinks(mtu: Value, now: Value) -> bool:
     return isinstance(mtu, int) and isinstance(now, int) and mtu < now
 
 
+def late(have: Object, attrs: Attrs, left: Container[Value], links: Mapping[Key, Object]) -> tuple[str, ...]:
+    """What is said of a link when ports have parted from bonds and bridges, of which some are ``left``."""
+    if "master" in attrs and kind_of(links.get((str(have.attrs.get("master")),))) == "bond":
+        return _FREED
+    if kind_of(have) == "bond" and have.name in left:
+        return _EMPTIED
+    return _GROWN if "mtu" in attrs and grows_later(have, attrs, left, links) else ()
+
+
 def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     """What the phases say of a change, but for bringing up again."""
     left = dict(attrs)
     said = {name: left.pop(name) for name in ("group", "up", "master") if name in left}
-    late = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
-    late |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
-    late |= {name: left.pop(name) for name in manner.late if name in left}
+    last = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
+    last |= {name: left.pop(name) for name in _NAMES_PORT if name in left}
+    last |= {name: left.pop(name) for name in manner.late if name in left}
     # Of a tunnel one message says all.
-    late |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in COMMON}
+    last |= {name: left.pop(name) for name in attrs if manner.waits and name in left and name not in COMMON}
     if "group" in said:
         yield "regroup links", {"group": said["group"]}
     if said.get("up") is False or manner.down:
@@ -64,5 +76,5 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
         yield "change links", left
     if "master" in said and (said["master"] or not manner.early):
         yield "enslave links", {"master": said["master"]}
-    if late:
-        yield "settle links", late
+    if last:
+        yield "settle links", last

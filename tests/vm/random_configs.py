@@ -16,7 +16,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import COMMON
 from tests.engine.universe import state_of
-from tests.vm import l3_cases, link_cases
+from tests.vm import l3_cases, link_cases, random_on_links
 from tests.vm.test_ethtool import OTHERS as OF_DRIVERS
 from tests.vm.test_vfs import OTHERS as OF_FUNCTIONS
 
@@ -28,6 +28,8 @@ _NAMES = ("low0", "low1", "low2", "low3", "d0", "d1", "br0", "br1", "p0", "p1", 
 NAMES_OF_LINKS = (*_NAMES, "a", "b", "c", "e", "other", "another")
 _GROUPS = ("g0", "g1", "g2")
 CARD = "card"
+ELSEWHERE = "blue"
+"""Another network namespace."""
 _FEATURES = ("gro", "gso", "tso", "sg", "tx", "rx-udp-gro-forwarding", "tx-nocache-copy")
 _OF_LINKS = {"address": "addresses", "bridge_vlan": "vlans", "vlan_global": "vlan_global", "mst": "mst"}
 _LISTS = {
@@ -222,6 +224,21 @@ def _set_feature(rng: random.Random, config: Config) -> None:
     parts.setdefault("features", {})[rng.choice(_FEATURES)] = rng.random() < 0.5
 
 
+def _set_own_setting(rng: random.Random, config: Config) -> None:
+    random_on_links.setting(rng, _link(rng, config))
+
+
+def _set_tc(rng: random.Random, config: Config) -> None:
+    names = _names(config)
+    random_on_links.traffic_control(rng, config.setdefault("tc", {}), rng.choice(names), names)
+
+
+def _set_netns(rng: random.Random, config: Config) -> None:
+    body = _link(rng, config)
+    if body.pop("netns", None) is None:
+        body["netns"] = ELSEWHERE
+
+
 def _set_card(rng: random.Random, config: Config) -> None:
     # A driver that tells of no error correction at all cannot be brought back to it.
     begun = {"kind": "netdevsim", "id": 7, "num_vfs": 2, "ethtool": {"fec": {"modes": ["off"]}}}
@@ -301,6 +318,9 @@ MOVES: tuple[tuple[Move, int], ...] = (
     (_set_group, 3),
     (_set_feature, 1),
     (_set_card, 2),
+    (_set_own_setting, 3),
+    (_set_netns, 2),
+    (_set_tc, 5),
     (_add_sample, 16),
     (_remove, 8),
 )
@@ -332,5 +352,6 @@ def changed(rng: random.Random, config: Mapping[str, Any], moves: int, *, patche
     for move in rng.choices([move for move, _ in may], [weight for _, weight in may], k=moves):
         then = copy.deepcopy(now)
         move(rng, then)
+        random_on_links.tidy(then)
         now = then if is_right(then) else now
     return now

@@ -37,7 +37,7 @@ _HOOKS = tuple((link, hook) for link in ("v0", "v1") for hook in ("ingress", "eg
 _BLOCKS = (7, 8)
 _CLASSFUL = ("htb", "hfsc", "drr", "prio", "ets")
 _WITH_BANDS = ("prio", "ets")
-_OF_QUEUES = ("mq", "mqprio", "taprio", "noqueue")
+_OF_QUEUES = ("mq", "mqprio", "taprio")
 _CLASSES = range(1, 7)
 _TEMPLATE = {"chain": TEMPLATED, "protocol": "ip", "flower": {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}}
 _ATOMIC = {"chain": 3, "atomic": True}
@@ -59,8 +59,8 @@ class Tree:
         if not self.root:
             return {}
         above = {said["parent"] for said in self.classes.values()}
-        bands = self.root["kind"] in _WITH_BANDS
-        free = [number for number in self.leaves if (bands and number <= 2) or number in self.classes]
+        there = 2 if self.root["kind"] in _WITH_BANDS else 4 if self.root["kind"] in _OF_QUEUES else 0
+        free = [number for number in self.leaves if number <= there or number in self.classes]
         leaves = [self.leaves[number] for number in free if f"1:{number}" not in above]
         said: dict[str, object] = {"qdiscs": [self.root, *leaves], "classes": list(self.classes.values())}
         if self.root["kind"] in _CLASSFUL:
@@ -114,7 +114,7 @@ def draw(rng: random.Random) -> Policy:
     """A configuration out of nothing."""
     return Policy(
         shared=shared_actions(rng),
-        trees={link: _tree(rng) for link in ("v0", "v1")},
+        trees={"v0": _tree(rng, queues=True), "v1": _tree(rng)},
         hooks={(link, hook): _hook(rng, hook) for link, hook in _HOOKS},
         blocks={number: _of_block(rng) for number in _BLOCKS},
     )
@@ -127,7 +127,10 @@ def touch(rng: random.Random, policy: Policy) -> Policy:
         for at, hook in policy.hooks.items()
     }
     blocks = {number: _worked(rng, block, _touch_block, _of_block) for number, block in policy.blocks.items()}
-    trees = {link: _worked(rng, tree, _touch_tree, _tree) for link, tree in policy.trees.items()}
+    trees = {
+        link: _worked(rng, tree, _touch_tree, partial(_tree, queues=link == "v0"))
+        for link, tree in policy.trees.items()
+    }
     shared = policy.shared if rng.random() < 0.5 else shared_actions(rng)
     return Policy(shared=shared, trees=trees, hooks=hooks, blocks=blocks)
 
@@ -196,10 +199,12 @@ def _leaf(rng: random.Random, number: int) -> Raw:
     return {"parent": f"1:{number}", "handle": f"{number + 10}:", **_options(rng, kind), "stab": None}
 
 
-def _tree(rng: random.Random) -> Tree:
+def _tree(rng: random.Random, *, queues: bool = False) -> Tree:
+    """A tree, of what has ``queues`` one that may be over these."""
     if rng.random() < 0.2:
         return Tree()
-    kind = rng.choice([kind for kind in (*QDISCS, *_CLASSFUL * 3) if kind not in _OF_QUEUES])
+    kinds = [kind for kind in (*QDISCS, *_CLASSFUL * 3) if kind not in _OF_QUEUES]
+    kind = rng.choice([*kinds, *(_OF_QUEUES * 3 if queues else ()), "noqueue"])
     numbers = sorted(rng.sample(_CLASSES, rng.randint(0, 4))) if kind in CLASSES else []
     numbers = [number for number in numbers if number == numbers[0] or number - 1 in numbers]
     drawn = {number: _class(rng, kind, number) for number in numbers}
@@ -209,6 +214,11 @@ def _tree(rng: random.Random) -> Tree:
         leaves={number: _leaf(rng, number) for number in _CLASSES if rng.random() < 0.5},
         rules=draw_groups(rng, "1:", 3),
     )
+
+
+def draw_tree(rng: random.Random) -> dict[str, object]:
+    """What hangs below the root of some link, as a file has it."""
+    return _tree(rng).text()
 
 
 def _rooted(classes: Mapping[int, Raw]) -> Mapping[int, Raw]:

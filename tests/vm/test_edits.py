@@ -11,7 +11,9 @@ from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm("stock")
 
-_PORT = "links: {br0: {kind: bridge, vlan_filtering: true, ports: [%s]}, br1: {kind: bridge, ports: [%s]%s}, t0: {%s}}\n"
+_PORT = (
+    "links: {br0: {kind: bridge, vlan_filtering: true, ports: [%s]}, br1: {kind: bridge, ports: [%s]%s}, t0: {%s}}\n"
+)
 _ACCESS = "vlans: [{vid: 10, pvid: true, untagged: true}]"
 _TAGGED = "vlans: [{vid: 10, pvid: false, untagged: false}]"
 _UNTAGGED = ["PVID", "Egress Untagged"]

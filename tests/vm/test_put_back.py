@@ -216,3 +216,35 @@ def test_team_that_had_no_mode_has_none_after_a_rollback(engine_in: EngineIn) ->
     engine_in("here", text % ", mode: activebackup").apply()
     engine_in("here", text % "").rollback(1)
     assert engine_in("here", "{}").capture() == before
+
+
+_ON_A_BRIDGE = "links: {br: {kind: bridge}, br.5: {%s}, p: {kind: dummy, master: br}, a: {kind: dummy, mtu: 1400%s}%s}"
+_SMALLER = {
+    "joins": (", master: br", ""),
+    "is_made": ("", ", b: {kind: dummy, mtu: 1400, master: br}"),
+    "is_a_tunnel": ("", ", b: {kind: vxlan, id: 7, dstport: 4789, dev: p, master: br}"),
+}
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("name", _SMALLER)
+def test_what_is_on_a_bridge_is_as_large_as_before_when_a_smaller_port_has_left(
+    kernel: Stumbling, engine_in: EngineIn, name: str
+) -> None:
+    text, smaller = _ON_A_BRIDGE % ("", "", ""), _ON_A_BRIDGE % ("", *_SMALLER[name])
+    become(kernel, state_of(text))
+    there_and_back(kernel, state_of(smaller), refused=True)
+    engine_in("here", text).apply()
+    before = engine_in("here", "{}").capture()
+    engine_in("here", smaller).apply()
+    assert engine_in("here", "{}").capture() != before
+    engine_in("here", text).rollback(1)
+    assert engine_in("here", "{}").capture() == before
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("kind", ["vlan, link: br.5, id: 6", "vxlan, id: 7, dstport: 4789, dev: br"])
+def test_what_is_on_a_bridge_grows_with_it(kernel: Stumbling, kind: str) -> None:
+    upper = f", u: {{kind: {kind}, mtu: %d}}"
+    become(kernel, state_of(_ON_A_BRIDGE % ("", ", master: br", upper % 1350)))
+    there_and_back(kernel, state_of(_ON_A_BRIDGE % ("mtu: 1500", ", master: null", upper % 1450)), refused=True)
