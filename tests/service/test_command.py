@@ -74,9 +74,7 @@ def _told_to(remote: Remote, *arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("verb", ["apply", "reload"])
-def test_ctrl_c_ends_the_command_and_not_what_the_daemon_does(
-    remote: Remote, engine: FakeEngine, verb: str
-) -> None:
+def test_ctrl_c_ends_the_command_and_not_what_the_daemon_does(remote: Remote, engine: FakeEngine, verb: str) -> None:
     engine.gate.clear()
     with _told_to(remote, verb) as command:
         command.send_signal(signal.SIGINT)
