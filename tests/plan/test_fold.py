@@ -89,3 +89,22 @@ def test_whatever_goes_in_comes_out_again(found: list[tuple[tuple[str, int, int]
     rows = [(f"{stem}{a}.{b:02}", text.format(a=a, b=b, c=c)) for (stem, a, b), text, c in found]
     assert unfolded(fold(rows)) == sorted(rows)
     assert sum(pattern.size for pattern in fold(rows)) == len(rows)
+
+
+def test_two_values_that_have_nothing_to_do_with_each_other_are_told_apart() -> None:
+    vias = [("1", "via 192.0.2.9"), ("2", "via 198.51.100.9")]
+    assert unfolded(fold(vias)) == vias
+    assert len(fold(vias)) == len(fold(vias, exact=False)) == 2
+    (nets,) = fold([("1", "10.0.1.1/24"), ("2", "10.0.2.1/24")])
+    assert field_text(nets, 1) == "10.0.1.1…10.0.2.1/24"
+
+
+def test_number_in_a_name_that_goes_with_another_one_refers_to_it() -> None:
+    rows = [(f"vni{number} vid {number}", f"tunnel {number + 100}") for number in range(10, 21)]
+    (pattern,) = fold(rows, exact=False)
+    assert (name_text(pattern), field_text(pattern, 1), pattern.size) == ("vni[10-20] vid {1}", "tunnel 110…120", 11)
+    assert unfolded([pattern]) == rows
+    (apart,) = fold([(f"vni{number + 1000} vid {number}",) for number in (1, 2, 5)], exact=False)
+    assert name_text(apart) == "vni[1001-1002,1005] vid 1…5"
+    assert len(fold([("a1 2",), ("a2 3",)], exact=False)) == 2
+    assert fold_names(f"a{number}.{number}" for number in range(3)) == ("a0.0", "a1.1", "a2.2")
