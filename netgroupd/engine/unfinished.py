@@ -189,7 +189,13 @@ class Unfinished(Files):
         return names
 
     def _undo(
-        self, kernel: Connection, entry: Entry, before: Snapshot, mine: Mine, cause: BaseException | None = None
+        self,
+        kernel: Connection,
+        entry: Entry,
+        before: Snapshot,
+        mine: Mine,
+        cause: BaseException | None = None,
+        watched: tuple[str, ...] = (),
     ) -> None:
         """Put back what was there ``before`` the change; if that fails, the journal stays for the next attempt."""
         trouble = "what was there before could not be put back either"
@@ -198,8 +204,8 @@ class Unfinished(Files):
                 warnings = put_back(kernel, before, mine).warnings
                 trouble = "what was there before is back, but that could not be written down"
                 self._close(entry, _result_after(cause))
-            if cause is not None and warnings:
-                cause.add_note("\n".join(warnings))
+            if cause is not None and (told := (*warnings, *watched)):
+                cause.add_note("\n".join(told))
         except (NetgroupError, OSError, MemoryError) as error:
             if cause is None:
                 raise

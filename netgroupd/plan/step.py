@@ -86,7 +86,8 @@ class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator.
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
-    others have on them, of which ``others`` is to be given back after a refusal, and of that ``passing`` in any case.
+    others have on them, of which ``others`` is to be given back after a refusal, and of that ``passing`` in any case;
+    ``watched`` are sentences on the rest.
     So it does with much of IPv4 on those that lose all addresses of netgroupd's, if only for a moment (``emptied``).
     """
 
@@ -98,3 +99,4 @@ class Plan(NamedTuple):
     others: tuple[Object, ...] = ()
     passing: tuple[Object, ...] = ()
     emptied: frozenset[str] = frozenset()
+    watched: tuple[str, ...] = ()
