@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netgroupd.model.state import Object
 from netgroupd.plan.fold import Pattern, Row, field_text, fold, fold_names, name_text
+from netgroupd.plan.present import objects_text
 
 VLANS = [(f"swp{port}.{vid}", f"master br-{vid}") for port in range(1, 7) for vid in range(1000, 1100)]
 
@@ -108,3 +110,14 @@ def test_number_in_a_name_that_goes_with_another_one_refers_to_it() -> None:
     assert name_text(apart) == "vni[1001-1002,1005] vid 1…5"
     assert len(fold([("a1 2",), ("a2 3",)], exact=False)) == 2
     assert fold_names(f"a{number}.{number}" for number in range(3)) == ("a0.0", "a1.1", "a2.2")
+
+
+def test_routes_that_differ_in_their_table_are_one_line() -> None:
+    routes = (
+        Object("route", ("inet", table, "0.0.0.0/0", 0, 0), {"via": "192.0.2.1"}) for table in (100, 101, 102, 254)
+    )
+    shown = objects_text(routes, {}).splitlines()
+    assert shown == [
+        "route 0.0.0.0/0 table [100-102]  via 192.0.2.1 (3)",
+        "route 0.0.0.0/0                  via 192.0.2.1",
+    ]
