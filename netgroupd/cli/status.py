@@ -74,6 +74,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.answer(answer)
         return 0
-    for head, text in _lines(answer):
+    lines = _lines(answer)
+    if "daemon" not in answer and not is_local(arguments):
+        lines.append(("daemon", "does not run"))
+    for head, text in lines:
         terminal.say(f"{terminal.paint(f'{head:>13}', 'bold')}  {text}")
     return 0

@@ -49,6 +49,13 @@ _ELSEWHERE = {
     "routes": "gateway gateway4 gateway6 gw route routes",
     "rules": "routing_policy rules",
 }
+_IN_A_PART = {
+    "link_modes": "advertise duplex speed",
+    "features": "gro gso lro rx rxhash rxvlan sg tso tx txvlan",
+    "rings": "rx_jumbo rx_mini tx_push",
+    "channels": "combined",
+    "coalesce": "adaptive_rx adaptive_tx rx_frames rx_usecs tx_frames tx_usecs",
+}
 _DHCP = frozenset({"bootproto", "dhcp", "dhcp4", "dhcp6"})
 
 
@@ -63,6 +70,11 @@ def called_here(word: str, known: Container[str]) -> str:
     if name := name_here(word, known):
         return f"it is {name!r} here"
     same = _plain(word)
+    if same == "latency" and "burst" in known:
+        return "it is 'limit' here, in bytes: the rate times the latency, and the burst"
+    if "link_modes" in known:  # what ethtool sets
+        part = next((part for part, words in _IN_A_PART.items() if same in words.split()), "")
+        return f"that stands under {part!r}" if part else ""
     if "mtu" in known and "kind" in known:  # of a link
         for section, others in _ELSEWHERE.items():
             if same in others.split():

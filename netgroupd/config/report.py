@@ -5,6 +5,7 @@ Nothing is raised on the way, so that one run tells everything that is wrong.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from netgroupd.config.render import Rendered
 
 MOST_SHOWN = 1000
+MOST_LOCATED = 20_000
 _INSTANCE = re.compile(r"'[^']*'|\S*[0-9]\S*")  # what differs between instances in a sentence: names and numbers
 MOST_GUESSES = 100  # a guess compares a word with every name there is
 MOST_COMPARED = 2000
@@ -95,12 +97,18 @@ class Report:
     def problems(self) -> tuple[Problem, ...]:
         """Everything found, errors before warnings, in the order of the files."""
         findings = sorted(self._findings, key=lambda found: (found.warning, found.at))
-        shown = dict.fromkeys(map(self._problem, findings[:MOST_SHOWN]))
-        if len(findings) > MOST_SHOWN:
-            more = f"and {len(findings) - MOST_SHOWN} problems more"
-            last = findings[MOST_SHOWN]
-            shown[self._problem(last._replace(message=more, hint=""))] = None
-        return tuple(shown)
+        shown: dict[tuple[object, ...], Problem] = {}
+        counts: Counter[tuple[object, ...]] = Counter()
+        for problem in dict.fromkeys(map(self._problem, findings[:MOST_LOCATED])):
+            # What a loop gives is wrong in the same way each time.
+            kind = (problem.file, problem.line, problem.column, _INSTANCE.sub("", problem.message), problem.warning)
+            counts[kind] += 1
+            shown.setdefault(kind, problem)
+        told = [_counted(problem, counts[kind] - 1) for kind, problem in islice(shown.items(), MOST_SHOWN)]
+        if more := len(shown) - len(told) + max(0, len(findings) - MOST_LOCATED):
+            last = findings[min(len(findings), MOST_LOCATED) - 1]
+            told.append(self._problem(last._replace(message=f"and {more} problems more", hint="")))
+        return tuple(told)
 
     def _problem(self, found: _Finding) -> Problem:
         document, line, column = unpack(found.at)
@@ -114,6 +122,10 @@ class Report:
             text = line_of(source.text, line)
         text, message = shown(text, column), _short(found.message)
         return Problem(source.path, line, column, message, found.hint, text, found.warning)
+
+
+def _counted(problem: Problem, more: int) -> Problem:
+    return problem._replace(message=f"{problem.message} (and {more:,} more of this line)") if more else problem
 
 
 def _short(message: str) -> str:

@@ -41,13 +41,18 @@ def shut_ports(checked: Checked) -> None:
     """Where files tell the states of some ports, another that they leave out is shut by mistake."""
     said = checked.state.of("mst")
     told_of = {checked.attrs(str(name)).get("master") for name, _ in said}
+    shut: defaultdict[tuple[str, Value], list[tuple[str, Value]]] = defaultdict(list)
     for (bridge, name), found in _joined(checked).items() if said else ():
         for msti, vid in found.items() if bridge in told_of else ():
-            options = checked.state.of("vlan_global")[bridge, vid]
             if (name, msti) not in said:
-                told = f"{name!r} is shut in spanning tree {msti} from the moment on that VLAN {vid} is in it"
-                hint = f"say its state under `mst` of {name!r}"
-                checked.report.warn(checked.entry(options).place(TREE), told, hint)
+                shut[bridge, msti].append((name, vid))
+    for (bridge, msti), ports in shut.items():
+        (name, vid), more = ports[0], len(ports) - 1
+        which = f"{name!r} and {more} more are" if more else f"{name!r} is"
+        told = f"{which} shut in spanning tree {msti} from the moment on that VLAN {vid} is in it"
+        hint = f"say {'their states' if more else 'its state'} under `mst` of {'each' if more else repr(name)}"
+        options = checked.state.of("vlan_global")[bridge, vid]
+        checked.report.warn(checked.entry(options).place(TREE), told, hint)
 
 
 def _keeps_one(bridge: str, checked: Checked) -> bool:

@@ -200,7 +200,7 @@ class Engine(Unfinished):
             took_s = clock.since_boot() - started
             pending = self._commit(entry, before, content, took_s, request)
         except BaseException as error:  # whatever it is, what was there must not stay half changed
-            self._undo(kernel, entry, before, mine, error)
+            self._undo(kernel, entry, before, mine, error, plan.watched)
             raise
         refusals = tuple(each.refusal for each in left_out)
         return Result(plan, begun.number, took_s, pending, refusals, trouble)

@@ -25,7 +25,7 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
-from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied
+from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_watched
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
@@ -99,7 +99,8 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     again = on_emptied(bare.objects, plan, goal)
     warnings = (*plan.warnings, *told(lost, back), *told_of_emptied(bare, again))
     back = (*back, *again, *options_of_ports(plan, goal, actual))
-    return plan._replace(warnings=warnings, others=lost.objects + bare.objects, passing=back), actual
+    others, left = lost.objects + bare.objects, told_of_watched(lost, bare)
+    return plan._replace(warnings=warnings, others=others, passing=back, watched=left), actual
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:

@@ -193,7 +193,15 @@ class Unfinished(Files):
                 names = {**groups, **names}
         return names
 
-    def _undo(self, kernel: Connection, entry: Entry, before: Snapshot, mine: Mine, cause: BaseException) -> None:
+    def _undo(
+        self,
+        kernel: Connection,
+        entry: Entry,
+        before: Snapshot,
+        mine: Mine,
+        cause: BaseException,
+        watched: tuple[str, ...],
+    ) -> None:
         """Put back what was there ``before`` the change; if that fails, the journal stays for the next attempt."""
         trouble = "what was there before could not be put back either"
         try:
@@ -201,8 +209,8 @@ class Unfinished(Files):
                 warnings = put_back(kernel, before, mine).warnings
                 trouble = "what was there before is back, but that could not be written down"
                 self._close(entry, _result_after(cause))
-            if warnings:
-                cause.add_note("\n".join(warnings))
+            if told := (*warnings, *watched):
+                cause.add_note("\n".join(told))
         except (NetgroupError, OSError, MemoryError) as error:
             cause.add_note(f"{trouble}: {error if isinstance(error, NetgroupError) else short_of(error)}")
 

@@ -27,8 +27,8 @@ def told(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
     kept = {obj[:2] for obj in back}
     lost = theirs._replace(objects=tuple(obj for obj in theirs.objects if obj[:2] not in kept))
     return (
-        *_on_links(lost, "when links go, go down or change their VRF"),
-        *_on_links(Theirs(tuple(back)), "with links that go down for a moment, and is given back"),
+        *_on_links(lost, "goes when links go, go down or change their VRF"),
+        *_on_links(Theirs(tuple(back)), "goes with links that go down for a moment, and is given back"),
         *_groups([group for group in theirs.groups if group[:2] not in kept]),
     )
 
@@ -37,8 +37,14 @@ def told_of_emptied(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
     """The same of what goes with the last IPv4 addresses of links."""
     kept = {obj[:2] for obj in back}
     lost = theirs._replace(objects=tuple(obj for obj in theirs.objects if obj[:2] not in kept))
-    when = "with the last IPv4 address of links"
+    when = "goes with the last IPv4 address of links"
     return (*_on_links(lost, when), *_on_links(Theirs(tuple(back)), f"{when} for a moment, and is given back"))
+
+
+def told_of_watched(*lost: Theirs) -> tuple[str, ...]:
+    """What nobody gives back of what others had, when what there was is put back: their programs are to do that."""
+    watched = (theirs._replace(objects=()) for theirs in lost)
+    return tuple(said for theirs in watched for said in _on_links(theirs, "may have gone, for others to bring back"))
 
 
 def _groups(groups: Sequence[Object]) -> Iterator[str]:
@@ -49,7 +55,7 @@ def _groups(groups: Sequence[Object]) -> Iterator[str]:
         yield f"groups of nexthops that are not netgroupd's lose members: {', '.join(named)}{more}"
 
 
-def _on_links(theirs: Theirs, when: str) -> tuple[str, ...]:
+def _on_links(theirs: Theirs, what_becomes: str) -> tuple[str, ...]:
     counts, links = Counter[str](), dict[str, None]()
     for obj in theirs.objects:
         if "group" in obj.attrs:
@@ -66,7 +72,7 @@ def _on_links(theirs: Theirs, when: str) -> tuple[str, ...]:
     more = f", … ({len(links):,} in all)" if len(folded) > _SHOWN else ""
     # Of a route by a nexthop nothing may tell the link.
     where = f"on {', '.join(folded[:_SHOWN])}{more}" if links else "by nexthops"
-    return (f"what is not netgroupd's goes {when}: {found} {where}",)
+    return (f"what is not netgroupd's {what_becomes}: {found} {where}",)
 
 
 def _of(cls: str, protocol: Value) -> str:

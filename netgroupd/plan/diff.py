@@ -190,8 +190,8 @@ class _Run:
             case "sriov" | "vf":
                 return self._with_what_a_card_loses(cls, steps)
             case "bridge_vlan":
-                told = self._defaults.follow(doomed, partial(self._lists, cls))
-                told = [step for step in told if not self.losses.why(step.object)]  # a port that comes has the default
+                follow = self._defaults.follow(doomed, partial(self._lists, cls))
+                told = [step for step in follow if not self.losses.why(step.object)]  # a port that comes has the default
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
                 steps = without_mac.marked(steps, self.before, self.actual.of("link"))

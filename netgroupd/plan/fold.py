@@ -26,6 +26,9 @@ _TOKEN = re.compile(
     r"|(?P<number>[0-9]+)"
 )
 
+_PROGRESSION = 3  # any two numbers are some distance apart
+_ROUND = 256
+
 Row: TypeAlias = tuple[str, ...]
 _Point: TypeAlias = tuple[int, ...]
 _Skeleton: TypeAlias = tuple[str, ...]
@@ -151,6 +154,9 @@ def _all_tokens(texts: Row) -> tuple[tuple[_Skeleton, ...], _Point]:
 def _fold_alike(skeletons: tuple[_Skeleton, ...], rows: list[tuple[_Point, _Point]], exact: bool) -> Iterator[Pattern]:
     """Fold rows that differ in their numbers only."""
     points = [point for point, _ in rows]
+    own, leading = _own_terms(points, exact)
+    if len(leading) < len(own):
+        points = [tuple(point[dimension] for dimension in leading) for point in points]
     columns = [list(column) for column in zip(*(values for _, values in rows), strict=True)]
     rules = [_follow(points, column) for column in columns]
     loose = [not exact and _is_loose(rest) for _, rest in rules]
@@ -173,7 +179,30 @@ def _fold_alike(skeletons: tuple[_Skeleton, ...], rows: list[tuple[_Point, _Poin
                     for term, column, ignored in zip(terms, columns, loose, strict=True)
                 ]
                 size = len(here)
-            yield Pattern(_fields(skeletons, terms, len(points[0])), dimensions, size)
+            yield Pattern(_fields(skeletons, [*own, *terms]), dimensions, size)
+
+
+def _own_terms(points: list[_Point], exact: bool) -> tuple[list[Term], list[int]]:
+    """The terms of the numbers in the names, and which of these numbers are dimensions.
+
+    Where not ``exact`` one that is always the same distance from another, as in ``vni10 vid 10``, is none.
+    """
+    terms, leading = [], list[int]()
+    for dimension, base in enumerate(points[0]):
+        others = () if exact or len(points) < _PROGRESSION else leading
+        lead = next((other for other in others if _goes_with(points, other, dimension)), None)
+        if lead is None:
+            terms.append(Term("", 0, ((len(leading), 1),)))
+            leading.append(dimension)
+        else:
+            terms.append(Term("", base - points[0][lead], ((leading.index(lead), 1),)))
+    return terms, leading
+
+
+def _goes_with(points: list[_Point], lead: int, dimension: int) -> bool:
+    first = points[0]
+    apart = first[dimension] - first[lead]
+    return first[lead] != points[-1][lead] and all(point[dimension] - point[lead] == apart for point in points)
 
 
 def _any_of(values: list[int]) -> Term:
@@ -194,7 +223,7 @@ def _follow(points: list[_Point], column: list[int]) -> tuple[tuple[tuple[int, i
         if different == 1:
             break
         stride = _stride(points, rest, dimension)
-        if not stride:
+        if not stride or (not _is_round(stride) and len({point[dimension] for point in points}) < _PROGRESSION):
             continue
         left = [value - stride * point[dimension] for value, point in zip(rest, points, strict=True)]
         remaining = len(set(left))
@@ -202,6 +231,11 @@ def _follow(points: list[_Point], column: list[int]) -> tuple[tuple[tuple[int, i
             strides.append((dimension, stride))
             rest, different = left, remaining
     return tuple(strides), rest
+
+
+def _is_round(stride: int) -> bool:
+    """Whether two values are a few networks of one size apart, and not as far as any two may be."""
+    return abs(stride) // (stride & -stride) < _ROUND
 
 
 def _stride(points: list[_Point], column: list[int], dimension: int) -> int:
@@ -233,10 +267,9 @@ def _products(points: list[_Point]) -> Iterator[tuple[tuple[int, ...], ...]]:
             yield (*rest, common)
 
 
-def _fields(skeletons: Sequence[_Skeleton], terms: list[Term], dimensions: int) -> tuple[tuple[Piece, ...], ...]:
+def _fields(skeletons: Sequence[_Skeleton], terms: list[Term]) -> tuple[tuple[Piece, ...], ...]:
     """Put the terms between the texts of the skeletons."""
-    own = [Term("", 0, ((dimension, 1),)) for dimension in range(dimensions)]
-    waiting = iter([*own, *terms])
+    waiting = iter(terms)
     fields = []
     for skeleton in skeletons:
         texts, forms = skeleton[: len(skeleton) // 2 + 1], skeleton[len(skeleton) // 2 + 1 :]
@@ -265,34 +298,37 @@ def range_text(values: Sequence[int], form: str) -> str:
 
 
 def name_text(pattern: Pattern) -> str:
-    """The name with its ranges: swp[1-6].[1000-1099]."""
-    text = ""
+    """The name with its ranges: swp[1-6].[1000-1099]; {1} stands for the first of them."""
+    text, shown = "", set[int]()
     for piece in pattern.fields[0]:
         if isinstance(piece, str):
             text += piece
             continue
-        values = pattern.dimensions[piece.strides[0][0]]
-        text += form_text(piece.form, values[0]) if len(values) == 1 else f"[{range_text(values, piece.form)}]"
+        dimension = piece.strides[0][0]
+        values = pattern.dimensions[dimension]
+        if dimension in shown:
+            text += _term_text(pattern, piece)
+        else:
+            text += form_text(piece.form, values[0]) if len(values) == 1 else f"[{range_text(values, piece.form)}]"
+        shown.add(dimension)
     return text
 
 
 def field_text(pattern: Pattern, number: int) -> str:
     """One of the other texts: {2} stands for the second range, other growth is shown by its ends."""
-    text = ""
-    for piece in pattern.fields[number]:
-        if isinstance(piece, str):
-            text += piece
-            continue
-        low = [values[0] for values in pattern.dimensions]
-        high = [values[-1] for values in pattern.dimensions]
-        moving = [(dimension, stride) for dimension, stride in piece.strides if low[dimension] != high[dimension]]
-        if not moving:
-            text += form_text(piece.form, piece.at(low)) + "…" * piece.loose
-        elif len(moving) == 1 and moving[0][1] == 1 and piece.at(low) == low[moving[0][0]]:
-            text += f"{{{_ordinal(pattern, moving[0][0])}}}"
-        else:
-            text += f"{form_text(piece.form, piece.at(low))}…{form_text(piece.form, piece.at(high))}"
-    return text
+    pieces = pattern.fields[number]
+    return "".join(piece if isinstance(piece, str) else _term_text(pattern, piece) for piece in pieces)
+
+
+def _term_text(pattern: Pattern, term: Term) -> str:
+    low = [values[0] for values in pattern.dimensions]
+    high = [values[-1] for values in pattern.dimensions]
+    moving = [(dimension, stride) for dimension, stride in term.strides if low[dimension] != high[dimension]]
+    if not moving:
+        return form_text(term.form, term.at(low)) + "…" * term.loose
+    if len(moving) == 1 and moving[0][1] == 1 and term.at(low) == low[moving[0][0]]:
+        return f"{{{_ordinal(pattern, moving[0][0])}}}"
+    return f"{form_text(term.form, term.at(low))}…{form_text(term.form, term.at(high))}"
 
 
 def _ordinal(pattern: Pattern, dimension: int) -> int:

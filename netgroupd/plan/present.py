@@ -150,9 +150,10 @@ def title(obj: Object) -> tuple[str, ...]:
     key = obj.key
     if obj.cls == "route":
         family, table, destination, tos, metric = key
-        shown = (f"table {table}" if table != _MAIN_TABLE else "", f"tos {tos}" if tos else "")
+        # The table is part of the name: very many have a default route each.
+        name = f"{destination} table {table}" if table != _MAIN_TABLE else str(destination)
         usual = 1024 if family == "inet6" else 0
-        return (str(destination), *filter(None, shown), *([f"metric {metric}"] if metric != usual else []))
+        return (name, *([f"tos {tos}"] if tos else ()), *([f"metric {metric}"] if metric != usual else ()))
     if obj.cls == "rule":
         family, pref, selectors = key
         assert isinstance(selectors, tuple)

@@ -86,10 +86,10 @@ class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator.
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
-    others have on them, of which ``others`` is to be given back after a refusal.  ``passing`` is to be in any case: of
-    that what can be, and what no file says of ports that come back to their master.  So it does with much of IPv4 on
-    those that lose all addresses of netgroupd's, if only for a moment (``emptied``).  Routes are ``waiting`` for the
-    carrier of a link.
+    others have on them, of which ``others`` is to be given back after a refusal; ``watched`` are sentences on the rest.
+    ``passing`` is to be in any case: of that what can be, and what no file says of ports that come back to their
+    master.  So it does with much of IPv4 on those that lose all addresses of netgroupd's, if only for a moment
+    (``emptied``).  Routes are ``waiting`` for the carrier of a link.
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -101,3 +101,4 @@ class Plan(NamedTuple):
     passing: tuple[Object, ...] = ()
     waiting: tuple[Object, ...] = ()
     emptied: frozenset[str] = frozenset()
+    watched: tuple[str, ...] = ()

@@ -111,7 +111,7 @@ def test_show_vrf_is_all_that_is_in_it_and_nothing_else(place: Path) -> None:
         "dummy d[1-2]  master red (2)",
         "vrf red  table 7",
         "address d[1-2]  10.0.1.1…10.0.2.1/24 (2)",
-        "route 10.9.0.0/16  table 7  via 10.0.1.2",
+        "route 10.9.0.0/16 table 7  via 10.0.1.2",
         "neighbour d2  10.0.2.2  lladdr 02:00:00:00:00:02",
     ]
     assert [line.split() for line in on_a_fake(*argv).stdout.splitlines()[1:]] == [

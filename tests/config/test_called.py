@@ -48,6 +48,16 @@ def test_word_of_another_tool_is_told_with_ours(kind: str, key: str, hint: str) 
     assert any(line.endswith(f"unknown key {key!r}; {hint}") for line in told(_LINK.format(kind=kind, key=key)))
 
 
+def test_word_that_tc_and_ethtool_have_for_it() -> None:
+    tbf = told("tc: {lo: {qdiscs: {kind: tbf, rate: 1mbit, burst: 2k, limit: 9k, latency: 5ms}}}\n")
+    hint = "it is 'limit' here, in bytes: the rate times the latency, and the burst"
+    assert [line for line in tbf if "latency" in line] == [f"a.yaml:1:66: unknown key 'latency'; {hint}"]
+    (modes,) = told("links: {lo: {ethtool: {speed: 1000}}}\n")
+    assert modes == "a.yaml:1:24: unknown key 'speed'; that stands under 'link_modes'"
+    (feature,) = told("links: {lo: {ethtool: {tso: false}}}\n")
+    assert feature == "a.yaml:1:24: unknown key 'tso'; that stands under 'features'"
+
+
 def test_word_of_another_tool_for_a_section() -> None:
     assert told("interfaces: {}\n")[0] == "a.yaml:1:1: unknown section 'interfaces'; it is 'links' here"
 

@@ -120,8 +120,33 @@ REFUSED = [
     ),
     pytest.param(
         "links:\n  a:\n    b: 1\n   c: 2\n",
-        "a.yaml:4:4: this is not YAML: did not find expected key (while parsing a block mapping, from line 2)",
+        "a.yaml:4:4: this is not YAML: did not find expected key (while parsing a block mapping, from line 2); "
+        "it is indented unlike all that it could belong to",
         id="ragged_indentation",
+    ),
+    pytest.param(
+        "links:\n  a:\n    b: 1\n   ports: b.{v}\n",
+        "a.yaml:4:4: this is not YAML: did not find expected key (while parsing a block mapping, from line 2); "
+        "it is indented unlike all that it could belong to",
+        id="ragged_indentation_of_a_line_with_braces",
+    ),
+    pytest.param(
+        "links:\n  br-[v=1-2]\n    kind: bridge\n",
+        "a.yaml:3:9: this is not YAML: mapping values are not allowed in this context; "
+        "the line above has no colon at its end",
+        id="forgotten_colon",
+    ),
+    pytest.param(
+        "links:\n  a: {kind: bridge}\n    up: true\n",
+        "a.yaml:3:5: this is not YAML: did not find expected key (while parsing a block mapping, from line 2); "
+        "it is indented unlike all that it could belong to",
+        id="below_a_value",
+    ),
+    pytest.param(
+        "links:\n  a:\n    mtu: 1500\n      up: true\n",
+        "a.yaml:4:9: this is not YAML: mapping values are not allowed in this context; "
+        "the line above has a value already, so that nothing can be indented below it",
+        id="indented_below_a_value",
     ),
     pytest.param(
         "[1-2]:\n  up: true\n",

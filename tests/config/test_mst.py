@@ -72,6 +72,12 @@ CASES = [
         "say its state under `mst` of 'p2'",
         id="port_that_was_forgotten",
     ),
+    pytest.param(
+        said(OPEN, more="  p[2-4]: {kind: dummy, master: br, vlans: [10]}\n"),
+        "3:35: warning: 'p2' and 2 more are shut in spanning tree 3 from the moment on that VLAN 10 is in it; "
+        "say their states under `mst` of each",
+        id="ports_that_were_forgotten",
+    ),
 ]
 TAKEN = [
     pytest.param(said(OPEN), id="state_in_the_tree_of_a_vlan"),

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netgroupd.model.state import Object
 from netgroupd.plan.fold import Pattern, Row, field_text, fold, fold_names, name_text
+from netgroupd.plan.present import objects_text
 
 VLANS = [(f"swp{port}.{vid}", f"master br-{vid}") for port in range(1, 7) for vid in range(1000, 1100)]
 
@@ -89,3 +91,33 @@ def test_whatever_goes_in_comes_out_again(found: list[tuple[tuple[str, int, int]
     rows = [(f"{stem}{a}.{b:02}", text.format(a=a, b=b, c=c)) for (stem, a, b), text, c in found]
     assert unfolded(fold(rows)) == sorted(rows)
     assert sum(pattern.size for pattern in fold(rows)) == len(rows)
+
+
+def test_two_values_that_have_nothing_to_do_with_each_other_are_told_apart() -> None:
+    vias = [("1", "via 192.0.2.9"), ("2", "via 198.51.100.9")]
+    assert unfolded(fold(vias)) == vias
+    assert len(fold(vias)) == len(fold(vias, exact=False)) == 2
+    (nets,) = fold([("1", "10.0.1.1/24"), ("2", "10.0.2.1/24")])
+    assert field_text(nets, 1) == "10.0.1.1…10.0.2.1/24"
+
+
+def test_number_in_a_name_that_goes_with_another_one_refers_to_it() -> None:
+    rows = [(f"vni{number} vid {number}", f"tunnel {number + 100}") for number in range(10, 21)]
+    (pattern,) = fold(rows, exact=False)
+    assert (name_text(pattern), field_text(pattern, 1), pattern.size) == ("vni[10-20] vid {1}", "tunnel 110…120", 11)
+    assert unfolded([pattern]) == rows
+    (apart,) = fold([(f"vni{number + 1000} vid {number}",) for number in (1, 2, 5)], exact=False)
+    assert name_text(apart) == "vni[1001-1002,1005] vid 1…5"
+    assert len(fold([("a1 2",), ("a2 3",)], exact=False)) == 2
+    assert fold_names(f"a{number}.{number}" for number in range(3)) == ("a0.0", "a1.1", "a2.2")
+
+
+def test_routes_that_differ_in_their_table_are_one_line() -> None:
+    routes = (
+        Object("route", ("inet", table, "0.0.0.0/0", 0, 0), {"via": "192.0.2.1"}) for table in (100, 101, 102, 254)
+    )
+    shown = objects_text(routes, {}).splitlines()
+    assert shown == [
+        "route 0.0.0.0/0 table [100-102]  via 192.0.2.1 (3)",
+        "route 0.0.0.0/0                  via 192.0.2.1",
+    ]

@@ -4,7 +4,9 @@
 import pytest
 
 from netgroupd.engine.transaction import plan_now
+from netgroupd.errors import KernelError
 from tests.engine.universe import state_of
+from tests.vm.hosts import EngineIn, here
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
 
 pytestmark = pytest.mark.vm("stock")
@@ -66,3 +68,14 @@ def test_address_of_others_keeps_all_of_it(kernel: Stumbling) -> None:
     ip("address add 10.2.0.5/24 dev e0")
     plan, _ = plan_now(kernel, state_of(LINK % "'fd01::5/64'"), MINE)
     assert not plan.warnings
+
+
+def test_what_routing_daemons_have_lost_is_told_after_a_refusal(engine_in: EngineIn) -> None:
+    engine = engine_in("here", "{links: {e0: {up: false}}, routes: [{to: 10.3.0.0/16, via: 10.9.9.9}]}")
+    here("ip link add e0 up type dummy")
+    here("ip address add 10.0.0.5/24 dev e0")
+    here("ip route add 10.8.0.0/16 via 10.0.0.1 dev e0 proto bgp")
+    with pytest.raises(KernelError) as refused:
+        engine.apply()
+    told_after = "what is not netgroupd's may have gone, for others to bring back: routes of proto bgp (1) on e0"
+    assert refused.value.__notes__ == [told_after]
