@@ -7,11 +7,11 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from netgroupd.kernel.request import Away
+from netgroupd.model.route import source_of
 from netgroupd.model.state import Attrs, State
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.hooks import Hook, classes_on, hooks_of
-from netgroupd.plan.waiting import source_of
 
 
 class Spoken(NamedTuple):
