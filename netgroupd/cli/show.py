@@ -58,7 +58,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         state = files.desired()
     else:
         files = engine = engine_of(arguments)
-        state = engine.looked_after()
+        state = engine.looked_after(what, arguments.name or "")
     groups = state.groups or files.applied().groups
     names = {group.id: group.name for group in groups.values()}
     holders = _holders(groups.values())
@@ -104,7 +104,7 @@ def _choose(what: str, name: str | None, state: State, holders: Mapping[int, tup
         if any(name == names[0] for names in holders.values()):
             return chosen
     else:
-        chosen = [obj for obj in found if name in (obj.name, obj.attrs.get("dev"))]
+        chosen = [obj for obj in found if obj.name == name or (what != "link" and obj.attrs.get("dev") == name)]
     if not chosen:
         raise UsageError(f"there is no {what} {name!r} that is owned or configured")
     return chosen

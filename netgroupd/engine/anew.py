@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What links and nexthops had that are made anew, or go, where nobody says anything of it: for giving it back."""
+"""What links, nexthops and qdiscs had that are made anew, or go, where nobody says anything of it: to be given back."""
 
 from collections.abc import Callable, Container, Iterator, Mapping
 
@@ -9,7 +9,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of, row_of, same
 
-CLASSES = frozenset({"link", "nexthop"})
+CLASSES = frozenset({"link", "nexthop", "qdisc"})
 """Classes of which another thing may be made in place of one."""
 
 WHATEVER: Value = ("whatever that will be",)
@@ -19,8 +19,8 @@ WHATEVER: Value = ("whatever that will be",)
 DRAWING = frozenset(
     ("bond", "bridge", "dummy", "erspan", "geneve", "gretap", "ifb", "ip6erspan", "ip6gretap", "macvlan", "macvtap")
 ) | {"team", "veth", "netkit", "vrf", "vxlan"}
-# What a link has, or is called, for another reason than that somebody has told it.
-_BY_PLACE = frozenset({"kind", "link", "netns", "group", "mac", "carrier", "active_slave"})
+# What a link or qdisc has, or is called, for another reason than that somebody has told it.
+_BY_PLACE = frozenset({"kind", "link", "netns", "group", "mac", "carrier", "active_slave", "handle"})
 # The kernel sets these with the other ones.
 _WITH = {"gso_ipv4_max_size": "gso_max_size", "gro_ipv4_max_size": "gro_max_size"}
 _MAC, _MTU = frozenset({"mac"}), frozenset({"mtu"})

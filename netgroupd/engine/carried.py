@@ -38,19 +38,21 @@ class Carried:
         self._sources: dict[str, str] = {}
         self._nexthops: dict[Value, Way] = {}
         self._spare: set[Value] = set()  # members of a group that can go, for there are others
-        self._tables = {(way.family, way.table) for way in ways if way.to}
+        self._tables = {(way.family, way.route.table) for way in ways if way.to}
         # The default routes that are followed: behind them are those for when they fail.
         self._followed: dict[Value, int] = {}
         # What nobody has resolved yet has no other address.
-        hops = ((way.link, way.gateway or way.to, False) for way in ways)
-        self._neighbours: dict[Key, Way] = {hop: way for hop, way in zip(hops, ways, strict=True) if way.lladdr}
+        hops = ((way.link, way.route.gateway or way.to, False) for way in ways)
+        self._neighbours: dict[Key, Way] = {hop: way for hop, way in zip(hops, ways, strict=True) if way.route.lladdr}
         self._within: dict[str, set[str]] = {}  # the ports that something comes by into a bridge
         for way in ways:
-            self._sources.setdefault(way.source, way.whose)
-            if way.to and not way.length:
-                self._followed[way.family, way.table] = max(way.metric, self._followed.get((way.family, way.table), 0))
-            members = _members(around, way.nexthop)
-            self._nexthops.update(dict.fromkeys((way.nexthop, *members), way))
+            self._sources.setdefault(way.route.source, way.whose)
+            used = way.route
+            if way.to and not used.length:
+                followed = self._followed.get((way.family, used.table), 0)
+                self._followed[way.family, used.table] = max(used.metric, followed)
+            members = _members(around, used.nexthop)
+            self._nexthops.update(dict.fromkeys((used.nexthop, *members), way))
             self._spare.update(members if len(members) > 1 else ())
         by_link: dict[str, list[Way]] = {}
         for way in ways:
@@ -130,7 +132,7 @@ class Carried:
         """The link by which the neighbour that a way leaves for would be sent to another address than it has."""
         way = self._neighbours.get(step.object.key)
         said = step.attrs.get("lladdr")
-        return (way.link, way.whose) if way and said and said != way.lladdr else None
+        return (way.link, way.whose) if way and said and said != way.route.lladdr else None
 
     def _reroutes(self, step: Step) -> bool:
         """Whether a step takes away a default route of a table that the ways use, or leads it elsewhere."""

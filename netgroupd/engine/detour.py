@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.kernel.ways import Route
 from netgroupd.model.route import TABLES
 from netgroupd.model.rule import stands_beside
 from netgroupd.model.state import NOTHING, Attrs, Object, State
@@ -32,25 +33,22 @@ _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None,
 
 
 class Way(NamedTuple):
-    """How a packet leaves: whose way it is, the link, the source, where to, and the route, which may be ``learned``.
+    """How a packet leaves: whose way it is, by which route, and where to.
 
-    ``accept_ra`` is that of the link, where the route is.  ``session`` is the one whose way it is, if it is one's.
+    ``accept_ra`` is that of the link, where the route is learned.  ``session`` is the one whose way it is, if any.
     """
 
     whose: str
-    link: str
-    source: str
+    route: Route
     to: str = ""
-    table: int = 254
-    length: int = 0
-    metric: int = 0
-    nexthop: int = 0
-    learned: bool = False
-    gateway: str = ""
-    lladdr: str = ""
     accept_ra: str = "0"
     vrf: str = ""
     session: Session = CONSOLE
+
+    @property
+    def link(self) -> str:
+        """The link that it leaves by."""
+        return self.route.link
 
     @property
     def family(self) -> str:
@@ -111,7 +109,8 @@ class Detours:
     def _loses(self, step: Step, way: Way) -> bool:
         """Whether a step takes away the route in use, or leads it elsewhere."""
         _, table, destination, tos, metric = step.object.key
-        placed = (table, tos, metric) == (way.table, 0, way.metric) and _length(destination) == way.length
+        used = way.route
+        placed = (table, tos, metric, _length(destination)) == (used.table, 0, used.metric, used.length)
         return placed and contains(destination, way.to) and leads_away(step)
 
     def _makes_better(self, step: Step, way: Way) -> bool:
@@ -121,8 +120,8 @@ class Detours:
     def _outranks(self, route: Object, way: Way) -> bool:
         _, table, destination, _, metric = route.key
         length = _length(destination)
-        better = length > way.length or (length == way.length and _number(metric) < way.metric)
-        return table == way.table and better and contains(destination, way.to)
+        better = length > way.route.length or (length == way.route.length and _number(metric) < way.route.metric)
+        return table == way.route.table and better and contains(destination, way.to)
 
     def _leads_elsewhere(self, route: Object, way: Way) -> bool:
         attrs = route.attrs
@@ -147,7 +146,7 @@ class Detours:
         prefix = str(address.key[2] or address.key[1])
         aside = address.name == way.link or bool(address.attrs.get("noprefixroute"))
         aside = aside or self._vrf_of(address.name) != way.vrf
-        return not aside and _length(prefix) > way.length and contains(prefix, way.to)
+        return not aside and _length(prefix) > way.route.length and contains(prefix, way.to)
 
     def _vrf_of(self, name: str) -> str:
         link = self._goal.link(name)
@@ -164,7 +163,7 @@ class Detours:
                 return False
             if self._rules(other, way):
                 return True
-        return way.table not in TABLES.values()
+        return way.route.table not in TABLES.values()
 
     def _rules(self, rule: Object, way: Way) -> bool:
         """Whether a rule leads the packets elsewhere, or nowhere."""
@@ -176,7 +175,7 @@ class Detours:
         if attrs.get("action", "lookup") in _NOWHERE:
             return True
         table = attrs.get("lookup")
-        if not isinstance(table, int) or table == way.table:
+        if not isinstance(table, int) or table == way.route.table:
             return False
         found = max(self._routes(table, way.to), key=lambda route: _length(route.key[2]), default=None)
         hidden = attrs.get("suppress_prefixlength")
@@ -194,8 +193,8 @@ def _leads_to_table(rule: Object, way: Way) -> bool:
     """Whether a rule has the packets find the route in use."""
     attrs = rule.attrs
     hidden = attrs.get("suppress_prefixlength")
-    leads = bool(attrs.get("l3mdev")) or attrs.get("lookup") == way.table  # in a VRF: others pass by the former
-    finds = leads and not (isinstance(hidden, int) and way.length <= hidden)
+    leads = bool(attrs.get("l3mdev")) or attrs.get("lookup") == way.route.table  # in a VRF: others pass by the former
+    finds = leads and not (isinstance(hidden, int) and way.route.length <= hidden)
     return finds and rule.key[0] == way.family and _selects(attrs, way)
 
 
@@ -207,7 +206,7 @@ def _selects(attrs: Attrs, way: Way) -> bool:
         return False
     fits = all(
         not attrs.get(name) or (bool(address) and contains(attrs[name], address))
-        for name, address in (("from", way.source), ("to", way.to))
+        for name, address in (("from", way.route.source), ("to", way.to))
     )
     return fits != bool(attrs.get("not"))
 

@@ -37,6 +37,7 @@ from netgroupd.engine.report import Estimate, Pending, Result, Status
 from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.settings import refuse_unknown
+from netgroupd.engine.shown import ALONE
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.taken_over import without_theirs
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
@@ -90,8 +91,12 @@ class Engine(Unfinished):
         """What the kernel has of what is owned or wanted; of what was applied, while the files are wrong."""
         return self._look()[0]
 
-    def looked_after(self) -> State:
-        """The same without the other links, of which some kernels tell too."""
+    def looked_after(self, what: str = "", name: str = "") -> State:
+        """The same without the other links, of which some kernels tell too; of a link or VRF alone, if one is named."""
+        if name and what in ALONE:
+            with self._kernel() as kernel:
+                if found := ALONE[what](kernel, name, self._mine(), self._applied_if_known()):
+                    return found
         return without_others(*self._look())
 
     def _look(self) -> tuple[State, State, Mine]:

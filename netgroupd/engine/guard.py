@@ -115,13 +115,13 @@ def _silenced(plan: Plan, ways: Sequence[Way], around: State) -> Iterator[tuple[
     lost = muted(singles(plan.steps), around.of("link"), for_good=True)
     if not lost:
         return
-    places: dict[str, set[str]] = {way.source: {way.link} for way in ways}
+    places: dict[str, set[str]] = {way.route.source: {way.link} for way in ways}
     for address in around.of("address").values():
         if (plain := plain_address(address.key)) in places:
             places[plain].add(address.name)
     for way in ways:
-        family = "inet6" if ":" in (way.to or way.source) else "inet"
-        for name in sorted({way.link, *places[way.source]}):
+        family = "inet6" if ":" in (way.to or way.route.source) else "inet"
+        for name in sorted({way.link, *places[way.route.source]}):
             if why := lost.get((name, family)):
                 yield name, f"that {why} {_cut(name, way.whose)}"
 
@@ -173,7 +173,7 @@ def ways_of(kernel: Connection, session: Session) -> list[Way]:
         if (route := kernel.way_to(session.peer, session.local, vrf))
     ]
     ways += filter(None, (_default_way(kernel, addresses) for addresses in ANYWHERE))
-    return [*ways, Way("your session", "", session.local)] if session.local else ways
+    return [*ways, Way("your session", Route("", session.local))] if session.local else ways
 
 
 def _default_way(kernel: Connection, anywhere: Iterable[str]) -> Way | None:
@@ -185,7 +185,7 @@ def _default_way(kernel: Connection, anywhere: Iterable[str]) -> Way | None:
 
 def _along(kernel: Connection, route: Route, whose: str, to: str) -> Way:
     accept_ra = _accept_ra(kernel, route.link) if route.learned else _DEAF
-    return Way(whose, route.link, route.source, to, *route[2:], accept_ra=accept_ra)
+    return Way(whose, route, to, accept_ra)
 
 
 def _accept_ra(kernel: Connection, link: str) -> str:

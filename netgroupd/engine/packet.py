@@ -81,7 +81,7 @@ def exchange(way: Way, link: Object | None) -> Exchange:
 
 def _segments(way: Way, protocol: str) -> tuple[Packet, Packet]:
     session = way.session
-    here = (way.source or session.local, session.local_port)
+    here = (way.route.source or session.local, session.local_port)
     there = (session.peer, session.peer_port)
     found = []
     for source, destination in ((here, there), (there, here)):

@@ -43,7 +43,7 @@ _WHOLE = frozenset({"rule", "action", "chain"})
 _SAID = {
     "route": WAY | {"type", "scope"},
     "nexthop": frozenset({"family", "via", "dev", "blackhole", "encap", "group"}),
-    "link": frozenset[str](),
+    **dict.fromkeys(("link", "qdisc"), frozenset[str]()),
 }
 _KIND = frozenset({"kind"})
 # Of these one may be made later with what is said then, in place of one that has gone.
@@ -345,6 +345,8 @@ class _Return:
 
     def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:
         """What ``want`` does not mention, is as it was made, and can be what it was."""
+        if was.cls == "qdisc" and want and _contradicts(was.attrs, want.attrs):
+            return
         kind = kind_of(want)
         another = kind not in ("", kind_of(have))
         back = another and kind == kind_of(was)
@@ -390,6 +392,11 @@ class _Return:
         named = Owned(groups if "group" in attrs else self._owned.groups)
         if want is None and named.covers(whole.get("group", group_of(have))):
             attrs["group"] = 0
+
+
+def _contradicts(was: Attrs, said: Attrs) -> bool:
+    """Whether some of what a qdisc ``was`` is not what is said of it: its options go together, as bands and quanta."""
+    return any(name in was and not same(name, value, was[name]) for name, value in said.items())
 
 
 def _can_be_made_by_itself(link: Object) -> bool:

@@ -11,7 +11,6 @@ from netgroupd.model.state import Attrs, State
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.hooks import Hook, classes_on, hooks_of
-from netgroupd.plan.waiting import source_of
 
 
 class Spoken(NamedTuple):
@@ -37,9 +36,10 @@ def spoken_of(wanted: State) -> Spoken:
     if (spoken := _found.get(wanted)) is None:
         rows = frozenset().union(*(link.attrs for link in wanted.of("link").values()))
         classes = {cls for cls, objects in wanted.classes.items() if objects} | classes_on(wanted.of("qdisc").values())
-        sources = frozenset(filter(None, map(source_of, wanted.of("route").values())))
-        told = (_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted), frozenset(classes), sources)
-        spoken = _found[wanted] = Spoken(*told)
+        sources = {str(route.attrs.get("src")) for route in wanted.of("route").values()}
+        ipv6 = frozenset(source for source in sources if ":" in source)
+        told = (_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted), frozenset(classes))
+        spoken = _found[wanted] = Spoken(*told, ipv6)
     return spoken
 
 

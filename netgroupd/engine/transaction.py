@@ -22,6 +22,7 @@ from netgroupd.engine.unseen import add_unseen
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.request import Selection
+from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
@@ -35,8 +36,8 @@ from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_emptied, on_passing, options_of_ports, passing
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
-from netgroupd.plan.waiting import source_of, without_waiting
 from netgroupd.plan.waiting import told as waiting_told
+from netgroupd.plan.waiting import without_waiting
 
 Progress: TypeAlias = Callable[[int, int], None]
 

@@ -104,11 +104,14 @@ def _told_apart(key: Key) -> Key:
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """All addresses that are netgroupd's; of ``everything``, also those that somebody else has set."""
-    asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, bytes(_HEADER.size))
     held = selection.held.get("address")
     mark = b"" if selection.everything or held else u8(_PROTO, context.proto)[:5]
     decode = _Decoder(context.proto, everything=selection.everything, held=held)
-    return dump_objects(context, asked, decode, "dump of addresses", mark)
+    found: list[Object] = []
+    for index in map(context.names.index, selection.places) if selection.places else (0,):
+        asked = message.request(RTM_GETADDR, message.NLM_F_DUMP, _HEADER.pack(0, 0, 0, 0, index))
+        found += dump_objects(context, asked, decode, "dump of addresses", mark)
+    return found
 
 
 def of_others(context: Context, index: int) -> list[Object]:

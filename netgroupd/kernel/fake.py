@@ -137,7 +137,7 @@ class FakeKernel(FakeCards):
 
     def _is_selected(self, obj: Object, selection: Selection) -> bool:
         if obj.cls == "link":
-            return selection.has_link(obj.name, group_of(obj))
+            return selection.has_link(obj.name, group_of(obj)) or obj.attrs.get("master") in selection.masters
         if obj.cls in ("sysctl", "ethtool"):
             return obj.key[0] in selection.settings or obj.key in selection.ethtool
         if obj.cls in _MARKED and (selection.held or selection.nexthops):

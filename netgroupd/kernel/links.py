@@ -22,7 +22,7 @@ from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Step
 
 RTM_GETLINK = 18
-IFLA_IFNAME = 3
+IFLA_IFNAME, IFLA_MASTER = 3, 10
 IFLA_EXT_MASK = 29
 _EXACT = 0xFFFFFFFF
 _WHAT = "read the links"
@@ -59,7 +59,8 @@ def _all(context: Context, selection: Selection) -> list[Object]:
 def _by_group(context: Context, selection: Selection) -> list[Object] | None:
     """The links of the groups and what else is wanted by name; None if that is so much that all are cheaper."""
     skip = u32(IFLA_EXT_MASK, context.features.skip)
-    asked = tuple(request(RTM_GETLINK, NLM_F_DUMP, header(0), skip, each) for each in _selectors(selection))
+    selectors = *_selectors(selection), *(u32(IFLA_MASTER, context.names.index(each)) for each in selection.masters)
+    asked = tuple(request(RTM_GETLINK, NLM_F_DUMP, header(0), skip, each) for each in selectors)
     found = _in_bulk(context, asked, selection.rows, whole=False) if asked else []
     missing = selection.links and selection.links.difference(map(_NAME, found))
     if len(missing) > FEW:

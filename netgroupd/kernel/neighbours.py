@@ -2,7 +2,7 @@
 """Neighbours and proxies: RTM_NEWNEIGH, RTM_DELNEIGH and their two dumps, told apart by their protocol."""
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from netgroupd.kernel import message
 from netgroupd.kernel.message import attr, attributes, u8, u32
@@ -37,11 +37,9 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     def decode(payload: memoryview, names: Names) -> Object | None:
         return _decode(payload, names, context.proto, foreign=selection.everything, held=held)
 
-    found = []
-    for flags in (0, _PROXY):
-        header = HEADER.pack(0, 0, 0, 0, 0, flags, 0)
-        asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
-        found += dump_objects(context, asked, decode, "dump of neighbours", mark)
+    found: list[Object] = []
+    for index in map(context.names.index, selection.places) if selection.places else (0,):
+        found += _on(context, index, decode, mark)
     return found
 
 
@@ -51,12 +49,16 @@ def of_others(context: Context, index: int) -> list[Object]:
     def decode(payload: memoryview, names: Names) -> Object | None:
         return _decode(payload, names, context.proto, foreign=True)
 
-    found = []
+    return [neighbour for neighbour in _on(context, index, decode) if UNOWNED in neighbour.attrs]
+
+
+def _on(
+    context: Context, index: int, decode: Callable[[memoryview, Names], Object | None], mark: bytes = b""
+) -> Iterator[Object]:
+    told = u32(_IFINDEX, index) if index else b""
     for flags in (0, _PROXY):
-        told = u32(_IFINDEX, index) if index else b""
         asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, 0, 0, flags, 0), told)
-        found += dump_objects(context, asked, decode, "dump of neighbours")
-    return [neighbour for neighbour in found if UNOWNED in neighbour.attrs]
+        yield from dump_objects(context, asked, decode, "dump of neighbours", mark)
 
 
 def _decode(

@@ -42,10 +42,11 @@ class Context(NamedTuple):
 class Selection(NamedTuple):
     """What a dump shall bring.
 
-    ``links`` are wanted by name, and everything in ``groups`` (ids; of a whole
+    ``links`` are wanted by name, the ports of ``masters``, and everything in ``groups`` (ids; of a whole
     range of ids where ``group_mask`` says so).  Of ``bridges`` the options of all
     VLANs are, of ``cards`` all virtual functions, of ``tokens`` those of these links.
-    ``tables`` are routing tables wanted as a whole, ``settings`` paths
+    Routes are wanted of ``tables`` alone, where some are named, addresses and neighbours of the links ``places``.
+    ``settings`` are paths
     below /proc/sys.  ``key_files`` are by link the files that its keys may be in: the
     kernel tells keys, not files.  ``hooks`` of traffic control are a link (or shared
     block) and the parent that rules hang on.  ``rows`` are the attributes of links that
@@ -63,12 +64,14 @@ class Selection(NamedTuple):
 
     classes: frozenset[str] = frozenset({"link"})
     links: frozenset[str] = frozenset()
+    masters: frozenset[str] = frozenset()
     groups: frozenset[int] = frozenset()
     group_mask: int = 0xFFFFFFFF
     bridges: frozenset[str] = frozenset()
     cards: frozenset[str] = frozenset()
     tokens: frozenset[str] = frozenset()
     tables: frozenset[int] = frozenset()
+    places: frozenset[str] = frozenset()
     settings: frozenset[str] = frozenset()
     hooks: frozenset[tuple[str, str]] = frozenset()
     key_files: Mapping[str, tuple[str, ...]] = MappingProxyType({})

@@ -68,9 +68,12 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     held = selection.held.get("route")
     protocol = 0 if selection.everything or held else PROTO
 
-    for name, family in FAMILIES.items():
+    wholes = [(name, family, b"") for name, family in FAMILIES.items()]
+    parts = [(name, FAMILIES[name], u32(TABLE, table)) for name in ("inet", "inet6") for table in selection.tables]
+    for name, family, told in parts or wholes:
         decode = _Decoder(held, everything=selection.everything)
-        asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0))
+        header = HEADER.pack(family, 0, 0, 0, 0, protocol, 0, 0, 0)
+        asked = message.request(RTM_GETROUTE, message.NLM_F_DUMP, header, told)
         # A kernel without routes of a family answers for it with those of all others.
         routes = [each for each in dump_of_family(context, asked, decode, "dump of routes") if each.key[0] == name]
         found |= {key: Object("route", key, _OTHERS) for key in decode.behind_others if key[0] == name}

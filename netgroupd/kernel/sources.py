@@ -14,10 +14,10 @@ from netgroupd.kernel.carrier import running
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket
+from netgroupd.model.route import source_of
 from netgroupd.model.value import ip_bytes
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, cls_of
-from netgroupd.plan.waiting import source_of
 
 _ENOUGH_S = 4  # a link that comes up has its carrier by then, if it has one
 _OFTEN_S = 0.05

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from netgroupd.model.address import SCOPES
 from netgroupd.model.attr import Attr, Class, table
 from netgroupd.model.encap import ENCAP, LABEL
-from netgroupd.model.state import Attrs, Key
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import (
     FLAG,
     IP,
@@ -254,3 +254,9 @@ def key(destination: str, *, family: str = "", table: int = MAIN_TABLE, tos: int
     if family == "inet6":
         metric = metric or IP6_USER_METRIC
     return (family, table, destination, tos, metric or 0)
+
+
+def source_of(obj: Object) -> str:
+    """The IPv6 address that a route is told to send from; "" for what has none."""
+    source = str(obj.attrs.get("src") or "") if obj.cls == "route" else ""
+    return source if ":" in source else ""

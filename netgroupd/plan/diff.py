@@ -191,7 +191,8 @@ class _Run:
                 return self._with_what_a_card_loses(cls, steps)
             case "bridge_vlan":
                 follow = self._defaults.follow(doomed, partial(self._lists, cls))
-                told = [step for step in follow if not self.losses.why(step.object)]  # a port that comes has the default
+                # A port that comes has the default by itself.
+                told = [step for step in follow if not self.losses.why(step.object)]
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
                 steps = without_mac.marked(steps, self.before, self.actual.of("link"))

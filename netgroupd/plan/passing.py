@@ -54,8 +54,10 @@ def on_passing(objects: Sequence[Object], names: frozenset[str], goal: State, ac
 def options_of_ports(plan: Plan, goal: State, actual: State) -> Iterator[Object]:
     """The ports that come back to their master, each with what no file says and any port there can be told."""
     for step in singles(plan.steps):
-        have, master = step.before, step.attrs.get("master")
-        if step.object.cls != "link" or not (have and master) or have.attrs.get("master") != master:
+        have = step.before
+        if have is None or have.cls != "link" or not (master := step.attrs.get("master")):
+            continue
+        if have.attrs.get("master") != master:
             continue
         takes = _options(goal.link(str(master)), actual.link(str(master)))
         unsaid = have.attrs.keys() - step.object.attrs.keys()

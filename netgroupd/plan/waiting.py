@@ -6,16 +6,11 @@ That of IPv6 it finds out by asking around.  The rest of what is wanted need not
 
 from collections.abc import Iterable, Set
 
+from netgroupd.model.route import source_of
 from netgroupd.model.state import Object, State
 from netgroupd.plan.present import title
 
 _SHOWN = 5
-
-
-def source_of(obj: Object) -> str:
-    """The IPv6 address that a route is told to send from; "" for what has none."""
-    source = str(obj.attrs.get("src") or "") if obj.cls == "route" else ""
-    return source if ":" in source else ""
 
 
 def without_waiting(desired: State, actual: State, sources: Set[str]) -> tuple[State, tuple[Object, ...]]:

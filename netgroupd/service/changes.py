@@ -148,9 +148,7 @@ class Changes:
     def recover(self, then: Callable[[str], None]) -> None:
         """End what an earlier daemon left: an interrupted change, a deadline; then call ``then`` with what failed."""
 
-        def done(sentences: tuple[str, ...]) -> None:
-            for sentence in sentences:
-                LOG.warning("%s", sentence)
+        def done(_sentences: tuple[str, ...]) -> None:
             self.watch_deadline()
             then("")
 
@@ -161,8 +159,12 @@ class Changes:
         self._worker.submit(self._end_what_is_left, done, failed)
 
     def _end_what_is_left(self) -> tuple[str, ...]:
+        """What is to be said of it, which the log says already."""
         engine = self._engine(CONSOLE)
-        return tuple(filter(None, (engine.recover(), engine.expire())))
+        sentences = tuple(filter(None, (engine.recover(), engine.expire())))
+        for sentence in sentences:
+            LOG.warning("%s", sentence)
+        return sentences
 
     def watch_deadline(self) -> None:
         """Set the timer for the change that waits on disk, if there is one."""
@@ -252,8 +254,6 @@ class Changes:
         self._deadline = 0
 
         def done(sentences: tuple[str, ...]) -> None:
-            for sentence in sentences:
-                LOG.warning("%s", sentence)
             self._audience.wait_ended("; ".join(sentences))
             self.watch_deadline()
 

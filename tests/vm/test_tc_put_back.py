@@ -7,7 +7,7 @@ import time
 import pytest
 
 from netgroupd.errors import KernelError
-from tests.vm.hosts import EngineIn
+from tests.vm.hosts import EngineIn, here
 from tests.vm.tc_action_cases import ACTION_CASES
 
 _REFUSED = {"pref": 9, "protocol": "ip", "flower": {"dst_ip": "10.3.0.1"}, "skip_sw": True, "action": "drop"}
@@ -217,3 +217,39 @@ def test_rules_of_a_block_go_before_the_last_that_is_in_it(engine_in: EngineIn, 
     assert "block 7" not in engine_in("here", "{}").capture()
     engine_in("here", text).rollback(1)
     assert not engine_in("here", text).diff().steps
+
+
+BY_HAND = {
+    "for_an_option": ("fq_codel, flows: 64", "fq_codel, flows: 128", "fq_codel limit 50 target 7ms"),
+    "for_its_kind": ("fq", "pfifo", "fq limit 50 quantum 3000"),
+    "for_its_kind_with_none": ("netem, limit: 10", "fq", "netem limit 10 delay 5ms loss 1%"),
+    "beside_what_a_file_says": ("cake, rtt: 50ms", "pfifo", "cake bandwidth 10mbit rtt 50ms"),
+}
+
+
+@pytest.mark.parametrize(("was", "then", "by_hand"), BY_HAND.values(), ids=BY_HAND)
+def test_what_no_file_says_of_a_qdisc_that_is_made_anew_comes_back_with_it(
+    engine_in: EngineIn, was: str, then: str, by_hand: str
+) -> None:
+    tree = f"{_LINKS}tc: {{v0: {{qdiscs: [{{handle: '7:', kind: %s}}]}}}}\n"
+    engine_in("here", tree % was).apply()
+    here(f"tc qdisc change dev v0 root handle 7: {by_hand}")
+    before = here("tc qdisc show dev v0")
+    with pytest.raises(KernelError):
+        engine_in("here", (tree % then).replace("}]}", f"}}], egress: [{json.dumps(_REFUSED)}]}}")).apply()
+    assert here("tc qdisc show dev v0") == before
+    engine_in("here", tree % then).apply()
+    assert not [line for line in engine_in("here", tree % was).rollback(1).plan.warnings if "given back" in line]
+    assert here("tc qdisc show dev v0") == before
+
+
+def test_options_of_a_qdisc_that_go_together_do_not_come_back_beside_what_a_file_says_otherwise(
+    engine_in: EngineIn,
+) -> None:
+    tree = f"{_LINKS}tc: {{v0: {{qdiscs: [{{handle: '7:', kind: %s}}]}}}}\n"
+    engine_in("here", tree % "ets, bands: 3").apply()
+    here("tc qdisc change dev v0 root handle 7: ets bands 3 strict 1")
+    engine_in("here", tree % "pfifo").apply()
+    engine = engine_in("here", tree % "ets, bands: 3")
+    assert not [line for line in engine.rollback(1).plan.warnings if "given back" in line]
+    assert not engine.diff().steps
