@@ -102,3 +102,27 @@ def test_rules_of_a_block_wait_when_the_link_in_it_gives_way_to_one_that_is_not_
     here("ip link add t1 type dummy")
     engine.apply()
     assert "action drop" in here("tc filter show block 7")
+
+
+@pytest.mark.parametrize(
+    "prefs", [pytest.param((10, 10), id="of_its_preference"), pytest.param((10, 20), id="of_its_old_preference")]
+)
+def test_other_rules_are_there_when_all_of_a_preference_have_gone(engine_in: EngineIn, prefs: tuple[int, int]) -> None:
+    text = """
+links: {{t0: {{kind: dummy}}}}
+tc:
+  t0:
+    ingress:
+      - {{pref: {0}, protocol: ip, flower: {{dst_ip: "{2}"}}, action: drop}}
+      - {{pref: {1}, protocol: ip, flower: {{dst_ip: "{3}"}}, action: drop}}
+"""
+    one, other = "10.1.0.[1-4]", "10.2.0.[1-4]"
+    engine_in("here", text.format(10, 20, one, "10.3.0.0/16")).apply()
+    engine = engine_in("here", text.format(*prefs, "10.3.0.0/16", other))
+    engine.apply()
+    assert not engine.diff().steps
+    shown = here("tc filter show dev t0 ingress")
+    assert shown.count("dst_ip 10.2.0.") == 4
+    assert shown.count("dst_ip") == 5
+    engine.rollback(1)
+    assert here("tc filter show dev t0 ingress").count("dst_ip 10.1.0.") == 4
