@@ -90,6 +90,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         goes = (step.object for step in found if step.op is Op.DELETE or cls == "chain")
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
+            if cls == "address":
+                losses.succeeded = {key[0] for key in address.successors(found, actual.of(cls))}
             losses.deleted(cls, deleted, actual)
             if cls == "address":
                 run.stranded = Stranded(deleted, desired)
@@ -103,7 +105,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             steps += found
     problems = (*links.problems, *run.problems.values())
     told = (problems, tuple(links.warnings), links.fate)
-    return Changes(tuple(steps), links.down, links.released, idle, losses.holding, *told, replaced(steps, losses.why))
+    return Changes(tuple(steps), links.down, links.released, idle, losses.holding, *told, replaced(steps, losses.why, actual))
 
 
 class _Run:

@@ -126,3 +126,23 @@ tc:
     assert shown.count("dst_ip") == 5
     engine.rollback(1)
     assert here("tc filter show dev t0 ingress").count("dst_ip 10.1.0.") == 4
+
+
+@pytest.mark.parametrize("address", ["192.0.2.1/25", "198.51.100.1/24"])
+def test_another_subnet_takes_no_route_of_others_along(engine_in: EngineIn, address: str) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add t0 up type dummy")
+    text = "links: {t0: {addresses: [%s]}}\nroutes: [{to: 10.0.0.0/8, dev: t0}]\n"
+    engine_in("here", text % "192.0.2.1/24").apply()
+    here("ip route add 10.9.0.0/16 dev t0 proto bird")
+    here("ip neighbour add 192.0.2.9 lladdr 02:00:00:00:00:09 dev t0")
+    engine = engine_in("here", text % address)
+    assert [step.object.cls for step in engine.diff().steps] == ["address", "address"]
+    engine.apply()
+    assert "10.9.0.0/16 dev t0 proto bird" in here("ip route")
+    assert "192.0.2.9" in here("ip neighbour")
+    assert f"inet {address} scope global t0" in here("ip addr show t0")
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert "inet 192.0.2.1/24 scope global t0" in here("ip addr show t0")
+    assert "10.9.0.0/16 dev t0 proto bird" in here("ip route")
