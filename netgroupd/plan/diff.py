@@ -105,7 +105,9 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             steps += found
     problems = (*links.problems, *run.problems.values())
     told = (problems, tuple(links.warnings), links.fate)
-    return Changes(tuple(steps), links.down, links.released, idle, losses.holding, *told, replaced(steps, losses.why, actual))
+    return Changes(
+        tuple(steps), links.down, links.released, idle, losses.holding, *told, replaced(steps, losses.why, actual)
+    )
 
 
 class _Run:
@@ -179,8 +181,8 @@ class _Run:
             case "sriov" | "vf":
                 return self._with_what_a_card_loses(cls, steps)
             case "bridge_vlan":
-                told = self._defaults.follow(doomed, partial(self._lists, cls))
-                told = [step for step in told if not self.losses.why(step.object)]  # a port that comes has the default
+                said = self._defaults.follow(doomed, partial(self._lists, cls))
+                told = [step for step in said if not self.losses.why(step.object)]  # a port that comes has the default
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
         return steps
