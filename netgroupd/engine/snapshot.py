@@ -346,7 +346,9 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
 def _emptied(steps: list[Step], actual: State) -> set[str]:
     """The links that lose all addresses of IPv4 that they have: those that come before may be refused."""
     going = {step.object.key for step in steps if step.object.cls == "address" and step.op is Op.DELETE}
-    staying = {key[0] for key, obj in actual.of("address").items() if key not in going and is_ipv4(obj)} if going else ()
+    staying = (
+        {key[0] for key, obj in actual.of("address").items() if key not in going and is_ipv4(obj)} if going else ()
+    )
     return {str(key[0]) for key in going if ":" not in str(key[1]) and key[0] not in staying}
 
 
