@@ -37,7 +37,7 @@ def _vrf(kernel: Connection, name: str, mine: Mine, applied: State) -> State | N
 def _known(kernel: Connection, selection: Selection, mine: Mine, applied: State) -> State:
     """The selected links that are netgroupd's, or that it was asked for."""
     links = kernel.dump(selection).of("link").items()
-    known = (link for key, link in links if mine.owned.has(link) or key in applied.of("link"))
+    known = (link for key, link in links if mine.covers(link.attrs.get("group")) or key in applied.of("link"))
     return State(known, applied.groups)
 
 

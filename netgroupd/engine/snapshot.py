@@ -26,6 +26,7 @@ from netgroupd.plan.fate import (
     carried_down,
     followers,
     hangs_on,
+    is_ipv4,
     is_of_bridge,
     muted,
     resized_ports,
@@ -283,7 +284,11 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
-    yield from _taken_with_nexthops(steps, shaken, actual)
+    emptied = _emptied(steps, actual)
+    yield from _taken_with_nexthops(steps, shaken | emptied, actual)
+    for cls in ("route", "neighbour") if emptied else ():
+        found = actual.of(cls).items()
+        yield from ((cls, key) for key, obj in found if is_ipv4(obj) and emptied.intersection(hangs_on(obj)))
     yield from ((one.cls, one.key) for one in given_a_share(steps, actual))
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
@@ -356,6 +361,15 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
         if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
     }
     yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
+
+
+def _emptied(steps: list[Step], actual: State) -> set[str]:
+    """The links that lose all addresses of IPv4 that they have: those that come before may be refused."""
+    going = {step.object.key for step in steps if step.object.cls == "address" and step.op is Op.DELETE}
+    staying = (
+        {key[0] for key, obj in actual.of("address").items() if key not in going and is_ipv4(obj)} if going else ()
+    )
+    return {str(key[0]) for key in going if ":" not in str(key[1]) and key[0] not in staying}
 
 
 def _taken_with_nexthops(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:

@@ -3,9 +3,12 @@
 
 That follows from the order in which they came.  Where one comes to a subnet and would
 change it, those that are there and belong behind it are deleted and come again.
+
+And which come before others go: a link without any address of IPv4 loses all of its routes.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import TypeAlias
 
 from netgroupd.model.state import Key, Object
@@ -61,3 +64,27 @@ def _behind(
             yield from here[-1:] if len(here) < len(found) and here[-1:] == found[-1:] else ()
         elif found[0] in coming:
             yield from (key for key in found if here and key in haves)
+
+
+def successors(steps: Iterable[Step], haves: Mapping[Key, Object]) -> dict[Key, list[Step]]:
+    """The deletions of all that links have of IPv4, by the first that comes to each: that one can come before.
+
+    None where it would be in a subnet of one that goes, with which the kernel deletes it.
+    """
+    doomed, coming = defaultdict[Value, list[Step]](list), defaultdict[Value, list[Key]](list)
+    for step in steps:
+        link, address = step.object.key[:2]
+        if ":" not in str(address) and step.op is Op.DELETE:
+            doomed[link].append(step)
+        elif ":" not in str(address) and step.op is Op.CREATE:
+            coming[link].append(step.object.key)
+    if doomed.keys().isdisjoint(coming):
+        return {}
+    going = {step.object.key for found in doomed.values() for step in found}
+    staying = {key[0] for key in haves if ":" not in str(key[1]) and key not in going}
+    left = networks_of(going)
+    return {
+        keys[0]: doomed[link]
+        for link, keys in coming.items()
+        if link in doomed and link not in staying and left.isdisjoint(networks_of(keys))
+    }

@@ -95,6 +95,8 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         goes = (step.object for step in found if step.op is Op.DELETE or cls == "chain")
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
+            if cls == "address":
+                losses.succeeded = {key[0] for key in address.successors(found, actual.of(cls))}
             losses.deleted(cls, deleted, actual)
             if cls == "address":
                 run.stranded = Stranded(deleted, desired)
@@ -107,9 +109,9 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
                 found = turns.arrange(tables.arrange(found, desired, actual), desired, actual)
             steps += found
     problems = (*links.problems, *run.problems.values())
-    told = (problems, tuple(links.warnings), links.fate, losses.emptied)
+    told = (problems, tuple(links.warnings), links.fate, losses.emptied, replaced(steps, losses.why, actual))
     first = losses.holding | _in_emptied_blocks(steps, links.fate, actual)
-    return Changes(tuple(steps), links.down, links.released, idle, first, *told, replaced(steps, losses.why))
+    return Changes(tuple(steps), links.down, links.released, idle, first, *told)
 
 
 def _in_emptied_blocks(steps: list[Step], fate: Fate, actual: State) -> frozenset[Key]:
@@ -190,9 +192,8 @@ class _Run:
             case "sriov" | "vf":
                 return self._with_what_a_card_loses(cls, steps)
             case "bridge_vlan":
-                follow = self._defaults.follow(doomed, partial(self._lists, cls))
-                # A port that comes has the default by itself.
-                told = [step for step in follow if not self.losses.why(step.object)]
+                said = self._defaults.follow(doomed, partial(self._lists, cls))
+                told = [step for step in said if not self.losses.why(step.object)]  # a port that comes has the default
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
                 steps = without_mac.marked(steps, self.before, self.actual.of("link"))

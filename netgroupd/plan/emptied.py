@@ -14,12 +14,15 @@ from netgroupd.model.state import Key, State
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 from netgroupd.plan.tables import inside, is_u32
 
-EMPTYING = frozenset({"delete filter", "empty chain"})
-"""The phases that only delete rules."""
+EMPTYING = {"delete filter": False, "empty chain": True}
+"""The phases that only delete rules, and whether those that take their place are there by then."""
 
 
-def emptied(steps: Sequence[Step], actual: State) -> list[AnyStep]:
-    """The steps of a phase that deletes rules, with those of whole preferences drawn together."""
+def emptied(steps: Sequence[Step], actual: State, there: State) -> list[AnyStep]:
+    """The steps of a phase that deletes rules, with those of whole preferences drawn together.
+
+    ``there`` are rules that have come before; a preference that has some of them stays.
+    """
     doomed: dict[Key, list[Step]] = {}
     for step in steps:
         doomed.setdefault(step.object.key[:4], []).append(step)
@@ -31,6 +34,7 @@ def emptied(steps: Sequence[Step], actual: State) -> list[AnyStep]:
     if hashed:
         held.subtract([rule.key[:4] for rule in inside((step.object for step in steps), rules.values())])
     whole = {place for place, found in doomed.items() if len(found) == held[place]}
+    whole.difference_update([key[:4] for key in there.of("filter")])
     drawn: list[AnyStep] = []
     for step in steps:
         place = step.object.key[:4]

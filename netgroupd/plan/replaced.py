@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules, routes and filters that are deleted, and in the place of which others come.
+"""Rules, routes, addresses and filters that are deleted, and in the place of which others come.
 
 Where both can be at once, the old one goes behind the new one, else directly
 before it, so that packets miss neither for long.  The routes of a table go when
@@ -7,12 +7,13 @@ no rule leads there any more.  Linear.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from netgroupd.model.route import TABLES
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.address import successors
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tables import is_u32
 
@@ -32,7 +33,7 @@ class Replaced(NamedTuple):
         return frozenset(id(step) for found in (self.before, self.behind) for steps in found.values() for step in steps)
 
 
-def replaced(steps: Iterable[Step], is_lost: Callable[[Object], str]) -> Replaced:
+def replaced(steps: Sequence[Step], is_lost: Callable[[Object], str], actual: State) -> Replaced:
     """Find what is replaced by ``steps``; what ``is_lost`` is gone before anything comes."""
     doomed: list[Step] = []
     coming: dict[tuple[str, Key], Key] = {}
@@ -57,6 +58,8 @@ def replaced(steps: Iterable[Step], is_lost: Callable[[Object], str]) -> Replace
             (before if key == obj.key else behind)[obj.cls, key].append(step)
         elif obj.cls == "route" and obj.key[1] in tables:
             left.add(obj.key)
+    addresses = successors((step for step in steps if step.object.cls == "address"), actual.of("address"))
+    behind.update({("address", key): found for key, found in addresses.items()})
     return Replaced(dict(before), dict(behind), frozenset(left))
 
 

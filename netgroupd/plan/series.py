@@ -22,6 +22,7 @@ _NOT_SHARED = frozenset({"label", "broadcast"})  # they belong to one link, or o
 class _Kind(NamedTuple):
     """What the addresses of one series have in common, and which of those on its link each is."""
 
+    op: Op
     group: int
     bits: int
     length: int
@@ -30,9 +31,9 @@ class _Kind(NamedTuple):
 
 
 def address_steps(steps: Sequence[Step], members: Members) -> list[AnyStep]:
-    """The steps about addresses, all of one operation, with those of whole groups drawn together."""
+    """The steps about addresses, with those of whole groups drawn together."""
     kinds: dict[_Kind, list[int]] = defaultdict(list)
-    counts: dict[tuple[str, int, int, tuple[tuple[str, Value], ...]], int] = defaultdict(int)
+    counts: dict[tuple[Op, str, int, int, tuple[tuple[str, Value], ...]], int] = defaultdict(int)
     for position, step in enumerate(steps):
         obj = step.object
         group = members.groups.get(obj.name, 0)
@@ -40,8 +41,8 @@ def address_steps(steps: Sequence[Step], members: Members) -> list[AnyStep]:
             continue
         local, length = split_prefix(str(obj.key[1]))
         attrs = tuple(sorted(step.attrs.items(), key=lambda item: item[0]))
-        same = (obj.name, len(local) * 8, length, attrs)
-        kinds[_Kind(group, len(local) * 8, length, attrs, counts[same])].append(position)
+        same = (step.op, obj.name, len(local) * 8, length, attrs)
+        kinds[_Kind(step.op, group, len(local) * 8, length, attrs, counts[same])].append(position)
         counts[same] += 1
     drawn: dict[int, GroupStep] = {}
     taken: set[int] = set()

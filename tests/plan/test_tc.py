@@ -362,6 +362,7 @@ def test_rules_that_go_with_all_of_their_preference_are_one_message() -> None:
     assert _emptied((*many, other), ()) == [1, 9]
     assert _emptied(many, many[:1]) == [1] * 8
     assert _emptied((*many, other), many) == [1]
+    assert _emptied(many, (rule("10.0.1.0"),)) == [1] * 10  # the new one is there by then
     words = tuple(one._replace(attrs={**one.attrs, "kind": "u32"}) for one in many)
     assert _emptied(words, ()) == [1] * 9
     assert _emptied((*many, other, table), ()) == [2, 9]

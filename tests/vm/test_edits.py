@@ -7,13 +7,14 @@ import subprocess
 import pytest
 
 from netgroupd.errors import KernelError
+from netgroupd.plan.serialise import singles
 from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm("stock")
 
-_PORT = (
-    "links: {br0: {kind: bridge, vlan_filtering: true, ports: [%s]}, br1: {kind: bridge, ports: [%s]%s}, t0: {%s}}\n"
-)
+_PORT = """
+links: {br0: {kind: bridge, vlan_filtering: true, ports: [%s]}, br1: {kind: bridge, ports: [%s]%s}, t0: {%s}}
+"""
 _ACCESS = "vlans: [{vid: 10, pvid: true, untagged: true}]"
 _TAGGED = "vlans: [{vid: 10, pvid: false, untagged: false}]"
 _UNTAGGED = ["PVID", "Egress Untagged"]
@@ -104,3 +105,47 @@ def test_rules_of_a_block_wait_when_the_link_in_it_gives_way_to_one_that_is_not_
     here("ip link add t1 type dummy")
     engine.apply()
     assert "action drop" in here("tc filter show block 7")
+
+
+@pytest.mark.parametrize(
+    "prefs", [pytest.param((10, 10), id="of_its_preference"), pytest.param((10, 20), id="of_its_old_preference")]
+)
+def test_other_rules_are_there_when_all_of_a_preference_have_gone(engine_in: EngineIn, prefs: tuple[int, int]) -> None:
+    text = """
+links: {{t0: {{kind: dummy}}}}
+tc:
+  t0:
+    ingress:
+      - {{pref: {0}, protocol: ip, flower: {{dst_ip: "{2}"}}, action: drop}}
+      - {{pref: {1}, protocol: ip, flower: {{dst_ip: "{3}"}}, action: drop}}
+"""
+    one, other = "10.1.0.[1-4]", "10.2.0.[1-4]"
+    engine_in("here", text.format(10, 20, one, "10.3.0.0/16")).apply()
+    engine = engine_in("here", text.format(*prefs, "10.3.0.0/16", other))
+    engine.apply()
+    assert not engine.diff().steps
+    shown = here("tc filter show dev t0 ingress")
+    assert shown.count("dst_ip 10.2.0.") == 4
+    assert shown.count("dst_ip") == 5
+    engine.rollback(1)
+    assert here("tc filter show dev t0 ingress").count("dst_ip 10.1.0.") == 4
+
+
+@pytest.mark.parametrize("address", ["192.0.2.1/25", "198.51.100.1/24"])
+def test_another_subnet_takes_no_route_of_others_along(engine_in: EngineIn, address: str) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add t0 up type dummy")
+    text = "links: {t0: {addresses: [%s]}}\nroutes: [{to: 10.0.0.0/8, dev: t0}]\n"
+    engine_in("here", text % "192.0.2.1/24").apply()
+    here("ip route add 10.9.0.0/16 dev t0 proto bird")
+    here("ip neighbour add 192.0.2.9 lladdr 02:00:00:00:00:09 dev t0")
+    engine = engine_in("here", text % address)
+    assert [step.object.cls for step in singles(engine.diff().steps)] == ["address", "address"]
+    engine.apply()
+    assert "10.9.0.0/16 dev t0 proto bird" in here("ip route")
+    assert "192.0.2.9" in here("ip neighbour")
+    assert f"inet {address} scope global t0" in here("ip addr show t0")
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert "inet 192.0.2.1/24 scope global t0" in here("ip addr show t0")
+    assert "10.9.0.0/16 dev t0 proto bird" in here("ip route")
