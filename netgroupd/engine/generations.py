@@ -30,7 +30,7 @@ class Content(NamedTuple):
     """What brings a generation back: rendered files as (path, name, text), and names that they rely on.
 
     ``borrowed`` are the links that they describe and others have made, with their indices; of those ``listed``,
-    by class, they list entries, as VLANs.
+    by class, they list entries, as VLANs; and ``ports`` they name by master.
     ``refused`` are the rules that the kernel refused and that were optional; ``sources``
     is a digest of what the operator wrote, of which the files were rendered.
     """
@@ -46,6 +46,12 @@ class Content(NamedTuple):
     sources: str = ""
     borrowed: Borrowed = ()
     listed: Mapping[str, tuple[str, ...]] = {}  # never modified
+    ports: Mapping[str, tuple[str, ...]] = {}
+
+
+def pairs_of(links: Mapping[str, tuple[str, ...]]) -> frozenset[tuple[str, str]]:
+    """Links, each behind what they are kept by."""
+    return frozenset((key, name) for key, names in links.items() for name in names)
 
 
 NOTHING = Content()
@@ -271,8 +277,8 @@ def _content(plain: Json) -> Content:
     refused = tuple(map(key_from, plain.get("refused", ())))
     names, sources = tuple(plain["known"]), plain.get("sources", "")
     borrowed = tuple((name, index) for name, index in plain.get("borrowed", [(name, 0) for name in names]))
-    listed = {cls: tuple(links) for cls, links in plain.get("listed", {}).items()}
-    told = plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed, listed
+    listed, ports = ({key: tuple(links) for key, links in plain.get(of, {}).items()} for of in ("listed", "ports"))
+    told = plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed, listed, ports
     return Content(files, names, *told)
 
 

@@ -70,11 +70,12 @@ class Replaced(NamedTuple):
         actual: State,
         usual: Callable[[Mapping[Key, Object]], Usual],
         listed: Set[tuple[str, str]] = frozenset(),
+        ports: Set[tuple[str, str]] = frozenset(),
     ) -> "Replaced":
         """What ``plan`` alters of what ``actual`` has, by a change or by making it anew.
 
-        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them;
-        ``listed`` are the links of which the last files have listed entries, each with the class of these.
+        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them; the
+        last files have ``listed`` entries of links, by class, and new ones name ``ports``, each behind its master.
         """
         made: dict[tuple[str, Key], Attrs] = {}
         doomed: list[Object] = []
@@ -106,9 +107,8 @@ class Replaced(NamedTuple):
             for (cls, key), attrs in made.items()
         )
         forgotten = ((obj, obj._replace(attrs=NOTHING)) for obj in gone)
-        return cls._of(
-            chain(altered, anew.drawn_macs(doomed, made, actual), taken_over.had(plan, actual, listed), forgotten)
-        )
+        beside = chain(anew.drawn_macs(doomed, made, actual), taken_over.had(plan, actual, listed), forgotten)
+        return cls._of(chain(taken_over.with_ports(altered, ports, actual), beside))
 
     @classmethod
     def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
@@ -263,7 +263,8 @@ class _Return:
         """The links that will not be there any more."""
         links, wants = self._actual.of("link"), self._desired.of("link")
         # They were there before netgroupd, and outlive it.
-        older = {obj.key for obj in self._replaced.was if obj.cls == "link" and obj.attrs.get("group") == 0}
+        grouped = (obj for obj in self._replaced.was if obj.cls == "link" and "group" in obj.attrs)
+        older = {obj.key for obj in grouped if not self._owned.covers(obj.attrs["group"])}
         doomed = [
             link.name for key, link in links.items() if key not in wants and key not in older and self._owned.made(link)
         ]
@@ -288,8 +289,8 @@ class _Return:
         for key in there.keys() | wants.keys():
             want, have = wants.get(key), there.get(key)
             said = {**(want.attrs if want else NOTHING), **given.get(key, NOTHING)}
-            # A port that no description puts into the bridge that it is in leaves it.
-            stays = have and key[0] not in self.gone and not (want and (bridge,) in wants)
+            # A port that the files do not name any more leaves the bridge that it is in.
+            stays = have and key[0] not in self.gone and (bridge, key[0]) not in self._owned.ports
             if said.get("master", have.attrs.get("master") if have and stays else None) == bridge:
                 sizes.append(said.get("mtu", have.attrs.get("mtu") if have else None))
         return min((mtu for mtu in sizes if isinstance(mtu, int)), default=ALONE)
@@ -373,24 +374,22 @@ class _Return:
 
     def _fit(self, attrs: dict[str, Value], have: Object, want: Object | None) -> None:
         """Leave out of ``attrs`` what a link cannot have beside what else it will be; let go of one that is ours."""
-        if want:  # which says where it lives, and of which of the masters that are described it is a port
+        if want:  # which says where it lives
             attrs.pop("netns", None)
-            if (attrs.get("master"),) in self._desired.of("link"):
-                attrs["master"] = None
         whole = {**have.attrs, **(want.attrs if want else {}), **attrs}
         others: list[str] = []
         if whole.get("kind") == "bond":
             others += unfit(whole)
         master = have.attrs.get("master")
-        # A port that no description puts into the bridge that it is in leaves it.
-        leaves = want is not None and (master,) in self._desired.of("link") and "master" not in {**want.attrs, **attrs}
+        named = want is not None and "master" in {**want.attrs, **attrs}
+        leaves = not named and (master, have.name) in self._owned.ports
         if whole.get("master") != master or leaves or not master:
             others += [name for name in attrs if name.startswith(_PORT)]
         for name in others:
             attrs.pop(name, None)
         groups = frozenset(group.id for group in self._desired.groups.values())  # no others are netgroupd's then
-        named = Owned(groups if "group" in attrs else self._owned.groups)
-        if want is None and named.covers(whole.get("group", group_of(have))):
+        ours = Owned(groups if "group" in attrs else self._owned.groups)
+        if want is None and ours.covers(whole.get("group", group_of(have))):
             attrs["group"] = 0
 
 

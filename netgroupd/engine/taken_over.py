@@ -4,7 +4,7 @@
 An address, a route and the like say in the kernel whose they are, and become theirs again.  Entries of
 links, as VLANs, do not: where a file begins to list some, it says all that there are, so the others go,
 and so may with a later file what it lists.  Who goes back to where no file has listed any has there
-what was there.
+what was there.  The same holds of ports that a file begins to name.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from netgroupd.engine.anew import WHATEVER
 from netgroupd.model.owner import LISTED
-from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.serialise import singles
@@ -80,24 +80,31 @@ def had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tup
                 yield entry._replace(attrs={**entry.attrs, _HAD: True}), entry._replace(attrs={})
 
 
+def with_ports(
+    altered: Iterable[tuple[Object, Object]], begun: Set[tuple[str, str]], actual: State
+) -> Iterator[tuple[Object, Object]]:
+    """What is ``altered``, and the masters of ports that files have ``begun`` to name and that were that before."""
+    links = actual.of("link")
+    there = ((port, master) for master, port in begun if (port,) in links)
+    stay: dict[Key, Attrs] = {
+        (port,): {"master": master} for port, master in there if links[port,].attrs.get("master") == master
+    }
+    for was, made in altered:
+        had = stay.pop(was.key, NOTHING) if was.cls == "link" else NOTHING
+        yield was._replace(attrs={**had, **was.attrs}), made._replace(attrs={**had, **made.attrs})
+    for key, had in stay.items():
+        yield Object("link", key, had), Object("link", key, had)
+
+
 def is_had(was: Object) -> bool:
     """Whether it is one of these."""
     return _HAD in was.attrs
 
 
 def give_back(goal: State, objects: Iterable[Object], desired: State, actual: State, gone: Set[str]) -> None:
-    """Add to ``goal`` those of ``objects`` whose links stay and have no list again, and leave ports where they are."""
+    """Add to ``goal`` those of ``objects`` whose links stay and have no list again."""
     listed = {(cls, str(key[0])) for cls in LISTED for key in desired.of(cls)}
     for was in filter(is_had, objects):
         stays = (was.name,) in actual.of("link") and was.name not in gone
         if stays and (was.cls, was.name) not in listed:
             goal.add(was._replace(attrs={name: value for name, value in was.attrs.items() if name != _HAD}))
-    for key, link in [*goal.of("link").items()]:
-        master = have.attrs.get("master") if (have := actual.of("link").get(key)) else None
-        # A bridge that is described has the ports that are described with it.
-        if "master" not in link.attrs and (master,) in goal.of("link") and _is_let_go((master,), desired, actual, gone):
-            goal.add(link._replace(attrs={**link.attrs, "master": master}))
-
-
-def _is_let_go(link: Key, desired: State, actual: State, gone: Set[str]) -> bool:
-    return link in actual.of("link") and link not in desired.of("link") and link[0] not in gone

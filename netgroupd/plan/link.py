@@ -7,7 +7,6 @@ again.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import compress
 from operator import is_not
 from typing import NamedTuple
@@ -126,13 +125,10 @@ class _Comparison:
                 break
 
     def _differing(self, want: Object, have: Object) -> Attrs:
-        """What differs; a port that the description of its master's ports does not name any more is none.
-
-        And a link of which no namespace is named lives here.
-        """
+        """What differs; a port that files name no more is none, and one of which they name no namespace lives here."""
         attrs = differing(want, have)
         wanted, actual = want.attrs, have.attrs
-        if "master" not in wanted and self._names_its_ports(actual.get("master")):
+        if "master" not in wanted and self._leaves(have):
             attrs = {**attrs, "master": None}
         if "netns" in actual and actual["netns"] and "netns" not in wanted:
             attrs = {**attrs, "netns": None}
@@ -140,14 +136,13 @@ class _Comparison:
             attrs = {name: value for name, value in attrs.items() if name != "mac"}
         return attrs
 
-    def _names_its_ports(self, master: Value) -> bool:
-        """Whether the files say all ports of a link: of one that others have made, if they speak of any."""
-        want = self.want.get((master,)) if master else None
-        return want is not None and (bool(kind_of(want)) or master in self._masters)
-
-    @cached_property
-    def _masters(self) -> frozenset[Value]:
-        return frozenset(link.attrs.get("master") for link in self.want.values())
+    def _leaves(self, port: Object) -> bool:
+        """Whether the files have named a port, which they do no more, and its master stays."""
+        name = port.attrs.get("master")
+        if (name, port.name) not in self.owned.ports:
+            return False
+        master = self.have.get((name,))
+        return (name,) in self.want or master is None or not self.owned.made(master)
 
     def _has_mac_of_master(self, have: Object) -> bool:
         """Whether a link is a port of what gives its own MAC to its ports: theirs are what it chooses from."""
@@ -197,7 +192,7 @@ class _Comparison:
             self.fate.gone[have.name] = f"{have.name} is deleted"
             return
         free: dict[str, Value] = {"group": 0, "netns": None} if have.attrs.get("netns") else {"group": 0}
-        if "netns" not in free and self._names_its_ports(have.attrs.get("master")):
+        if "netns" not in free and self._leaves(have):
             kept = {name: value for name, value in have.attrs.items() if not name.startswith("port.")}
             self.changed[have.name] = free = {**free, "master": None}
             self.leaving[have.name] = have._replace(attrs={**kept, **free})
@@ -242,13 +237,13 @@ class _Comparison:
         """Make the ports that stay ports again, when their master is recreated."""
         if not self.replaced:
             return
-        for (name, *_), have in self.have.items():
-            master = have.attrs.get("master")
-            if master not in self.replaced or name in self.fate.gone:
+        for key, have in self.have.items():
+            master, want = have.attrs.get("master"), self.want.get(key)
+            if master not in self.replaced or have.name in self.fate.gone:
                 continue
-            want = self.want.get((name,))
-            if want and want.attrs.get("master") == master:
-                self._tell(str(name), {"master": master})
+            said = {**(want.attrs if want else NOTHING), **self.changed.get(have.name, NOTHING)}
+            if want and said.get("master", master) == master:
+                self._tell(have.name, {"master": master})
 
     def _release(self) -> None:
         """Note what ports lose that stay when their VRF or bridge goes."""
@@ -258,6 +253,8 @@ class _Comparison:
             master = have.attrs.get("master")
             if master not in self.fate.gone or have.name in self.fate.gone:
                 continue
+            if have.key in self.want and master not in self.replaced and (master, have.name) not in self.owned.ports:
+                self.warnings.append(f"{have.name}, which no file has put there, loses its master {master}")
             if have.key not in self.want and (master in self.replaced or not self.owned.made(have)):
                 self.warnings.append(f"{have.name}, which no file mentions, loses its master {master}")
             kind = kind_of(self.have.get((master,)))

@@ -13,13 +13,15 @@ class Owned(NamedTuple):
     """The ids of the groups whose links are netgroupd's, besides those of its own range.
 
     Others have made those that are ``borrowed``, whose kind no file has said, and those in groups that files have
-    ``entered`` just now.  Of links that are ``listed``, by class, files have listed entries.
+    ``entered`` just now.  Of links that are ``listed``, by class, files have listed entries, and they have named
+    ``ports``, each behind its master.
     """
 
     groups: frozenset[int] = frozenset()
     borrowed: frozenset[str] = frozenset()
     listed: frozenset[tuple[str, str]] = frozenset()
     entered: frozenset[int] = frozenset()
+    ports: frozenset[tuple[str, str]] = frozenset()
 
     def has(self, link: Object) -> bool:
         """Whether a link of the kernel is netgroupd's."""

@@ -8,6 +8,7 @@ from itertools import cycle, permutations, product
 import pytest
 
 from netgroupd.engine import observe
+from netgroupd.engine.configuration import named_by
 from netgroupd.engine.observe import Mine, look, look_at_links, rows_for
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
@@ -15,7 +16,6 @@ from netgroupd.errors import KernelError, VerifyError
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.request import Selection
-from netgroupd.model.owner import LISTED
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.serialise import singles
@@ -37,8 +37,10 @@ EVERYTHING = Mine(classes=frozenset({"fdb", "mdb", "bridge_vlan", "sysctl"}))
 
 def looked_after(*goals: State) -> Mine:
     """What has to be looked after where each of ``goals`` was to be brought about."""
-    listed = frozenset((cls, str(key[0])) for goal in goals for cls in LISTED for key in goal.of(cls))
-    return EVERYTHING._replace(listed=listed)
+    mine = EVERYTHING
+    for goal in goals:
+        mine = mine.joined(named_by(goal))
+    return mine
 
 
 def there(kernel: FakeKernel) -> dict[tuple[str, object], object]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from netgroupd.engine.configuration import named_by
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.routes_beside import placed
@@ -30,6 +31,12 @@ class Stumbling(Kernels):
     stumbles_at = -1
     done = 0
     confined = False
+    mine = MINE
+
+    def keep(self, goal: State) -> Mine:
+        """What is to be looked after from here on, with what ``goal`` names."""
+        self.mine = self.mine.joined(named_by(goal))
+        return self.mine
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """A daemon that may make no namespace does not know it, and says all."""
@@ -47,9 +54,10 @@ class Stumbling(Kernels):
 
 def become(kernel: Stumbling, goal: State, *, at_once: bool = True) -> None:
     """Bring ``goal`` about, in one run unless that cannot be: a bond has any MAC when its last port has gone."""
-    plan = plan_for(kernel, goal, look(kernel, goal, MINE), MINE)
+    mine = kernel.keep(goal)
+    plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
     before = kernel.done
-    converge(kernel, plan, goal, MINE)
+    converge(kernel, plan, goal, mine)
     assert kernel.done - before == len(plan.steps) or not at_once, "it took more than one run"
 
 
@@ -79,27 +87,28 @@ def there_and_back(
     kernel: Stumbling, goal: State, seen: Callable[[], object] = lambda: None, *, refused: bool = False
 ) -> None:
     """Go to ``goal`` and put back what was there: then it is, and what is ``seen``; so it is when a step is refused."""
-    before = there(kernel, goal), seen()
-    plan, actual = plan_now(kernel, goal, MINE)
-    add_lost_options(kernel, plan, actual, MINE.away)
+    before, mine = (there(kernel, goal), seen()), kernel.keep(goal)
+    plan, actual = plan_now(kernel, goal, mine)
+    add_lost_options(kernel, plan, actual, mine.away)
     snapshot = Snapshot.from_json(placed(kernel, Snapshot.of(plan, actual)).to_json())
     for nth in range(len(plan.steps) if refused else 0):
         kernel.stumbles_at = nth
         with pytest.raises(KernelError):
-            converge(kernel, plan, goal, MINE)
-        put_back(kernel, snapshot, MINE)
+            converge(kernel, plan, goal, mine)
+        put_back(kernel, snapshot, mine)
         assert (there(kernel, goal), seen()) == before
     become(kernel, goal)
-    assert not plan_now(kernel, goal, MINE)[0].steps
-    put_back(kernel, snapshot, MINE)
+    assert not plan_now(kernel, goal, mine)[0].steps
+    put_back(kernel, snapshot, mine)
     assert (there(kernel, goal), seen()) == before
 
 
 def refused_and_back(kernel: Stumbling, goal: State) -> None:
     """Have the kernel refuse the way to ``goal``, and put back what was there: then it is."""
-    actual, before = look(kernel, goal, MINE), there(kernel, goal)
-    plan = plan_for(kernel, goal, actual, MINE)
+    mine = kernel.keep(goal)
+    actual, before = look(kernel, goal, mine), there(kernel, goal)
+    plan = plan_for(kernel, goal, actual, mine)
     with pytest.raises(KernelError):
-        converge(kernel, plan, goal, MINE)
-    put_back(kernel, Snapshot.of(plan, actual), MINE)
+        converge(kernel, plan, goal, mine)
+    put_back(kernel, Snapshot.of(plan, actual), mine)
     assert there(kernel, goal) == before

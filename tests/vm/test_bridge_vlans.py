@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from netgroupd.engine.configuration import named_by
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.transaction import plan_for
 from netgroupd.kernel.kernels import Kernels
@@ -43,14 +44,15 @@ def kernel() -> Iterator[Kernels]:
 
 
 def test_a_range_is_one_message_and_reads_back(kernel: Kernels) -> None:
-    ranges = []
+    ranges, mine = [], MINE
     for texts in CHANGES:
         goal = state_of(TEXT % texts)
-        plan = plan_for(kernel, goal, look(kernel, goal, MINE), MINE)
+        mine = mine.joined(named_by(goal))
+        plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
         sent = kernel.counters.messages
         assert kernel.apply(plan.steps) == ()
         assert kernel.counters.messages - sent < 30
-        assert not plan_for(kernel, goal, look(kernel, goal, MINE), MINE).steps
+        assert not plan_for(kernel, goal, look(kernel, goal, mine), mine).steps
         ranges.append(sum(isinstance(step, RangeStep) for step in plan.steps))
     assert ranges == [4, 6, 11, 3]
 

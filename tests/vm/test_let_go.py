@@ -104,7 +104,47 @@ def test_port_that_others_put_into_their_bridge_stays_there(engine_in: EngineIn)
     engine_in("here", "links: {virbr0: {mtu: 1400}}\n").apply()
     assert [_master("vnet0"), _master("vnet1")] == ["virbr0", "virbr0"]
     engine_in("here", "links: {virbr0: {mtu: 1400, ports: [vnet0]}, vnet1: {mtu: 1400}}\n").apply()
-    assert [_master("vnet0"), _master("vnet1")] == ["virbr0", ""]
+    assert [_master("vnet0"), _master("vnet1")] == ["virbr0", "virbr0"]
+
+
+def test_port_that_others_put_into_a_bridge_of_netgroupds_stays_there(engine_in: EngineIn) -> None:
+    """As a guest's tap, of which a file says something else."""
+    text = "links:\n  t0: {}\n  br0: {kind: bridge, ports: [t0]}\n"
+    here("ip link add t0 type dummy")
+    engine_in("here", text).apply()
+    here("ip link add vnet0 up master br0 type dummy")
+    engine = engine_in("here", text + "  vnet0: {mtu: 1400}\n")
+    engine.apply()
+    assert [_master("t0"), _master("vnet0")] == ["br0", "br0"]
+    engine.rollback(1)
+    assert _master("vnet0") == "br0"
+    engine = engine_in("here", "links: {vnet0: {mtu: 1400}}\n")
+    assert "vnet0, which no file has put there, loses its master br0" in engine.diff().warnings
+    engine_in("here", text + "  vnet0: {master: null}\n").apply()
+    assert _master("vnet0") == ""
+
+
+def test_port_leaves_the_bridge_of_others_that_a_file_has_put_it_into(engine_in: EngineIn) -> None:
+    here("ip link add t0 type dummy")
+    for after in ("links: {t0: {mtu: 1400}}\n", "{}\n"):
+        engine_in("here", "links: {t0: {master: virbr0}}\n").apply()
+        assert _master("t0") == "virbr0"
+        engine = engine_in("here", after)
+        engine.apply()
+        assert _master("t0") == ""
+        assert not engine.drift().steps
+
+
+def test_port_that_was_one_before_a_file_named_it_is_one_again_when_going_back(engine_in: EngineIn) -> None:
+    here("ip link add vnet0 up master virbr0 type dummy")
+    engine_in("here", "links: {vnet0: {mtu: 1400}}\n").apply()
+    engine = engine_in("here", "links: {vnet0: {mtu: 1400}, virbr0: {kind: bridge, ports: [vnet0]}}\n")
+    engine.apply()
+    engine.rollback(1)
+    assert _master("vnet0") == "virbr0"
+    engine_in("here", "links: {vnet0: {mtu: 1400}, virbr0: {kind: bridge, ports: [vnet0]}}\n").apply()
+    engine.rollback(0)
+    assert _master("vnet0") == "virbr0"
 
 
 @pytest.mark.parametrize("text", ["{}\n", OF_OTHERS.replace("1400", "1300"), "links: {virbr1: {mtu: 1400}}\n"])
@@ -148,3 +188,11 @@ def test_links_of_others_in_a_group_that_a_file_comes_to_name_are_let_go(engine_
     assert not engine.drift().steps
     engine.rollback(0)
     assert _links() == {"virbr0": "7", "vnet0": "default"}
+
+
+def test_link_of_another_group_whose_kind_a_file_said_is_there_again_when_going_back(engine_in: EngineIn) -> None:
+    here("ip link set virbr0 group 7")
+    engine = engine_in("here", "links: {virbr0: {kind: bridge, mtu: 1400}}\n")
+    engine.apply()
+    engine.rollback(0)
+    assert _links() == {"virbr0": "7"}

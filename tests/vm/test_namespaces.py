@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from netgroupd.engine.configuration import named_by
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.paths import Paths
@@ -140,6 +141,7 @@ def test_links_are_made_moved_and_removed_wherever_they_are_to_live() -> None:
     with Kernels() as kernel:
         for text, (low, top, end) in TOUR.items():
             goal = state_of(text)
+            mine = mine.joined(named_by(goal))
             plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
             converge(kernel, plan, goal, mine)  # which sees that nothing is left to do
             mine = mine._replace(away=mine.away | spoken_of(goal).away)
