@@ -30,7 +30,7 @@ class Answers:
 def test_what_is_owned_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(status, "keeper", lambda _arguments: Answers())
     said = io.StringIO()
-    status.run(Namespace(wait_online=None), Terminal(said, said))
+    status.run(Namespace(wait_online=None, offline=True, netns=None, config=None), Terminal(said, said))
     assert "owned  1 address, 1,706 links, 2 fdb entries, 2 tc classes, 1 bridge VLAN\n" in said.getvalue()
 
 
@@ -49,7 +49,7 @@ def test_what_is_not_confirmed_yet_is_no_difference(left: float, told: str, monk
 
     monkeypatch.setattr(status, "keeper", lambda _arguments: Waiting())
     said = io.StringIO()
-    status.run(Namespace(wait_online=None), Terminal(said, said))
+    status.run(Namespace(wait_online=None, offline=True, netns=None, config=None), Terminal(said, said))
     assert "differences" not in said.getvalue()
     assert "   going back  14 to delete; 15 messages\n" in said.getvalue()
     assert f"  unconfirmed  generation 2, {told}\n" in said.getvalue()
@@ -67,5 +67,5 @@ def test_daemon_says_why_something_failed(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(status, "keeper", lambda _arguments: Daemon())
     said = io.StringIO()
-    status.run(Namespace(wait_online=None), Terminal(said, said))
+    status.run(Namespace(wait_online=None, offline=True, netns=None, config=None), Terminal(said, said))
     assert said.getvalue().endswith("Error.Rejected\n               the files still ask\n               or so\n")
