@@ -40,6 +40,7 @@ from netgroupd.plan.theirs import Theirs
 _LANES = 8
 _KEY = attrgetter("key")
 _FEW = 64  # fewer messages are not worth a thread
+_LITTLE = 3  # attributes that are told with a refusal
 
 
 class Kernel:
@@ -301,15 +302,23 @@ def _is_done(step: Step, have: Object | None) -> bool:
 
 def _refused(step: Step | GroupStep, denied: Denied, said: Said) -> Refused:
     about = codec(cls_of(step))
-    sentence = denied.answer.sentence
-    if name := about.blame(step, denied.path(about.body)):
+    number, about_one, sentence = denied.answer.errno, step, denied.answer.sentence
+    if name := about.blame(step, denied.path(about.body)) or (sentence == os.strerror(number) and _told(step)):
         sentence = f"{sentence} ({name})"
-    number, about_one = denied.answer.errno, step
     if isinstance(step, GroupStep) and (found := _member(step, sentence, number)):
         about_one, sentence = found
     first = next(iter(about_one.steps), None) if isinstance(about_one, GroupStep) else about_one
     origin = first.object.origin if first else None
     return Refused(step, Refusal(title(about_one, said), number, sentence, str(origin or "")))
+
+
+def _told(step: Step | GroupStep) -> str:
+    """What links were told, where it is little."""
+    if step.op is not Op.CHANGE or cls_of(step) != "link" or len(step.attrs) > _LITTLE:
+        return ""
+    from netgroupd.plan.present import value_text  # noqa: PLC0415  # only a refusal needs it
+
+    return ", ".join(f"{name} {value_text(value)}" for name, value in step.attrs.items())
 
 
 def _member(step: GroupStep, sentence: str, number: int) -> tuple[Step, str] | None:

@@ -133,8 +133,10 @@ def sample_steps(name: str, above: str, kind: str, master: str, like: Object) ->
     if "fwmark" in KINDS[kind].attrs:  # a tunnel of which nothing is said at all does not look for the path's MTU
         needed["fwmark"] = 0
     needed |= {"link": ""} if KINDS[kind].lower else {}
+    # A dummy does not resolve addresses, and a VLAN on it then neither does nor looks for duplicates.
+    lower: dict[str, Value] = {"kind": "dummy", **({"arp": True} if like.attrs.get("arp") else {})}
     for attr in needed.keys() & _BELOW.keys():
-        yield _create(below := f"{_BELOW[attr]}{name}", {"kind": "dummy"})
+        yield _create(below := f"{_BELOW[attr]}{name}", lower)
         needed[attr] = below
     sample = _create(name, {"kind": kind, **needed})
     yield sample

@@ -24,7 +24,9 @@ def change(name: str, line: int) -> Step:
 @pytest.mark.parametrize(
     ("sentence", "want"),
     [
-        pytest.param("Invalid argument", "10-all.yaml:3: change links d[1-2]: Invalid argument", id="nobody"),
+        pytest.param(
+            "Invalid argument", "10-all.yaml:3: change links d[1-2]: Invalid argument (mtu 9000)", id="nobody"
+        ),
         pytest.param("d2: mtu greater than device maximum", "10-all.yaml:4: change link d2: mtu greater", id="one"),
     ],
 )

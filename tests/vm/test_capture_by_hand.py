@@ -110,3 +110,11 @@ def adopted(engine_in: EngineIn, host: Host) -> None:
     engine_in("there", text).apply()
     told = [line for line in engine_in("there", text).capture().splitlines() if not line.startswith("#")]
     assert told == [line for line in text.splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("below", ["type veth peer e1", "type dummy"], ids=["resolves_addresses", "does_not"])
+def test_vlan_of_which_nobody_said_anything_has_no_settings(engine_in: EngineIn, below: str) -> None:
+    engine_in("here", "{}")
+    here(f"ip link add e0 {below}")
+    here("ip link add link e0 name e0.10 type vlan id 10")
+    assert "sysctl" not in engine_in("here", "{}").capture()
