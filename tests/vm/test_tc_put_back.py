@@ -253,3 +253,16 @@ def test_options_of_a_qdisc_that_go_together_do_not_come_back_beside_what_a_file
     engine = engine_in("here", tree % "ets, bands: 3")
     assert not [line for line in engine.rollback(1).plan.warnings if "given back" in line]
     assert not engine.diff().steps
+
+
+def test_what_no_file_says_of_what_is_on_a_qdisc_that_is_made_anew_stays(engine_in: EngineIn) -> None:
+    leaf, inner = "{kind: fq_codel, parent: '1:1', handle: '2:'}", "{classid: '1:1', rate: 1mbit}"
+    tree = f"{_LINKS}tc: {{v0: {{qdiscs: [{{kind: htb, handle: '1:', default: %s}}, {leaf}], classes: [{inner}]}}}}\n"
+    engine_in("here", tree % 1).apply()
+    here("tc qdisc change dev v0 parent 1:1 handle 2: fq_codel limit 50")
+    here("tc class change dev v0 classid 1:1 htb rate 1mbit ceil 3mbit")
+    engine_in("here", tree % 2).apply()
+    assert "fq_codel 2: parent 1:1 limit 50p" in here("tc qdisc show dev v0")
+    assert "rate 1Mbit ceil 3Mbit" in here("tc class show dev v0")
+    engine_in("here", (tree % 2).replace("1mbit", "2mbit")).apply()
+    assert "rate 2Mbit ceil 2Mbit" in here("tc class show dev v0")

@@ -28,7 +28,7 @@ from netgroupd.kernel.tc.tcmsg import (
     RTM_NEWTCLASS,
     Place,
 )
-from netgroupd.model.state import Attrs, Object
+from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.tc.filter import block
 from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
@@ -226,8 +226,8 @@ def encode_class(step: AnyStep, context: Context) -> Iterator[Request]:
 
 def _without_what_follows(step: Step) -> Attrs:
     """What a class shall hold: at another rate nothing that followed from the last one and was not said."""
-    attrs = goal(step)
-    if _RATES.isdisjoint(step.attrs):
+    attrs, before = goal(step), step.before.attrs if step.before else NOTHING
+    if all(step.attrs[name] == before.get(name) for name in _RATES & step.attrs.keys()):
         return attrs
     said = step.object.attrs
     return {name: value for name, value in attrs.items() if name in said or name not in _FROM_RATES}
