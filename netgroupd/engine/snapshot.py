@@ -285,7 +285,7 @@ def _taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
     emptied = _emptied(steps, actual)
-    yield from _taken_with_nexthops(steps, shaken | emptied, actual)
+    yield from _taken_with_nexthops(steps, shaken | emptied | _left_by_ports(links, shaken, actual), actual)
     for cls in ("route", "neighbour") if emptied else ():
         found = actual.of(cls).items()
         yield from ((cls, key) for key, obj in found if is_ipv4(obj) and emptied.intersection(hangs_on(obj)))
@@ -363,6 +363,15 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
     yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
 
 
+def _left_by_ports(links: list[Step], shaken: set[str], actual: State) -> set[str]:
+    """The links that may lose their carrier with a port, and nexthops with it, and those above them."""
+    if not actual.of("nexthop"):
+        return set()
+    ports = (step.before for step in links if step.before and step.object.name in shaken)
+    masters = {str(port.attrs["master"]) for port in ports if port.attrs.get("master")}
+    return masters.union(name for name, _ in followers(masters, actual.of("link")))
+
+
 def _emptied(steps: list[Step], actual: State) -> set[str]:
     """The links that lose all addresses of IPv4 that they have: those that come before may be refused."""
     going = {step.object.key for step in steps if step.object.cls == "address" and step.op is Op.DELETE}
@@ -373,13 +382,14 @@ def _emptied(steps: list[Step], actual: State) -> set[str]:
 
 
 def _taken_with_nexthops(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
-    """The groups that lose a nexthop, the last of which takes them along, and what goes by way of them."""
+    """The nexthops on links, the groups that lose one, the last of which takes them along, and what goes by these."""
     nexthops = actual.of("nexthop")
     gone = {step.object.key[0] for step in steps if step.object.cls == "nexthop" and step.op is Op.DELETE}
-    if shaken:
-        gone.update(each.key[0] for each in nexthops.values() if shaken.intersection(hangs_on(each)))
+    on_links = [each for each in nexthops.values() if shaken.intersection(hangs_on(each))] if shaken else []
+    gone.update(each.key[0] for each in on_links)
     if not gone:
         return
+    yield from ((each.cls, each.key) for each in on_links)
     groups = [
         each for each in nexthops.values() if any(member["id"] in gone for member in records(each.attrs, "group"))
     ]
