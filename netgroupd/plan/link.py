@@ -19,6 +19,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
+from netgroupd.plan.named import named_in
 from netgroupd.plan.step import Op, Step
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
@@ -33,15 +34,13 @@ class Owned(NamedTuple):
     """The ids of the groups whose links are netgroupd's, besides those of its own range.
 
     Others have made those that are ``borrowed``, whose kind no file has said, and those in groups that files have
-    ``entered`` just now.  Of links that are ``listed``, by class, files have listed entries, and they have named
-    ``ports``, each behind its master.
+    ``entered`` just now.  The last files have ``named`` links that they list entries of, and ports.
     """
 
     groups: frozenset[int] = frozenset()
     borrowed: frozenset[str] = frozenset()
-    listed: frozenset[tuple[str, str]] = frozenset()
     entered: frozenset[int] = frozenset()
-    ports: frozenset[tuple[str, str]] = frozenset()
+    named: tuple[str, ...] = ()
 
     def has(self, link: Object) -> bool:
         """Whether a link of the kernel is netgroupd's."""
@@ -51,6 +50,10 @@ class Owned(NamedTuple):
         """Whether it is netgroupd's to delete."""
         others = link.name in self.borrowed or link.attrs.get("group") in self.entered
         return bool(kind_of(link)) and self.has(link) and not others
+
+    def names_port(self, master: Value, port: str) -> bool:
+        """Whether the last files have named ``port`` as one of ``master``."""
+        return (master, port) in named_in(self.named).ports
 
     def covers(self, group: Value) -> bool:
         """Whether the links of a group are."""
@@ -167,10 +170,9 @@ class _Comparison:
     def _leaves(self, port: Object) -> bool:
         """Whether the files have named a port, which they do no more, and its master stays."""
         name = port.attrs.get("master")
-        if (name, port.name) not in self.owned.ports:
-            return False
         master = self.have.get((name,))
-        return (name,) in self.want or master is None or not self.owned.made(master)
+        stays = (name,) in self.want or master is None or not self.owned.made(master)
+        return bool(name) and stays and self.owned.names_port(name, port.name)
 
     def _has_mac_of_master(self, have: Object) -> bool:
         """Whether a link is a port of what gives its own MAC to its ports: theirs are what it chooses from."""
@@ -269,8 +271,7 @@ class _Comparison:
             master, want = have.attrs.get("master"), self.want.get(key)
             if master not in self.replaced or have.name in self.fate.gone:
                 continue
-            said = {**(want.attrs if want else NOTHING), **self.changed.get(have.name, NOTHING)}
-            if want and said.get("master", master) == master:
+            if want and {**want.attrs, **self.changed.get(have.name, NOTHING)}.get("master", master) == master:
                 self._tell(have.name, {"master": master})
 
     def _release(self) -> None:
@@ -281,7 +282,7 @@ class _Comparison:
             master = have.attrs.get("master")
             if master not in self.fate.gone or have.name in self.fate.gone:
                 continue
-            if have.key in self.want and master not in self.replaced and (master, have.name) not in self.owned.ports:
+            if have.key in self.want and master not in self.replaced and not self.owned.names_port(master, have.name):
                 self.warnings.append(f"{have.name}, which no file has put there, loses its master {master}")
             if have.key not in self.want and (master in self.replaced or not self.owned.made(have)):
                 self.warnings.append(f"{have.name}, which no file mentions, loses its master {master}")

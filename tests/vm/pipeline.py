@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The pipeline's own way from what is wanted to a kernel that has it, with nothing to do after it."""
 
-from operator import itemgetter
-
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
 from netgroupd.plan.link import Owned
+from netgroupd.plan.named import text_of
 from netgroupd.plan.step import Step
-
-_FIRST = itemgetter(0)  # of a key: the link
 
 
 class Pipeline:
@@ -46,8 +43,7 @@ class Pipeline:
         assert not left, left
 
     def _pending(self, cls: str, wanted: tuple[Object, ...]) -> tuple[Step, ...]:
-        listed = frozenset((cls, name) for name in map(_FIRST, self.actual.of(cls)))
-        return diff(self._with(cls, wanted), self.actual, Owned(listed=listed)).steps
+        return diff(self._with(cls, wanted), self.actual, Owned(named=(text_of(self.actual),))).steps
 
     def _with(self, cls: str, wanted: tuple[Object, ...]) -> State:
         return State((*wanted, *(obj for obj in self.actual if obj.cls != cls)))
