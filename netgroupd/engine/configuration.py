@@ -16,8 +16,8 @@ from netgroupd.config.sources import ROOT, Source, Trust
 from netgroupd.engine.generations import Content, Files
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import ConfigError, Problem, UsageError
-from netgroupd.model.owner import LISTED
 from netgroupd.model.state import State
+from netgroupd.plan.named import text_of
 from netgroupd.plan.optional import without
 
 _FOREIGN = "this version of netgroupd does not understand the generation that another has applied"
@@ -100,21 +100,7 @@ def content_of(desired: Desired) -> Content:
     groups = {group.name: group.id for group in state.groups.values()}
     classes, hooks, away = tuple(sorted(spoken.classes)), tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
     files, names, sources = files_of(desired), tuple(sorted(known)), _digest(desired.rendered)
-    return named_by(state)._replace(
-        files=files, known=names, groups=groups, classes=classes, hooks=hooks, away=away, sources=sources
-    )
-
-
-def named_by(state: State) -> Content:
-    """Of which links ``state`` lists entries, and which are ports: what is missing there later on is to go."""
-    listed = {
-        cls: tuple(dict.fromkeys(str(key[0]) for key in state.of(cls))) for cls in sorted(LISTED) if state.of(cls)
-    }
-    ports: dict[str, list[str]] = {}
-    for link in state.of("link").values():
-        if master := link.attrs.get("master"):
-            ports.setdefault(str(master), []).append(link.name)
-    return Content(listed=listed, ports={master: tuple(links) for master, links in ports.items()})
+    return Content(files, names, "", groups, classes, hooks, away, sources=sources, named=text_of(state))
 
 
 def _digest(rendered: Iterable[Rendered]) -> str:

@@ -22,7 +22,7 @@ from netgroupd.engine.capture import captured
 from netgroupd.engine.detour import Detours
 from netgroupd.engine.disk import told
 from netgroupd.engine.estimate import estimated
-from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Borrowed, Content, pairs_of
+from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Borrowed, Content
 from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.journal import Entry
@@ -52,6 +52,7 @@ from netgroupd.model import CLASSES
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, State
 from netgroupd.plan import present
+from netgroupd.plan.named import named_in
 from netgroupd.plan.optional import keys_of
 from netgroupd.plan.step import Plan
 
@@ -184,11 +185,8 @@ class Engine(Unfinished):
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
         add_lost_options(kernel, plan, actual, mine.away)
-        replaced = (
-            UNTOUCHED
-            if request.result == REPAIRED
-            else Replaced.by(plan, actual, kernel.usual, mine.listed, pairs_of(content.ports) - mine.ports)
-        )
+        named = None if content.named in mine.named else (named_in(mine.named), named_in((content.named,)))
+        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual, named)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
         before = placed(kernel, Snapshot.of(plan, actual))

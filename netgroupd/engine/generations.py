@@ -6,7 +6,6 @@ is what it took the place of, which only going back needs.  The one
 that is current and the one before it are never dropped.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -29,8 +28,8 @@ Borrowed: TypeAlias = tuple[tuple[str, int], ...]
 class Content(NamedTuple):
     """What brings a generation back: rendered files as (path, name, text), and names that they rely on.
 
-    ``borrowed`` are the links that they describe and others have made, with their indices; of those ``listed``,
-    by class, they list entries, as VLANs; and ``ports`` they name by master.
+    ``borrowed`` are the links that they describe and others have made, with their indices; what links and ports are
+    ``named`` for is written as `plan.named` does.
     ``refused`` are the rules that the kernel refused and that were optional; ``sources``
     is a digest of what the operator wrote, of which the files were rendered.
     """
@@ -45,13 +44,7 @@ class Content(NamedTuple):
     refused: tuple[Key, ...] = ()
     sources: str = ""
     borrowed: Borrowed = ()
-    listed: Mapping[str, tuple[str, ...]] = {}  # never modified
-    ports: Mapping[str, tuple[str, ...]] = {}
-
-
-def pairs_of(links: Mapping[str, tuple[str, ...]]) -> frozenset[tuple[str, str]]:
-    """Links, each behind what they are kept by."""
-    return frozenset((key, name) for key, names in links.items() for name in names)
+    named: str = ""
 
 
 NOTHING = Content()
@@ -277,8 +270,7 @@ def _content(plain: Json) -> Content:
     refused = tuple(map(key_from, plain.get("refused", ())))
     names, sources = tuple(plain["known"]), plain.get("sources", "")
     borrowed = tuple((name, index) for name, index in plain.get("borrowed", [(name, 0) for name in names]))
-    listed, ports = ({key: tuple(links) for key, links in plain.get(of, {}).items()} for of in ("listed", "ports"))
-    told = plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed, listed, ports
+    told = plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed, plain.get("named", "")
     return Content(files, names, *told)
 
 

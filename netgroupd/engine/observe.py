@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from netgroupd.config.known import Known
-from netgroupd.engine.generations import Borrowed, Content, pairs_of
+from netgroupd.engine.generations import Borrowed, Content
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
@@ -112,8 +112,7 @@ class Mine(NamedTuple):
     ``found`` are links of others that a configuration relied on: they are netgroupd's since, and it has not made them.
     ``borrowed`` are those that it describes and says no kind of, each with its index, which stays when it gets another
     name: they are not netgroupd's to delete.
-    ``listed`` are those of which it lists entries, each with the class of these: the others there are to go.
-    ``entered`` are groups that it names and no configuration before it; ``ports`` it names, each behind its master.
+    ``entered`` are groups that it names and no configuration before it; ``named`` it has links and ports, as text.
     """
 
     groups: frozenset[int] = frozenset()
@@ -122,15 +121,14 @@ class Mine(NamedTuple):
     away: Away = frozenset()
     found: frozenset[str] = frozenset()
     borrowed: frozenset[tuple[str, int]] = frozenset()
-    listed: frozenset[tuple[str, str]] = frozenset()
     entered: frozenset[int] = frozenset()
-    ports: frozenset[tuple[str, str]] = frozenset()
+    named: tuple[str, ...] = ()
 
     def owned(self, names: Names) -> Owned:
         """For the comparison, where links have these names."""
         renamed = (names.by_index.get(index) for _, index in self.borrowed)
         borrowed = filter(None, (*(name for name, _ in self.borrowed), *renamed))
-        return Owned(self.groups, frozenset(borrowed), self.listed, self.entered, self.ports)
+        return Owned(self.groups, frozenset(borrowed), self.entered, self.named)
 
     def covers(self, group: Value) -> bool:
         """Whether the links of a group are."""
@@ -150,9 +148,8 @@ class Mine(NamedTuple):
             self.away | frozenset(content.away),
             self.found | frozenset(content.known),
             self.borrowed | frozenset(content.borrowed),
-            self.listed | pairs_of(content.listed),
             self.entered,
-            self.ports | pairs_of(content.ports),
+            self.named if content.named in self.named else (*self.named, content.named),
         )
 
     def borrowing(self, wanted: State, actual: State, names: Names, *, again: Borrowed = ()) -> Borrowed:

@@ -27,6 +27,7 @@ from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import UNOWNED, ends, group_of, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING, followers, hangs_on
 from netgroupd.plan.mst import inside
+from netgroupd.plan.named import Named, named_in
 from netgroupd.plan.narrowed import narrowed
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
@@ -69,13 +70,12 @@ class Replaced(NamedTuple):
         plan: Plan,
         actual: State,
         usual: Callable[[Mapping[Key, Object]], Usual],
-        listed: Set[tuple[str, str]] = frozenset(),
-        ports: Set[tuple[str, str]] = frozenset(),
+        named: tuple[Named, Named] | None = None,
     ) -> "Replaced":
         """What ``plan`` alters of what ``actual`` has, by a change or by making it anew.
 
-        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them; the
-        last files have ``listed`` entries of links, by class, and new ones name ``ports``, each behind its master.
+        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them, and
+        ``named`` what the last files have, and what the new ones do, unless that is the same.
         """
         made: dict[tuple[str, Key], Attrs] = {}
         doomed: list[Object] = []
@@ -107,8 +107,8 @@ class Replaced(NamedTuple):
             for (cls, key), attrs in made.items()
         )
         forgotten = ((obj, obj._replace(attrs=NOTHING)) for obj in gone)
-        beside = chain(anew.drawn_macs(doomed, made, actual), taken_over.had(plan, actual, listed), forgotten)
-        return cls._of(chain(taken_over.with_ports(altered, ports, actual), beside))
+        taken = taken_over.with_named(altered, plan, actual, *named) if named else altered
+        return cls._of(chain(taken, anew.drawn_macs(doomed, made, actual), forgotten))
 
     @classmethod
     def _of(cls, pairs: Iterable[tuple[Object, Object]]) -> "Replaced":
@@ -290,7 +290,7 @@ class _Return:
             want, have = wants.get(key), there.get(key)
             said = {**(want.attrs if want else NOTHING), **given.get(key, NOTHING)}
             # A port that the files do not name any more leaves the bridge that it is in.
-            stays = have and key[0] not in self.gone and (bridge, key[0]) not in self._owned.ports
+            stays = have and key[0] not in self.gone and not self._owned.names_port(bridge, str(key[0]))
             if said.get("master", have.attrs.get("master") if have and stays else None) == bridge:
                 sizes.append(said.get("mtu", have.attrs.get("mtu") if have else None))
         return min((mtu for mtu in sizes if isinstance(mtu, int)), default=ALONE)
@@ -327,14 +327,15 @@ class _Return:
     def _members(self) -> Set[Key]:
         """The links that will be in VLANs, each with one."""
         wants = self._desired.of("bridge_vlan")
-        listed = {*(name for name, _ in wants), *(name for cls, name in self._owned.listed if cls == "bridge_vlan")}
+        listed = {name for name, _ in wants}
 
         def stays(vlan: Object) -> bool:
             link = self._actual.link(vlan.name)
             if vlan.name in self.gone or link is None:
                 return False
             by_itself = vlan.key[1] == default_vid(link, self._actual)
-            return vlan.key in wants or by_itself or vlan.name not in listed
+            goes = vlan.name in listed or ("bridge_vlan", vlan.name) in named_in(self._owned.named).listed
+            return vlan.key in wants or by_itself or not goes
 
         return {*wants, *(key for key, vlan in self._actual.of("bridge_vlan").items() if stays(vlan))}
 
@@ -382,7 +383,7 @@ class _Return:
             others += unfit(whole)
         master = have.attrs.get("master")
         named = want is not None and "master" in {**want.attrs, **attrs}
-        leaves = not named and (master, have.name) in self._owned.ports
+        leaves = not named and self._owned.names_port(master, have.name)
         if whole.get("master") != master or leaves or not master:
             others += [name for name in attrs if name.startswith(_PORT)]
         for name in others:

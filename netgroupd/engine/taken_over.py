@@ -15,6 +15,7 @@ from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.named import Named
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Plan
 
@@ -67,7 +68,15 @@ def without_theirs(goal: State) -> State | None:
 _HAD = "had"  # marks one that was there, with all that it was
 
 
-def had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tuple[Object, Object]]:
+def with_named(
+    altered: Iterable[tuple[Object, Object]], plan: Plan, actual: State, before: Named, now: Named
+) -> Iterator[tuple[Object, Object]]:
+    """What is ``altered``, and what files begin to list or to name as ports, which they did not ``before``."""
+    yield from _with_ports(altered, now.ports - before.ports, actual)
+    yield from _had(plan, actual, before.listed)
+
+
+def _had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tuple[Object, Object]]:
     """All entries of the links of which ``plan`` lists some, and the last files none, and that it makes nothing of."""
     begun = {
         (step.object.cls, step.object.name)
@@ -80,7 +89,7 @@ def had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tup
                 yield entry._replace(attrs={**entry.attrs, _HAD: True}), entry._replace(attrs={})
 
 
-def with_ports(
+def _with_ports(
     altered: Iterable[tuple[Object, Object]], begun: Set[tuple[str, str]], actual: State
 ) -> Iterator[tuple[Object, Object]]:
     """What is ``altered``, and the masters of ports that files have ``begun`` to name and that were that before."""

@@ -7,7 +7,8 @@ done half of its work.
 """
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 from netgroupd.engine.handles import leave_handles
@@ -21,6 +22,7 @@ from netgroupd.engine.theirs import give_back, of_emptied, of_others
 from netgroupd.engine.unseen import add_unseen
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
+from netgroupd.kernel.links import FEW
 from netgroupd.kernel.request import Selection
 from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
@@ -30,7 +32,7 @@ from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_o
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
-from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_emptied, on_passing, options_of_ports, passing
@@ -64,7 +66,19 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, whol
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
     plan = assemble(attainable, actual, mine.owned(kernel.names), abilities, indices, whole=whole)
-    return plan._replace(warnings=plan.warnings + warnings + waiting_told(waiting), waiting=waiting)
+    told = (*warnings, *waiting_told(waiting), *_by_another_name(kernel, goal, actual))
+    return plan._replace(warnings=plan.warnings + told, waiting=waiting)
+
+
+def _by_another_name(kernel: Connection, goal: State, actual: State) -> Iterator[str]:
+    """What to say of links that ``goal`` waits for under one of their further names; some are looked for."""
+    links, there = goal.of("link"), actual.of("link")
+    if links.keys() <= there.keys():
+        return
+    waiting = (link.name for key, link in links.items() if key not in there and not kind_of(link))
+    for name in islice(waiting, FEW):
+        if (found := kernel.names.find(name)) and found[0] != name:
+            yield f"{name} is another name of {found[0]}, and no file can name a link by that"
 
 
 def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = None) -> tuple[Plan, State]:

@@ -39,6 +39,7 @@ from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.hooks import emptied_blocks
 from netgroupd.plan.link import diff_links
+from netgroupd.plan.named import named_in
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.readdressed import forgetting
 from netgroupd.plan.replaced import Replaced, replaced
@@ -287,7 +288,7 @@ class _Run:
         return self._lists(obj.cls, obj.name)
 
     def _lists(self, cls: str, name: str) -> bool:
-        return name in self.listed[cls] or (cls, name) in self.owned.listed
+        return name in self.listed[cls] or (cls, name) in named_in(self.owned.named).listed
 
 
 def _again(want: Object, have: Object, why: str) -> tuple[Step, ...]:

@@ -139,10 +139,9 @@ class _Comparison:
     def _leaves(self, port: Object) -> bool:
         """Whether the files have named a port, which they do no more, and its master stays."""
         name = port.attrs.get("master")
-        if (name, port.name) not in self.owned.ports:
-            return False
         master = self.have.get((name,))
-        return (name,) in self.want or master is None or not self.owned.made(master)
+        stays = (name,) in self.want or master is None or not self.owned.made(master)
+        return bool(name) and stays and self.owned.names_port(name, port.name)
 
     def _has_mac_of_master(self, have: Object) -> bool:
         """Whether a link is a port of what gives its own MAC to its ports: theirs are what it chooses from."""
@@ -241,8 +240,7 @@ class _Comparison:
             master, want = have.attrs.get("master"), self.want.get(key)
             if master not in self.replaced or have.name in self.fate.gone:
                 continue
-            said = {**(want.attrs if want else NOTHING), **self.changed.get(have.name, NOTHING)}
-            if want and said.get("master", master) == master:
+            if want and {**want.attrs, **self.changed.get(have.name, NOTHING)}.get("master", master) == master:
                 self._tell(have.name, {"master": master})
 
     def _release(self) -> None:
@@ -253,7 +251,7 @@ class _Comparison:
             master = have.attrs.get("master")
             if master not in self.fate.gone or have.name in self.fate.gone:
                 continue
-            if have.key in self.want and master not in self.replaced and (master, have.name) not in self.owned.ports:
+            if have.key in self.want and master not in self.replaced and not self.owned.names_port(master, have.name):
                 self.warnings.append(f"{have.name}, which no file has put there, loses its master {master}")
             if have.key not in self.want and (master in self.replaced or not self.owned.made(have)):
                 self.warnings.append(f"{have.name}, which no file mentions, loses its master {master}")

@@ -8,7 +8,7 @@ from itertools import cycle, permutations, product
 import pytest
 
 from netgroupd.engine import observe
-from netgroupd.engine.configuration import named_by
+from netgroupd.engine.generations import Content
 from netgroupd.engine.observe import Mine, look, look_at_links, rows_for
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
@@ -18,6 +18,7 @@ from netgroupd.kernel.fake import FakeKernel
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
+from netgroupd.plan.named import text_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Step
 from tests.engine.universe import BORROWED, FURTHER_NAMES, LOSING, NEXTHOPS, UNIVERSE, state_of
@@ -39,7 +40,7 @@ def looked_after(*goals: State) -> Mine:
     """What has to be looked after where each of ``goals`` was to be brought about."""
     mine = EVERYTHING
     for goal in goals:
-        mine = mine.joined(named_by(goal))
+        mine = mine.joined(Content(named=text_of(goal)))
     return mine
 
 

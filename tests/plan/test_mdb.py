@@ -7,6 +7,7 @@ from netgroupd.model.state import Object, State
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.named import text_of
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Plan, Step
 from tests.engine.universe import state_of
@@ -32,7 +33,7 @@ def actual(*entries: Object, **bridge: object) -> State:
 
 def planned(have: State, entries: str = "", links: str = f"{BRIDGE}, {PORTS}") -> Plan:
     text = f"links: {{{links}}}\nmdb: [{entries}]\n"
-    return assemble(state_of(text), have, Owned(frozenset({0x4E47_0000}), listed=frozenset({("mdb", "br")})))
+    return assemble(state_of(text), have, Owned(frozenset({0x4E47_0000}), named=(text_of(have),)))
 
 
 def said(plan: Plan) -> list[str]:

@@ -7,6 +7,7 @@ from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
+from netgroupd.plan.named import text_of
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, RangeStep, Step, cls_of
@@ -39,8 +40,7 @@ def of_vlan(vid: int, **attrs: Value) -> Object:
 
 
 def planned(want: State, have: State) -> Plan:
-    listed = frozenset({("bridge_vlan", name) for name in ("br", "p1", "p2")})
-    return assemble(want, have, Owned(frozenset({0x4E47_0000}), listed=listed))
+    return assemble(want, have, Owned(frozenset({0x4E47_0000}), named=(text_of(have),)))
 
 
 def lines(plan: Plan) -> list[str]:

@@ -3,10 +3,10 @@
 
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection
-from netgroupd.model.owner import LISTED
 from netgroupd.model.state import Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
+from netgroupd.plan.named import text_of
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Step
 
@@ -43,8 +43,7 @@ class Pipeline:
         assert not left, left
 
     def _pending(self, cls: str, wanted: tuple[Object, ...]) -> tuple[Step, ...]:
-        listed = frozenset((obj.cls, obj.name) for obj in self.actual if obj.cls in LISTED)
-        return diff(self._with(cls, wanted), self.actual, Owned(listed=listed)).steps
+        return diff(self._with(cls, wanted), self.actual, Owned(named=(text_of(self.actual),))).steps
 
     def _with(self, cls: str, wanted: tuple[Object, ...]) -> State:
         return State((*wanted, *(obj for obj in self.actual if obj.cls != cls)))

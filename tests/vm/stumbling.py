@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from netgroupd.engine.configuration import named_by
+from netgroupd.engine.generations import Content
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.routes_beside import placed
@@ -17,6 +17,7 @@ from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.named import text_of
 from netgroupd.plan.step import AnyStep
 
 MINE = Mine(classes=frozenset({"fdb", "mdb", "bridge_vlan", "sysctl"}))
@@ -35,7 +36,7 @@ class Stumbling(Kernels):
 
     def keep(self, goal: State) -> Mine:
         """What is to be looked after from here on, with what ``goal`` names."""
-        self.mine = self.mine.joined(named_by(goal))
+        self.mine = self.mine.joined(Content(named=text_of(goal)))
         return self.mine
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:

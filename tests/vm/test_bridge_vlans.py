@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from netgroupd.engine.configuration import named_by
+from netgroupd.engine.generations import Content
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.transaction import plan_for
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object
+from netgroupd.plan.named import text_of
 from netgroupd.plan.step import Op, RangeStep, Step
 from tests.engine.universe import state_of
 
@@ -47,7 +48,7 @@ def test_a_range_is_one_message_and_reads_back(kernel: Kernels) -> None:
     ranges, mine = [], MINE
     for texts in CHANGES:
         goal = state_of(TEXT % texts)
-        mine = mine.joined(named_by(goal))
+        mine = mine.joined(Content(named=text_of(goal)))
         plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
         sent = kernel.counters.messages
         assert kernel.apply(plan.steps) == ()

@@ -84,14 +84,15 @@ def refused_half_way(kernel: Stumbling, old: str, others: Iterable[str]) -> None
         if new == old:
             continue
         goal = state_of(UNIVERSE[new])
-        actual = look(kernel, goal, MINE)
+        mine = kernel.keep(goal)
+        actual = look(kernel, goal, mine)
         before = there(kernel, goal)
-        plan = plan_for(kernel, goal, actual, MINE)
+        plan = plan_for(kernel, goal, actual, mine)
         snapshot = Snapshot.of(plan, actual)
         kernel.stumbles_at = len(plan.steps) // 2
         with pytest.raises(KernelError):
-            converge(kernel, plan, goal, MINE)
-        put_back(kernel, snapshot, MINE)
+            converge(kernel, plan, goal, mine)
+        put_back(kernel, snapshot, mine)
         assert there(kernel, goal) == before, f"{old} after half of {new}"
 
 
@@ -100,12 +101,13 @@ def test_what_follows_what_needs_one_run_there_and_back(kernel: Stumbling, texts
     goals = [*map(state_of, texts)]
     become(kernel, goals[0])
     for old, new in pairwise(goals):
-        actual = look(kernel, new, MINE)
+        mine = kernel.keep(new)
+        actual = look(kernel, new, mine)
         before = there(kernel, new)
-        plan = plan_for(kernel, new, actual, MINE)
+        plan = plan_for(kernel, new, actual, mine)
         become(kernel, new)
-        put_back(kernel, Snapshot.of(plan, actual), MINE)
-        assert not plan_for(kernel, old, look(kernel, old, MINE), MINE).steps
+        put_back(kernel, Snapshot.of(plan, actual), mine)
+        assert not plan_for(kernel, old, look(kernel, old, mine), mine).steps
         assert there(kernel, new) == before
         become(kernel, new)
     become(kernel, State())
@@ -117,19 +119,20 @@ def test_what_the_kernel_takes_away_with_something_comes_back(kernel: Stumbling,
     goals = [*map(state_of, texts)]
     become(kernel, goals[0])
     for old, new in ((goals[0], goals[1]), (goals[1], goals[0])):
-        steps = len(plan_for(kernel, new, look(kernel, new, MINE), MINE).steps)
+        mine = kernel.keep(new)
+        steps = len(plan_for(kernel, new, look(kernel, new, mine), mine).steps)
         for place in sorted({1, steps // 2, steps - 1} - {0, steps}):
-            actual = look(kernel, new, MINE)
+            actual = look(kernel, new, mine)
             before = there(kernel, new)
-            plan = plan_for(kernel, new, actual, MINE)
+            plan = plan_for(kernel, new, actual, mine)
             kernel.stumbles_at = place
             with pytest.raises(KernelError):
-                converge(kernel, plan, new, MINE)
-            put_back(kernel, Snapshot.of(plan, actual), MINE)
+                converge(kernel, plan, new, mine)
+            put_back(kernel, Snapshot.of(plan, actual), mine)
             assert there(kernel, new) == before, f"after {place} of {present.text(plan)}"
-            assert not plan_for(kernel, old, look(kernel, old, MINE), MINE).steps
+            assert not plan_for(kernel, old, look(kernel, old, mine), mine).steps
         become(kernel, new, at_once=texts not in BORROWED.values())
-        assert not plan_for(kernel, new, look(kernel, new, MINE), MINE).steps
+        assert not plan_for(kernel, new, look(kernel, new, mine), mine).steps
     become(kernel, State())
 
 

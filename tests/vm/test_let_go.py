@@ -196,3 +196,9 @@ def test_link_of_another_group_whose_kind_a_file_said_is_there_again_when_going_
     engine.apply()
     engine.rollback(0)
     assert _links() == {"virbr0": "7"}
+
+
+def test_link_that_a_file_calls_by_a_further_name_of_it_is_told(engine_in: EngineIn) -> None:
+    here("ip link property add dev virbr0 altname uplink")
+    engine = engine_in("here", "links: {uplink: {mtu: 1400}}\n")
+    assert "uplink is another name of virbr0, and no file can name a link by that" in engine.diff().warnings

@@ -137,7 +137,7 @@ def bridge(command: str) -> None:
 def become_here(kernel: Stumbling, goal: State) -> Snapshot:
     """Bring ``goal`` about; what was there before."""
     actual = look(kernel, goal, MINE)
-    snapshot = Snapshot.of(plan_for(kernel, goal, actual, MINE), actual)
+    snapshot = Snapshot.of(plan_for(kernel, goal, actual, kernel.keep(goal)), actual)
     become(kernel, goal)
     return snapshot
 

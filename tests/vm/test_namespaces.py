@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from netgroupd.engine.configuration import named_by
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.generations import Content
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.paths import Paths
 from netgroupd.engine.spoken import spoken_of
@@ -24,6 +24,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Object, State
 from netgroupd.plan.fate import MOVABLE
+from netgroupd.plan.named import text_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op
 from tests.engine.universe import state_of
@@ -141,7 +142,7 @@ def test_links_are_made_moved_and_removed_wherever_they_are_to_live() -> None:
     with Kernels() as kernel:
         for text, (low, top, end) in TOUR.items():
             goal = state_of(text)
-            mine = mine.joined(named_by(goal))
+            mine = mine.joined(Content(named=text_of(goal)))
             plan = plan_for(kernel, goal, look(kernel, goal, mine), mine)
             converge(kernel, plan, goal, mine)  # which sees that nothing is left to do
             mine = mine._replace(away=mine.away | spoken_of(goal).away)

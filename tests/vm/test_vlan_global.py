@@ -241,7 +241,7 @@ def test_what_is_not_said_survives_that_all_leave_a_vlan(kernel: Stumbling) -> N
         "p2: {kind: dummy", "p2: {vlans: ['[20-24]'], kind: dummy"
     )
     goal = said(OF_20, ports=other)
-    plan = plan_for(kernel, goal, look(kernel, goal, MINE), MINE)
+    plan = plan_for(kernel, goal, look(kernel, goal, MINE), kernel.keep(goal))
     (again,) = [step for step in singles(plan.steps) if step.object.cls == "vlan_global"]
     assert again.why == "all leave the VLAN for a moment"
     become(kernel, goal)
