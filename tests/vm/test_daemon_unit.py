@@ -53,6 +53,7 @@ def test_call_starts_no_daemon_that_is_disabled(daemon: None) -> None:
         refused = run("netgroupctl", "check", user="65534")
         assert (refused.returncode, refused.stdout) == (1, "")
         assert refused.stderr == "error: the daemon does not run; `systemctl start netgroupd` starts it\n"
+        assert run("netgroupctl", "status").stdout.endswith("       daemon  does not run\n")
         assert run("systemctl", "is-active", "netgroupd").stdout == "inactive\n"
     finally:
         run("systemctl", "enable", "netgroupd")
