@@ -21,7 +21,7 @@ from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import group_of, kind_of
-from netgroupd.plan.emptied import EMPTYING, emptied
+from netgroupd.plan.emptied import EMPTYING, EMPTYING_LAST, emptied
 from netgroupd.plan.families import Chosen, Family, families_of, widened
 from netgroupd.plan.fate import peer_of
 from netgroupd.plan.members import Bucket, Members, are_most
@@ -74,17 +74,19 @@ def coalesce(
         elif abilities.group_addr and stage.steps[0].object.cls == "address":
             steps += address_steps(stage.steps, members)
         else:
-            steps += _drawn_together(stage, actual)
+            steps += _drawn_together(stage, desired, actual)
     return tuple(steps)
 
 
-def _drawn_together(stage: Stage, actual: State) -> Sequence[AnyStep]:
+def _drawn_together(stage: Stage, desired: State, actual: State) -> Sequence[AnyStep]:
     """The steps of a phase that is neither about links nor about groups of them."""
     if stage.steps[0].object.cls == "vf":
         return by_card(stage.steps)
     if stage.steps[0].object.cls in RANGED:
         return range_steps(stage.steps)
-    return emptied(stage.steps, actual) if stage.phase in EMPTYING else stage.steps
+    if stage.phase not in EMPTYING:
+        return stage.steps
+    return emptied(stage.steps, actual, desired.of("filter") if stage.phase == EMPTYING_LAST else ())
 
 
 def _regroup(stage: Stage, members: Members, abilities: Abilities) -> list[AnyStep]:

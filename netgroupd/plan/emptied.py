@@ -8,18 +8,22 @@ its qdisc or block have rules of u32 the kernel keeps it without any.  Linear.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from netgroupd.model.state import Key, State
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 from netgroupd.plan.tables import inside, is_u32
 
-EMPTYING = frozenset({"delete filter", "empty chain"})
-"""The phases that only delete rules."""
+EMPTYING_LAST = "empty chain"
+EMPTYING = frozenset({"delete filter", EMPTYING_LAST})
+"""The phases that only delete rules, and the one of them that comes behind those that add some."""
 
 
-def emptied(steps: Sequence[Step], actual: State) -> list[AnyStep]:
-    """The steps of a phase that deletes rules, with those of whole preferences drawn together."""
+def emptied(steps: Sequence[Step], actual: State, come: Iterable[Key] = ()) -> list[AnyStep]:
+    """The steps of a phase that deletes rules, with those of whole preferences drawn together.
+
+    Rules that have ``come`` before are in none that goes as a whole.
+    """
     doomed: dict[Key, list[Step]] = {}
     for step in steps:
         doomed.setdefault(step.object.key[:4], []).append(step)
@@ -31,6 +35,7 @@ def emptied(steps: Sequence[Step], actual: State) -> list[AnyStep]:
     if hashed:
         held.subtract([rule.key[:4] for rule in inside((step.object for step in steps), rules.values())])
     whole = {place for place, found in doomed.items() if len(found) == held[place]}
+    whole.difference_update(key[:4] for key in come)
     drawn: list[AnyStep] = []
     for step in steps:
         place = step.object.key[:4]

@@ -217,3 +217,12 @@ def test_rules_of_a_block_go_before_the_last_that_is_in_it(engine_in: EngineIn, 
     assert "block 7" not in engine_in("here", "{}").capture()
     engine_in("here", text).rollback(1)
     assert not engine_in("here", text).diff().steps
+
+
+@pytest.mark.vm("stock")
+def test_rules_take_the_place_of_all_others_of_their_preference(engine_in: EngineIn) -> None:
+    rule = {"pref": 5, "protocol": "ip", "action": "drop"}
+    for match in ("dst_ip", "src_ip"):
+        text = _text({**rule, "flower": {match: "10.0.0.[1-3]"}})
+        engine_in("here", text).apply()
+        assert not engine_in("here", text).diff().steps
