@@ -266,3 +266,12 @@ def test_what_no_file_says_of_what_is_on_a_qdisc_that_is_made_anew_stays(engine_
     assert "rate 1Mbit ceil 3Mbit" in here("tc class show dev v0")
     engine_in("here", (tree % 2).replace("1mbit", "2mbit")).apply()
     assert "rate 2Mbit ceil 2Mbit" in here("tc class show dev v0")
+
+
+@pytest.mark.vm("stock")
+def test_rules_take_the_place_of_all_others_of_their_preference(engine_in: EngineIn) -> None:
+    rule = {"pref": 5, "protocol": "ip", "action": "drop"}
+    for match in ("dst_ip", "src_ip"):
+        text = _text({**rule, "flower": {match: "10.0.0.[1-3]"}})
+        engine_in("here", text).apply()
+        assert not engine_in("here", text).diff().steps
