@@ -34,7 +34,7 @@ def emptied(steps: Sequence[Step], actual: State, there: State) -> list[AnyStep]
     if hashed:
         held.subtract([rule.key[:4] for rule in inside((step.object for step in steps), rules.values())])
     whole = {place for place, found in doomed.items() if len(found) == held[place]}
-    whole.difference_update([key[:4] for key in there.of("filter")])
+    whole.difference_update([key[:4] for key in there.of("filter")] if whole else ())
     drawn: list[AnyStep] = []
     for step in steps:
         place = step.object.key[:4]
