@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.files import Files
 from netgroupd.engine.generations import APPLIED, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
+from netgroupd.engine.giving_back import joined
 from netgroupd.engine.group_names import write_names
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
 from netgroupd.engine.observe import Connection, Mine
 from netgroupd.engine.paths import states
-from netgroupd.engine.replaced import joined
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.theirs import give_back

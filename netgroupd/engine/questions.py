@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an engine is asked without changing anything."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+
+from netgroupd.engine.capture import captured
+from netgroupd.engine.estimate import estimated
+from netgroupd.engine.journal import Entry
+from netgroupd.engine.namespaces import refuse_missing
+from netgroupd.engine.observe import Connection, Mine, look, without_others
+from netgroupd.engine.report import Estimate, Status
+from netgroupd.engine.settings import refuse_unknown
+from netgroupd.engine.shown import ALONE
+from netgroupd.engine.transaction import plan_now
+from netgroupd.engine.unfinished import Unfinished
+from netgroupd.errors import ConfigError, NetgroupError, UsageError
+from netgroupd.kernel.monitor import Monitor
+from netgroupd.kernel.netns import is_there
+from netgroupd.kernel.request import Selection
+from netgroupd.model import CLASSES
+from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
+from netgroupd.model.state import State
+from netgroupd.plan import present
+from netgroupd.plan.step import Plan
+
+
+class Questions(Unfinished):
+    """The engine of one network namespace, as far as it only looks."""
+
+    def actual(self) -> State:
+        """What the kernel has of what is owned or wanted; of what was applied, while the files are wrong."""
+        return self._look()[0]
+
+    def looked_after(self, what: str = "", name: str = "") -> State:
+        """The same without the other links, of which some kernels tell too; of a link or VRF alone, if one is named."""
+        if name and what in ALONE:
+            with self._kernel() as kernel:
+                if found := ALONE[what](kernel, name, self._mine(), self._applied_if_known()):
+                    return found
+        return without_others(*self._look())
+
+    def _look(self) -> tuple[State, State, Mine]:
+        with self._kernel() as kernel:
+            mine = self._mine()
+            try:
+                desired, links = self._read(kernel, mine)
+            except ConfigError:
+                applied = self.applied()
+                return look(kernel, applied, mine), applied, mine
+            return look(kernel, desired.state, mine, links), desired.state, mine
+
+    def diff(self) -> Plan:
+        """The steps from what the kernel has to what the configuration asks for."""
+        with self._kernel() as kernel:
+            mine = self._mine()
+            desired, links = self._read(kernel, mine)
+            refuse_missing(desired.state)
+            plan, actual = plan_now(kernel, desired.state, mine, links)
+            refuse_unknown(kernel, desired.state, actual)
+            return plan
+
+    def drift(self) -> Plan:
+        """The steps from what the kernel has to what was applied last, whatever the files say now."""
+        with self._kernel() as kernel:
+            mine = self._mine()
+            return plan_now(kernel, self.applied(), mine)[0]
+
+    def watch(self, classes: Iterable[str], *, own: bool = False) -> Monitor:
+        """Listen for changes to objects of ``classes``; the caller closes it.
+
+        With ``own`` the kernel tells only of links in netgroupd's own range of groups.
+        """
+        return Monitor(classes, (GROUP_BASE, GROUP_MASK) if own else None, self.netns)
+
+    def watch_away(self, classes: Iterable[str]) -> list[Monitor]:
+        """Listen in the other network namespaces that links of ours live in."""
+        return [Monitor(classes, None, netns) for netns in sorted(self._mine().spaces) if is_there(netns)]
+
+    def status(self) -> Status:
+        """Where things stand."""
+        try:
+            return self.standing()[0]
+        except UsageError as error:  # what was applied is lost, or of a version that understood other files
+            entry = self._journal.read()
+            with self._kernel() as kernel:
+                mine = self._mine()
+                return self._status(kernel, entry, look(kernel, State(), mine), mine, f"not known: {error}")
+
+    def standing(self) -> tuple[Status, State, Plan]:
+        """The same with what was applied, and the steps back to it, from one look at the kernel."""
+        entry = self._journal.read()  # before the rest: a change that ends meanwhile is still told of
+        with self._kernel() as kernel:
+            mine = self._mine()
+            applied = self.applied()
+            plan, actual = plan_now(kernel, applied, mine)
+            status = self._status(kernel, entry, actual, mine, present.summary(plan) if plan.steps else "")
+        return status, applied, plan
+
+    def _status(self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str) -> Status:
+        features = tuple(name for name, there in kernel.features._asdict().items() if there)
+        owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
+        owned["link"] = sum(mine.covers(link.attrs.get("group")) for link in actual.of("link").values())
+        return Status(
+            self.netns or "",
+            self.in_effect(),
+            self.pending(),
+            entry is not None and not entry.deadline,
+            owned,
+            differences,
+            features,
+        )
+
+    def capture(self) -> str:
+        """A configuration for what the namespace has now, with ranges folded."""
+        with self._kernel() as kernel:
+            actual = kernel.dump(Selection(classes=frozenset(CLASSES), everything=True))
+            if away := self._mine().away:
+                kernel.add_away(actual, away, Selection(classes=frozenset(CLASSES), everything=True))
+            usual = kernel.usual(actual.of("link"))
+            elsewhere = kernel.elsewhere()
+            for one in kernel.changed_settings(actual.of("link")):
+                actual.add(one)
+        content = self._generations.content(self._generations.current)
+        return captured(actual, usual, {number: name for name, number in content.groups.items()}, elsewhere)
+
+    def estimate(self) -> Estimate:
+        """What the configuration will cost, what of that is to come, and what would cost less."""
+        with self._kernel() as kernel:
+            mine = self._mine()
+            desired, links = self._read(kernel, mine)
+            goal, actual = desired.state, State()
+            with suppress(NetgroupError):  # not everybody may see all that there is
+                actual = look(kernel, goal, mine, links, briefly=True)
+            samples = kernel.samples(goal.of("link"))
+        return estimated(goal, actual, samples, os.uname().release)
