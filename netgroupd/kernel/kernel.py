@@ -318,7 +318,7 @@ def _told(step: Step | GroupStep) -> str:
         return ""
     from netgroupd.plan.present import value_text  # noqa: PLC0415  # only a refusal needs it
 
-    return ", ".join(f"{name} {value_text(value)}" for name, value in step.attrs.items())
+    return ", ".join(name if value is True else f"{name} {value_text(value)}" for name, value in step.attrs.items())
 
 
 def _member(step: GroupStep, sentence: str, number: int) -> tuple[Step, str] | None:

@@ -158,7 +158,7 @@ def test_picture_takes_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     desk.wants("groups: {tenants: {drift: repair}}\nlinks: {br-1: {kind: bridge, group: tenants}}")
     desk.engine.apply()
-    monkeypatch.setattr("netgroupd.engine.engine.plan_now", counted)
+    monkeypatch.setattr("netgroupd.engine.questions.plan_now", counted)
     picture = take(desk.engine)
     assert (picture.generation, picture.counts["link"], picture.drifted) == (1, 1, 0)
     assert len(planned) == 1
