@@ -6,7 +6,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 
 import pytest
@@ -252,7 +252,20 @@ link set {0}0 master b0
 link set {0}1 up
 """
 _LAST = eth(MARK, 0x88B5, dst=b"\xff" * 6)
+_EARLY = eth(b"early", 0x88B7, dst=b"\xff" * 6)
 _OTHER = eth(MARK, 0x88B6, dst=bytes.fromhex("010000000005"))
+
+
+def passes_from_to(one: socket.socket, other: socket.socket) -> None:
+    """Wait until the bridge passes frames on: a port has its carrier some time after it is up."""
+    other.settimeout(0.1)
+    for _ in range(600):
+        one.send(_EARLY)
+        with suppress(TimeoutError):
+            while other.recv(2048) != _EARLY:
+                pass
+            break
+    other.settimeout(60)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +277,8 @@ def test_frames_of_a_group_go_to_its_port_alone(group: str, frame: bytes) -> Non
         ends = {name: stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW)) for name in "xyz"}
         for name, end in ends.items():
             end.bind((f"{name}1", ETH_P_ALL))
-            end.settimeout(60)
+        for name in "yz":
+            passes_from_to(ends["x"], ends[name])
 
         def came_of(*frames: bytes) -> list[list[bytes]]:
             for sent in (*frames, _LAST):
