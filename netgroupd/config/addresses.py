@@ -15,4 +15,4 @@ def expand_addresses(links: Links, sink: Sink) -> None:
             peer = keys.get("peer")
             if peer == str(keys["address"]).partition("/")[0]:
                 peer = None  # as the kernel tells it
-            sink.add("address", (link, keys["address"], peer), attrs, entry)
+            sink.join(CLASS, (link, keys["address"], peer), attrs, entry)

@@ -84,6 +84,12 @@ def called_here(word: str, known: Container[str]) -> str:
     return ""
 
 
+def unspaced(word: str, known: Container[str]) -> str:
+    """What to write in place of a key and a value in one word, as in ``up:true``; nothing where it is no such word."""
+    name, mark, value = word.replace("=", ":").partition(":")
+    return f"a blank must follow the colon: {name}: {value}" if mark and name in known else ""
+
+
 def as_mapping(text: str, known: Container[str]) -> str:
     """An entry that is written as ``ip`` takes it, as it is written here; nothing where it is not read like that."""
     words = text.split()

@@ -18,6 +18,7 @@ from netgroupd.model.route import TABLES
 from netgroupd.model.state import NOTHING, Attrs, Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
+_PATTERN = frozenset("*?()")
 _HARDWARE = frozenset({None, ""})  # was there before, and may be up
 
 
@@ -62,6 +63,14 @@ def _unfiltered(checked: Checked) -> None:
         if of_bridge.get("kind") == "bridge" and not of_bridge.get("vlan_filtering"):
             hint = f"set vlan_filtering of {bridge!r}"
             checked.report.warn(checked.entry(obj).at, f"{bridge!r} does not tell VLANs apart", hint)
+
+
+def _patterns(checked: Checked) -> None:
+    """Hardware with a name as a shell would look for it."""
+    for name, attrs in checked.links.attrs.items():
+        if attrs.get("kind") in _HARDWARE and not _PATTERN.isdisjoint(name):
+            told_ = f"{name!r} is one link, of that very name"
+            checked.report.warn(checked.links.places[name], told_, "several are a range, such as eth[0-3]")
 
 
 def _is_down(attrs: Attrs) -> bool:
@@ -228,6 +237,7 @@ _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _ports_with_addresses,
     _nexthops,
     _unfiltered,
+    _patterns,
     _groups,
     unused,
     shut_ports,

@@ -6,6 +6,7 @@ Ranges in its texts multiply; its fields can refer to the ranges of each other
 and of the link it is written under.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, product
@@ -25,6 +26,7 @@ from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
 
 Fields = Mapping[str, Value]
+_BETWEEN = re.compile(r"[\s,]+")
 
 
 class Form(NamedTuple):
@@ -136,6 +138,11 @@ def compile_items(items: Iterable[Item], form: Form, values: Values) -> Iterator
 def compile_entry(node: Node, form: Form, scope: Scope, values: Values) -> Compiled | None:
     """Compile one entry; what is wrong with it is reported."""
     if isinstance(node, Scalar) and form.main and not node.null:
+        if several := _several(node.text, form.rows[form.main]):
+            values.report.error(
+                node.at, f"{form.main}: expected one, not {kind_of(node)}", f"several are a list: {several}"
+            )
+            return None
         entries: Mapping[str, Entry] = {form.main: Entry(node.at, node)}
     elif isinstance(node, MappingNode):
         entries = node.entries
@@ -159,6 +166,19 @@ def compile_entry(node: Node, form: Form, scope: Scope, values: Values) -> Compi
     keys = {name: value for name, value in record.shared.items() if name in form.keys}
     attrs = {name: value for name, value in record.shared.items() if name not in form.keys}
     return Compiled(node.at, entries, ranges, record, keys, attrs, form.keys)
+
+
+def _several(text: str, row: Attr) -> str:
+    """A text that is several values of an attribute, as a list; nothing if it is not."""
+    pieces = [piece for piece in _BETWEEN.split(text) if piece]
+    if len(pieces) < 2:
+        return ""
+    try:
+        for piece in pieces:
+            row.type.parse(piece)
+    except ValueError:
+        return ""
+    return f"[{', '.join(pieces)}]"
 
 
 class _Lifted:
@@ -209,6 +229,23 @@ class Sink:
                 hint = f"the other is at {self.report.where(first.at)}"
                 how = "was described differently" if before.attrs != attrs else "is described twice"
                 self.report.once(entry.at, f"{told(cls, key)} {how}", hint)
+
+    def join(self, described: Class, key: Key, attrs: Attrs, entry: Compiled) -> None:
+        """Hold one object of which several entries may say something each; the entry knows where each attribute is."""
+        cls = described.name
+        before = self.classes.get(cls, {}).get(key)
+        if before is None:
+            self.add(cls, key, attrs, entry)
+            return
+        first = self.entries[cls][key]
+        for name in attrs.keys() & before.attrs.keys():
+            if attrs[name] != before.attrs[name]:
+                hint = f"the other is at {self.report.where(first.place(name))}"
+                self.report.once(entry.place(name), f"{name} of {told(cls, key)} is another elsewhere", hint)
+        if attrs.keys() - before.attrs.keys():
+            whole = {**attrs, **before.attrs}
+            self.put(before._replace(attrs={name: whole[name] for name in described.attrs if name in whole}))
+            self.entries[cls][key] = first._replace(entries={**entry.entries, **first.entries})
 
     def put(self, obj: Object) -> None:
         """Hold an object in place of the one of its key, of whose entry it stays."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from netgroupd.config.no_yaml import report_marked
 from netgroupd.config.node import Entry, Mapping, Node, Scalar, Sequence, pack
 from netgroupd.config.ranges import LIMIT
 from netgroupd.config.report import Report
@@ -22,7 +23,6 @@ _BREAKS = frozenset("\r\x85\u2028\u2029")
 _TAGS = frozenset(
     {None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "bool", "float", "null", "map", "seq"))}
 )
-_NEVER_CLOSED = "what begins here is never closed"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -79,45 +79,9 @@ def parse_events(text: str, number: int, report: Report) -> Node | None:
         report.unread(bad.at, str(bad), bad.hint)
         return None
     except yaml.MarkedYAMLError as error:
-        _report_marked(error, text, number, report)
+        report_marked(error, text, number, report)
         return None
     return builder.root
-
-
-def _report_marked(error: yaml.MarkedYAMLError, text: str, number: int, report: Report) -> None:
-    began = error.context_mark
-    mark = error.problem_mark or began
-    ended = began and mark and not "".join(text.split("\n")[mark.line :]).strip()
-    if ended:  # there nobody sees which quote or bracket is open
-        mark = began
-    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    lines = text.split("\n")
-    shown = lines[line - 1] if line <= len(lines) else ""
-    indent = shown[: len(shown) - len(shown.lstrip())]
-    if "\t" in indent:
-        report.unread(pack(number, line, indent.index("\t") + 1), "a tab in the indentation", "YAML takes only blanks")
-        return
-    since = f", from line {began.line + 1}" if began and began.line + 1 < line else ""
-    context = f" ({error.context}{since})" if error.context else ""
-    hint = _NEVER_CLOSED if ended and shown[column - 1 : column] in ("'", '"', "{", "[") else ""
-    hint = hint or _about_indent(error, lines[: line - 1], indent, shown[column - 1 :])
-    if not hint and ("{" in shown or "[" in shown):
-        hint = "a name or value that begins with { or [, or has one between { } or [ ], must be quoted"
-    report.unread(pack(number, line, column), f"this is not YAML: {error.problem}{context}", hint)
-
-
-def _about_indent(error: yaml.MarkedYAMLError, above: list[str], indent: str, found: str) -> str:
-    """What is wrong with the indentation of an error's line, below the lines ``above``; "" if it is something else."""
-    last = next((text for text in reversed(above) if text.strip()), "").rstrip()
-    if str(error.problem).startswith("mapping values are not allowed"):
-        if len(indent) <= len(last) - len(last.lstrip()):
-            return ""
-        has_value = "has a value already, so that nothing can be indented below it"
-        return f"the line above {has_value if ': ' in last else 'has no colon at its end'}"
-    begins = error.problem_mark is not None and error.problem_mark.column == len(indent)
-    if begins and str(error.context).startswith("while parsing a block") and found[:1] not in ("", "{", "["):
-        return "it is indented unlike all that it could belong to"
-    return ""
 
 
 class _Builder:

@@ -9,6 +9,7 @@ something refers to it.  Ports are noted here and joined to their masters in
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from netgroupd.config.called import unspaced
 from netgroupd.config.entries import Form, Made, compile_entries
 from netgroupd.config.expression import Env
 from netgroupd.config.known import Known
@@ -119,7 +120,8 @@ class Links:
         if isinstance(node, Scalar) and node.null:
             node = MappingNode({}, node.at)
         if not isinstance(node, MappingNode):
-            self.report.error(node.at, f"{item.key!r} must be a mapping of attributes, not {kind_of(node)}")
+            told = f"{item.key!r} must be a mapping of attributes, not {kind_of(node)}"
+            self.report.error(node.at, told, _no_mapping(item.key, node))
             return Block(item.at, pattern, {}, "", False) if pattern else None
         entries: Mapping[str, Entry] = node.entries
         kind = "vrf" if vrfs else self._kind_of(node)
@@ -227,6 +229,16 @@ def rows_of(kind: str) -> Mapping[str, Attr]:
         rows = {**COMMON, **(KINDS[kind].attrs if kind in KINDS else {})}
         _ROWS[kind] = {**rows, **{short: rows[name] for short, name in _SHORT.get(kind, {}).items()}}
     return _ROWS[kind]
+
+
+def _no_mapping(key: str, node: Node) -> str:
+    """What was probably meant by something else than attributes in the place of a link's; or nothing."""
+    known = {*rows_of(""), *_BESIDE}
+    if key in known:
+        return f"{key!r} is an attribute: indent it below the link that it is of"
+    if ":{" in key:
+        return "a blank must follow the colon"
+    return unspaced(node.text, known) if isinstance(node, Scalar) else ""
 
 
 def _owners(key: str) -> str:

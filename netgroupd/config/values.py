@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.config.called import called_here
+from netgroupd.config.called import called_here, unspaced
 from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
@@ -22,6 +22,7 @@ from netgroupd.model.attr import Attr
 from netgroupd.model.value import UnknownKeyError, Value
 
 _SPAN = re.compile(r"(?:[a-z]\w*=)?[0-9]+-[0-9]+(?:/[0-9]+)?")
+_SEVERAL = "it has no value; where it is one of several values, these are a list: [one, another]"
 Scope: TypeAlias = Sequence[Range]
 _MOST_TEXTS = 4 * LIMIT  # a link can be named as a port, and have an address, besides
 
@@ -194,7 +195,8 @@ class Values:
         for key, entry in entries.items():
             row = rows.get(key)
             if row is None:
-                self.unknown(key, entry.at, (*rows, *beside))
+                lonely = isinstance(entry.value, Scalar) and entry.value.null
+                self.unknown(key, entry.at, (*rows, *beside), _SEVERAL if lonely else "")
                 continue
             if row.name != key and row.name in entries:
                 self.report.error(entry.at, f"{key!r} and {row.name!r} are the same thing", "write one of them")
@@ -240,10 +242,11 @@ class Values:
                     self._fail(key or row.name, node, f"{error}{_shown(value)}{where}", error)
         return got
 
-    def unknown(self, key: str, at: int, known: Mapping[str, object] | Sequence[str]) -> None:
+    def unknown(self, key: str, at: int, known: Mapping[str, object] | Sequence[str], otherwise: str = "") -> None:
         """Report a key that nothing describes."""
         names = list(known)
-        hint = called_here(key, names) or self.report.nearest(key, names) or _listed(names)
+        hint = unspaced(key, names) or called_here(key, names) or self.report.nearest(key, names)
+        hint = hint or otherwise or _listed(names)
         self.report.error(at, f"unknown key {key!r}", hint)
 
     def _constant(self, row: Attr, raw: object, node: Node, key: str = "") -> Value:

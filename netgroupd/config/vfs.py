@@ -6,10 +6,9 @@ What several entries say of one function comes together, as what several say of 
 
 from collections.abc import Iterator
 
-from netgroupd.config.entries import Compiled, Form, Made, Sink, compile_entry, told
+from netgroupd.config.entries import Form, Made, Sink, compile_entry
 from netgroupd.config.links import Links, instances, mappings_under, written_under
 from netgroupd.config.node import Entry, Mapping, Node, Scalar
-from netgroupd.model.value import Value
 from netgroupd.model.vf import CLASS, COUNT
 
 FORM = Form(CLASS.name, CLASS.attrs, frozenset())
@@ -23,28 +22,9 @@ def expand_vfs(links: Links, sink: Sink) -> None:
     for link, _, attrs, entry in written_under(links, "num_vfs", _COUNT):
         if attrs:
             sink.add("sriov", (link,), attrs, entry)
-    found: dict[tuple[str, Value], tuple[dict[str, Value], dict[str, Compiled]]] = {}
     for link, keys, attrs, entry in _written(links):
-        if _KEY not in keys:
-            continue
-        key = (link, keys[_KEY])
-        whole, places = found.setdefault(key, ({}, {}))
-        for name, value in attrs.items():
-            if whole.setdefault(name, value) == value:
-                places.setdefault(name, entry)
-                continue
-            hint = f"the other is at {links.report.where(places[name].place(name))}"
-            links.report.once(entry.place(name), f"{name} of {told('vf', key)} is another elsewhere", hint)
-        places.setdefault("", entry)
-    for key, (attrs, places) in found.items():
-        sink.add("vf", key, {name: attrs[name] for name in CLASS.attrs if name in attrs}, _together(places))
-
-
-def _together(places: dict[str, Compiled]) -> Compiled:
-    """The entry that a function is from, which knows where each of its attributes is, whichever entry that is in."""
-    first = places[""]
-    entries = {name: place.entries[name] for name, place in places.items() if name}
-    return first._replace(entries={**first.entries, **entries})
+        if _KEY in keys:
+            sink.join(CLASS, (link, keys[_KEY]), attrs, entry)
 
 
 def _written(links: Links) -> Iterator[Made]:

@@ -17,4 +17,4 @@ def expand_vlan_global(links: Links, sink: Sink) -> None:
         if kind != "bridge" and (kind or link not in links.known) and link not in links.unsound:
             hint = "what holds for all ports in a VLAN is said of their bridge"
             links.report.missing(entry.at, f"{link!r} is no bridge", hint)
-        sink.add("vlan_global", (link, keys["vid"]), attrs, entry)
+        sink.join(CLASS, (link, keys["vid"]), attrs, entry)

@@ -16,7 +16,7 @@ def expand_vlans(links: Links, sink: Sink) -> None:
         if not _bridged(links, link):
             hint = "VLANs are those of a bridge or of its ports; a VLAN device is named <link>.<vid>"
             links.report.missing(entry.at, f"{link!r} is neither a bridge nor a port of one", hint)
-        sink.add("bridge_vlan", (link, keys["vid"]), attrs, entry)
+        sink.join(CLASS, (link, keys["vid"]), attrs, entry)
 
 
 def _bridged(links: Links, name: str) -> bool:

@@ -16,7 +16,7 @@ def expand_vnis(links: Links, sink: Sink) -> None:
         if not _filters(links, link):
             hint = "networks are listed for a VXLAN: {kind: vxlan, external: true, vnifilter: true}"
             links.report.missing(entry.at, f"{link!r} takes networks without a list", hint)
-        sink.add("vni", (link, keys["vni"]), attrs, entry)
+        sink.join(CLASS, (link, keys["vni"]), attrs, entry)
 
 
 def _filters(links: Links, name: str) -> bool:

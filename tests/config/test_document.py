@@ -120,13 +120,13 @@ REFUSED = [
     ),
     pytest.param(
         "links:\n  a:\n    b: 1\n   c: 2\n",
-        "a.yaml:4:4: this is not YAML: did not find expected key (while parsing a block mapping, from line 2); "
+        "a.yaml:4:4: this is not YAML: did not find expected key (while parsing a block mapping, from a.yaml:2); "
         "it is indented unlike all that it could belong to",
         id="ragged_indentation",
     ),
     pytest.param(
         "links:\n  a:\n    b: 1\n   ports: b.{v}\n",
-        "a.yaml:4:4: this is not YAML: did not find expected key (while parsing a block mapping, from line 2); "
+        "a.yaml:4:4: this is not YAML: did not find expected key (while parsing a block mapping, from a.yaml:2); "
         "it is indented unlike all that it could belong to",
         id="ragged_indentation_of_a_line_with_braces",
     ),
@@ -138,7 +138,7 @@ REFUSED = [
     ),
     pytest.param(
         "links:\n  a: {kind: bridge}\n    up: true\n",
-        "a.yaml:3:5: this is not YAML: did not find expected key (while parsing a block mapping, from line 2); "
+        "a.yaml:3:5: this is not YAML: did not find expected key (while parsing a block mapping, from a.yaml:2); "
         "it is indented unlike all that it could belong to",
         id="below_a_value",
     ),
@@ -157,6 +157,106 @@ REFUSED = [
         "links:\n  a: {alias: !vault abc}\n",
         "a.yaml:2:14: the tag !vault is not known here; write the value itself",
         id="tag_of_another_tool",
+    ),
+    pytest.param(
+        "routes: [{to: ::/0, via: '::1'}]\n",
+        "a.yaml:1:15: this is not YAML: did not find expected node content (while parsing a flow node); "
+        "a value that begins with : must be quoted",
+        id="address_that_begins_with_a_colon",
+    ),
+    pytest.param(
+        "links:\n  a:\n    alias: 'it's'\n",
+        "a.yaml:3:16: this is not YAML: did not find expected key (while parsing a block mapping); "
+        "inside of '…' a ' is written twice",
+        id="quote_in_quotes",
+    ),
+    pytest.param(
+        "links:\n  a: {alias: a: b}\n",
+        "a.yaml:2:15: this is not YAML: did not find expected ',' or '}' (while parsing a flow mapping); "
+        "a value with ': ' in it must be quoted, or a comma is missing before it",
+        id="colon_in_a_value_between_braces",
+    ),
+    pytest.param(
+        "links:\n  a:\n    alias: a: b\n",
+        "a.yaml:3:13: this is not YAML: mapping values are not allowed in this context; "
+        "a value with ': ' in it must be quoted, and one of several keys stands between { }",
+        id="colon_in_a_value",
+    ),
+    pytest.param(
+        "links:\n  a: {alias: @x}\n",
+        "a.yaml:2:14: this is not YAML: found character that cannot start any token (while scanning for the next "
+        "token); a value that begins with @ must be quoted",
+        id="character_that_begins_nothing",
+    ),
+    pytest.param(
+        'links:\n  a: {alias: "a\\d"}\n',
+        "a.yaml:2:16: this is not YAML: found unknown escape character (while parsing a quoted scalar); "
+        "between \" \" a \\ begins an escape: write it twice; between ' ' it is none",
+        id="unknown_escape",
+    ),
+    pytest.param(
+        "links:\n  a: {alias: > x}\n",
+        "a.yaml:2:14: this is not YAML: found character that cannot start any token (while scanning for the next "
+        "token); a value that begins with > must be quoted",
+        id="sign_of_a_block",
+    ),
+    pytest.param(
+        "links:\n  a:\n    alias: > x\n",
+        "a.yaml:3:14: this is not YAML: did not find expected comment or line break (while scanning a block scalar); "
+        "a value that begins with | or > must be quoted",
+        id="value_behind_a_sign_of_a_block",
+    ),
+    pytest.param(
+        "links:\n  a: {mtu: 1500, up: true\n  b: {mtu: 1500}\n",
+        "a.yaml:3:4: this is not YAML: did not find expected ',' or '}' (while parsing a flow mapping, from a.yaml:2); "
+        "a comma is missing, or what begins at a.yaml:2 is not closed",
+        id="brace_that_the_line_above_does_not_close",
+    ),
+    pytest.param(
+        "links:\n  a: {mtu: 1500}}\n",
+        "a.yaml:2:17: this is not YAML: did not find expected key (while parsing a block mapping); "
+        "nothing is open that this } could close",
+        id="brace_too_many",
+    ),
+    pytest.param(
+        "links:\n  a: {mtu: 1500]\n",
+        "a.yaml:2:16: this is not YAML: did not find expected ',' or '}' (while parsing a flow mapping); "
+        "what is open here is closed by }",
+        id="bracket_in_place_of_a_brace",
+    ),
+    pytest.param(
+        "links:\n  a:\n    addresses:\n    - 10.0.0.1/24\n    -10.0.0.2/24\n",
+        "a.yaml:5:5: this is not YAML: could not find expected ':' (while scanning a simple key); "
+        "a blank must follow the dash",
+        id="dash_without_a_blank",
+    ),
+    pytest.param(
+        "routes:\n -to: 10.0.0.0/8\n  via: 10.0.0.1\n",
+        "a.yaml:3:6: this is not YAML: mapping values are not allowed in this context; "
+        "a blank must follow the dash in the line above",
+        id="dash_without_a_blank_before_a_key",
+    ),
+    pytest.param(
+        "links:\n  a:\n    up\n    mtu: 1500\n",
+        "a.yaml:4:8: this is not YAML: mapping values are not allowed in this context; the line above has no colon",
+        id="key_alone",
+    ),
+    pytest.param(
+        "links:\n  a:\n    mtu: 1\n    up\n    alias: x\n",
+        "a.yaml:5:5: this is not YAML: could not find expected ':' (while scanning a simple key, from a.yaml:4); "
+        "there is a line without a colon",
+        id="key_alone_behind_another",
+    ),
+    pytest.param(
+        "links: {}\n...\nroutes: []\n",
+        "a.yaml:3:1: this is not YAML: did not find expected <document start>; '...' ends a file; use two files",
+        id="text_behind_the_end",
+    ),
+    pytest.param(
+        "<<<<<<< HEAD\nlinks: {}\n=======\nlinks: {a: {}}\n>>>>>>> other\n",
+        "a.yaml:2:6: this is not YAML: mapping values are not allowed in this context; "
+        "<<<<<<< is left of a merge of two versions; keep one of them",
+        id="merge_that_is_not_complete",
     ),
     pytest.param("a: *x\n", "a.yaml:1:4: there is no anchor &x before this", id="unknown_anchor"),
     pytest.param(

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.config.reading import desired, told
+from tests.config.reading import attrs, desired, told
 
 
 def test_files_add_to_each_other() -> None:
@@ -108,6 +108,47 @@ def test_files_add_to_what_a_port_has() -> None:
     found = desired(bridge, "links:\n  swp1: {port: {cost: 5, learning: off}}\n").state.link("swp1")
     assert found
     assert (found.attrs["port.cost"], found.attrs["port.learning"]) == (5, False)
+
+
+BESIDE = """
+links:
+  br: {kind: bridge, vlan_filtering: true, mcast_vlan_snooping: true, ports: "p[1-2]", %s}
+  p[1-2]: {kind: dummy, vlans: "[10-12]", %s}
+  p1: {%s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("texts", "key", "want"),
+    [
+        pytest.param(
+            ("vlans: []", "mtu: 1500", "vlans: [{vid: 10, pvid: true}, {vid: 10, untagged: true}]"),
+            ("bridge_vlan", "p1", 10),
+            {"pvid": True, "untagged": True},
+            id="vlan",
+        ),
+        pytest.param(
+            ('vlan_global: [{vid: "[10-12]", mcast_querier: true}, {vid: 12, mcast_igmp_version: 3}]', "", ""),
+            ("vlan_global", "br", 12),
+            {"mcast_querier": True, "mcast_igmp_version": 3},
+            id="what_a_bridge_does_in_a_vlan",
+        ),
+        pytest.param(
+            (
+                "mtu: 1500",
+                'addresses: ["10.[x=1-2].0.1/24", "10.{1}.0.2/24"]',
+                "addresses: {address: 10.1.0.2/24, scope: link}",
+            ),
+            ("address", "p1", "10.1.0.2/24", None),
+            {"scope": "link"},
+            id="address",
+        ),
+    ],
+)
+def test_what_entries_say_of_one_thing_comes_together(
+    texts: tuple[str, str, str], key: tuple[str, *tuple[object, ...]], want: dict[str, object]
+) -> None:
+    assert attrs(desired(BESIDE % texts), *key) == want
 
 
 @pytest.mark.parametrize(("texts", "want"), CONFLICTS)

@@ -179,6 +179,8 @@ WRONG = [
     ),
     pytest.param("a: 1\n  b: ${1 +\n", "2:6: '${' is never closed; add the '}'", id="open_expression"),
     pytest.param("a: 1\nb: ${1 if}\n", "2:4: not Python: invalid syntax in '1 if'", id="not_python"),
+    pytest.param("a: 1\n  b: ${ }\n", "2:6: there is nothing between '${' and '}'", id="empty_expression"),
+    pytest.param("% x = 1", "1:1: '% x = 1' does not open a block; a name is given a value by <% x = 1 %>", id="set"),
     pytest.param("a: 1\n<% x = \n", "2:1: '<%' is never closed; add the '%>'", id="open_block"),
     pytest.param(
         "a: 1\n<%foo/>\n",
@@ -189,7 +191,9 @@ WRONG = [
     pytest.param("a: 1\nb: ${1 // 0}\n", "2:4: integer division or modulo by zero (ZeroDivisionError)", id="division"),
     pytest.param("a: ${1}${{}['k']}\n", "1:8: there is no 'k'", id="second_expression"),
     pytest.param(
-        "a: 1\n<%\nx = 1\nx.y = 2\n%>", "4:1: 'int' object has no attribute 'y' (AttributeError)", id="in_a_block"
+        "a: 1\n<%\n[].sotr()\n%>",
+        "3:1: 'list' object has no attribute 'sotr' (AttributeError); did you mean 'sort'?",
+        id="in_a_block",
     ),
     pytest.param("% for v in 5:\n% endfor", "1:1: 'int' object is not iterable (TypeError)", id="control_line"),
     pytest.param("a: ${fail('needs a spine; set spine in vars')}", "1:4: needs a spine; set spine in vars", id="fail"),

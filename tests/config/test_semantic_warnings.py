@@ -40,6 +40,11 @@ DOUBTFUL = [
         id="address_on_a_port",
     ),
     pytest.param(
+        "links:\n  eth*: {up: true}\n",
+        "2:3: warning: 'eth*' is one link, of that very name; several are a range, such as eth[0-3]",
+        id="name_as_a_shell_would_look_for_it",
+    ),
+    pytest.param(
         "routes:\n- {to: 10.0.0.0/8, nhid: 5}\n",
         "2:26: warning: no file describes nexthop 5",
         id="nexthop_of_somebody_else",

@@ -54,7 +54,7 @@ REFUSED = [
     ),
     pytest.param(
         said("{vid: 10, mcast_querier: on}, {vid: 10, mcast_querier: off}"),
-        "3:49: vlan global br 10 was described differently; the other is at a.yaml:3",
+        "3:74: mcast_querier of vlan global br 10 is another elsewhere; the other is at a.yaml:3",
         id="twice",
     ),
     pytest.param(

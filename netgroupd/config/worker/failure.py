@@ -49,6 +49,11 @@ _SYNTAX = (
     (r"Unterminated control keyword: '(\w+)'", "'% {0}' is never closed", "add '% end{0}'"),
     (r"Expected: .*\}.*", "'${{' is never closed", "add the '}}'"),
     (r"Expected: %>.*", "'<%' is never closed", "add the '%>'"),
+    (
+        r"Fragment '((?:set )?(\w+ = .*))' is not a partial control statement",
+        "'% {0}' does not open a block",
+        "a name is given a value by <% {1} %>",
+    ),
     (r"Fragment '(.*)' is not a partial control statement", "'% {0}' does not open a block", "end the line with ':'"),
     (r"No starting keyword '(\w+)' for .*", "there is no '% {0}' that this line could end", ""),
     (r"Keyword '(\w+)' doesn't match keyword '(\w+)'", "'% {0}' where '% end{1}' is expected", ""),
@@ -68,7 +73,9 @@ _SYNTAX = (
         "they are include, namespace, def, block, call, page, text and doc",
     ),
 )
-_PYTHON = re.compile(r"\((\w+)\) (.*?)(?: \(<unknown>, line \d+\))?(?: \((.*)\))?", re.DOTALL)
+_PYTHON = re.compile(
+    r"\((\w+)\) (.*?)(?: \(detected at line \d+\))?(?: \(<unknown>, line \d+\))?(?: \((.*)\))?", re.DOTALL
+)
 _NAMELESS = re.compile(r"^Namespace '__anon_\w+'")
 _WHERE = re.compile(r" (?:in file '.*' )?at line: \d+ char: \d+$", re.DOTALL)
 
@@ -168,8 +175,12 @@ def _syntax(said: str) -> tuple[str, str]:
 
 
 def _unknown(name: str, known: Iterable[str]) -> tuple[str, str]:
-    near = difflib.get_close_matches(name, {*known} - {name}, 1, 0.7)
-    return f"unknown name '{name}'", f"did you mean '{near[0]}'?" if near else ""
+    return f"unknown name '{name}'", _near(name, {*known} - {name})
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1, 0.7)
+    return f"did you mean '{near[0]}'?" if near else ""
 
 
 def _sentence(error: BaseException, known: Iterable[str]) -> tuple[str, str]:  # noqa: PLR0911  # a table
@@ -190,6 +201,8 @@ def _sentence(error: BaseException, known: Iterable[str]) -> tuple[str, str]:  #
             return "templates cannot do that: the kernel refused", "templates only turn values into text"
         case SystemExit() | KeyboardInterrupt() | GeneratorExit():
             return f"the template raised {type(error).__name__}", ""
+        case AttributeError(name=str(name), obj=obj) if obj is not None:
+            return f"{error} (AttributeError)", _near(name, dir(obj))
         case KeyError():
             return f"there is no {error}", ""
     kind = type(error).__name__

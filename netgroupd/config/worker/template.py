@@ -20,6 +20,8 @@ from mako.template import ModuleInfo, ModuleTemplate
 
 from netgroupd.config.linemap import LINE_BITS
 
+_EMPTY = "there is nothing between '${' and '}'"
+
 
 class Piece(str):
     """Text at a known place: ``origin`` of its beginning, ``inner`` those of the lines it begins."""
@@ -71,6 +73,14 @@ def nodes_of(tree: Any) -> Iterator[Any]:
             yield from nodes_of(node)
 
 
+class _EmptyError(Exception):
+    """An expression of which nothing is written."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
 class _Instrument(ast.NodeTransformer):
     """Replace what a module writes; collect the pieces it refers to."""
 
@@ -100,6 +110,8 @@ class _Instrument(ast.NodeTransformer):
         if not isinstance(call, ast.Call):
             return node
         if isinstance(call.func, ast.Name) and call.func.id == "__M_writer":
+            if not call.args:
+                raise _EmptyError(self._line(node))
             argument = call.args[0]
             if isinstance(argument, ast.Constant) and (self._line(node), argument.value) in self._texts:
                 call.args[0] = self._name_of(str(argument.value), node)
@@ -203,7 +215,11 @@ class Lookup(TemplateCollection):  # type: ignore[misc]  # mako has no types
             () if "*" in imported else tuple(name for name in _undefined_in_body(parsed) if name not in imported)
         )
         instrument = _Instrument(file, lines, tree)
-        instrumented = ast.fix_missing_locations(instrument.visit(parsed))
+        try:
+            instrumented = ast.fix_missing_locations(instrument.visit(parsed))
+        except _EmptyError as empty:
+            column = text.split("\n")[empty.line - 1].find("${") + 1
+            raise exceptions.SyntaxException(_EMPTY, text, empty.line, column, path) from empty
         names = (*_defined(tree), *imported)
         self.units[name] = Unit(file, path, text, lines, instrument.columns, tree, names, undefined)
         module = types.ModuleType(name)
