@@ -156,11 +156,14 @@ class _Expansion:
         for name, env in self._names():
             if not classifier.block_number(name):
                 for made in entry.each(self.values, env, name):
-                    before = self.sink.classes.get("qdisc", {}).get((name, "clsact"))
-                    if before and (both := _joined(before.attrs, made.attrs)):
-                        self.sink.put(before._replace(attrs=both))
-                    else:
-                        self.sink.add("qdisc", (name, "clsact"), made.attrs, entry)
+                    self._add_at_hooks(name, made.attrs, entry)
+
+    def _add_at_hooks(self, name: str, attrs: Attrs, entry: Compiled) -> None:
+        before = self.sink.classes.get("qdisc", {}).get((name, "clsact"))
+        if before and (both := _joined(before.attrs, attrs)):
+            self.sink.put(before._replace(attrs=both))
+        else:
+            self.sink.add("qdisc", (name, "clsact"), attrs, entry)
 
     def _kinded(self, section: str) -> Iterator[tuple[Node, str]]:
         """The entries of a section with the kind that each says it has."""
@@ -187,8 +190,13 @@ class _Expansion:
                         self._add_qdisc(kind, name, made)
 
     def _add_qdisc(self, kind: str, name: str, made: Made) -> None:
-        if (whole := self._whole(queues.whole, kind, made)) is not None:
-            self.sink.add("qdisc", (name, made.keys.get("parent", _USUAL_PARENT.get(kind, "root"))), whole, made.entry)
+        if (whole := self._whole(queues.whole, kind, made)) is None:
+            return
+        parent = made.keys.get("parent", _USUAL_PARENT.get(kind, "root"))
+        if parent == "clsact":
+            self._add_at_hooks(name, whole, made.entry)
+        else:
+            self.sink.add("qdisc", (name, parent), whole, made.entry)
 
     def _whole(self, complete: Callable[[str, Attrs], Attrs], kind: str, made: Made) -> Attrs | None:
         try:
@@ -345,11 +353,11 @@ class _Expansion:
 
 
 def _joined(before: Attrs, attrs: Attrs) -> Attrs | None:
-    """What two entries say of the hooks of one link; None where they do not agree."""
+    """What two entries say of the hooks of one link, of which one may name none; None where they do not agree."""
     apart = any(attrs.get(name, value) != value for name, value in before.items() if name != "hooks")
-    if apart or not {"hooks"} <= before.keys() & attrs.keys():
+    if apart or "hooks" not in {*before, *attrs}:
         return None
-    named = {name for one in (before, attrs) for name in one["hooks"]}  # type: ignore[union-attr]  # a tuple, as above
+    named = {name for one in (before, attrs) for name in one.get("hooks", ())}  # type: ignore[union-attr]  # tuples
     return {**before, **attrs, "hooks": tuple(hook for hook in HOOKS if hook in named)}
 
 

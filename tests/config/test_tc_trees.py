@@ -87,6 +87,16 @@ def test_qdisc_of_the_hooks_is_at_the_hooks() -> None:
     assert keys(desired("tc: {lo: {qdiscs: {kind: clsact}}}\n"), "qdisc") == [("lo", "clsact")]
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["ingress: {pref: 1, matchall: {}, action: drop}, egress_block: 7", "ingress: [], egress_block: 7", "ingress: []"],
+)
+def test_qdisc_of_the_hooks_may_be_said_beside_them(said: str) -> None:
+    block = "block 7: {filters: {pref: 1, matchall: {}, action: drop}}"
+    both, alone = f"tc: {{lo: {{{said}, qdiscs: {{kind: clsact}}}}, {block}}}\n", f"tc: {{lo: {{{said}}}, {block}}}\n"
+    assert desired(both).state.of("qdisc") == desired(alone).state.of("qdisc")
+
+
 _TEMPLATE = "chains: {parent: ingress, chain: 5, protocol: ip, flower: {dst_ip: 0.0.0.0/24, ip_proto: tcp}}, "
 _HOOK = "chains: [{parent: ingress, atomic: true}, "
 OF_CHAINS = [

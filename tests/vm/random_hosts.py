@@ -2,12 +2,13 @@
 """The lives of hosts that go from one random configuration to the next: there, back, nowhere half way, and elsewhere.
 
 Run as a program in a guest, ``python -m tests.vm.random_hosts SEED…``, it says what the kernel
-refused of each life, and what went wrong.
+refused of each life, and what went wrong; with ``beside`` before the seeds somebody else works on these hosts too.
 """
 
 import base64
 import difflib
 import random
+import re
 import sys
 import tempfile
 import traceback
@@ -26,8 +27,9 @@ from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.seen import Seen
 from netgroupd.model.state import Key, Object
 from netgroupd.plan import present
-from netgroupd.plan.step import AnyStep
+from netgroupd.plan.step import AnyStep, Plan
 from tests.engine.universe import state_of
+from tests.vm import random_others
 from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
 from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, text
@@ -35,6 +37,7 @@ from tests.vm.stumbling import Stumbling, there
 
 _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
+_OF_OTHERS = re.compile(r"\bx[0-5]\b|\b10\.9[6-9]\.|\bfd9[89]:|02:99:|\b399\d\b|\b99\d\b|\b990\d\b|\b99..:")
 _DRAWN = frozenset({"mac", "sci"})
 _OF_TC = frozenset({"qdisc", "tclass", "filter", "chain", "action"})
 
@@ -61,13 +64,15 @@ def _stumbling(at: int, netns: str | None) -> _Host:
 class Life:
     """A host that goes from one random configuration to the next, and back, and elsewhere."""
 
-    def __init__(self, seed: int, directory: Path) -> None:
+    def __init__(self, seed: int, directory: Path, *, beside: bool = False) -> None:
         self.refused: list[str] = []
         self.done: Counter[str] = Counter()
         self.doing = ""
+        self._others: list[str] = []
         self._rng = random.Random(seed)
         self._hosts = Hosts(directory)
         self._config: Config = {}
+        self._beside = beside
         with Kernel() as kernel:
             self._patched = kernel.features.new_group
         for number, path in enumerate(KEY_FILES, 1):
@@ -85,13 +90,15 @@ class Life:
             self._become(dict(START))
             then = [self._now()]
             for _ in range(_CHANGES):
+                self._work()
                 goal = changed(self._rng, self._config, self._rng.randrange(1, 16), patched=self._patched)
                 if self._rng.random() < 0.5:
                     self._stumble(goal)
                 self._become(goal)
                 then.append(self._now())
             self._go_back(*self._rng.choice(then))
-            self._move()
+            if not self._beside:
+                self._move()
         finally:
             self._hosts.close()
             if (_SIMULATED / "devices" / "netdevsim7").exists():
@@ -119,29 +126,50 @@ class Life:
                     # A MAC that nobody chose is another one of a link that is made again, and none cannot be said.
                     drawn = _DRAWN - links.get(str(key[1][0]), {}).keys()
                     lines |= {f"{key} {name}: {value}\n" for name, value in attrs.items() if name not in drawn}
-        return _lasting(self._engine(self._config).capture()) + "".join(sorted(lines))
+        told = self._engine(self._config).capture()
+        return _lasting(told, without=_OF_OTHERS if self._beside else None) + "".join(sorted(lines))
+
+    def _work(self) -> None:
+        """Have somebody else do something."""
+        if self._beside:
+            self._others += random_others.work(self._rng, self._config, self._rng.randrange(8))
+
+    def _theirs(self) -> random_others.Theirs:
+        return random_others.has() if self._beside else {}
+
+    def _kept(self, theirs: random_others.Theirs, plan: Plan, *, refused: bool = False) -> None:
+        """What others have is there, but for what the plan takes along."""
+        lost = random_others.changes(theirs, self._theirs(), plan, refused=refused)
+        assert not lost, "\n".join((lost, "of what others did:", *self._others, "beside", present.text(plan)))
 
     def _become(self, goal: Config) -> None:
         """Apply it; of what the kernel refuses nothing stays."""
         self.doing = "become\n" + _difference(text(self._config), text(goal), 999)
-        before = self._seen(self._config, goal)
+        before, theirs = self._seen(self._config, goal), self._theirs()
         engine = self._engine(goal)
         try:
+            plan = engine.diff()
             engine.apply(allow=_everything(goal))
-        except (ConfigError, KernelError) as error:
+        except ConfigError as error:
             self.refused.append(str(error))
             _same(before, self._seen(self._config, goal))
-            return
-        self._config = goal
-        self.done["applied"] += 1
-        _nothing_left(engine)
+        except KernelError as error:
+            self.refused.append(str(error))
+            _same(before, self._seen(self._config, goal))
+            self._kept(theirs, plan, refused=True)
+        else:
+            self._config = goal
+            self.done["applied"] += 1
+            _nothing_left(engine)
+            self._kept(theirs, plan)
 
     def _stumble(self, goal: Config) -> None:
         """Have one step refused: then all is as it was."""
-        steps = len(self._engine(goal).diff().steps)
+        plan = self._engine(goal).diff()
+        steps = len(plan.steps)
         at = self._rng.randrange(max(1, steps))
         self.doing = f"stumble at {at} of {steps}\n" + _difference(text(self._config), text(goal), 999)
-        before = self._seen(self._config, goal)
+        before, theirs = self._seen(self._config, goal), self._theirs()
         try:
             self._engine(goal, at).apply(allow=_everything(goal))
         except KernelError:
@@ -149,12 +177,17 @@ class Life:
             self.done["stumbled"] += 1
         else:
             self._config = goal
+        self._kept(theirs, plan, refused=self._config is not goal)
 
     def _go_back(self, generation: int, config: Config, was: str) -> None:
         self.doing += f"roll back to {generation}\n{text(config)}"
-        self._engine(self._config).rollback(generation, allow=_everything(self._config))
+        theirs = self._theirs()
+        plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
         self._config = config
-        _same(was, self._seen(config))
+        if not self._beside:
+            _same(was, self._seen(config))
+        _nothing_left(self._engine(config))
+        self._kept(theirs, plan)
         self.done["rolled back"] += 1
 
     def _move(self) -> None:
@@ -175,14 +208,26 @@ def _everything(config: Config) -> frozenset[str]:
     return frozenset((*NAMES_OF_LINKS, CARD, *config.get("links", ())))
 
 
-def _lasting(told: str) -> str:
+def _lasting(told: str, *, without: re.Pattern[str] | None = None) -> str:
     """It without what a MACsec has of a MAC that was drawn, and the order of IPv6 addresses of different subnets."""
     said = yaml.load(told, yaml.CSafeLoader)
+    if without:
+        return yaml.dump(_own(said, without), Dumper=yaml.CSafeDumper)
     for body in said.get("links", {}).values():
         body.pop("sci", None)
         body["addresses"] = sorted(body.get("addresses", ()), key=_subnet)
     comments = (line for line in told.splitlines() if line.startswith("#"))
     return "\n".join([*comments, yaml.dump(said, Dumper=yaml.CSafeDumper, sort_keys=False)])
+
+
+def _own(said: Any, others: re.Pattern[str]) -> Any:
+    """It without what is of others."""
+    if isinstance(said, dict):
+        kept = {name: _own(each, others) for name, each in said.items() if not others.search(str(name))}
+        return {name: each for name, each in kept.items() if each not in (None, {}, [])}
+    if isinstance(said, list):
+        return [_own(each, others) for each in said if not others.search(str(each))]
+    return None if isinstance(said, str) and others.search(said) else said
 
 
 def _subnet(address: Any) -> str:
@@ -213,9 +258,10 @@ def main(seeds: list[str]) -> None:
     """Live a life for each seed, and say what came of it."""
     done: Counter[str] = Counter()
     told: list[str] = []
-    for seed in seeds:
+    beside = seeds[:1] == ["beside"]
+    for seed in seeds[beside:]:
         with tempfile.TemporaryDirectory() as directory:
-            life = Life(int(seed), Path(directory))
+            life = Life(int(seed), Path(directory), beside=beside)
             try:
                 life.live()
             except Exception:

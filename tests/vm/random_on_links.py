@@ -2,10 +2,11 @@
 """Random traffic control and kernel settings of links that come, go, and become others meanwhile."""
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
-from tests.vm import random_tc
-from tests.vm.random_tc_rules import SHARED, draw_groups
+from tests.vm import random_tc_trees
+from tests.vm.random_tc_rules import SHARED, draw_groups, shared_actions
 
 _LINKS = ("v0", "v1", "v2")  # as the samples of rules call them
 _PLACES = ("ingress", "egress")
@@ -38,7 +39,7 @@ def traffic_control(rng: random.Random, tc: dict[str, Any], name: str, links: li
     if how < 0.3:
         for part in ("qdiscs", "classes", "filters"):
             said.pop(part, None)
-        said |= random_tc.draw_tree(rng)
+        said |= random_tc_trees.draw(rng).text()
     elif how < 0.5:
         place = rng.choice(_PLACES)
         said.pop(place, None)
@@ -67,8 +68,14 @@ def _rules(rng: random.Random, place: str, links: list[str]) -> list[Any]:
     return [_renamed(rule, names) for rule in own]
 
 
+def actions(rng: random.Random, links: list[str]) -> dict[str, Any]:
+    """What every action that rules share does, with links that there are."""
+    said: dict[str, Any] = _renamed(shared_actions(rng), {name: rng.choice(links) for name in _LINKS})
+    return said
+
+
 def _renamed(said: Any, names: dict[str, str]) -> Any:
-    if isinstance(said, dict):
+    if isinstance(said, Mapping):
         return {name: _renamed(value, names) for name, value in said.items()}
     if isinstance(said, list | tuple):
         return [_renamed(value, names) for value in said]

@@ -15,57 +15,33 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from netgroupd.engine.engine import Engine
 from netgroupd.errors import KernelError
 from netgroupd.model.state import Key, Object
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
+from tests.vm import random_tc_trees
 from tests.vm.hosts import Hosts
 from tests.vm.random_tc_rules import TEMPLATED, Groups, draw_groups, shared_actions, touch_groups
+from tests.vm.random_tc_trees import Tree
 from tests.vm.stumbling import Stumbling
 from tests.vm.tc_flower_cases import Raw
-from tests.vm.tc_qdisc_cases import BOUNDED, CLASSES, QDISCS, STABS
 
 _LINKS = {
     "v0": {"kind": "veth", "peer": "v1", "numtxqueues": 4, "up": True},
     "v1": {"up": True},
     "v2": {"kind": "dummy", "up": True},
 }
-_HOOKS = tuple((link, hook) for link in ("v0", "v1") for hook in ("ingress", "egress"))
+_PASSING = "v3"  # one that comes and goes
+_HOOKS = tuple((link, hook) for link in ("v0", "v1", _PASSING) for hook in ("ingress", "egress"))
+_EXPLICIT = ("clsact", "ingress")
 _BLOCKS = (7, 8)
-_CLASSFUL = ("htb", "hfsc", "drr", "prio", "ets")
-_WITH_BANDS = ("prio", "ets")
-_OF_QUEUES = ("mq", "mqprio", "taprio")
-_CLASSES = range(1, 7)
 _TEMPLATE = {"chain": TEMPLATED, "protocol": "ip", "flower": {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}}
 _ATOMIC = {"chain": 3, "atomic": True}
 _REFUSALS = 3
 _Part = TypeVar("_Part")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
-    """What hangs below the root of a link."""
-
-    root: Raw = field(default_factory=dict)
-    classes: Mapping[int, Raw] = field(default_factory=dict)
-    leaves: Mapping[int, Raw] = field(default_factory=dict)
-    rules: Groups = field(default_factory=dict)
-
-    def text(self) -> dict[str, object]:
-        """The tree as a file has it: a leaf is in a class that is there and has no other below it."""
-        if not self.root:
-            return {}
-        above = {said["parent"] for said in self.classes.values()}
-        there = 2 if self.root["kind"] in _WITH_BANDS else 4 if self.root["kind"] in _OF_QUEUES else 0
-        free = [number for number in self.leaves if number <= there or number in self.classes]
-        leaves = [self.leaves[number] for number in free if f"1:{number}" not in above]
-        said: dict[str, object] = {"qdiscs": [self.root, *leaves], "classes": list(self.classes.values())}
-        if self.root["kind"] in _CLASSFUL:
-            said["filters"] = [{"parent": "1:", **rule} for group in self.rules.values() for rule in group]
-        return {name: entries for name, entries in said.items() if entries}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,32 +68,58 @@ class Policy:
     trees: Mapping[str, Tree]
     hooks: Mapping[tuple[str, str], Hook | None]
     blocks: Mapping[int, Hook]
+    explicit: Mapping[str, str]
+    passing: bool
 
     def text(self) -> str:
         """The configuration as a file has it."""
-        tc: dict[str, dict[str, object]] = {link: tree.text() for link, tree in self.trees.items()}
+        links = {**_LINKS, **({_PASSING: {"kind": "dummy", "up": True}} if self.passing else {})}
+        tc: dict[str, dict[str, Any]] = {link: tree.text() for link, tree in self.trees.items() if link in links}
+        blocks = set()
         for (link, hook), said in self.hooks.items():
-            if said is not None and said.block:
-                tc[link][f"{hook}_block"] = said.block
-            elif said is not None:
-                tc[link][hook] = said.entries()
-                chains = [{"parent": hook, **chain} for chain in said.chains]
-                tc[link]["chains"] = [*tc[link].get("chains", ()), *chains]  # type: ignore[misc]  # a list of ours
-        in_blocks = {said.block for said in self.hooks.values() if said}
+            kind = self.explicit.get(link)
+            if link not in links or said is None or (hook == "egress" and kind == "ingress"):
+                continue
+            _add_hook(tc[link], hook, said, by_itself=kind == "ingress")
+            blocks.add(said.block)
+        for link in [link for link, kind in self.explicit.items() if kind == "clsact" and link in links]:
+            tc[link]["qdiscs"] = [*tc[link].get("qdiscs", ()), {"kind": "clsact"}]
         for number, block in self.blocks.items():
-            if number in in_blocks:
+            if number in blocks:
                 tc[f"block {number}"] = {"filters": block.entries(), "chains": block.chains}
-        return json.dumps({"links": _LINKS, "actions": self.shared, "tc": tc}, indent=1)
+        return json.dumps({"links": links, "actions": self.shared, "tc": tc}, indent=1)
+
+
+def _add_hook(tc: dict[str, Any], hook: str, said: Hook, *, by_itself: bool) -> None:
+    """Add what is said of a hook to what is said of its link; the qdisc ingress has rules as any other qdisc has."""
+    rules = said.entries()
+    if by_itself:
+        block = {"ingress_block": said.block} if said.block else {}
+        tc["qdiscs"] = [*tc.get("qdiscs", ()), {"kind": "ingress", **block}]
+        tc["filters"] = [*tc.get("filters", ()), *({"parent": hook, **rule} for rule in rules)]
+    elif said.block:
+        tc[f"{hook}_block"] = said.block
+    else:
+        tc[hook] = rules
+    if not said.block:
+        tc["chains"] = [*tc.get("chains", ()), *({"parent": hook, **chain} for chain in said.chains)]
 
 
 def draw(rng: random.Random) -> Policy:
     """A configuration out of nothing."""
     return Policy(
         shared=shared_actions(rng),
-        trees={"v0": _tree(rng, queues=True), "v1": _tree(rng)},
+        trees={link: random_tc_trees.draw(rng, queues=link == "v0") for link in ("v0", "v1", _PASSING)},
         hooks={(link, hook): _hook(rng, hook) for link, hook in _HOOKS},
         blocks={number: _of_block(rng) for number in _BLOCKS},
+        explicit=_explicit(rng),
+        passing=rng.random() < 0.5,
     )
+
+
+def _explicit(rng: random.Random) -> Mapping[str, str]:
+    """Links of which the qdisc that has the hooks is said, too."""
+    return {link: rng.choice(_EXPLICIT) for link in ("v0", "v1", _PASSING) if rng.random() < 0.2}
 
 
 def touch(rng: random.Random, policy: Policy) -> Policy:
@@ -128,11 +130,18 @@ def touch(rng: random.Random, policy: Policy) -> Policy:
     }
     blocks = {number: _worked(rng, block, _touch_block, _of_block) for number, block in policy.blocks.items()}
     trees = {
-        link: _worked(rng, tree, _touch_tree, partial(_tree, queues=link == "v0"))
+        link: _worked(rng, tree, random_tc_trees.touch, partial(random_tc_trees.draw, queues=link == "v0"))
         for link, tree in policy.trees.items()
     }
     shared = policy.shared if rng.random() < 0.5 else shared_actions(rng)
-    return Policy(shared=shared, trees=trees, hooks=hooks, blocks=blocks)
+    return Policy(
+        shared=shared,
+        trees=trees,
+        hooks=hooks,
+        blocks=blocks,
+        explicit=policy.explicit if rng.random() < 0.6 else _explicit(rng),
+        passing=policy.passing if rng.random() < 0.6 else not policy.passing,
+    )
 
 
 def _worked(
@@ -173,74 +182,6 @@ def _touch_block(rng: random.Random, block: Hook) -> Hook:
 def _touch_rules(rng: random.Random, hook: Hook, place: str) -> Hook:
     chains = hook.chains if rng.random() < 0.7 else _with_rules(rng, place).chains
     return replace(hook, chains=chains, rules=touch_groups(rng, hook.rules, place))
-
-
-def _options(rng: random.Random, kind: str) -> Raw:
-    """Some options of a qdisc that go together."""
-    cases: list[Raw] = [
-        {**base, name: value} for name, (base, *values) in QDISCS.get(kind, {}).items() for value in values
-    ]
-    cases += [said for name, *both in BOUNDED if name == kind for said in both]
-    cases += [said for name, *both in STABS if name == kind for said in both]
-    said = dict(rng.choice(cases or [{}]))
-    return {"kind": kind, **said}
-
-
-def _class(rng: random.Random, kind: str, number: int) -> Raw:
-    options = CLASSES[kind]
-    name = rng.choice(tuple(options))
-    base, *values = options[name]
-    parent = rng.choice(["1:", *(f"1:{above}" for above in range(1, number) if kind != "drr")])
-    return {"classid": f"1:{number}", "parent": parent, **base, name: rng.choice(values)}
-
-
-def _leaf(rng: random.Random, number: int) -> Raw:
-    kind = rng.choice([kind for kind in QDISCS if kind not in (*_OF_QUEUES, *CLASSES)])
-    return {"parent": f"1:{number}", "handle": f"{number + 10}:", **_options(rng, kind), "stab": None}
-
-
-def _tree(rng: random.Random, *, queues: bool = False) -> Tree:
-    """A tree, of what has ``queues`` one that may be over these."""
-    if rng.random() < 0.2:
-        return Tree()
-    kinds = [kind for kind in (*QDISCS, *_CLASSFUL * 3) if kind not in _OF_QUEUES]
-    kind = rng.choice([*kinds, *(_OF_QUEUES * 3 if queues else ()), "noqueue"])
-    numbers = sorted(rng.sample(_CLASSES, rng.randint(0, 4))) if kind in CLASSES else []
-    numbers = [number for number in numbers if number == numbers[0] or number - 1 in numbers]
-    drawn = {number: _class(rng, kind, number) for number in numbers}
-    return Tree(
-        root={"handle": "1:", **_options(rng, kind)},
-        classes=_rooted(drawn),
-        leaves={number: _leaf(rng, number) for number in _CLASSES if rng.random() < 0.5},
-        rules=draw_groups(rng, "1:", 3),
-    )
-
-
-def draw_tree(rng: random.Random) -> dict[str, object]:
-    """What hangs below the root of some link, as a file has it."""
-    return _tree(rng).text()
-
-
-def _rooted(classes: Mapping[int, Raw]) -> Mapping[int, Raw]:
-    """The classes, where one whose class above is not there is below the qdisc."""
-    there = {said["classid"] for said in classes.values()}
-    return {
-        number: said if said["parent"] in there else {**said, "parent": "1:"}
-        for number, said in sorted(classes.items())
-    }
-
-
-def _touch_tree(rng: random.Random, tree: Tree) -> Tree:
-    if not tree.root:
-        return _tree(rng)
-    kind = str(tree.root["kind"])
-    root = tree.root if rng.random() < 0.6 else {"handle": "1:", **_options(rng, kind)}
-    classes = {number: said for number, said in tree.classes.items() if rng.random() < 0.7}
-    for number in _CLASSES if kind in CLASSES else ():
-        if rng.random() < 0.2:
-            classes[number] = _class(rng, kind, number)
-    leaves = {number: leaf if rng.random() < 0.6 else _leaf(rng, number) for number, leaf in tree.leaves.items()}
-    return Tree(root=root, classes=_rooted(classes), leaves=leaves, rules=touch_groups(rng, tree.rules, "1:"))
 
 
 class _Kernel(Stumbling):

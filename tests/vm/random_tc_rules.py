@@ -19,6 +19,7 @@ CHAINS = (0, 0, 0, 1, 3, TEMPLATED)
 _PREFS = (1, 2, 3, 9, 10, 11, 20, 100, 49152, 65535)
 _KINDS = ("flower",) * 5 + ("u32",) * 3 + ("hashed", "matchall", "fw", "basic", "bpf", "flow")
 _KINDS_OF_CHAINS = tuple(kind for kind in _KINDS if kind != "hashed")
+_FOR_HARDWARE = ("flower", "matchall", "u32")
 SHARED = {"gact": 1, "police": 7, "mirred": 3, "vlan": 4, "pedit": 5, "csum": 6, "skbedit": 8, "tunnel_key": 2}
 _ALONE = ("_opts", "enc_", "mpls_", "cfm", "vlan_", "ppp")  # keys that others say something of already
 _RANGES = {"dst_ip": "10.[0-2].0.[1-4]", "src_ip": "192.0.2.[8-12,30]"}
@@ -134,7 +135,7 @@ def _does(rng: random.Random, kind: str, match: Raw, place: str) -> Raw:
         said["classid"] = f"1:{rng.randint(1, 6)}"
     if "classid" not in said or rng.random() < 0.3:
         said["action"] = _actions(rng, place)
-    if kind in ("flower", "matchall", "u32") and not _has_shared(said) and rng.random() < 0.1:
+    if kind in _FOR_HARDWARE and not _has_shared(said) and rng.random() < 0.1:
         said["skip_hw"] = rng.random() < 0.8
     return said
 
@@ -149,7 +150,16 @@ def _group(rng: random.Random, kind: str, chain: int, pref: int, place: str) -> 
     classifier = {"hashed": "u32", "templated": "flower"}.get(kind, kind)
     protocol, matches = _matches(rng, kind, place)
     at = {"pref": pref, "protocol": protocol, **({"chain": chain} if chain else {})}
-    return tuple({**at, classifier: match, **_does(rng, classifier, match, place)} for match in matches)
+    rules = ({**at, classifier: match, **_does(rng, classifier, match, place)} for match in matches)
+    return tuple(_perhaps_optional(rng, rule, classifier) for rule in rules)
+
+
+def _perhaps_optional(rng: random.Random, rule: Raw, kind: str) -> Raw:
+    """One that may be left out, and may be one that is: for hardware that there is none of."""
+    if kind not in _FOR_HARDWARE or _has_shared(rule) or "table" in str(rule) or rng.random() < 0.85:
+        return rule
+    said = {name: value for name, value in rule.items() if name != "skip_hw"}
+    return {**said, "optional": True, **({"skip_sw": True} if rng.random() < 0.3 else {})}
 
 
 def _pref(rng: random.Random, kind: str, chain: int, place: str) -> int:
