@@ -88,7 +88,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")), actual)
     steps = run.before = links.steps
     doomed = (obj for key, obj in actual.of("nexthop").items() if key not in desired.of("nexthop"))
-    idle = losses.outlast(doomed)
+    idle, heirs = losses.outlast(doomed), dict[Key, list[Step]]()
     for cls in _FIRST:
         found = run.of(cls)
         if cls == "chain":
@@ -96,12 +96,13 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         goes = (step.object for step in found if step.op is Op.DELETE or cls == "chain")
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
-            if cls == "address":
-                losses.succeeded = {key[0] for key in address.successors(found, actual.of(cls))}
             losses.deleted(cls, deleted, actual)
             if cls == "address":
                 run.stranded = Stranded(deleted, desired)
             found = run.of(cls)
+            if cls == "address":
+                heirs = address.successors(found, actual.of(cls))
+                losses.succeeded({key[0] for key in heirs})
         steps += found
     for cls in CLASSES:
         if cls != "link" and cls not in _FIRST:
@@ -110,7 +111,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
                 found = turns.arrange(tables.arrange(found, desired, actual), desired, actual)
             steps += found
     problems = (*links.problems, *run.problems.values())
-    told = (problems, tuple(links.warnings), links.fate, losses.emptied, replaced(steps, losses.why, actual))
+    told = (problems, tuple(links.warnings), links.fate, losses.emptied, replaced(steps, losses.why, heirs))
     first = losses.holding | _in_emptied_blocks(steps, links.fate, actual)
     return Changes(tuple(steps), links.down, links.released, idle, first, *told)
 

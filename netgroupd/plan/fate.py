@@ -198,8 +198,6 @@ class Losses:
         self._fate = fate
         self._secondaries: dict[Key, str] = {}
         self._emptied: dict[str, str] = {}
-        self.succeeded: Set[Value] = frozenset()
-        """Links on which other addresses come before all that they have go."""
         self._sources: dict[str, str] = {}
         self._nexthops: dict[Value, str] = {}
         self._deleted_nexthops: set[Value] = set()
@@ -278,8 +276,13 @@ class Losses:
                 self._sources.update({plain_address(obj.key): f"{obj.key[1]} {along}" for obj in others})
         lost = going.keys() | self._secondaries.keys()
         kept = {link for (link, _), found in subnets.items() if any(obj.key not in lost for obj in found)}
-        names = {obj.name for obj in going.values()} - kept - self.succeeded
+        names = {obj.name for obj in going.values()} - kept
         self._emptied = {name: f"{name} has no address for a moment" for name in names}
+
+    def succeeded(self, links: Iterable[Value]) -> None:
+        """Note on which links other addresses come before all that they have go."""
+        for link in links:
+            self._emptied.pop(str(link), None)
 
     def _follow_nexthops(self, actual: State) -> None:
         lost = self._nexthops
