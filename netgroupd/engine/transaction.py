@@ -105,10 +105,11 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     plan = plan_for(kernel, goal, actual, mine)
     if add_unseen(kernel, plan, actual):
         plan = plan_for(kernel, goal, actual, mine)
-    if nexthops := deleted_nexthops(plan, actual):
+    nexthops = deleted_nexthops(plan, actual)
+    if nexthops:
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
-    lost = of_others(kernel, plan, goal, actual)
+    lost = of_others(kernel, plan, nexthops, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
     bare = of_emptied(kernel, plan, goal)
     again = on_emptied(bare.objects, plan, goal)

@@ -5,7 +5,7 @@ Kept as text, which is read only where something is there that nobody asks for.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,13 +20,19 @@ class Named(NamedTuple):
     ports: frozenset[tuple[str, str]] = frozenset()
 
 
+def ports_in(state: State) -> Iterator[tuple[str, str]]:
+    """What ``state`` names as ports, each behind its master."""
+    for link in state.of("link").values():
+        if master := link.attrs.get("master"):
+            yield str(master), link.name
+
+
 def text_of(state: State) -> str:
     """What ``state`` names so."""
     listed = {cls: [*dict.fromkeys(str(key[0]) for key in state.of(cls))] for cls in sorted(LISTED)}
     ports: dict[str, list[str]] = {}
-    for link in state.of("link").values():
-        if master := link.attrs.get("master"):
-            ports.setdefault(str(master), []).append(link.name)
+    for master, port in ports_in(state):
+        ports.setdefault(master, []).append(port)
     return json.dumps([listed, ports], separators=(",", ":"))
 
 

@@ -32,9 +32,7 @@ class Replaced(NamedTuple):
         return frozenset(id(step) for found in (self.before, self.behind) for steps in found.values() for step in steps)
 
 
-def replaced(
-    steps: Iterable[Step], is_lost: Callable[[Object], str], addresses: Mapping[Key, list[Step]]
-) -> Replaced:
+def replaced(steps: Iterable[Step], is_lost: Callable[[Object], str], addresses: Mapping[Key, list[Step]]) -> Replaced:
     """Find what is replaced by ``steps``; what ``is_lost`` is gone before anything comes.
 
     Of ``addresses`` it is known already, by the first that comes.
