@@ -78,9 +78,9 @@ def families(checked: Checked) -> None:
     """What is of one IP version is of a tunnel that sends by it."""
     links = checked.links
     for name, attrs in checked.of_kinds(_OF_FAMILIES):
-        end = str(attrs.get("remote") or (attrs.get("local") if attrs["kind"] == "vxlan" else None) or "")
+        end = str(attrs.get("remote") or attrs.get("local") or "")
+        unknown = not end and name in links.known and not attrs.get("external")
         for field, (version, nothing) in _OF_FAMILIES[str(attrs["kind"])].items():
-            unknown = not end and name in links.known and not attrs.get("external")
             if attrs.get(field) not in nothing and not unknown and (6 if ":" in end else 4) != version:
                 told = f"{name!r} cannot have {field!r}: that is for sending over IPv{version}"
                 links.report.once(links.place(name, field), told, "say by 'remote' where to")
