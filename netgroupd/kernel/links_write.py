@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from netgroupd.kernel import netdevsim, tuntap
 from netgroupd.kernel.by_a_port import by_a_port
+from netgroupd.kernel.features import RTM_DELLINK, RTM_NEWLINK
 from netgroupd.kernel.links_layout import FLAGS, IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_PROP_LIST
 from netgroupd.kernel.links_other import configure, plug, tell
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text, u32
@@ -28,7 +29,6 @@ from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
-RTM_NEWLINK, RTM_DELLINK = 16, 17
 RTM_NEWLINKPROP, RTM_DELLINKPROP = 108, 109
 IFLA_ALT_IFNAME = 53
 IFLA_GROUP = 27
@@ -242,7 +242,7 @@ def _move(name: str, names: Names) -> bytes:
 def _set(index: int, kind: str, before: Attrs, attrs: Attrs, context: Context) -> Iterator[Request]:
     names = context.names
     parts = parts_of(kind, False, attrs)
-    # Some kinds refuse an MTU beside attributes of their own.
+    # Some kinds refuse an MTU beside attributes of their own; a bridge takes another VLAN while it has a MAC.
     if parts.data:
         said = request(RTM_NEWLINK, 0, header(index), _data(kind, parts, before, attrs, names))
         yield from by_a_port(said, index) if attrs.get(_VLAN) and before.get("mac") == NO_MAC else (said,)

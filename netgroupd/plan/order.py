@@ -23,12 +23,12 @@ from netgroupd.plan.fate import carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.order_filters import LEVELS, Order
 from netgroupd.plan.pairs import peers_made_along
-from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, late, pieces_of, port_attrs, shrinks
+from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
 from netgroupd.plan.token import deafened, is_early
-from netgroupd.plan.without_mac import made_late
+from netgroupd.plan.without_mac import bare, made_late, nameless
 
 # Users before providers on the way down, providers before users on the way up.
 # A port is enslaved before it has addresses, which an enslaving flushes, and
@@ -192,7 +192,7 @@ class _Cut:
 
     def __init__(self, changes: Changes, desired: State, actual: State) -> None:
         self.phases: defaultdict[str, list[Step]] = defaultdict(list)
-        self.down, self.released = changes.down, changes.released
+        self.down = changes.down
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
@@ -203,8 +203,9 @@ class _Cut:
         self.along = peers_made_along(links)
         leaving = (step.before for step in links if step.op is Op.DELETE or "master" in step.attrs)
         self.left = {link.attrs.get("master") for link in leaving if link}
-        self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
-        self.late = made_late(links, self.haves, self.released)
+        self.early = changes.released | claimed(links)
+        without_ports = bare(links, self.haves, self.early)
+        self.late, self.nameless = made_late(links, without_ports), nameless(without_ports, self.haves)
         self.sides = desired, actual
         options = (step for step in changes.steps if step.object.cls == "vlan_global")
         self.deaf = deafened(changes.steps)
@@ -306,12 +307,13 @@ class _Cut:
     def _change(self, step: Step) -> None:
         have, want, attrs = step.before, step.object, step.attrs
         assert have is not None
+        if want.name in self.nameless:
+            have = have._replace(attrs={**have.attrs, "mac": NO_MAC})  # as it is by then
         down = want.name in self.down
-        moved = "master" in attrs
         manner = Manner(
             down,
             shrinks(attrs.get("mtu"), have.attrs.get("mtu")),
-            want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
+            want.name in self.early,
             late(have, attrs, self.left, self.haves),
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
             any(attrs.get(name) in self.made for name in NAMES_ANOTHER),
@@ -394,6 +396,5 @@ def _is_new_here(step: Step) -> bool:
 
 _new = tuple.__new__  # without the checks of the arguments' names: there are two steps for every link that is made
 _CHANGE = Op.CHANGE
-_TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
 _USUAL_MTU = 1500  # of a bond that is new
 _UP: Mapping[str, Value] = {"up": True}
