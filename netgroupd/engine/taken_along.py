@@ -17,6 +17,7 @@ from netgroupd.plan.fate import (
     is_ipv4,
     muted,
     resized_ports,
+    stripped,
     why_muted,
 )
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
@@ -69,11 +70,12 @@ def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
-    emptied = _emptied(steps, actual)
-    yield from _taken_with_nexthops(steps, shaken | emptied | _left_by_ports(links, shaken, actual), actual)
-    for cls in ("route", "neighbour") if emptied else ():
+    going = {step.object.key for step in steps if step.object.cls == "address" and step.op is Op.DELETE}
+    bare = stripped(going, actual.of("address")) if going else set()  # those that come before may be refused
+    yield from _taken_with_nexthops(steps, shaken | bare | _left_by_ports(links, shaken, actual), actual)
+    for cls in ("route", "neighbour") if bare else ():
         found = actual.of(cls).items()
-        yield from ((cls, key) for key, obj in found if is_ipv4(obj) and emptied.intersection(hangs_on(obj)))
+        yield from ((cls, key) for key, obj in found if is_ipv4(obj) and bare.intersection(hangs_on(obj)))
     yield from ((one.cls, one.key) for one in given_a_share(steps, actual))
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
@@ -155,15 +157,6 @@ def _left_by_ports(links: list[Step], shaken: set[str], actual: State) -> set[st
     ports = (step.before for step in links if step.before and step.object.name in shaken)
     masters = {str(port.attrs["master"]) for port in ports if port.attrs.get("master")}
     return masters.union(name for name, _ in followers(masters, actual.of("link")))
-
-
-def _emptied(steps: list[Step], actual: State) -> set[str]:
-    """The links that lose all addresses of IPv4 that they have: those that come before may be refused."""
-    going = {step.object.key for step in steps if step.object.cls == "address" and step.op is Op.DELETE}
-    staying = (
-        {key[0] for key, obj in actual.of("address").items() if key not in going and is_ipv4(obj)} if going else ()
-    )
-    return {str(key[0]) for key in going if ":" not in str(key[1]) and key[0] not in staying}
 
 
 def _taken_with_nexthops(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:
