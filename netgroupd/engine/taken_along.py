@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the kernel may take along with what a plan says to it, for a snapshot to keep."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs, Key, Object, State, records
@@ -35,8 +35,8 @@ _UP: Attrs = {"up": True}
 
 def may_take(step: Step) -> bool:
     """Whether something can go with a step: of the many about links most make one or bring it up."""
-    makes_link = step.op is Op.CREATE and step.object.cls == "link"
-    return step.attrs != _UP and (not makes_link or kind_of(step.object) in IPVLANS)
+    made = step.after if step.op is Op.CREATE else None
+    return step.attrs != _UP and (made is None or made.cls != "link" or made.attrs.get("kind") in IPVLANS)
 
 
 def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
@@ -104,7 +104,7 @@ def _sharing_a_mode(steps: list[Step], actual: State) -> Iterator[tuple[str, Key
         yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
 
 
-def taken_sizes(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
+def taken_sizes(steps: Sequence[Step], actual: State) -> Iterator[tuple[str, Key]]:
     """The MTU of a link is the most that those above it can have, and they do not grow again with it."""
     links = actual.of("link")
     changed = (step.object for step in steps if "mtu" in step.attrs and step.op is Op.CHANGE)

@@ -5,7 +5,7 @@ Kept as text, which is read only where something is there that nobody asks for.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,11 +20,10 @@ class Named(NamedTuple):
     ports: frozenset[tuple[str, str]] = frozenset()
 
 
-def ports_in(state: State) -> Iterator[tuple[str, str]]:
+def ports_in(state: State) -> list[tuple[str, str]]:
     """What ``state`` names as ports, each behind its master."""
-    for link in state.of("link").values():
-        if master := link.attrs.get("master"):
-            yield str(master), link.name
+    links = state.of("link").values()
+    return [(str(master), str(link.key[0])) for link in links if (master := link.attrs.get("master"))]
 
 
 def text_of(state: State) -> str:

@@ -116,14 +116,14 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     filters: Order | None = None
     first = remade(desired, actual)
     waiting = changes.replaced.waiting()
-    for step in changes.steps:
+    for step in changes.links:
+        cut.link(step)
+    for step in changes.others:
         cls = step.object.cls
         if id(step) in waiting:
             continue
-        if cls == "link":
-            cut.link(step)
-        elif cls == "filter":
-            filters = filters or Order(changes.steps, desired, first.rules | changes.holding)
+        if cls == "filter":
+            filters = filters or Order(changes.others, desired, first.rules | changes.holding)
             cut.add(filters.phase(step), step)
         elif cls == "bridge_vlan" and step.op is not Op.DELETE:
             cut.vlan(step)
@@ -196,7 +196,7 @@ class _Cut:
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
-        links = [step for step in changes.steps if step.object.cls == "link"]
+        links = changes.links
         made = [step.after for step in links if step.before is None and step.after]
         self.made = frozenset([link.name for link in made])
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
@@ -207,10 +207,10 @@ class _Cut:
         without_ports = bare(links, self.haves, self.early)
         self.late, self.nameless = made_late(links, without_ports), nameless(without_ports, self.haves)
         self.sides = desired, actual
-        options = (step for step in changes.steps if step.object.cls == "vlan_global")
-        self.deaf = deafened(changes.steps)
+        options = (step for step in changes.others if step.object.cls == "vlan_global")
+        self.deaf = deafened(changes.others)
         self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
-        vlans = (step for step in changes.steps if step.object.cls == "bridge_vlan")
+        vlans = (step for step in changes.others if step.object.cls == "bridge_vlan")
         self.mapped = frozenset([(step.object.name, vni) for step in vlans if (vni := step.attrs.get("tunnel_id"))])
         self.careless: set[str] = set()  # masters that neither take something of a new port nor give it something
         self.unsettled: set[str] = set()

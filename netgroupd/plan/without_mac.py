@@ -65,8 +65,8 @@ def bare(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[
     for step in steps:
         if step.op is Op.DELETE or "netns" in step.attrs:
             leaving.add(step.object.name)
-        elif step.op is Op.CREATE and kind_of(step.object) == "vlan":
-            about.add(str(step.object.attrs["link"]))
+        elif step.op is Op.CREATE and step.after and step.after.attrs.get("kind") == "vlan":
+            about.add(str(step.after.attrs["link"]))
         elif step.attrs.get(DEFAULT):
             about.add(step.object.name)
     bridges = {name for name in about if kind_of(links.get((name,))) == "bridge"} - leaving
