@@ -38,12 +38,10 @@ class Checked(NamedTuple):
                 by_master[str(master)].append(name)
         return cls(state, links, sink, links.report, dict(by_kind), dict(by_master), words, list(_runs(state)))
 
-    def of_kinds(self, kinds: Iterable[str]) -> Iterator[tuple[str, Attrs]]:
+    def of_kinds(self, kinds: Iterable[str]) -> list[tuple[str, Attrs]]:
         """The links of some kinds, with what files and masters say of them."""
         attrs = self.links.attrs
-        for kind in kinds:
-            for name in self.by_kind.get(kind, ()):
-                yield name, attrs[name]
+        return [(name, attrs[name]) for kind in kinds for name in self.by_kind.get(kind, ())]
 
     def saying(self, field: str, kinds: Iterable[str] | None = None) -> Iterator[tuple[str, Attrs]]:
         """The links, or those of some kinds, of which a field is said."""

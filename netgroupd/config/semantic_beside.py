@@ -79,7 +79,7 @@ def families(checked: Checked) -> None:
     links = checked.links
     for kind, field, version, nothing in _OF_FAMILIES:
         for name, attrs in checked.saying(field, [kind]):
-            end = str(attrs.get("remote") or (attrs.get("local") if kind == "vxlan" else None) or "")
+            end = str(attrs.get("remote") or attrs.get("local") or "")
             unknown = not end and name in links.known and not attrs.get("external")
             if attrs[field] not in nothing and not unknown and (6 if ":" in end else 4) != version:
                 told = f"{name!r} cannot have {field!r}: that is for sending over IPv{version}"

@@ -99,13 +99,13 @@ def content_of(desired: Desired) -> Content:
     known = spoken.links - described
     groups = {group.name: group.id for group in state.groups.values()}
     classes, hooks, away = tuple(sorted(spoken.classes)), tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
-    files, names, sources = files_of(desired), tuple(sorted(known)), _digest(desired.rendered)
+    files, names, sources = files_of(desired), tuple(sorted(known)), sources_of(desired)
     return Content(files, names, "", groups, classes, hooks, away, sources=sources, named=text_of(state))
 
 
-def _digest(rendered: Iterable[Rendered]) -> str:
+def sources_of(desired: Desired) -> str:
     """What tells the sources from all others, those included that templates took in."""
-    texts = (f"{source.path}\0{source.text}\0" for one in rendered for source in one.lines.files)
+    texts = (f"{source.path}\0{source.text}\0" for one in desired.rendered for source in one.lines.files)
     return hashlib.sha256("".join(texts).encode(errors="surrogateescape")).hexdigest()
 
 

@@ -22,11 +22,12 @@ def add_lost(kernel: Connection, plan: Plan, actual: State, applied: Callable[[]
     """Add to ``actual`` what is now of all that was ``applied`` to links that go, and the functions of cards."""
     deleted, settings = set[str](), set[str]()
     for step in singles(plan.steps):
-        if step.object.cls != "link":
+        link = step.after or step.before
+        if link is None or link.cls != "link":
             continue
         if step.op is Op.DELETE:
-            deleted.add(step.object.name)
-        elif step.attrs.get("up") and kind_of(step.object) == "wireguard":
+            deleted.add(link.name)
+        elif link.attrs.get("kind") == "wireguard" and step.attrs.get("up"):
             settings.add(BY_WIREGUARD)
     said = applied() if deleted and not _APPLIED.isdisjoint(mine.classes) else State()
     settings.update(str(one.key[0]) for one in said.of("sysctl").values() if deleted.intersection(hangs_on(one)))

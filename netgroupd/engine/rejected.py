@@ -26,14 +26,14 @@ def asked_for_still(desired: Desired, generations: Generations) -> Generation | 
     current = _content(generations, generations.current)
     if _means(current, desired):
         return None
-    wanted = configuration.content_of(desired)
+    files, sources = configuration.files_of(desired), configuration.sources_of(desired)
     others: dict[Files, tuple[Generation, Content]] = {}
     for each in rejected:
         content = _content(generations, each.number)
         if content.files == current.files:  # the host was started since, or something repaired
             continue
         # What a template gives depends on the host; that nobody has edited it tells enough.
-        if content.files == wanted.files or content.sources == wanted.sources:
+        if content.files == files or content.sources == sources:
             return each
         others.setdefault(content.files, (each, content))
     newest = islice(others.values(), _COMPARED)

@@ -59,12 +59,12 @@ class Replaced(NamedTuple):
         plan: Plan,
         actual: State,
         usual: Callable[[Mapping[Key, Object]], Usual],
-        named: tuple[Named, Named] | None = None,
+        naming: tuple[State, Named] | None = None,
     ) -> "Replaced":
         """What ``plan`` alters of what ``actual`` has, by a change or by making it anew.
 
-        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them, and
-        ``named`` what the last files have, and what the new ones do, unless that is the same.
+        ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them.
+        ``naming`` is what files ask for, and what the last ones have named, unless these name the same.
         """
         made: dict[tuple[str, Key], Attrs] = {}
         doomed: list[Object] = []
@@ -97,7 +97,7 @@ class Replaced(NamedTuple):
             for (cls, key), attrs in made.items()
         )
         forgotten = ((obj, obj._replace(attrs=NOTHING)) for obj in gone)
-        taken = taken_over.with_named(altered, plan, actual, *named) if named else altered
+        taken = taken_over.with_named(altered, plan, naming[0], actual, naming[1]) if naming else altered
         return cls._of(chain(taken, anew.drawn_macs(doomed, made, actual), forgotten))
 
     @classmethod

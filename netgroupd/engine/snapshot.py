@@ -2,7 +2,6 @@
 """What a plan touches, as it was before: the goal of putting it back."""
 
 from collections.abc import Iterator, Mapping
-from operator import attrgetter
 from typing import NamedTuple
 
 from netgroupd.engine import links_back
@@ -45,7 +44,6 @@ _MTU = frozenset({"mtu"})
 _FOLLOWING = _MTU | {"mac"}
 _IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts, and is the snapshot's
 _ASKED = ("rule", "filter")
-_OBJECT = attrgetter("object")
 
 
 class Snapshot(NamedTuple):
@@ -62,8 +60,8 @@ class Snapshot(NamedTuple):
     @classmethod
     def of(cls, plan: Plan, actual: State) -> "Snapshot":
         """What ``actual`` has of everything that ``plan`` touches, or that goes with what it touches."""
-        steps = [*singles(plan.steps)]
-        touched = dict.fromkeys([obj[:2] for obj in map(_OBJECT, steps)])
+        steps = singles(plan.steps)
+        touched = dict.fromkeys([obj[:2] for step in steps if (obj := step.after or step.before)])
         touched.update(dict.fromkeys(taken_along([step for step in steps if may_take(step)], actual)))
         touched.update(dict.fromkeys(taken_sizes(steps, actual)))
         if (BY_WIREGUARD,) in actual.of("sysctl"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the kernel may take along with what a plan says to it, for a snapshot to keep."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs, Key, Object, State, records
@@ -18,6 +18,7 @@ from netgroupd.plan.fate import (
     is_ipv4,
     muted,
     resized_ports,
+    stripped,
     why_muted,
 )
 from netgroupd.plan.hooks import ON_QDISCS, hangs_on_one_of, is_in_one_of, swept
@@ -34,8 +35,8 @@ _UP: Attrs = {"up": True}
 
 def may_take(step: Step) -> bool:
     """Whether something can go with a step: of the many about links most make one or bring it up."""
-    makes_link = step.op is Op.CREATE and step.object.cls == "link"
-    return step.attrs != _UP and (not makes_link or kind_of(step.object) in IPVLANS)
+    made = step.after if step.op is Op.CREATE else None
+    return step.attrs != _UP and (made is None or made.cls != "link" or made.attrs.get("kind") in IPVLANS)
 
 
 def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
@@ -66,12 +67,13 @@ def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from (("rule", key) for key in actual.of("rule") if key[:2] in prefs)
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
-    emptied = _emptied(steps, actual)
+    going = {step.object.key for step in steps if step.object.cls == "address" and step.op is Op.DELETE}
+    bare = stripped(going, actual.of("address")) if going else set()  # those that come before may be refused
     dark = losing_carrier(shaken, actual.of("link")) if actual.of("nexthop") else ()
-    yield from _taken_with_nexthops(steps, shaken.union(emptied, dark), actual)
-    for cls in ("route", "neighbour") if emptied else ():
+    yield from _taken_with_nexthops(steps, shaken.union(bare, dark), actual)
+    for cls in ("route", "neighbour") if bare else ():
         found = actual.of(cls).items()
-        yield from ((cls, key) for key, obj in found if is_ipv4(obj) and emptied.intersection(hangs_on(obj)))
+        yield from ((cls, key) for key, obj in found if is_ipv4(obj) and bare.intersection(hangs_on(obj)))
     yield from ((one.cls, one.key) for one in given_a_share(steps, actual))
     doomed = [step.object for step in steps if step.op is Op.DELETE]
     yield from _taken_with_qdiscs(doomed, actual)
@@ -102,7 +104,7 @@ def _sharing_a_mode(steps: list[Step], actual: State) -> Iterator[tuple[str, Key
         yield from ((link.cls, link.key) for link in found if link.attrs.get("link") in lowers)
 
 
-def taken_sizes(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
+def taken_sizes(steps: Sequence[Step], actual: State) -> Iterator[tuple[str, Key]]:
     """The MTU of a link is the most that those above it can have, and they do not grow again with it."""
     links = actual.of("link")
     changed = (step.object for step in steps if "mtu" in step.attrs and step.op is Op.CHANGE)
@@ -145,15 +147,6 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
         if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
     }
     yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
-
-
-def _emptied(steps: list[Step], actual: State) -> set[str]:
-    """The links that lose all addresses of IPv4 that they have: those that come before may be refused."""
-    going = {step.object.key for step in steps if step.object.cls == "address" and step.op is Op.DELETE}
-    staying = (
-        {key[0] for key, obj in actual.of("address").items() if key not in going and is_ipv4(obj)} if going else ()
-    )
-    return {str(key[0]) for key in going if ":" not in str(key[1]) and key[0] not in staying}
 
 
 def _taken_with_nexthops(steps: list[Step], shaken: set[str], actual: State) -> Iterator[tuple[str, Key]]:

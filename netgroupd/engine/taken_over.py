@@ -15,7 +15,7 @@ from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on
-from netgroupd.plan.named import Named
+from netgroupd.plan.named import Named, ports_in
 from netgroupd.plan.serialise import touching
 from netgroupd.plan.step import Plan
 
@@ -69,10 +69,10 @@ _HAD = "had"  # marks one that was there, with all that it was
 
 
 def with_named(
-    altered: Iterable[tuple[Object, Object]], plan: Plan, actual: State, before: Named, now: Named
+    altered: Iterable[tuple[Object, Object]], plan: Plan, desired: State, actual: State, before: Named
 ) -> Iterator[tuple[Object, Object]]:
     """What is ``altered``, and what files begin to list or to name as ports, which they did not ``before``."""
-    yield from _with_ports(altered, now.ports - before.ports, actual)
+    yield from _with_ports(altered, (pair for pair in ports_in(desired) if pair not in before.ports), actual)
     yield from _had(plan, actual, before.listed)
 
 
@@ -90,7 +90,7 @@ def _had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tu
 
 
 def _with_ports(
-    altered: Iterable[tuple[Object, Object]], begun: Set[tuple[str, str]], actual: State
+    altered: Iterable[tuple[Object, Object]], begun: Iterable[tuple[str, str]], actual: State
 ) -> Iterator[tuple[Object, Object]]:
     """What is ``altered``, and the masters of ports that files have ``begun`` to name and that were that before."""
     links = actual.of("link")

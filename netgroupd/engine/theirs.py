@@ -6,12 +6,11 @@ take any more keeps nothing else from coming back.  So it is with what no file s
 """
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
-from netgroupd.plan.along import deleted_nexthops
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4
 from netgroupd.plan.step import Op, Plan, Step
@@ -23,10 +22,12 @@ _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 _ORDER = ("address", "nexthop", "route", "neighbour")
 
 
-def of_others(kernel: Connection, plan: Plan, goal: State, actual: State) -> Theirs:
-    """What a plan takes away from others, but for what becomes netgroupd's: nothing is looked at where nothing goes."""
+def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, actual: State) -> Theirs:
+    """What a plan takes away from others, with the nexthops that are ``deleted`` too, but for what becomes netgroupd's.
+
+    Nothing is looked at where nothing goes.
+    """
     links = plan.gone | plan.cycled
-    deleted = deleted_nexthops(plan, actual)
     if not (links or deleted):
         return Theirs()
     there = {

@@ -8,7 +8,7 @@ done half of its work.
 
 import errno
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import compress, count, islice
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.handles import leave_handles
@@ -32,7 +32,7 @@ from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_o
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
-from netgroupd.plan.compare import UNOWNED, kind_of
+from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_emptied, on_passing, options_of_ports, passing
@@ -83,7 +83,7 @@ def _by_another_name(kernel: Connection, goal: State, actual: State) -> Iterator
     links, there = goal.of("link"), actual.of("link")
     if links.keys() <= there.keys():
         return
-    waiting = (link.name for key, link in links.items() if key not in there and not kind_of(link))
+    waiting = (link.name for key, link in links.items() if key not in there and not link.attrs.get("kind"))
     for name in islice(waiting, FEW):
         if (found := kernel.names.find(name)) and found[0] != name:
             yield f"{name} is another name of {found[0]}, and no file can name a link by that"
@@ -113,10 +113,11 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     plan = plan_for(kernel, goal, actual, mine)
     if add_unseen(kernel, plan, actual):
         plan = plan_for(kernel, goal, actual, mine)
-    if nexthops := deleted_nexthops(plan, actual):
+    nexthops = deleted_nexthops(plan, actual)
+    if nexthops:
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
-    lost = of_others(kernel, plan, goal, actual)
+    lost = of_others(kernel, plan, nexthops, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
     bare = of_emptied(kernel, plan, goal)
     again = on_emptied(bare.objects, plan, goal)
@@ -191,17 +192,14 @@ def _run(kernel: Connection, steps: Sequence[AnyStep], progress: Callable[[int],
     group must not be in the same batch as the end of that group.
     """
     start, refused = 0, tuple[Refused, ...]()
-    for position in [number for number, step in enumerate(steps) if _ends_group(step)] + [len(steps)]:
+    ends_group = [isinstance(step, GroupStep) and step.op is Op.DELETE for step in steps]
+    for position in (*compress(count(), ends_group), len(steps)):
         if position > start:
             refused += kernel.apply(steps[start:position], progress)
         if ends(refused):
             break
         start = position
     return refused
-
-
-def _ends_group(step: AnyStep) -> bool:
-    return isinstance(step, GroupStep) and step.op is Op.DELETE
 
 
 def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:

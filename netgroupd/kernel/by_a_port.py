@@ -7,11 +7,10 @@ it was told it would take none of its next ports; without this port it has none 
 
 from collections.abc import Iterator
 
-from netgroupd.kernel.links_layout import IFINFO, IFLA_IFNAME, IFLA_LINKINFO
+from netgroupd.kernel.features import RTM_DELLINK, RTM_NEWLINK
+from netgroupd.kernel.links_layout import IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_MASTER
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, attr, nest, request, text, u32
 
-_RTM_NEWLINK, _RTM_DELLINK = 16, 17
-_IFLA_MASTER = 10
 _NAME = "netgroupd-port"
 
 
@@ -19,6 +18,6 @@ def by_a_port(said: bytes, bridge: int) -> Iterator[bytes]:
     """What is ``said`` to the bridge of this index, between what makes the port and what deletes it."""
     about, name = bytes(IFINFO.size), text(IFLA_IFNAME, _NAME)
     kind = nest(IFLA_LINKINFO, attr(1, b"dummy"))
-    yield request(_RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, about, name, u32(_IFLA_MASTER, bridge), kind)
+    yield request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, about, name, u32(IFLA_MASTER, bridge), kind)
     yield said
-    yield request(_RTM_DELLINK, 0, about, name)
+    yield request(RTM_DELLINK, 0, about, name)

@@ -192,11 +192,13 @@ class Kernel:
         behind it unless the step is optional.  ``progress`` hears how many steps each batch was.
         """
         refused: tuple[Refused, ...] = ()
-        standing = Standing(codec("rule").dump(self._context, Selection())) if any(map(deletes_rule, steps)) else None
-        self._context = self._context._replace(beside=beside(self._socket, steps), standing=standing)
+        about = frozenset(map(cls_of, steps))
+        rules, routes, nexthops = (steps if cls in about else () for cls in ("rule", "route", "nexthop"))
+        standing = Standing(codec("rule").dump(self._context, Selection())) if any(map(deletes_rule, rules)) else None
+        self._context = self._context._replace(beside=beside(self._socket, routes), standing=standing)
         pauses = dict.fromkeys(grace.taken_up(steps), grace.passed)
-        pauses.update(dict.fromkeys(carrier.needed(steps), partial(carrier.settled, steps, self.dark)))
-        pauses.update(dict.fromkeys(sources.needed(steps), partial(sources.settled, self._socket, steps)))
+        pauses.update(dict.fromkeys(carrier.needed(nexthops), partial(carrier.settled, nexthops, self.dark)))
+        pauses.update(dict.fromkeys(sources.needed(routes), partial(sources.settled, self._socket, routes)))
         start = 0
         for stop in (*sorted(place for place in pauses if place), len(steps)):
             if pause := pauses.get(start):

@@ -24,6 +24,7 @@ from netgroupd.model.value import Value
 IFINFO = struct.Struct("=BxHiII")
 IFLA_IFNAME = 3
 IFLA_LINK = 5
+IFLA_MASTER = 10
 IFLA_LINKINFO = 18
 IFLA_LINK_NETNSID = 37
 IFLA_PROP_LIST = 52

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from netgroupd.kernel import netdevsim, tuntap
 from netgroupd.kernel.by_a_port import by_a_port
+from netgroupd.kernel.features import RTM_DELLINK, RTM_NEWLINK
 from netgroupd.kernel.links_layout import FLAGS, IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_PROP_LIST
 from netgroupd.kernel.links_other import configure, plug, tell
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text, u32
@@ -28,7 +29,6 @@ from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
-RTM_NEWLINK, RTM_DELLINK = 16, 17
 RTM_NEWLINKPROP, RTM_DELLINKPROP = 108, 109
 IFLA_ALT_IFNAME = 53
 IFLA_GROUP = 27
@@ -144,30 +144,30 @@ def _delete(obj: Object, context: Context) -> Iterator[Request]:
 
 def _create(step: Step, context: Context) -> Iterator[Request]:
     attrs, obj, names = step.attrs, step.object, context.names
-    kind = str(obj.attrs.get("kind") or attrs.get("kind") or "")
-    if kind in PAIRS and names.knows(obj.name):
-        yield from _set(names.index(obj.name), kind, NOTHING, attrs, context)  # made as a peer
+    name, kind = obj.name, str(obj.attrs.get("kind") or attrs.get("kind") or "")
+    if kind in PAIRS and names.knows(name):
+        yield from _set(names.index(name), kind, NOTHING, attrs, context)  # made as a peer
         return
     if kind in _MADE_OTHERWISE:
-        yield from _create_otherwise(kind, obj.name, attrs, context)
+        yield from _create_otherwise(kind, name, attrs, context)
         return
     if attrs.get("lightweight") and kind in _QUEUED:
         attrs = {**_ONE_QUEUE, **attrs}
     parts = parts_of(kind, True, attrs)
     body = [wire.pack(attrs, attrs, names) for wire in parts.common]
     data = [wire.pack(attrs, attrs, names) for wire in parts.data]
-    index = names.reserve(obj.name)
+    index = names.reserve(name)
     if attrs.get("peer"):
         data.append(_peer(attrs, context))
     late = ("up",) if attrs.get("up") and attrs.get("master") else ()
-    flags = tuple(name for name in parts.flags if name not in late)
+    flags = tuple(flag for flag in parts.flags if flag not in late) if late else parts.flags
     info = parts.kind + nest(2, *data) if data else parts.kind
     yield request(
         RTM_NEWLINK,
         NLM_F_CREATE | NLM_F_EXCL,
         header(index, *_flags(attrs, flags)),
-        text(IFLA_IFNAME, obj.name),
-        _destination(obj.name, names),
+        text(IFLA_IFNAME, name),
+        _destination(name, names),
         *body,
         nest(IFLA_LINKINFO, info),
     )
@@ -242,7 +242,7 @@ def _move(name: str, names: Names) -> bytes:
 def _set(index: int, kind: str, before: Attrs, attrs: Attrs, context: Context) -> Iterator[Request]:
     names = context.names
     parts = parts_of(kind, False, attrs)
-    # Some kinds refuse an MTU beside attributes of their own.
+    # Some kinds refuse an MTU beside attributes of their own; a bridge takes another VLAN while it has a MAC.
     if parts.data:
         said = request(RTM_NEWLINK, 0, header(index), _data(kind, parts, before, attrs, names))
         yield from by_a_port(said, index) if attrs.get(_VLAN) and before.get("mac") == NO_MAC else (said,)

@@ -105,7 +105,7 @@ class Names:
         there = self.destination(name)
         # The kernel looks for it in the namespace that it is told in, and then in that of the link.
         index = max(self._highest, there._highest) + 1
-        while self._is_taken(index) or there._is_taken(index):
+        while self._is_taken(index) or (there is not self and there._is_taken(index)):
             index += 1
         assert index < _LARGEST
         self._highest = index

@@ -12,7 +12,7 @@ from netgroupd.model.address import plain_address
 from netgroupd.model.route import as_kept
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.value import ip_bytes, split_prefix
-from netgroupd.plan.compare import kind_of, row_of
+from netgroupd.plan.compare import row_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.hooks import blocks_of
@@ -26,7 +26,7 @@ def without_absent(desired: State, actual: State) -> tuple[State, tuple[str, ...
     want, have = desired.of("link"), actual.of("link")
     if want.keys() <= have.keys():  # at C speed where all are there
         return desired, ()
-    absent = [link.name for key, link in want.items() if key not in have and not kind_of(link)]
+    absent = [link.name for key, link in want.items() if key not in have and not link.attrs.get("kind")]
     if not absent:
         return desired, ()
     attainable = without_links(desired, absent, actual)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.absent import networks_of
+from netgroupd.plan.fate import stripped
 from netgroupd.plan.step import Op, Step
 
 Subnet: TypeAlias = tuple[object, ...]
@@ -81,10 +82,7 @@ def successors(steps: Iterable[Step], haves: Mapping[Key, Object]) -> dict[Key, 
     if doomed.keys().isdisjoint(coming):
         return {}
     going = {step.object.key for found in doomed.values() for step in found}
-    staying = {key[0] for key in haves if ":" not in str(key[1]) and key not in going}
-    left = networks_of(going)
+    bare, left = stripped(going, haves), networks_of(going)
     return {
-        keys[0]: doomed[link]
-        for link, keys in coming.items()
-        if link in doomed and link not in staying and left.isdisjoint(networks_of(keys))
+        keys[0]: doomed[link] for link, keys in coming.items() if link in bare and left.isdisjoint(networks_of(keys))
     }

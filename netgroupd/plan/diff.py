@@ -57,14 +57,16 @@ _IN_THE_WAY = "it is there, and in the way of what is wanted"
 
 
 class Changes(NamedTuple):
-    """What differs: some links are ``down`` while they change, ``released`` ports leave before any does.
+    """What differs of ``links`` and of ``others``.
 
+    Some links are ``down`` while they change, ``released`` ports leave before any does.
     ``replaced`` is deleted when something else has taken its place.
     ``holding`` are rules that are deleted first: before the templates of the chains that they lead to, or their blocks.
     ``idle`` are the nexthops that are deleted when what went by way of them goes elsewhere, or is gone.
     """
 
-    steps: tuple[Step, ...] = ()
+    links: tuple[Step, ...] = ()
+    others: tuple[Step, ...] = ()
     down: frozenset[str] = frozenset()
     released: frozenset[str] = frozenset()
     idle: frozenset[Key] = frozenset()
@@ -74,6 +76,11 @@ class Changes(NamedTuple):
     fate: Fate = Fate({}, {}, {})
     emptied: frozenset[str] = frozenset()
     replaced: Replaced = Replaced()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All of them."""
+        return self.links + self.others
 
 
 def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> Changes:
@@ -86,9 +93,9 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     run = _Run(desired, actual, owned, losses)
     run.forgetting = forgetting(links.steps)
     losses.mute(muted([*links.steps, *run.of("sysctl")], actual.of("link")), actual)
-    steps = run.before = links.steps
+    steps = run.before = [*links.steps]
     doomed = (obj for key, obj in actual.of("nexthop").items() if key not in desired.of("nexthop"))
-    idle = losses.outlast(doomed)
+    idle, heirs = losses.outlast(doomed), dict[Key, list[Step]]()
     for cls in _FIRST:
         found = run.of(cls)
         if cls == "chain":
@@ -96,12 +103,13 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
         goes = (step.object for step in found if step.op is Op.DELETE or cls == "chain")
         lost = (obj for obj in goes if cls != "nexthop" or obj.key not in idle)
         if deleted := list(lost):
-            if cls == "address":
-                losses.succeeded = {key[0] for key in address.successors(found, actual.of(cls))}
             losses.deleted(cls, deleted, actual)
             if cls == "address":
                 run.stranded = Stranded(deleted, desired)
             found = run.of(cls)
+            if cls == "address":
+                heirs = address.successors(found, actual.of(cls))
+                losses.succeeded({key[0] for key in heirs})
         steps += found
     for cls in CLASSES:
         if cls != "link" and cls not in _FIRST:
@@ -110,9 +118,10 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
                 found = turns.arrange(tables.arrange(found, desired, actual), desired, actual)
             steps += found
     problems = (*links.problems, *run.problems.values())
-    told = (problems, tuple(links.warnings), links.fate, losses.emptied, replaced(steps, losses.why, actual))
-    first = losses.holding | _in_emptied_blocks(steps, links.fate, actual)
-    return Changes(tuple(steps), links.down, links.released, idle, first, *told)
+    others = steps[len(links.steps) :]
+    told = (problems, tuple(links.warnings), links.fate, losses.emptied, replaced(others, losses.why, heirs))
+    first = losses.holding | _in_emptied_blocks(others, links.fate, actual)
+    return Changes(tuple(links.steps), tuple(others), links.down, links.released, idle, first, *told)
 
 
 def _in_emptied_blocks(steps: list[Step], fate: Fate, actual: State) -> frozenset[Key]:

@@ -198,8 +198,6 @@ class Losses:
         self._fate = fate
         self._secondaries: dict[Key, str] = {}
         self._emptied: dict[str, str] = {}
-        self.succeeded: Set[Value] = frozenset()
-        """Links on which other addresses come before all that they have go."""
         self._sources: dict[str, str] = {}
         self._nexthops: dict[Value, str] = {}
         self._deleted_nexthops: set[Value] = set()
@@ -238,7 +236,7 @@ class Losses:
             self._chains.update({obj.key: "its chain is emptied for another template" for obj in deleted})
             return
         self._sources.update({plain_address(obj.key): f"{obj.key[1]} is deleted" for obj in deleted})
-        self._follow_addresses({obj.key: obj for obj in deleted if is_ipv4(obj)}, actual)
+        self._follow_addresses({obj.key for obj in deleted if is_ipv4(obj)}, actual)
 
     def remade(self, found: Remade, actual: State) -> None:
         """Note the classes that are deleted before others come."""
@@ -264,7 +262,7 @@ class Losses:
         first = obj.key in found.rules if obj.cls == "filter" else obj.cls == "tclass" and obj.key in found.classes
         return "a class is made anew" if first else ""
 
-    def _follow_addresses(self, going: dict[Key, Object], actual: State) -> None:
+    def _follow_addresses(self, going: Set[Key], actual: State) -> None:
         subnets: dict[tuple[str, str], list[Object]] = defaultdict(list)
         for obj in actual.of("address").values():
             if is_ipv4(obj):
@@ -276,10 +274,13 @@ class Losses:
                 along = f"goes with {first.key[1]}"
                 self._secondaries.update({obj.key: f"it {along}" for obj in others})
                 self._sources.update({plain_address(obj.key): f"{obj.key[1]} {along}" for obj in others})
-        lost = going.keys() | self._secondaries.keys()
-        kept = {link for (link, _), found in subnets.items() if any(obj.key not in lost for obj in found)}
-        names = {obj.name for obj in going.values()} - kept - self.succeeded
-        self._emptied = {name: f"{name} has no address for a moment" for name in names}
+        bare = stripped(going | self._secondaries.keys(), actual.of("address"))
+        self._emptied = {name: f"{name} has no address for a moment" for name in bare}
+
+    def succeeded(self, links: Iterable[Value]) -> None:
+        """Note on which links other addresses come before all that they have go."""
+        for link in links:
+            self._emptied.pop(str(link), None)
 
     def _follow_nexthops(self, actual: State) -> None:
         lost = self._nexthops
@@ -350,11 +351,8 @@ class Losses:
         return next((self._emptied[name] for name in hangs_on(obj) if name in self._emptied), "") if ipv4 else ""
 
     def _route(self, obj: Object) -> str:
-        if reason := self._by_nexthop(obj):
-            return reason
-        if reason := self.source(obj.attrs.get("src")):
-            return reason
-        return self._by_addresses(obj) or self._by_links(obj)
+        source = obj.attrs.get("src")
+        return self._by_nexthop(obj) or self.source(source) or self._by_addresses(obj) or self._by_links(obj)
 
     def _by_links(self, obj: Object) -> str:
         if reason := why_muted(obj, self._muted):
@@ -384,6 +382,12 @@ def _dies_when_down(obj: Object) -> bool:
 def is_ipv4(obj: Object) -> bool:
     """Whether a route, an address or a neighbour is one of IPv4."""
     return obj.key[0] == "inet" if obj.cls == "route" else ":" not in str(obj.key[1])
+
+
+def stripped(going: Set[Key], haves: Iterable[Key]) -> set[str]:
+    """The links that have no address of IPv4 left when the addresses ``going`` have gone."""
+    links = {str(key[0]) for key in going if ":" not in str(key[1])}
+    return links.difference(str(key[0]) for key in haves if key not in going and ":" not in str(key[1]))
 
 
 def _subnet(address: Object) -> str:

@@ -359,10 +359,14 @@ class _Comparison:
             want = self._remade(name)
             steps.append(Step(Op.CREATE, None, want, want.attrs, why))
         for name, attrs in self.changed.items():
-            why = (self.fate.moved.get(name) or self.fate.cycled.get(name, "")) if name in self.released else ""
-            why = _LET_GO if name in self.leaving else why
-            steps.append(Step(Op.CHANGE, self.have[name,], self._after(name), attrs, why))
+            steps.append(Step(Op.CHANGE, self.have[name,], self._after(name), attrs, self._why(name)))
         return steps
+
+    def _why(self, name: str) -> str:
+        """Why a link changes, where nobody has asked for that."""
+        if name in self.leaving:
+            return _LET_GO
+        return (self.fate.moved.get(name) or self.fate.cycled.get(name, "")) if name in self.released else ""
 
     def _after(self, name: str) -> Object:
         """A link as it is to be."""

@@ -20,13 +20,18 @@ class Named(NamedTuple):
     ports: frozenset[tuple[str, str]] = frozenset()
 
 
+def ports_in(state: State) -> list[tuple[str, str]]:
+    """What ``state`` names as ports, each behind its master."""
+    links = state.of("link").values()
+    return [(str(master), str(link.key[0])) for link in links if (master := link.attrs.get("master"))]
+
+
 def text_of(state: State) -> str:
     """What ``state`` names so."""
     listed = {cls: [*dict.fromkeys(str(key[0]) for key in state.of(cls))] for cls in sorted(LISTED)}
     ports: dict[str, list[str]] = {}
-    for link in state.of("link").values():
-        if master := link.attrs.get("master"):
-            ports.setdefault(str(master), []).append(link.name)
+    for master, port in ports_in(state):
+        ports.setdefault(master, []).append(port)
     return json.dumps([listed, ports], separators=(",", ":"))
 
 

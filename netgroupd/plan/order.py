@@ -23,12 +23,12 @@ from netgroupd.plan.fate import carried_down
 from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.order_filters import LEVELS, Order
 from netgroupd.plan.pairs import peers_made_along
-from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, late, pieces_of, port_attrs, shrinks
+from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
 from netgroupd.plan.token import deafened, is_early
-from netgroupd.plan.without_mac import made_late
+from netgroupd.plan.without_mac import bare, made_late, nameless
 
 # Users before providers on the way down, providers before users on the way up.
 # A port is enslaved before it has addresses, which an enslaving flushes, and
@@ -116,14 +116,14 @@ def order(changes: Changes, desired: State, actual: State) -> list[Stage]:
     filters: Order | None = None
     first = remade(desired, actual)
     waiting = changes.replaced.waiting()
-    for step in changes.steps:
+    for step in changes.links:
+        cut.link(step)
+    for step in changes.others:
         cls = step.object.cls
         if id(step) in waiting:
             continue
-        if cls == "link":
-            cut.link(step)
-        elif cls == "filter":
-            filters = filters or Order(changes.steps, desired, first.rules | changes.holding)
+        if cls == "filter":
+            filters = filters or Order(changes.others, desired, first.rules | changes.holding)
             cut.add(filters.phase(step), step)
         elif cls == "bridge_vlan" and step.op is not Op.DELETE:
             cut.vlan(step)
@@ -192,24 +192,25 @@ class _Cut:
 
     def __init__(self, changes: Changes, desired: State, actual: State) -> None:
         self.phases: defaultdict[str, list[Step]] = defaultdict(list)
-        self.down, self.released = changes.down, changes.released
+        self.down = changes.down
         self.wants: Mapping[Key, Object] = desired.of("link")
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
-        links = [step for step in changes.steps if step.object.cls == "link"]
+        links = changes.links
         made = [step.after for step in links if step.before is None and step.after]
         self.made = frozenset([link.name for link in made])
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         leaving = (step.before for step in links if step.op is Op.DELETE or "master" in step.attrs)
         self.left = {link.attrs.get("master") for link in leaving if link}
-        self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
-        self.late = made_late(links, self.haves, self.released)
+        self.early = changes.released | claimed(links)
+        without_ports = bare(links, self.haves, self.early)
+        self.late, self.nameless = made_late(links, without_ports), nameless(without_ports, self.haves)
         self.sides = desired, actual
-        options = (step for step in changes.steps if step.object.cls == "vlan_global")
-        self.deaf = deafened(changes.steps)
+        options = (step for step in changes.others if step.object.cls == "vlan_global")
+        self.deaf = deafened(changes.others)
         self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
-        vlans = (step for step in changes.steps if step.object.cls == "bridge_vlan")
+        vlans = (step for step in changes.others if step.object.cls == "bridge_vlan")
         self.mapped = frozenset([(step.object.name, vni) for step in vlans if (vni := step.attrs.get("tunnel_id"))])
         self.careless: set[str] = set()  # masters that neither take something of a new port nor give it something
         self.unsettled: set[str] = set()
@@ -306,12 +307,13 @@ class _Cut:
     def _change(self, step: Step) -> None:
         have, want, attrs = step.before, step.object, step.attrs
         assert have is not None
+        if want.name in self.nameless:
+            have = have._replace(attrs={**have.attrs, "mac": NO_MAC})  # as it is by then
         down = want.name in self.down
-        moved = "master" in attrs
         manner = Manner(
             down,
             shrinks(attrs.get("mtu"), have.attrs.get("mtu")),
-            want.name in self.released or (moved and not attrs["master"] and want.name in self.claimed),
+            want.name in self.early,
             late(have, attrs, self.left, self.haves),
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
             any(attrs.get(name) in self.made for name in NAMES_ANOTHER),
@@ -394,6 +396,5 @@ def _is_new_here(step: Step) -> bool:
 
 _new = tuple.__new__  # without the checks of the arguments' names: there are two steps for every link that is made
 _CHANGE = Op.CHANGE
-_TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
 _USUAL_MTU = 1500  # of a bond that is new
 _UP: Mapping[str, Value] = {"up": True}

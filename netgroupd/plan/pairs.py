@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pairs of links: one request makes both ends."""
 
+from collections.abc import Sequence
+
 from netgroupd.model.kinds.pair import OF_PAIR, PAIRS
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import peer_of
 from netgroupd.plan.step import Op, Step
 
 
-def peers_made_along(steps: list[Step]) -> dict[str, str]:
+def peers_made_along(steps: Sequence[Step]) -> dict[str, str]:
     """The ends that come into being with the other end of the pair, by name; what is said of both stands with that."""
     made: dict[str, str] = {}
     coming = [step.after for step in steps if step.before is None and step.after]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The change of a link -> what each phase says of it."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -10,12 +10,14 @@ from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.narrowed import grows_later
+from netgroupd.plan.step import Op, Step
 
 DOWN: Mapping[str, Value] = {"up": False}
 _FREED, _EMPTIED = ("mtu", "mac"), ("mac",)
 """What a bond gives back to a port that leaves, and what changes when that was the last one."""
 _GROWN = ("mtu",)
 _NAMES_PORT = ("primary", "active_slave")
+_TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
 NAMES_ANOTHER = ("dev", "port.backup_port")
 """What names another link and changes in place."""
 
@@ -35,6 +37,13 @@ class Manner(NamedTuple):
     late: tuple[str, ...]  # what ports and bonds that part have of before, or any, and so on: it is said when they have
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
     waits: bool  # for a link that it names and that is to be made
+
+
+def claimed(steps: Collection[Step]) -> set[str]:
+    """The links that leave their master, and that one which is made takes all packets of."""
+    leaving = {step.object.name for step in steps if step.attrs.get("master", "") is None}
+    made = (step.object for step in steps if step.op is Op.CREATE) if leaving else ()
+    return leaving.intersection(str(link.attrs.get("link")) for link in made if kind_of(link) in _TAKERS)
 
 
 def shrinks(mtu: Value, now: Value) -> bool:

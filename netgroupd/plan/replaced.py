@@ -7,13 +7,12 @@ no rule leads there any more.  Linear.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from netgroupd.model.route import TABLES
-from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.address import successors
+from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tables import is_u32
 
@@ -33,8 +32,11 @@ class Replaced(NamedTuple):
         return frozenset(id(step) for found in (self.before, self.behind) for steps in found.values() for step in steps)
 
 
-def replaced(steps: Sequence[Step], is_lost: Callable[[Object], str], actual: State) -> Replaced:
-    """Find what is replaced by ``steps``; what ``is_lost`` is gone before anything comes."""
+def replaced(steps: Iterable[Step], is_lost: Callable[[Object], str], addresses: Mapping[Key, list[Step]]) -> Replaced:
+    """Find what is replaced by ``steps``; what ``is_lost`` is gone before anything comes.
+
+    Of ``addresses`` it is known already, by the first that comes.
+    """
     doomed: list[Step] = []
     coming: dict[tuple[str, Key], Key] = {}
     tables = set[object]()
@@ -58,7 +60,6 @@ def replaced(steps: Sequence[Step], is_lost: Callable[[Object], str], actual: St
             (before if key == obj.key else behind)[obj.cls, key].append(step)
         elif obj.cls == "route" and obj.key[1] in tables:
             left.add(obj.key)
-    addresses = successors((step for step in steps if step.object.cls == "address"), actual.of("address"))
     behind.update({("address", key): found for key, found in addresses.items()})
     return Replaced(dict(before), dict(behind), frozenset(left))
 

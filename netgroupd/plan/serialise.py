@@ -5,9 +5,9 @@ Tuples become lists and come back as tuples; an attribute that is ``None`` stays
 for it is not the same as one that is missing.
 """
 
-from collections.abc import Iterable, Mapping
-from itertools import compress
-from operator import ne
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress, groupby
+from operator import attrgetter, ne
 from typing import Any, TypeAlias
 
 from netgroupd.model.state import Attrs, Key, Object, Origin
@@ -15,6 +15,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, GroupStep, RangeStep, Step
 
 Json: TypeAlias = Any
+_STEPS = attrgetter("steps")
 
 
 def value_from(plain: Json) -> Value:
@@ -96,20 +97,19 @@ def step_to(step: AnyStep) -> Json:
     return plain
 
 
-def singles(steps: Iterable[AnyStep]) -> Iterable[Step]:
-    """The steps of single objects that ``steps`` stand for, in order."""
-    for step in steps:
-        if isinstance(step, Step):
-            yield step
-        else:
-            yield from step.steps
+def singles(steps: Iterable[AnyStep]) -> Sequence[Step]:
+    """The steps of single objects that ``steps`` stand for, in order: at C speed, as many ask, and of very many."""
+    found: list[Step] = []
+    for kind, alike in groupby(steps, type):
+        run: Iterator[Any] = alike
+        found += run if kind is Step else chain.from_iterable(map(_STEPS, run))
+    return found
 
 
 def touching(steps: Iterable[AnyStep], links: Mapping[Key, Object]) -> list[Step]:
     """The single steps, but for those about links that are not among ``links``: where there are many, most are."""
-    found = []
-    for step in singles(steps):
-        obj = step.after or step.before
-        if obj and (obj.cls != "link" or obj.key in links):
-            found.append(step)
-    return found
+    return [
+        step
+        for step in singles(steps)
+        if (obj := step.after or step.before) and (obj.cls != "link" or obj.key in links)
+    ]

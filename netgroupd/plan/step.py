@@ -78,7 +78,8 @@ AnyStep: TypeAlias = Step | GroupStep | RangeStep
 def cls_of(step: AnyStep) -> str:
     """The class of what a step is about: of many, that of the first."""
     if isinstance(step, Step):
-        return step.object.cls
+        obj = step.after or step.before
+        return obj.cls if obj else "link"
     return step.steps[0].object.cls if step.steps else "link"
 
 

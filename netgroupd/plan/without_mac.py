@@ -6,11 +6,12 @@ once it is up, which the kernel refuses to a link without a MAC.  So it refuses 
 bridge itself in another VLAN, where a new bridge without ports, which draws a MAC, may be.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.default_vlan import DEFAULT
 from netgroupd.plan.step import Op, Step
 
 BY_A_PORT = "by_a_port"
@@ -46,30 +47,40 @@ def _alone(bridges: Iterable[str], steps: Iterable[Step], links: Mapping[Key, Ob
             have[key] = attrs["master"]
         if step.op is not Op.CHANGE:
             alone.discard(step.object.name)  # a new one draws a MAC
-    alone.difference_update(map(str, have.values()))
-    left = set(had.values())
-    return {name for name in alone if name in left or links[name,].attrs.get("mac") == NO_MAC}
+    return nameless(alone.difference(map(str, have.values())), links)
 
 
-def made_late(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[str]) -> frozenset[str]:
-    """Those of the new links, and what is stacked on them, that have to wait until ports have come.
+def nameless(bridges: Collection[str], links: Mapping[Key, Object]) -> set[str]:
+    """Those of ``bridges`` without ports that have no MAC: one that has never had a port has drawn its own."""
+    masters = {link.attrs.get("master") for link in links.values()} if bridges else ()
+    return {name for name in bridges if name in masters or links[name,].attrs.get("mac") == NO_MAC}
+
+
+def bare(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[str]) -> frozenset[str]:
+    """The bridges for which something of a VLAN is to come, and that have no port until others come.
 
     ``steps`` are those of links, of which ``links`` are there; the ``released`` leave their masters before any comes.
     """
-    made: dict[str, Object] = {}
-    leaving = set(released)
+    leaving, about = set(released), set[str]()
     for step in steps:
-        if step.op is Op.CREATE:
-            made[step.object.name] = step.object
-        elif step.op is Op.DELETE or "netns" in step.attrs:
+        if step.op is Op.DELETE or "netns" in step.attrs:
             leaving.add(step.object.name)
-    lower = {name: str(link.attrs["link"]) for name, link in made.items() if link.attrs.get("link")}
-    vlans = {name for name in lower if kind_of(made[name]) == "vlan"}
-    bridges = {below for name in vlans if kind_of(links.get(((below := lower[name]),))) == "bridge"} - made.keys()
+        elif step.op is Op.CREATE and step.after and step.after.attrs.get("kind") == "vlan":
+            about.add(str(step.after.attrs["link"]))
+        elif step.attrs.get(DEFAULT):
+            about.add(step.object.name)
+    bridges = {name for name in about if kind_of(links.get((name,))) == "bridge"} - leaving
     for port in links.values() if bridges else ():
         if port.name not in leaving:
             bridges.discard(str(port.attrs.get("master")))
-    late = found = {name for name in vlans if lower[name] in bridges}
+    return frozenset(bridges)
+
+
+def made_late(steps: Iterable[Step], bridges: Set[str]) -> frozenset[str]:
+    """Those of the new links, and what is stacked on them, that have to wait until ports of bare ``bridges`` come."""
+    made = {step.object.name: step.object for step in steps if step.op is Op.CREATE} if bridges else {}
+    lower = {name: str(link.attrs["link"]) for name, link in made.items() if link.attrs.get("link")}
+    late = found = {name for name, below in lower.items() if below in bridges and kind_of(made[name]) == "vlan"}
     while found:  # as often as links are stacked
         found = {name for name, below in lower.items() if below in found}
         late = late | found

@@ -83,6 +83,38 @@ def test_what_links_on_one_have_together_is_the_same(kind: str, one: str, other:
     assert told(text.replace("link: a, " + other, "link: b, " + other), known=("a", "b")) == []
 
 
+_IPV4, _IPV6 = "remote: 192.0.2.1", "remote: '2001:db8::1'"
+OF_FAMILIES = [
+    *((f"vxlan, {end}", "label: 5", 6) for end in (_IPV4, "local: 192.0.2.1", "ttl: 5")),
+    *((f"vxlan, {end}", "label: 5", 0) for end in (_IPV6, "local: '2001:db8::1'")),
+    *(("vxlan, " + _IPV4, attr, of) for attr, of in (("label: 0", 0), ("label_policy: inherit", 6))),
+    ("vxlan, " + _IPV4, "label_policy: fixed", 0),
+    ("vxlan, " + _IPV6, "label_policy: inherit", 0),
+    *(("geneve, " + _IPV4, attr, 6) for attr in ("label: 5", "udp6zerocsumtx: on", "udp6zerocsumrx: off")),
+    *(("geneve, " + _IPV6, attr, 0) for attr in ("label: 5", "udp6zerocsumtx: on", "udp6zerocsumrx: off")),
+    *(("geneve, " + _IPV4, attr, 0) for attr in ("label: 0", "udp6zerocsumtx: off", "udp6zerocsumrx: on")),
+    *((f"geneve, {end}", "udpcsum: on", of) for end, of in ((_IPV4, 0), (_IPV6, 4))),
+    ("geneve, " + _IPV6, "udpcsum: off", 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "attr", "of"), OF_FAMILIES)
+def test_tunnel_has_what_is_of_the_ip_version_that_it_sends_by(kind: str, attr: str, of: int) -> None:
+    field = attr.partition(":")[0]
+    want = [f"'it' cannot have {field!r}: that is for sending over IPv{of}; say by 'remote' where to"] if of else []
+    got = told(f"links:\n  it: {{kind: {kind}, id: 5, {attr}}}\n")
+    assert [one.partition(": ")[2] for one in got] == want
+
+
+@pytest.mark.parametrize(
+    ("attrs", "fields"),
+    [("id: 5", []), ("external: on", ["label"]), (f"id: 5, {_IPV4}", ["label"]), (f"id: 5, {_IPV6}", [])],
+)
+def test_what_a_tunnel_that_is_there_sends_by_is_known_where_the_file_says_it(attrs: str, fields: list[str]) -> None:
+    got = told(f"links:\n  it: {{kind: vxlan, {attrs}, label: 5}}\n", known=("it",))
+    assert [one.split("'")[3] for one in got] == fields
+
+
 @pytest.mark.parametrize("attrs", ["vnifilter: on", "label: 5", "gpe: on", "macaddr: []"])
 def test_what_is_not_said_of_a_link_that_is_there_is_left_to_the_kernel(attrs: str) -> None:
     kind = "macvlan, link: a" if "mac" in attrs else "vxlan, id: 5"

@@ -5,7 +5,7 @@ import pytest
 
 from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step
-from netgroupd.plan.without_mac import BY_A_PORT, made_late, marked
+from netgroupd.plan.without_mac import BY_A_PORT, bare, made_late, marked
 from tests.plan.test_plan import link
 
 BRIDGE, PORT, CARD = link("b", kind="bridge"), link("p", kind="dummy", master="b"), link("c", kind="dummy")
@@ -32,7 +32,7 @@ def test_vlans_of_a_bridge_that_loses_its_ports_wait_with_what_is_on_them(
     steps: list[Step], released: tuple[str, ...], late: set[str]
 ) -> None:
     links = {each.key: each for each in (BRIDGE, PORT, CARD)}
-    assert made_late([*steps, *MADE], links, released) == late
+    assert made_late(MADE, bare([*steps, *MADE], links, released)) == late
 
 
 EMPTY = link("b", kind="bridge", mac="00:00:00:00:00:00")

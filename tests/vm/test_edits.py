@@ -75,6 +75,20 @@ def test_port_with_a_vlan_of_untagged_packets_is_in_another_default_vlan_too(eng
     assert _vlans("t0") == {1: ["Egress Untagged"], 10: ["PVID"]}
 
 
+_BARE = "links: {br0: {kind: bridge, vlan_filtering: true, ports: [%s]%s}, %s}\n"
+
+
+@pytest.mark.parametrize("others", ["d1: {kind: dummy}", "d0: {kind: dummy}, m0: {kind: macvlan, link: d0}"])
+def test_bridge_whose_last_port_leaves_has_another_default_vlan(engine_in: EngineIn, others: str) -> None:
+    engine_in("here", _BARE % ("d0", "", "d0: {kind: dummy}")).apply()
+    engine = engine_in("here", _BARE % ("", ", vlan_default_pvid: 5", others))
+    engine.apply()
+    assert _vlans("br0") == {5: _UNTAGGED}
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert _vlans("br0") == _vlans("d0") == {1: _UNTAGGED}
+
+
 def test_ways_of_which_no_weight_is_said_any_more_are_alike(engine_in: EngineIn) -> None:
     text = """
 links: {{d0: {{kind: dummy, up: true, addresses: [192.0.2.1/24, "2001:db8::1/64"]}}}}
