@@ -381,5 +381,5 @@ def test_rates_and_numbers_of_classes_are_shown_as_one_writes_them() -> None:
 
 def test_class_is_called_what_files_call_it() -> None:
     plan = assemble(State((LINK, *TREE)), State((LINK,)), Owned())
-    assert "+ class v0 1:1" in text(plan)
+    assert "+ class v0  1:1" in text(plan)
     assert told("tclass", TOP.key) == "class v0 1:1"
