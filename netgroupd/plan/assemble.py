@@ -32,7 +32,7 @@ def assemble(
     Raises:
         ConfigError: No step could, as for hardware with the name of a link to be made.
     """
-    desired, waiting = without_absent(desired, actual)
+    desired, absent, waiting = without_absent(desired, actual)
     desired = placed(desired, actual)
     changes = diff(desired, actual, owned, whole=whole)
     if changes.problems and (whole or not changes.steps):
@@ -44,4 +44,4 @@ def assemble(
     lost = warnings(desired, actual, changes.steps) if steps else ()
     gone, cycled = frozenset(changes.fate.gone), frozenset(changes.fate.cycled)
     told = waiting + changes.warnings + lost
-    return Plan(steps, told, names, gone, cycled - gone, emptied=changes.emptied - gone - cycled)
+    return Plan(steps, told, names, gone, cycled - gone, emptied=changes.emptied - gone - cycled, absent=absent)

@@ -89,7 +89,7 @@ class Plan(NamedTuple):
     others have on them, of which ``others`` is to be given back after a refusal; ``watched`` are sentences on the rest.
     ``passing`` is to be in any case: of that what can be, and what no file says of ports that come back to their
     master.  So it does with much of IPv4 on those that lose all addresses of netgroupd's, if only for a moment
-    (``emptied``).  Routes are ``waiting`` for the carrier of a link.
+    (``emptied``).  Routes are ``waiting`` for the carrier of a link.  What stands on links that are ``absent`` waits.
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -102,3 +102,4 @@ class Plan(NamedTuple):
     waiting: tuple[Object, ...] = ()
     emptied: frozenset[str] = frozenset()
     watched: tuple[str, ...] = ()
+    absent: frozenset[str] = frozenset()
