@@ -5,6 +5,8 @@ from argparse import Namespace
 
 from netgroupd.cli.target import reader
 from netgroupd.cli.terminal import Terminal, counted, size
+from netgroupd.model.state import called
+from netgroupd.service.details import Answer
 
 _LEAST_S = 0.1
 
@@ -16,7 +18,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         terminal.answer(answer)
         return 0
     rows = [
-        (cost["kind"], cost["links"], size(cost["bytes"]), size(cost["bytes"] / max(cost["links"], 1)), cost["source"])
+        (called(cost["kind"]), cost["links"], size(cost["bytes"]), _each(cost), cost["source"])
         for cost in answer["costs"]
     ]
     if rows:
@@ -31,6 +33,10 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     for advice in answer["advice"]:
         terminal.say(f"{terminal.paint('cheaper:', 'yellow')} {advice}")
     return 0
+
+
+def _each(cost: Answer) -> str:
+    return size(cost["bytes"] / max(cost["links"], 1))
 
 
 def _time(seconds: float) -> str:

@@ -12,6 +12,7 @@ from netgroupd.service.details import Answer
 
 _POLL_S = 0.5
 _SHOWN = 10
+_ERRORS = NetgroupError.dbus_name.removesuffix("Failed")
 _ENDS_IT = "the daemon or the next apply ends it"
 
 
@@ -37,11 +38,19 @@ def _lines(answer: Answer) -> list[tuple[str, str]]:
         lines.append(("interrupted", f"a change was cut off; {_ENDS_IT}"))
     if "daemon" in answer:
         daemon = answer["daemon"]
-        lines.append(("daemon", f"{daemon['State']}, last change: {daemon['LastResult'] or 'none'}"))
+        came, *more = _last_change(daemon["LastResult"])
+        lines.append(("daemon", f"{daemon['State']}, last change: {came}"))
+        lines += [("", line) for line in more]
         lines += [("", line) for line in daemon.get("Trouble", "").splitlines()]
         if why := _awaited(daemon):
             lines.append(("not online", why))
     return lines
+
+
+def _last_change(result: str) -> list[str]:
+    """How it ended, in lines: "ok", the name of an error, or a sentence of what was put back and what that leaves."""
+    error = result.removeprefix(_ERRORS)
+    return [f"failed ({error})"] if error != result else (result or "none").split("; ", 1)
 
 
 def _awaited(properties: Answer) -> str:

@@ -62,7 +62,8 @@ class Checked(NamedTuple):
         """Tell that nothing describes the link that an object names, and has; unless what does could not be read."""
         if name in self.links.unsound:
             return
-        hint = self.report.nearest(str(name), self.links.attrs) or "name it under `links`"
+        hint = self.links.known.meant(str(name)) or self.report.nearest(str(name), self.links.attrs)
+        hint = hint or "name it under `links`"
         place = self.entry(obj).place(field)
         self.report.missing(place, f"there is no link {name!r}, for {told(obj.cls, obj.key)}", hint)
 

@@ -22,7 +22,7 @@ from netgroupd.config.report import Report
 from netgroupd.config.values import Record, Scope, Values, fixed, instances
 from netgroupd.model.attr import Attr, Class
 from netgroupd.model.route import MAIN_TABLE
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import Attrs, Key, Object, called
 from netgroupd.model.value import Value
 
 Fields = Mapping[str, Value]
@@ -262,4 +262,4 @@ def told(cls: str, key: Key) -> str:
     if cls in ("filter", "rule") and isinstance(key[-1], tuple):
         key = (*key[:-1], *(part for pair in key[-1] if isinstance(pair, tuple) for part in pair))
     parts = (str(part) for part in key if part not in (None, False, "", ()))
-    return f"{cls.replace('_', ' ')} {' '.join(parts)}"
+    return f"{called(cls).replace('_', ' ')} {' '.join(parts)}"

@@ -4,18 +4,25 @@
 Besides the texts this is all that an expansion depends on, so it is noted.
 """
 
-from collections.abc import Container, Mapping, Set
+from collections.abc import Callable, Container, Mapping, Set
+
+_MOST_ASKED = 64  # a hint to the first of very many mistakes will do
 
 
 class Known:
     """Names of links in one of several places, but for ``ours``, which are there because they were described.
 
-    ``asked`` is every name that was looked for, and whether it is one.
+    ``asked`` is every name that was looked for, and whether it is one.  ``owner`` tells the name of
+    the link that has a name beside that, "" where none has.
     """
 
-    def __init__(self, *places: Container[str], ours: Set[str] = frozenset()) -> None:
+    def __init__(
+        self, *places: Container[str], ours: Set[str] = frozenset(), owner: Callable[[str], str] = lambda _: ""
+    ) -> None:
         self._places = places
         self._ours = ours
+        self._owner = owner
+        self._owners: dict[str, str] = {}
         self.asked: dict[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
@@ -32,6 +39,15 @@ class Known:
             if name in place:
                 return True
         return name == "lo"  # which every network namespace has
+
+    def meant(self, name: str) -> str:
+        """Say whose a missing ``name`` is that a link has beside its own, or nothing; of a VLAN, its lower link's."""
+        for word in (name, name.rpartition(".")[0]):
+            if word not in self._owners and len(self._owners) < _MOST_ASKED:
+                self._owners[word] = self._owner(word)
+            if owner := self._owners.get(word):
+                return f"{word!r} is another name of {owner!r}, and no file can name a link by that"
+        return ""
 
     def still(self, asked: Mapping[str, bool]) -> bool:
         """Whether all that was ``asked`` would be answered the same."""

@@ -130,7 +130,8 @@ class Ports:
             return
         # Neither who asks nor a VLAN of what is asked for can be meant.
         others = (one for one in self.links.attrs if one != asker and not one.startswith(f"{name}."))
-        hint = _meant(name) or self.report.nearest(name, others) or "name it under `links`, or is it misspelt?"
+        hint = _meant(name) or self.links.known.meant(name) or self.report.nearest(name, others)
+        hint = hint or "name it under `links`, or is it misspelt?"
         self.report.missing(at, f"there is no link {name!r} ({role} of {asker!r})", hint)
 
     def _port_attrs(self, block: Block, node: Node) -> None:

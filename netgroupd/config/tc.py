@@ -212,8 +212,11 @@ class _Expansion:
         for node, said in self._kinded("classes"):
             kind = said or self._kind_of(node)
             if not kind:
-                hint = "describe its qdisc with this handle, or say which `kind` it is"
-                self.links.report.error(node.at, "no qdisc here has such a class", hint)
+                told, hint = "this class needs 'classid'", 'such as "1:10"'
+                if isinstance(node, MappingNode) and "classid" in node.entries:
+                    told = "no qdisc here has such a class"
+                    hint = "describe its qdisc with this handle, or say which `kind` it is"
+                self.links.report.error(node.at, told, hint)
                 continue
             for entry in compile_entries(node, class_form(kind), self.place.pattern.ranges, self.values):
                 for name, env in self._names():

@@ -15,7 +15,7 @@ from netgroupd.model import CLASSES
 from netgroupd.model.mdb import GROUP
 from netgroupd.model.route import BEHIND, EXPIRES
 from netgroupd.model.rule import MISSING
-from netgroupd.model.state import NOTHING, Key, Object, State, records
+from netgroupd.model.state import NOTHING, Key, Object, State, called, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.present import title
@@ -59,7 +59,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     if unnamed:
         comments.append(f"# left out with what refers to them (no file can name such links): {_listed(unnamed)}\n")
     told = {why: {f"{obj.key[2]} table {obj.key[1]}" for obj in found} for why, found in of_routes.items()}
-    told |= {why: {f"{obj.cls} {' '.join(title(obj))}" for obj in found} for why, found in others.items()}
+    told |= {why: {f"{called(obj.cls)} {' '.join(title(obj))}" for obj in found} for why, found in others.items()}
     comments += [f"# left out ({why}): {_listed(names)}\n" for why, names in told.items() if names]
     return _without(actual, unnamed, left_out), comments
 

@@ -7,6 +7,7 @@ its nexthop object; and that traffic control lets them pass.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import chain
@@ -278,4 +279,4 @@ def _sentence(step: Step, link: str, whose: str, instead: str = "", said: Said |
 
 
 def _cut(link: str, whose: str, instead: str = "") -> str:
-    return f"would cut the way of {whose}; {instead}allow {link!r} to be cut if that is meant"
+    return f"would cut the way of {whose}; {instead}--allow {shlex.quote(link)} says that it is meant"

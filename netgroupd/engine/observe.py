@@ -208,7 +208,12 @@ def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
     is_ours = cache(mine.covers)
     found = links.of("link").items()
     made = {str(key[0]) for key, link in found if link.attrs.get("kind") and is_ours(link.attrs.get("group"))}
-    return Known(_There(kernel), ours=made - mine.found)
+
+    def owner(name: str) -> str:
+        found = kernel.names.find(name)
+        return found[0] if found else ""
+
+    return Known(_There(kernel), ours=made - mine.found, owner=owner)
 
 
 def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = None, *, briefly: bool = False) -> State:

@@ -28,7 +28,7 @@ from netgroupd.kernel.thread_turns import prompt_turns
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Key, Object, State, called
 from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import differing
 from netgroupd.plan.hooks import hooks_of
@@ -288,7 +288,7 @@ def title(step: Step | GroupStep, said: Said) -> str:
     from netgroupd.plan import present  # noqa: PLC0415  # only a refusal needs it
 
     obj = said.of(step.object) if step.object.cls == "filter" else step.object
-    return f"{step.op} {obj.cls} {' '.join(present.title(obj))}"
+    return f"{step.op} {called(obj.cls)} {' '.join(present.title(obj))}"
 
 
 def _brings_link(step: AnyStep) -> bool:

@@ -46,6 +46,11 @@ class Object(NamedTuple):
         return str(self.key[0])
 
 
+def called(cls: str) -> str:
+    """A class as files and people call it: the one of tc would be a word of Python's."""
+    return "class" if cls == "tclass" else cls
+
+
 def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
     """The records of an attribute that has several."""
     found = attrs.get(field) or ()

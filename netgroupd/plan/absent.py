@@ -21,19 +21,20 @@ from netgroupd.plan.reach import closure
 _MASTER = "master"
 
 
-def without_absent(desired: State, actual: State) -> tuple[State, tuple[str, ...]]:
-    """The part of ``desired`` that can be had now, and a warning for what waits."""
+def without_absent(desired: State, actual: State) -> tuple[State, frozenset[str], tuple[str, ...]]:
+    """The part of ``desired`` that can be had now, the links that are not there, and a warning for what waits."""
     want, have = desired.of("link"), actual.of("link")
     if want.keys() <= have.keys():  # at C speed where all are there
-        return desired, ()
+        return desired, frozenset(), ()
     absent = [link.name for key, link in want.items() if key not in have and not link.attrs.get("kind")]
     if not absent:
-        return desired, ()
+        return desired, frozenset(), ()
     attainable = without_links(desired, absent, actual)
     drop_unreachable(attainable, desired)
     waiting = len(desired) - len(attainable) - len(absent)
     on_it = f" and {waiting} objects on it" if waiting else ""
-    return attainable, (f"not there yet, and configured when it comes: {' '.join(fold_names(absent))}{on_it}",)
+    told = f"not there yet, and configured when it comes: {' '.join(fold_names(absent))}{on_it}"
+    return attainable, frozenset(absent), (told,)
 
 
 def without_links(desired: State, names: Iterable[str], actual: State) -> State:

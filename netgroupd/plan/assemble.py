@@ -33,7 +33,7 @@ def assemble(
     Raises:
         ConfigError: No step could, as for hardware with the name of a link to be made.
     """
-    desired, waiting = without_absent(desired, actual)
+    desired, absent, waiting = without_absent(desired, actual)
     desired = placed(desired, actual)
     changes = diff(desired, actual, owned, whole=whole)
     if changes.problems and (whole or not changes.steps):
@@ -48,4 +48,4 @@ def assemble(
     emptied = changes.emptied - gone - cycled
     nexthops = actual.of("nexthop")
     darkened = tuple(losing_carrier(shaken_by(changes.steps), actual.of("link"))) if nexthops else ()
-    return Plan(steps, told, names, gone, cycled - gone, emptied=emptied, darkened=darkened)
+    return Plan(steps, told, names, gone, cycled - gone, emptied=emptied, darkened=darkened, absent=absent)

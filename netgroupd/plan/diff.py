@@ -17,7 +17,7 @@ from netgroupd.model.address import plain_address
 from netgroupd.model.attr import Change
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, called
 from netgroupd.plan import (
     address,
     bridge_vlan,
@@ -261,7 +261,7 @@ class _Run:
             self.problems[want.key] = _in_use(want, name)
             return ()
         if change is Change.RECREATE:
-            return _again(want, have, f"{want.cls} {name} cannot change in place")
+            return _again(want, have, f"{called(want.cls)} {name} cannot change in place")
         if why := self.losses.in_the_way(have):
             return _again(want, have, why)
         if why := self.stranded.why(have):
@@ -273,7 +273,7 @@ class _Run:
         """Make what somebody else has made netgroupd's; the kernel keeps in silence what cannot change in place."""
         change, name = hardest(want, differing(want, have), have.attrs)
         if change is Change.RECREATE:
-            return _again(want, have, f"it is there, and {want.cls} {name} cannot change in place")
+            return _again(want, have, f"it is there, and {called(want.cls)} {name} cannot change in place")
         if want.cls == "nexthop" and nexthop.keeps_its_protocol(have.attrs):
             attrs = differing(want, have)  # it stays marked as theirs, and is netgroupd's as long as it is asked for
             return (Step(Op.CHANGE, have, want, attrs, "it is there"),) if attrs else ()

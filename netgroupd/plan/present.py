@@ -14,7 +14,7 @@ from typing import NamedTuple
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, records
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, called, records
 from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
@@ -142,7 +142,7 @@ def _comes_along(step: Step) -> bool:
 
 def noun(obj: Object) -> str:
     """What an object is called: a link by its kind."""
-    return str(obj.attrs.get("kind") or "link") if obj.cls == "link" else obj.cls
+    return str(obj.attrs.get("kind") or "link") if obj.cls == "link" else called(obj.cls)
 
 
 def title(obj: Object) -> tuple[str, ...]:

@@ -90,8 +90,8 @@ class Plan(NamedTuple):
     others have on them, of which ``others`` is to be given back after a refusal; ``watched`` are sentences on the rest.
     ``passing`` is to be in any case: of that what can be, and what no file says of ports that come back to their
     master.  So it does with much of IPv4 on those that lose all addresses of netgroupd's, if only for a moment
-    (``emptied``).  Routes are ``waiting`` for the carrier of a link, and links that have nexthops may lose theirs
-    (``darkened``).
+    (``emptied``).  Routes and nexthops are ``waiting`` for the carrier of a link; links that have nexthops may lose
+    theirs (``darkened``).  What stands on links that are ``absent`` waits.
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -105,3 +105,4 @@ class Plan(NamedTuple):
     emptied: frozenset[str] = frozenset()
     darkened: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
+    absent: frozenset[str] = frozenset()

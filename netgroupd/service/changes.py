@@ -32,6 +32,16 @@ _KEEP_S = 60
 _Work = Callable[[Job], Answer]
 
 
+def _ended(answer: Answer) -> str:
+    """What a change that is done has come to, in words."""
+    told = str(answer["summary"])
+    if answer["generation"]:
+        told += f", generation {answer['generation']}"
+    if answer["pending"]:
+        told += f"; it is put back in {answer['pending']['seconds_left']:.0f} s unless it is confirmed"
+    return told
+
+
 class Audience(Protocol):
     """Who is told of the jobs: the bus, systemd, the metrics."""
 
@@ -221,14 +231,12 @@ class Changes:
                 log_error(job.trouble, job=job.number)
             for warning in answer["warnings"]:
                 LOG.warning("%s", warning, extra=fields(job=job.number))
-            LOG.info(
-                "%s: %s", job.Kind, answer["summary"], extra=fields(job=job.number, generation=answer["generation"])
-            )
+            LOG.info("%s: %s", job.Kind, _ended(answer), extra=fields(job=job.number, generation=answer["generation"]))
             result = encode(answer)
             end(lambda: job.succeeded(result), lambda: job.outcome.settle(result))
 
         def failed(error: NetgroupError) -> None:
-            log_error(error, job=job.number)
+            log_error(error, job.Kind, job=job.number)
             end(lambda: job.failed(error), lambda: job.outcome.refuse(error))
 
         self._worker.submit(lambda: work(job), done, failed)

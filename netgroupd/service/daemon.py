@@ -22,6 +22,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import SYSTEM, within
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import NetgroupError, UsageError, short_of
+from netgroupd.plan.fold import fold_names
 from netgroupd.service.bus import Bus, sayable
 from netgroupd.service.changes import Changes
 from netgroupd.service.client import running
@@ -179,7 +180,11 @@ class Daemon:
         self._unrepaired = self._unrepaired if picture.broken else ""
         self._show_groups(picture)
         self._show(picture)
-        if picture.drifted and picture.lines != self._drift_told:
+        if picture.vanished:
+            names = " ".join(fold_names(picture.vanished))
+            LOG.warning("not there any more, and configured when it comes again: %s", names)
+        # Of what differed before and differs still there is no news.
+        if _changes_in(picture.lines) - _changes_in(self._drift_told):
             self._changes_from_outside.come((picture.lines, picture.drifted))
         self._drift_told = picture.lines
         if picture.broken:
@@ -259,6 +264,11 @@ class Daemon:
         if self._manager.State == "unconfirmed":
             LOG.warning("a change waits to be confirmed; netgroup-deadline.service puts it back when its time is up")
         self._loop.quit()
+
+
+def _changes_in(lines: str) -> set[str]:
+    """The lines of a plan but for the last, which counts them."""
+    return set(lines.splitlines()[:-1])
 
 
 def _tell_drift(drift: tuple[str, int], again: int) -> None:

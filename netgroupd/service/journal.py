@@ -67,8 +67,11 @@ def start_logging() -> None:
     LOG.propagate = False
 
 
-def log_error(error: NetgroupError, **context: object) -> None:
-    """One entry for each problem or refusal, with the file and line or the object it is about."""
+def log_error(error: NetgroupError, kind: str = "", **context: object) -> None:
+    """One entry for each problem or refusal, with the file and line or the object it is about.
+
+    Any other error tells of nothing that it is about: of the ``kind`` of change, then.
+    """
     if isinstance(error, ConfigError):
         for problem in error.problems:
             where = {"file": problem.file, "line": problem.line}
@@ -82,4 +85,4 @@ def log_error(error: NetgroupError, **context: object) -> None:
         for note in notes_of(error):
             LOG.error("%s", note, extra=fields(**context))
     else:
-        LOG.error("%s", error, extra=fields(**context))
+        LOG.error("%s%s", f"{kind}: " if kind else "", error, extra=fields(**context))

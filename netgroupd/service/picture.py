@@ -34,6 +34,7 @@ class Picture(NamedTuple):
     ``drifted`` counts objects, and leaves out those of groups that ignore drift;
     ``broken`` are links of groups that want it repaired, and those on hardware that has come, and of routes that
     were ``waiting`` for a carrier.
+    ``absent`` is hardware that is not there, and ``vanished`` what of it was there at the last look.
     ``interrupted``: a change has no end yet, which may be another process's that is at it.
     """
 
@@ -48,6 +49,8 @@ class Picture(NamedTuple):
     lines: str
     interrupted: bool
     waiting: frozenset[Key] = frozenset()
+    absent: frozenset[str] = frozenset()
+    vanished: frozenset[str] = frozenset()
 
 
 def take(engine: Engine, last: Picture | None = None) -> Picture:
@@ -63,8 +66,9 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
     waiting = awaited(applied, steps, engine.netns)
     # Until it is there: its repair may have to wait.
     late = last.waiting.intersection(step.object.key for _, step in differing) if last else frozenset[Key]()
+    generation = status.generation.number if status.generation else 0
     return Picture(
-        generation=status.generation.number if status.generation else 0,
+        generation=generation,
         counts=status.owned,
         features=status.features,
         groups=_groups(applied, frozenset(drifting)),
@@ -77,6 +81,9 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
         lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
         interrupted=status.interrupted,
         waiting=late.union(route.key for route in plan.waiting),
+        absent=plan.absent,
+        # What is not there when a change is made is told with it.
+        vanished=plan.absent - last.absent if last and last.generation == generation else frozenset(),
     )
 
 

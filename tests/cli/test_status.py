@@ -68,4 +68,18 @@ def test_daemon_says_why_something_failed(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(status, "keeper", lambda _arguments: Daemon())
     said = io.StringIO()
     status.run(Namespace(wait_online=None, offline=True, netns=None, config=None), Terminal(said, said))
-    assert said.getvalue().endswith("Error.Rejected\n               the files still ask\n               or so\n")
+    told = "failed, last change: failed (Rejected)\n               the files still ask\n               or so\n"
+    assert said.getvalue().endswith(told)
+
+
+def test_daemon_says_what_was_put_back_and_what_that_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Daemon(Answers):
+        def status(self) -> dict[str, object]:
+            told = {"State": "idle", "LastResult": "generation 2 is rolled back; the files ask for it; edit them"}
+            return {**super().status(), "daemon": told}
+
+    monkeypatch.setattr(status, "keeper", lambda _arguments: Daemon())
+    said = io.StringIO()
+    status.run(Namespace(wait_online=None, offline=True, netns=None, config=None), Terminal(said, said))
+    told = "idle, last change: generation 2 is rolled back\n               the files ask for it; edit them\n"
+    assert said.getvalue().endswith(told)

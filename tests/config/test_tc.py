@@ -265,6 +265,11 @@ MISTAKES = [
         id="class_without_a_qdisc",
     ),
     pytest.param(
+        "tc:\n  lo: {qdiscs: {kind: htb, handle: '1:'}, classes: {id: '1:10', rate: 5}}\n",
+        "2:52: this class needs 'classid'; such as \"1:10\"",
+        id="class_without_a_name",
+    ),
+    pytest.param(
         "tc:\n  lo: {qdiscs: {kind: htb, handle: '1:', default: '2:10'}}\n",
         "2:51: default: expected the handle 2: of the qdisc beside it; a class of another qdisc cannot be it",
         id="default_class_of_another_qdisc",

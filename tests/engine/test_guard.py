@@ -175,7 +175,7 @@ def test_forwarding_that_ends_the_route_of_an_advertisement_is_refused(
     was = {"accept_ra": accepts, "forwarding": "0"}
     there = [Object("sysctl", (f"net/ipv6/conf/eth1/{name}",), {"value": value}) for name, value in was.items()]
     told = refused(desk, there, Route("eth1", LOCAL, learned=True), f"sysctl: {said}")
-    assert ("give 'eth1' the sysctl ipv6.accept_ra: 2, or allow 'eth1' to be cut" in told) == cut
+    assert ("give 'eth1' the sysctl ipv6.accept_ra: 2, or --allow eth1 says that it is meant" in told) == cut
     assert refused(desk, there, Route("eth1", LOCAL), f"sysctl: {said}") == ""
 
 

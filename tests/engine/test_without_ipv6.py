@@ -77,6 +77,6 @@ def test_plan_that_would_end_the_ipv6_of_a_way_is_refused(desk: Desk, peer: str,
     desk.kernel.ways = {peer: Route("eth0", local)} if peer else {}
     desk.wants(f"links: {{eth0: {{addresses: [10.0.0.2/24, {new}}}}}")
     engine = Engine(desk.paths, session=Session(peer, local), connect=lambda _netns: desk.kernel)
-    refusals = "IPv6 .*'eth0'|Invalid argument|Permission denied"
+    refusals = "IPv6 .*--allow eth0|Invalid argument|Permission denied"
     with pytest.raises(GuardError if ":" in local else KernelError, match=refusals):
         engine.apply()

@@ -40,7 +40,7 @@ def attainable(text: str, *there: str) -> State:
 
 def test_state_that_needs_nothing_absent_is_the_same_state() -> None:
     wanted = state_of(HOST)
-    assert without_absent(wanted, State(map(hardware, ("swp1", "swp2")))) == (wanted, ())
+    assert without_absent(wanted, State(map(hardware, ("swp1", "swp2")))) == (wanted, frozenset(), ())
 
 
 def test_everything_on_absent_hardware_waits_and_the_rest_does_not() -> None:
@@ -92,7 +92,7 @@ def _calls(count: int) -> int:
 
     sys.setprofile(count_call)
     try:
-        left, _ = without_absent(wanted, State())
+        left, _, _ = without_absent(wanted, State())
     finally:
         sys.setprofile(None)
     assert not left.of("route")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from netgroupd.config.entries import told
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import Attrs, Object, Origin, State
@@ -376,3 +377,9 @@ def test_rates_and_numbers_of_classes_are_shown_as_one_writes_them() -> None:
     shown = text(Plan(steps))
     assert "default 0xfff0" in shown
     assert "rate 10mbit -> 1gbit  ceil 100kbit -> 0\n" in shown
+
+
+def test_class_is_called_what_files_call_it() -> None:
+    plan = assemble(State((LINK, *TREE)), State((LINK,)), Owned())
+    assert "+ class v0  1:1" in text(plan)
+    assert told("tclass", TOP.key) == "class v0 1:1"

@@ -10,7 +10,16 @@ import pydbus
 import pytest
 
 from netgroupd.engine.report import Result, Status
-from netgroupd.errors import ConfigError, JournalError, KernelError, Problem, Refusal, RejectedError, notes_of
+from netgroupd.errors import (
+    BusyError,
+    ConfigError,
+    JournalError,
+    KernelError,
+    Problem,
+    Refusal,
+    RejectedError,
+    notes_of,
+)
 from netgroupd.plan.step import Plan
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
@@ -325,3 +334,14 @@ def test_metrics_have_all_digits_and_need_no_disk(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(Path, "unlink", read_only)
     metrics.write()
+
+
+def test_journal_says_what_waits_to_be_confirmed_and_of_what_an_error_is(
+    remote: Remote, engine: FakeEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "netgroupd")
+    remote.apply({"confirm": 30})
+    assert caplog.messages[-1].endswith(", generation 2; it is put back in 30 s unless it is confirmed")
+    engine.error = BusyError("generation 2 waits to be confirmed or rolled back")
+    refused(remote.reload)
+    assert caplog.messages[-1] == "reload: generation 2 waits to be confirmed or rolled back"

@@ -90,6 +90,32 @@ def test_drift_that_takes_the_place_of_other_drift_is_told(
     assert remote.properties()["Drift"] == 1
 
 
+def test_drift_of_which_a_part_is_gone_is_no_news(
+    engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine.policy = "report"
+    bridge, _, vlan = HARDWARE_CAME.steps
+    engine.drifted = Plan((bridge, vlan))
+    engine.news.tell()
+    eventually(lambda: remote.properties()["Drift"] == 2)
+    engine.drifted = Plan((vlan,))
+    engine.news.tell()
+    eventually(lambda: remote.properties()["Drift"] == 1)
+    assert caplog.text.count("changed from outside") == 1
+
+
+def test_hardware_that_vanishes_is_told_once(
+    engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
+) -> None:
+    vanished = "not there any more, and configured when it comes again: swp[1-2]"
+    for absent in (set[str](), {"swp1", "swp2"}, {"swp1", "swp2"}, {"swp1"}):
+        engine.drifted = Plan(absent=frozenset(absent))
+        engine.news.tell()
+        time.sleep(0.5)
+    assert remote.properties()["Drift"] == 0
+    assert caplog.messages.count(vanished) == 1
+
+
 def test_drift_that_comes_and_goes_is_told_once_and_then_summed_up(
     engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
 ) -> None:

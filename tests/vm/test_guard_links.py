@@ -158,7 +158,7 @@ def test_what_is_refused_would_end_the_session(server: socket.socket, tmp_path: 
         engine_in(_THERE, tmp_path, wireguard(1, 0)).apply()
     assert any(reaches(server) for _ in range(_TRIES)), "nothing came before"
     engine = engine_in(_HERE, tmp_path, case.then)
-    with pytest.raises(GuardError, match=f"your session from {PEER}; allow '{case.cut}'"):
+    with pytest.raises(GuardError, match=f"your session from {PEER}; --allow {case.cut}"):
         engine.apply()
     engine.apply(allow=frozenset({case.cut}))
     subprocess.run(case.later, check=True)

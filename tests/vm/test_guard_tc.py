@@ -105,7 +105,7 @@ def test_way_on_from_the_host_is_kept_from_a_rule_that_drops_all(desk: Desk) -> 
     console = Engine(desk.engine.paths, netns=_HERE)
     drop = hook("{pref: 9, matchall: {}, action: drop}", "egress")
     desk.wants(drop)
-    with pytest.raises(GuardError, match="would cut the way of the default route; allow 'eth1'"):
+    with pytest.raises(GuardError, match="would cut the way of the default route; --allow eth1"):
         console.apply()
     assert console.diff().steps
     console.apply(allow=_ALLOWED)

@@ -202,3 +202,21 @@ def test_link_that_a_file_calls_by_a_further_name_of_it_is_told(engine_in: Engin
     here("ip link property add dev virbr0 altname uplink")
     engine = engine_in("here", "links: {uplink: {mtu: 1400}}\n")
     assert "uplink is another name of virbr0, and no file can name a link by that" in engine.diff().warnings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("links: {v5: {kind: vlan, link: uplink, id: 5}}\n", id="below_a_link"),
+        pytest.param("links: {vrf5: {kind: vrf, table: 5, links: [uplink]}}\n", id="port"),
+        pytest.param("links: {br5: {kind: bridge, ports: uplink.5}}\n", id="lower_link_of_a_port"),
+        pytest.param("routes: [{to: 10.5.0.0/16, dev: uplink}]\n", id="of_a_route"),
+        pytest.param("tc: {uplink: {ingress: [{pref: 1, matchall: {}, action: drop}]}}\n", id="with_rules"),
+    ],
+)
+def test_file_that_refers_to_a_link_by_a_further_name_of_it_is_told_the_right_one(
+    engine_in: EngineIn, text: str
+) -> None:
+    here("ip link property add dev virbr0 altname uplink")
+    with pytest.raises(ConfigError, match="'uplink' is another name of 'virbr0'"):
+        engine_in("here", text).diff()
