@@ -20,7 +20,8 @@ from netgroupd.plan.theirs import Theirs
 _SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 # What follows needs what is before it; a gateway needs the route to it.
-_ORDER = ("address", "nexthop", "route", "neighbour")
+_AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
+_ORDER = ("bridge_vlan", "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb")
 
 
 def of_others(kernel: Connection, plan: Plan, goal: State, actual: State) -> Theirs:
@@ -80,7 +81,7 @@ def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tupl
     ordered = sorted((obj for obj in found if obj.cls != "link"), key=_turn)
     steps = [*_ports(kernel, [obj for obj in found if obj.cls == "link"], mine), *map(_step, ordered)]
     refused = kernel.apply(steps) if steps else ()
-    lost = [str(each.refusal) for each in refused if each.refusal.errno != errno.EEXIST]
+    lost = [str(each.refusal) for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
     if not lost:
         return ()
     more = f"; … ({len(lost):,} in all)" if len(lost) > _SHOWN else ""
@@ -104,5 +105,7 @@ def _ports(kernel: Connection, ports: list[Object], mine: Mine) -> Iterator[Step
 
 def _step(obj: Object) -> Step:
     """One without which the rest is wanted all the same; a group may be there still, without some of its members."""
-    op = Op.CHANGE if "group" in obj.attrs else Op.CREATE
-    return Step(op, None, obj._replace(attrs={**obj.attrs, "optional": True}), obj.attrs)
+    want = obj._replace(attrs={**obj.attrs, "optional": True})
+    if obj.cls == "bridge_vlan" and not obj.attrs:
+        return Step(Op.DELETE, obj, want)  # by what comes after it a step says that it is optional
+    return Step(Op.CHANGE if "group" in obj.attrs else Op.CREATE, None, want, obj.attrs)

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from netgroupd.engine.handles import leave_handles
+from netgroupd.engine.listed import listed_by_others
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.orphans import without_orphans
 from netgroupd.engine.refusals import steps_error
@@ -27,15 +28,15 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan import present
-from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_watched
+from netgroupd.plan import affected, present
+from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_lists, told_of_watched
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
-from netgroupd.plan.passing import on_emptied, on_passing, options_of_ports, passing
+from netgroupd.plan.passing import on_emptied, on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 from netgroupd.plan.waiting import told as waiting_told
@@ -108,13 +109,16 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
+    plan = plan._replace(warnings=(*plan.warnings, *affected.warnings(plan, goal, actual)))
     lost = of_others(kernel, plan, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
     bare = of_emptied(kernel, plan, goal)
     again = on_emptied(bare.objects, plan, goal)
-    warnings = (*plan.warnings, *told(lost, back), *told_of_emptied(bare, again))
-    back = (*back, *again, *options_of_ports(plan, goal, actual))
-    others, left = lost.objects + bare.objects, told_of_watched(lost, bare)
+    listed = listed_by_others(kernel, plan, goal, actual, mine)
+    kept = on_returning(listed, plan)
+    warnings = (*plan.warnings, *told(lost, back), *told_of_emptied(bare, again), *told_of_lists(listed, kept))
+    back = (*back, *again, *kept, *options_of_ports(plan, goal, actual))
+    others, left = lost.objects + bare.objects + listed, told_of_watched(lost, bare)
     return plan._replace(warnings=warnings, others=others, passing=back, watched=left), actual
 
 

@@ -42,6 +42,6 @@ def assemble(
         steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
     lost = warnings(desired, actual, changes.steps) if steps else ()
-    gone, cycled = frozenset(changes.fate.gone), frozenset(changes.fate.cycled)
+    gone, cycled, moved = (frozenset(names) for names in changes.fate)
     told = waiting + changes.warnings + lost
-    return Plan(steps, told, names, gone, cycled - gone, emptied=changes.emptied - gone - cycled)
+    return Plan(steps, told, names, gone, cycled - gone, moved - gone, emptied=changes.emptied - gone - cycled)
