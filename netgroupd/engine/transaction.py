@@ -20,7 +20,7 @@ from netgroupd.engine.routes_beside import without_beside
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.engine.theirs import give_back, of_emptied, of_others
-from netgroupd.engine.unseen import add_unseen
+from netgroupd.engine.unseen import add_unseen, add_unseen_on_qdiscs
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.links import FEW
@@ -29,7 +29,7 @@ from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import affected, present
-from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_lists, told_of_watched
+from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_lists, told_of_queues, told_of_watched
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
@@ -109,7 +109,9 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
-    plan = plan._replace(warnings=(*plan.warnings, *affected.warnings(plan, goal, actual)))
+    hanging = add_unseen_on_qdiscs(kernel, plan, goal, actual, mine)
+    said = (*affected.warnings(plan, goal, actual), *told_of_queues(hanging))
+    plan = plan._replace(warnings=plan.warnings + said)
     lost = of_others(kernel, plan, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
     bare = of_emptied(kernel, plan, goal)

@@ -17,7 +17,7 @@ from netgroupd.plan.theirs import Theirs
 
 _SHOWN = 5
 _MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entries", "mdb": "multicast groups"}
-_MANY |= {"vni": "VNIs"}
+_MANY |= {"vni": "VNIs", "tclass": "classes", "filter": "rules"}
 # As `ip route` calls them, where nobody has told it otherwise.
 _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: "dhcp", 42: "babel"}
 _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
@@ -50,6 +50,11 @@ def told_of_lists(lost: Sequence[Object], back: Sequence[Object]) -> tuple[str, 
         *_on_links(gone, "goes when links go or leave their bridge"),
         *_on_links(Theirs(tuple(back)), "goes with ports that leave their bridge for a moment, and is given back"),
     )
+
+
+def told_of_queues(lost: Sequence[Object]) -> tuple[str, ...]:
+    """The same of what hangs on qdiscs."""
+    return _on_links(Theirs(tuple(lost)), "goes with the qdiscs that are deleted")
 
 
 def told_of_watched(*lost: Theirs) -> tuple[str, ...]:
