@@ -53,7 +53,7 @@ def add_unseen_on_qdiscs(kernel: Connection, plan: Plan, goal: State, actual: St
     qdiscs = [obj for obj in actual.of("qdisc").values() if obj.name in links]
     hooks = frozenset((obj.name, where) for obj in qdiscs for where in (ROOT, str(obj.attrs["handle"])))
     classes = kernel.dump(Selection(frozenset({"tclass"}), hooks=hooks)).of("tclass")
-    hooks |= {(name, str(classid)) for name, classid in classes}
+    hooks |= {(tclass.name, str(tclass.key[1])) for tclass in classes.values()}
     rules = kernel.dump(Selection(frozenset({"filter", "chain"}), hooks=hooks))
     for obj in (*classes.values(), *rules):
         if obj.key not in actual.of(obj.cls):
