@@ -14,6 +14,8 @@ from netgroupd.model.state import Object, State
 from netgroupd.plan.along import deleted_nexthops
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.theirs import Theirs
 
@@ -21,7 +23,7 @@ _SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 # What follows needs what is before it; a gateway needs the route to it.
 _AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
-_ORDER = ("bridge_vlan", "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb")
+_ORDER = ("sysctl", "bridge_vlan", "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb")
 
 
 def of_others(kernel: Connection, plan: Plan, goal: State, actual: State) -> Theirs:
@@ -75,6 +77,13 @@ def _is_lasting(address: Object) -> bool:
     return address.attrs.get("valid_lft") == "forever" and address.attrs.get("scope") != "link"
 
 
+def settings_of_others(kernel: Connection, plan: Plan) -> tuple[Object, ...]:
+    """The settings of links that a plan deletes, whoever has changed them."""
+    steps = singles(plan.steps)
+    gone = {step.object.name for step in steps if step.object.cls == "link" and step.op is Op.DELETE}
+    return tuple(kernel.settings_of(gone)) if gone else ()
+
+
 def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tuple[str, ...]:
     """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
     found = [*objects]
@@ -89,6 +98,8 @@ def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tupl
 
 
 def _turn(obj: Object) -> tuple[int, bool, bool]:
+    if obj.cls == "sysctl":
+        return 0, *rank(obj)
     return _ORDER.index(obj.cls), "group" in obj.attrs, "via" in obj.attrs or "nexthops" in obj.attrs
 
 
