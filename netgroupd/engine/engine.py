@@ -36,6 +36,7 @@ from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.settings import refuse_unknown
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.taken_over import without_theirs
+from netgroupd.engine.theirs import settings_of_others
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
 from netgroupd.errors import KernelError, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
@@ -136,6 +137,7 @@ class Engine(Questions):
         detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
+        plan = plan._replace(others=plan.others + settings_of_others(kernel, plan))
         add_lost_options(kernel, plan, actual, mine.away)
         naming = None if content.named in mine.named else (desired.state, named_in(mine.named))
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual, naming)

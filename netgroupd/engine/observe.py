@@ -7,7 +7,7 @@ costs.  Classes that can only be found by looking at every entry are left out
 unless they are or were configured.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple, Protocol
@@ -75,6 +75,9 @@ class Connection(Protocol):
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
+
+    def settings_of(self, names: Collection[str]) -> list[Object]:
+        """The kernel settings of the links of these names that are not those of all new links."""
 
     def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""

@@ -21,9 +21,9 @@ from netgroupd.model.tc.red import lasting
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import UNOWNED, kind_of, row_of, same
-from netgroupd.plan.fate import TEAMING, followers
+from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.named import Named
-from netgroupd.plan.narrowed import narrowed
+from netgroupd.plan.narrowed import made_smaller, narrowed
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import Json, objects_from, objects_to, singles, touching
 from netgroupd.plan.step import Op, Plan, Step
@@ -203,11 +203,7 @@ def _made_smaller(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: Sta
     told = ((key, attrs.get("mtu")) for (cls, key), attrs in made.items() if cls == "link")
     sizes = {str(key[0]): mtu for key, mtu in told if isinstance(mtu, int) and mtu < _mtu(links[key])}
     sizes |= narrowed(singles(plan.steps), links)
-    for upper, lower in followers([*sizes], links, bridges=True) if sizes else ():
-        mtu = _mtu(links[upper,])
-        sizes[upper] = min(mtu, sizes[lower])
-        if sizes[upper] < mtu and kind_of(links[upper,]) != "bridge":  # which grows with its ports
-            yield upper, sizes[upper]
+    yield from made_smaller(sizes, links)
 
 
 def _opened(made: Mapping[tuple[str, Key], Attrs], plan: Plan, actual: State) -> list[str]:

@@ -13,13 +13,16 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.theirs import Theirs
 
 _SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 # What follows needs what is before it; a gateway needs the route to it.
-_ORDER = ("address", "nexthop", "route", "neighbour")
+_AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
+_ORDER = ("sysctl", "bridge_vlan", "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb")
 
 
 def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, actual: State) -> Theirs:
@@ -75,13 +78,20 @@ def _is_lasting(address: Object) -> bool:
     return address.attrs.get("valid_lft") == "forever" and address.attrs.get("scope") != "link"
 
 
+def settings_of_others(kernel: Connection, plan: Plan) -> tuple[Object, ...]:
+    """The settings of links that a plan deletes, whoever has changed them."""
+    steps = singles(plan.steps)
+    gone = {step.object.name for step in steps if step.object.cls == "link" and step.op is Op.DELETE}
+    return tuple(kernel.settings_of(gone)) if gone else ()
+
+
 def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tuple[str, ...]:
     """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
     found = [*objects]
     ordered = sorted((obj for obj in found if obj.cls != "link"), key=_turn)
     steps = [*_ports(kernel, [obj for obj in found if obj.cls == "link"], mine), *map(_step, ordered)]
     refused = kernel.apply(steps) if steps else ()
-    lost = [str(each.refusal) for each in refused if each.refusal.errno != errno.EEXIST]
+    lost = [str(each.refusal) for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
     if not lost:
         return ()
     more = f"; … ({len(lost):,} in all)" if len(lost) > _SHOWN else ""
@@ -89,6 +99,8 @@ def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tupl
 
 
 def _turn(obj: Object) -> tuple[int, bool, bool]:
+    if obj.cls == "sysctl":
+        return 0, *rank(obj)
     return _ORDER.index(obj.cls), "group" in obj.attrs, "via" in obj.attrs or "nexthops" in obj.attrs
 
 
@@ -105,5 +117,7 @@ def _ports(kernel: Connection, ports: list[Object], mine: Mine) -> Iterator[Step
 
 def _step(obj: Object) -> Step:
     """One without which the rest is wanted all the same; a group may be there still, without some of its members."""
-    op = Op.CHANGE if "group" in obj.attrs else Op.CREATE
-    return Step(op, None, obj._replace(attrs={**obj.attrs, "optional": True}), obj.attrs)
+    want = obj._replace(attrs={**obj.attrs, "optional": True})
+    if obj.cls == "bridge_vlan" and not obj.attrs:
+        return Step(Op.DELETE, obj, want)  # by what comes after it a step says that it is optional
+    return Step(Op.CHANGE if "group" in obj.attrs else Op.CREATE, None, want, obj.attrs)

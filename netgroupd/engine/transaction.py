@@ -12,6 +12,7 @@ from itertools import compress, count, islice
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.handles import leave_handles
+from netgroupd.engine.listed import listed_by_others
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.orphans import without_orphans
 from netgroupd.engine.refusals import steps_error
@@ -19,7 +20,7 @@ from netgroupd.engine.routes_beside import without_beside
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.engine.theirs import give_back, of_emptied, of_others
-from netgroupd.engine.unseen import add_unseen
+from netgroupd.engine.unseen import add_unseen, add_unseen_on_qdiscs
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.links import FEW
@@ -27,15 +28,15 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
-from netgroupd.plan import present
-from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_watched
+from netgroupd.plan import affected, present
+from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_lists, told_of_queues, told_of_watched
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
-from netgroupd.plan.passing import on_emptied, on_passing, options_of_ports, passing
+from netgroupd.plan.passing import on_emptied, on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 from netgroupd.plan.waiting import WAYS, in_need, led_by, links_of, without_waiting
@@ -117,13 +118,18 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     if nexthops:
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
+    hanging = add_unseen_on_qdiscs(kernel, plan, goal, actual, mine)
+    said = (*affected.warnings(plan, goal, actual), *told_of_queues(hanging))
+    plan = plan._replace(warnings=plan.warnings + said)
     lost = of_others(kernel, plan, nexthops, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
     bare = of_emptied(kernel, plan, goal)
     again = on_emptied(bare.objects, plan, goal)
-    warnings = (*plan.warnings, *told(lost, back), *told_of_emptied(bare, again))
-    back = (*back, *again, *options_of_ports(plan, goal, actual))
-    others, left = lost.objects + bare.objects, told_of_watched(lost, bare)
+    listed = listed_by_others(kernel, plan, goal, actual, mine)
+    kept = on_returning(listed, plan)
+    warnings = (*plan.warnings, *told(lost, back), *told_of_emptied(bare, again), *told_of_lists(listed, kept))
+    back = (*back, *again, *kept, *options_of_ports(plan, goal, actual))
+    others, left = lost.objects + bare.objects + listed, told_of_watched(lost, bare)
     return plan._replace(warnings=warnings, others=others, passing=back, watched=left), actual
 
 

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links of others on those that a plan deletes or makes smaller, of which a kernel that filters its dumps has not told.
+"""What goes along with what a plan deletes or makes smaller, and was not looked at: to be told, and put back.
 
-They go along, lose their master or become as small: that is to be told, and put back.
+It is links of others, of which a kernel that filters its dumps has not told: they go, lose their master or become as
+small.  And it is classes and rules on qdiscs of others in the place of which files put theirs.
 """
 
-from netgroupd.engine.observe import Connection
+from collections.abc import Iterator
+
+from netgroupd.engine.observe import Connection, Mine
 from netgroupd.kernel.request import Selection
-from netgroupd.model.state import State
+from netgroupd.model.state import Object, State
 from netgroupd.plan.fate import followers
+from netgroupd.plan.hooks import CLSACT, ON_QDISCS, ROOT, hangs_on_one_of, swept
 from netgroupd.plan.pieces import shrinks
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -37,3 +41,28 @@ def _shakes(step: Step) -> bool:
         return False
     now = step.before.attrs.get("mtu") if step.before else None
     return step.op is Op.DELETE or shrinks(step.attrs.get("mtu"), now)
+
+
+def add_unseen_on_qdiscs(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
+    """Bring what hangs on qdiscs of others that a plan deletes into ``actual``, and say what goes with these."""
+    gone = (step.object for step in singles(plan.steps) if step.op is Op.DELETE and step.object.cls == "qdisc")
+    doomed = [obj for obj in gone if obj.key[1] != CLSACT and (obj.name, ROOT) not in mine.hooks]
+    if not doomed:
+        return ()
+    links = {obj.name for obj in doomed}
+    qdiscs = [obj for obj in actual.of("qdisc").values() if obj.name in links]
+    hooks = frozenset((obj.name, where) for obj in qdiscs for where in (ROOT, str(obj.attrs["handle"])))
+    classes = kernel.dump(Selection(frozenset({"tclass"}), hooks=hooks)).of("tclass")
+    hooks |= {(tclass.name, str(tclass.key[1])) for tclass in classes.values()}
+    rules = kernel.dump(Selection(frozenset({"filter", "chain"}), hooks=hooks))
+    for obj in (*classes.values(), *rules):
+        if obj.key not in actual.of(obj.cls):
+            actual.add(obj)
+    parents = swept(doomed, actual)
+    return tuple(_hanging(parents, goal, actual))
+
+
+def _hanging(parents: frozenset[tuple[str, str]], goal: State, actual: State) -> Iterator[Object]:
+    for cls in sorted(ON_QDISCS):
+        wants = goal.of(cls)
+        yield from (obj for key, obj in actual.of(cls).items() if key not in wants and hangs_on_one_of(obj, parents))

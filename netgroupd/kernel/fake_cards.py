@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a fake kernel tells of its links: of which cards they are functions, their carriers, what others have there."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 
+from netgroupd.model.state import Object
 from netgroupd.plan.theirs import Theirs
 
 
@@ -22,6 +23,10 @@ class FakeCards:
     def dark(self, names: Iterable[str]) -> frozenset[str]:
         """No link is without one."""
         return frozenset()
+
+    def settings_of(self, names: Collection[str]) -> list[Object]:
+        """Nobody has changed any here."""
+        return []
 
     def theirs(
         self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False

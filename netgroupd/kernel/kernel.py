@@ -3,7 +3,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -141,6 +141,12 @@ class Kernel:
 
         settings = changed(self._context, links, lambda: connect()[0])
         return [*settings, *changed_features(self._context, links, connect)]
+
+    def settings_of(self, names: Collection[str]) -> list[Object]:
+        """The kernel settings of the links of these names that are not those of all new links."""
+        from netgroupd.kernel.sysctls_changed import of_links  # noqa: PLC0415  # only a plan that deletes links needs it
+
+        return of_links(self._context, names)
 
     def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""

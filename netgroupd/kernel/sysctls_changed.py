@@ -7,7 +7,7 @@ an empty one.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from stat import S_IWUSR
 
 from netgroupd.kernel.netns import entered, fresh
@@ -25,6 +25,7 @@ _SHARED = frozenset({"all", "default"})
 _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_seed", "flush", "mtu"})
 
 _LO = Likeness("lo")
+_FEW = 64  # links of which a few files each may be read
 _OfLink = Mapping[tuple[str, str], str]
 
 
@@ -54,6 +55,26 @@ def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[],
             for place, value in (*known[both].items(), *otherwise(own, sample)):
                 found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
     return found
+
+
+def of_links(context: Context, names: Collection[str]) -> list[Object]:
+    """The settings of links that are not those of all new ones; of many links those that netlink tells of."""
+    found = []
+    with entered(context.netns):
+        default = {**_of_link("lo"), **_of_link("default")}  # of neighbours only the first namespace has one
+        links = (Object("link", (name,), {}) for name in names)
+        for link, shared, own in _of_links(context, links, wholly=len(names) <= _FEW):
+            for place, value in (*shared.items(), *own.items()):
+                if value not in {"", default.get(place, value)} and _is_writable(link.name, place):
+                    found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
+    return found
+
+
+def _is_writable(name: str, place: tuple[str, str]) -> bool:
+    try:
+        return bool(os.stat(f"{place[0]}/{name}/{place[1]}").st_mode & S_IWUSR)  # noqa: PTH116  # as below
+    except OSError:
+        return False
 
 
 def _setting(path: str, value: str) -> Object:
@@ -86,10 +107,12 @@ def _shared(directory: str = _ROOT) -> Iterator[tuple[str, str]]:
                 yield entry.path, value
 
 
-def _of_links(context: Context, links: Iterable[Object]) -> Iterator[tuple[Object, _OfLink, _OfLink]]:
+def _of_links(
+    context: Context, links: Iterable[Object], *, wholly: bool = True
+) -> Iterator[tuple[Object, _OfLink, _OfLink]]:
     """The settings of links, those that it shares with others and those of its own.
 
-    Of those of which netlink tells the same, all files are read of one alone.
+    Of those of which netlink tells the same, all files are read of one alone; unless ``wholly`` none of the others.
     """
     alike = told(context)
     there = [frozenset(os.listdir(place)) for place in _OF_LINKS if os.path.isdir(place)]  # noqa: PTH112, PTH208  # as below
@@ -103,7 +126,7 @@ def _of_links(context: Context, links: Iterable[Object]) -> Iterator[tuple[Objec
         else:
             own = _of_link(name)
             shared = {place: value for place, value in own.items() if place[1] in _TOLD.get(place[0], ())}
-            untold = [place for place in own if place not in shared]
+            untold = [place for place in own if place not in shared] if wholly else []
             firsts[like] = shared, untold
             yield link, shared, {place: own[place] for place in untold}
 

@@ -16,7 +16,8 @@ from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.theirs import Theirs
 
 _SHOWN = 5
-_MANY = {"address": "addresses"}
+_MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entries", "mdb": "multicast groups"}
+_MANY |= {"vni": "VNIs", "tclass": "classes", "filter": "rules"}
 # As `ip route` calls them, where nobody has told it otherwise.
 _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: "dhcp", 42: "babel"}
 _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
@@ -41,6 +42,21 @@ def told_of_emptied(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
     return (*_on_links(lost, when), *_on_links(Theirs(tuple(back)), f"{when} for a moment, and is given back"))
 
 
+def told_of_lists(lost: Sequence[Object], back: Sequence[Object]) -> tuple[str, ...]:
+    """The same of what is listed on links; that a port is not in a VLAN counts as one."""
+    kept = {obj[:2] for obj in back}
+    gone = Theirs(tuple(obj for obj in lost if obj[:2] not in kept))
+    return (
+        *_on_links(gone, "goes when links go or leave their bridge"),
+        *_on_links(Theirs(tuple(back)), "goes with ports that leave their bridge for a moment, and is given back"),
+    )
+
+
+def told_of_queues(lost: Sequence[Object]) -> tuple[str, ...]:
+    """The same of what hangs on qdiscs."""
+    return _on_links(Theirs(tuple(lost)), "goes with the qdiscs that are deleted")
+
+
 def told_of_watched(*lost: Theirs) -> tuple[str, ...]:
     """What nobody gives back of what others had, when what there was is put back: their programs are to do that."""
     watched = (theirs._replace(objects=()) for theirs in lost)
@@ -60,8 +76,8 @@ def _on_links(theirs: Theirs, what_becomes: str) -> tuple[str, ...]:
     for obj in theirs.objects:
         if "group" in obj.attrs:
             continue
-        counts[_of(obj.cls, obj.attrs[UNOWNED])] += 1
-        links.update(dict.fromkeys(hangs_on(obj)))
+        counts[_of(obj.cls, obj.attrs.get(UNOWNED))] += 1
+        links.update(dict.fromkeys(hangs_on(obj)[1:] if obj.cls == "mdb" else hangs_on(obj)))
     for (cls, protocol, link), count in theirs.watched.items():
         counts[_of(cls, protocol)] += count
         links.update({link: None} if link else {})

@@ -43,9 +43,10 @@ def assemble(
         steps = coalesce(order(changes, desired, actual), desired, actual, abilities, indices)
     names = {group.id: group.name for group in desired.groups.values()}
     lost = warnings(desired, actual, changes.steps) if steps else ()
-    gone, cycled = frozenset(changes.fate.gone), frozenset(changes.fate.cycled)
+    gone, cycled, moved = (frozenset(names) for names in changes.fate)
     told = waiting + changes.warnings + lost
     emptied = changes.emptied - gone - cycled
     nexthops = actual.of("nexthop")
     darkened = tuple(losing_carrier(shaken_by(changes.steps), actual.of("link"))) if nexthops else ()
-    return Plan(steps, told, names, gone, cycled - gone, emptied=emptied, darkened=darkened, absent=absent)
+    links = gone, cycled - gone, moved - gone
+    return Plan(steps, told, names, *links, emptied=emptied, darkened=darkened, absent=absent)

@@ -27,8 +27,8 @@ _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "m
 _LOST_WHEN_DOWN = frozenset({"route", "neighbour", "nexthop"})
 _LOST_WITH_BRIDGE = frozenset({"fdb", "mdb", "bridge_vlan", "vlan_global", "mst"})
 
-# What is above has no larger MTU than what is below.
-_FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
+FOLLOWS_MTU = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"})
+"""Kinds that have no larger MTU than what is below."""
 _CONF = ["net", "ipv6", "conf"]
 _PROTOCOLS = {"inet": "IPv4", "inet6": "IPv6"}
 
@@ -137,7 +137,7 @@ def _disable(disabled: dict[tuple[str, str], str], step: Step, links: Mapping[Ke
 
 def _follow_mtu(reasons: dict[str, str], links: Mapping[Key, Object]) -> None:
     """Add the links that become as small: those above, and bridges, which take the least MTU of their ports."""
-    above = {key: link for key, link in links.items() if kind_of(link) in _FOLLOWS_MTU}
+    above = {key: link for key, link in links.items() if kind_of(link) in FOLLOWS_MTU}
     smaller = [*reasons]
     while smaller:  # as often as bridges are stacked
         for upper, lower in followers(smaller, above):

@@ -4,11 +4,12 @@
 When such a port has left they grow again, and what is on them does not.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import FOLLOWS_MTU, followers
 from netgroupd.plan.step import Op, Step
 
 UNKNOWN = 0
@@ -38,6 +39,18 @@ def _of_new(link: Object) -> int:
 def _of(attrs: Attrs) -> int:
     mtu = attrs.get("mtu")
     return mtu if isinstance(mtu, int) else 0
+
+
+def made_smaller(sizes: Mapping[str, int], links: Mapping[Key, Object]) -> Iterator[tuple[str, int]]:
+    """The links above those that get these MTUs and become as small, which do not grow again with them."""
+    found = dict(sizes)
+    for upper, lower in followers([*sizes], links, bridges=True) if sizes else ():
+        kind, mtu = kind_of(links[upper,]), _of(links[upper,].attrs)
+        if (kind != "bridge" and kind not in FOLLOWS_MTU) or found.get(lower, mtu) >= mtu:
+            continue
+        found[upper] = found[lower]
+        if kind != "bridge":  # which grows with its ports
+            yield upper, found[upper]
 
 
 def grows_later(link: Object, attrs: Attrs, left: Container[Value], links: Mapping[Key, Object]) -> bool:

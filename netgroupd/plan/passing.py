@@ -4,14 +4,14 @@
 It is what others have on them, and what no file says of ports.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import PORT_MODES_OF
 from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.plan.fate import carried_down, hangs_on, is_ipv4
 from netgroupd.plan.serialise import singles, touching
-from netgroupd.plan.step import Op, Plan
+from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.stranded import Stranded
 
 _ELSEWHERE = frozenset({"master", "netns"})
@@ -51,14 +51,26 @@ def on_passing(objects: Sequence[Object], names: frozenset[str], goal: State, ac
     return tuple({**back, **{route[:2]: route for route in routes}}.values())
 
 
+def on_returning(objects: Sequence[Object], plan: Plan) -> tuple[Object, ...]:
+    """Of what others lose with the bridges of ports, what is on those that come back to theirs."""
+    if not objects:
+        return ()
+    back = {step.object.name for step in _returning(singles(plan.steps))} & plan.moved
+    return tuple(obj for obj in objects if (hangs_on(obj)[-1] in back if obj.cls == "mdb" else obj.name in back))
+
+
+def _returning(steps: Iterable[Step]) -> Iterator[Step]:
+    for step in steps:
+        have = step.before
+        if have and have.cls == "link" and (master := step.attrs.get("master")) and have.attrs.get("master") == master:
+            yield step
+
+
 def options_of_ports(plan: Plan, goal: State, actual: State) -> Iterator[Object]:
     """The ports that come back to their master, each with what no file says and any port there can be told."""
-    for step in touching(plan.steps, actual.of("link")):
-        have = step.before
-        if have is None or have.cls != "link" or not (master := step.attrs.get("master")):
-            continue
-        if have.attrs.get("master") != master:
-            continue
+    for step in _returning(touching(plan.steps, actual.of("link"))):
+        have, master = step.before, step.attrs["master"]
+        assert have
         takes = _options(goal.link(str(master)), actual.link(str(master)))
         unsaid = have.attrs.keys() - step.object.attrs.keys()
         if kept := {name: have.attrs[name] for name in sorted(unsaid) if name in takes}:

@@ -87,11 +87,12 @@ class Plan(NamedTuple):
     """Steps in the order they must run; ``warnings`` are sentences for the operator.
 
     Of the links that go (``gone``) and of those that go down, if only for a moment (``cycled``), the kernel takes what
-    others have on them, of which ``others`` is to be given back after a refusal; ``watched`` are sentences on the rest.
-    ``passing`` is to be in any case: of that what can be, and what no file says of ports that come back to their
-    master.  So it does with much of IPv4 on those that lose all addresses of netgroupd's, if only for a moment
-    (``emptied``).  Routes and nexthops are ``waiting`` for the carrier of a link; links that have nexthops may lose
-    theirs (``darkened``).  What stands on links that are ``absent`` waits.
+    others have on them, and of those that leave their bridge (``moved``) what they have there; of this ``others`` is
+    to be given back after a refusal; ``watched`` are sentences on the rest.  ``passing`` is to be in any case: of that
+    what can be, and what no file says of ports that come back to their master.  So it does with much of IPv4 on those
+    that lose all addresses of netgroupd's, if only for a moment (``emptied``).  Routes and nexthops are ``waiting`` for
+    the carrier of a link; links that have nexthops may lose theirs (``darkened``).  What stands on links that are
+    ``absent`` waits.
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -99,6 +100,7 @@ class Plan(NamedTuple):
     group_names: Mapping[int, str] = MappingProxyType({})
     gone: frozenset[str] = frozenset()
     cycled: frozenset[str] = frozenset()
+    moved: frozenset[str] = frozenset()
     others: tuple[Object, ...] = ()
     passing: tuple[Object, ...] = ()
     waiting: tuple[Object, ...] = ()

@@ -113,9 +113,10 @@ def test_plan_is_the_same_whether_all_of_the_links_is_looked_at_or_what_it_takes
 ) -> None:
     monkeypatch.setattr(observe, "_MANY_TO_ONE", 0)
     kernel, goal = host_with(old), state_of(new)
-    want = plan_for(kernel, goal, look(kernel, goal, EVERYTHING), EVERYTHING)
-    in_part = look_at_links(kernel, EVERYTHING, rows_for(goal))
-    assert plan_now(kernel, goal, EVERYTHING, in_part)[0] == want
+    mine = EVERYTHING._replace(named=(text_of(state_of(old)),))
+    want = plan_for(kernel, goal, look(kernel, goal, mine), mine)
+    in_part = look_at_links(kernel, mine, rows_for(goal))
+    assert plan_now(kernel, goal, mine, in_part)[0] == want
 
 
 class Noting(FakeKernel):

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Links that the kernel changes together with others, where no file says it of them: told before it is done."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from netgroupd.model.kinds.macvlan import IPVLANS
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.narrowed import made_smaller, narrowed
+from netgroupd.plan.pieces import shrinks
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op, Plan, Step
+
+_SHOWN = 5
+_OF_LOWER = {"mode": "l3", "private": False, "vepa": False}
+"""What all ipvlans on one link have alike, and what one that is made has where nothing is said."""
+
+
+def warnings(plan: Plan, goal: State, actual: State) -> Iterator[str]:
+    """A sentence about those that become smaller with what is below, and one about ipvlans that get another mode."""
+    steps = singles(plan.steps)
+    staying = {key: link for key, link in actual.of("link").items() if link.name not in plan.gone} if steps else {}
+    yield from _told("become as small as what is below", [*_smaller(steps, staying, goal)])
+    yield from _told("are as the last ipvlan on the same link", [*_with_another_mode(steps, staying, goal)])
+
+
+def _smaller(steps: Sequence[Step], links: dict[Key, Object], goal: State) -> Iterator[str]:
+    sizes = {
+        step.object.name: mtu
+        for step in steps
+        if step.before
+        and step.before.cls == "link"
+        and isinstance(mtu := step.attrs.get("mtu"), int)
+        and shrinks(mtu, step.before.attrs.get("mtu"))
+    }
+    for name, mtu in made_smaller(sizes | narrowed(steps, links), links):
+        want = goal.link(name)
+        if not want or "mtu" not in want.attrs:
+            yield f"{name} mtu {links[name,].attrs['mtu']} -> {mtu}"
+
+
+def _with_another_mode(steps: Sequence[Step], links: dict[Key, Object], goal: State) -> Iterator[str]:
+    said: dict[object, dict[str, object]] = {}
+    ipvlans = [link for link in links.values() if kind_of(link) in IPVLANS]
+    for step in steps if ipvlans else ():
+        if kind_of(step.object) in IPVLANS and step.op is not Op.DELETE:
+            has = step.before.attrs if step.before else _OF_LOWER
+            told = {name: value for name, value in step.attrs.items() if name in _OF_LOWER}
+            if told or not step.before:
+                lower = said.setdefault((step.after or step.object).attrs.get("link", has.get("link")), {})
+                lower.update({"mode": has.get("mode"), **told})
+    for link in ipvlans:
+        want = goal.link(link.name)
+        for name, value in said.get(link.attrs.get("link"), {}).items():
+            if link.attrs.get(name) != value and (not want or name not in want.attrs):
+                yield f"{link.name} {name} {link.attrs.get(name)} -> {value}"
+
+
+def _told(what: str, changed: Sequence[str]) -> Iterator[str]:
+    if changed:
+        from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # seldom needed
+
+        folded = fold_names(dict.fromkeys(changed))
+        more = f", … ({len(changed):,} in all)" if len(folded) > _SHOWN else ""
+        yield f"links {what}, which no file says of them: {', '.join(islice(folded, _SHOWN))}{more}"

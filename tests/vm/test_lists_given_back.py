@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""VLANs, entries and groups that others give to links: told and given back where these leave their bridge, or go."""
+
+import pytest
+
+from tests.vm.hosts import EngineIn, here
+
+BRIDGE = """
+links:
+  br0: {{kind: bridge, up: true, vlan_filtering: true, ports: ["p[0-1]"], {}}}
+  p[0-1]: {{kind: dummy, up: true}}
+"""
+OF_OTHERS = (
+    "bridge vlan del dev p0 vid 1",
+    "bridge vlan add dev p0 vid 20 pvid untagged",
+    "bridge vlan add dev p0 vid 30-32",
+    "bridge vlan del dev p1 vid 1",
+    "bridge fdb add 02:00:00:00:00:03 dev p0 master static vlan 20",
+    "bridge mdb add dev br0 port p0 grp 239.1.1.1 permanent vid 20",
+    "bridge mdb add dev br0 port p1 grp 239.1.1.2 permanent vid 20",
+)
+ALLOWED = frozenset({"br0", "p0", "p1"})
+WHAT = "VLANs (6), forwarding entries (1), multicast groups of proto static (2)"
+BACK = (
+    f"what is not netgroupd's goes with ports that leave their bridge for a moment, and is given back: {WHAT} on p[0-1]"
+)
+LOST = f"what is not netgroupd's goes when links go or leave their bridge: {WHAT} on p[0-1]"
+
+
+def lists() -> list[str]:
+    """All that others have listed."""
+    entries = [line for line in here("bridge fdb").splitlines() if " static" in line]
+    groups = sorted(line for line in here("bridge -d mdb").splitlines() if " 239." in line)
+    vlans = [here(f"bridge -d vlan show dev {name}") for name in ("p0", "p1")]
+    return [*sorted(entries), *groups, *vlans]
+
+
+@pytest.mark.parametrize("change", ["mst_enabled: true", "vlan_stats_per_port: true", "numtxqueues: 2"])
+def test_what_others_list_on_ports_that_leave_for_a_moment_is_there_again(engine_in: EngineIn, change: str) -> None:
+    engine_in("here", BRIDGE.format("")).apply()
+    for command in OF_OTHERS:
+        here(command)
+    before = lists()
+    engine = engine_in("here", BRIDGE.format(change))
+    assert engine.diff().warnings == (BACK,)
+    assert engine.apply(allow=ALLOWED).plan.warnings == (BACK,)
+    assert lists() == before
+    assert not engine.diff().steps
+
+
+_PORTS = "  p[0-1]: {kind: dummy, up: true"
+LEAVING = {
+    "leave": f"  br0: {{kind: bridge, up: true, vlan_filtering: true}}\n{_PORTS}, master: null}}",
+    "change": f"  br0: {{kind: bridge, up: true}}\n  br1: {{kind: bridge, ports: 'p[0-1]'}}\n{_PORTS}}}",
+    "lose_their_bridge": f"{_PORTS}}}",
+    "go": "  x: {kind: dummy}",
+    "made_anew": f"  br0: {{kind: bridge, up: true}}\n{_PORTS}, master: br0, numtxqueues: 2}}",
+}
+
+
+@pytest.mark.parametrize("left", LEAVING.values(), ids=LEAVING)
+def test_what_others_list_on_ports_that_leave_for_good_is_told_and_given_back(engine_in: EngineIn, left: str) -> None:
+    engine_in("here", BRIDGE.format("")).apply()
+    for command in OF_OTHERS:
+        here(command)
+    before = lists()
+    engine = engine_in("here", f"links:\n{left}\n")
+    assert LOST in engine.diff().warnings
+    engine.apply(allow=ALLOWED, confirm_s=60.0)
+    assert "02:00:00:00:00:03" not in here("bridge fdb")
+    engine.rollback()
+    assert lists() == before
+
+
+TAPS = """
+links:
+  br0: {{kind: bridge, up: true, vlan_filtering: true, ports: p0, {}}}
+  p0: {{kind: dummy, up: true}}
+"""
+
+
+def test_what_others_list_on_their_own_ports_of_a_bridge_of_ours_is_back_with_it(engine_in: EngineIn) -> None:
+    engine_in("here", TAPS.format("")).apply()
+    here("ip link add tap0 up master br0 type dummy")
+    here("bridge vlan add dev tap0 vid 40")
+    here("bridge fdb add 02:00:00:00:00:04 dev tap0 master static vlan 40")
+    before = here("bridge vlan show dev tap0"), here("bridge fdb show dev tap0")
+    engine = engine_in("here", TAPS.format("numtxqueues: 2"))
+    said = engine.diff().warnings
+    assert (
+        "what is not netgroupd's goes when links go or leave their bridge: VLANs (2), forwarding entries (1) on tap0"
+        in said
+    )
+    engine.apply(allow=ALLOWED, confirm_s=60.0)
+    assert "40" not in here("bridge vlan show dev tap0")
+    engine.rollback()
+    assert (here("bridge vlan show dev tap0"), here("bridge fdb show dev tap0")) == before
+
+
+def test_what_a_daemon_gives_to_a_vxlan_that_is_made_anew_is_told_and_given_back(engine_in: EngineIn) -> None:
+    text = "links: {{vx: {{kind: vxlan, external: true, vnifilter: true, local: 127.0.0.1, dstport: {}, up: true}}}}\n"
+    engine_in("here", text.format(4790)).apply()
+    here("bridge vni add vni 100-101 dev vx")
+    here("bridge fdb append 00:00:00:00:00:00 dev vx dst 192.0.2.9 src_vni 100")
+    before = here("bridge vni show dev vx"), here("bridge fdb show dev vx")
+    engine = engine_in("here", text.format(4791))
+    lost = "goes when links go or leave their bridge: forwarding entries (1), VNIs (2) on vx"
+    assert engine.diff().warnings == (f"what is not netgroupd's {lost}",)
+    engine.apply(confirm_s=60.0)
+    engine.rollback()
+    assert (here("bridge vni show dev vx"), here("bridge fdb show dev vx")) == before
+
+
+def test_nothing_is_told_of_what_stays_or_is_by_itself(engine_in: EngineIn) -> None:
+    engine_in("here", BRIDGE.format("vlan_default_pvid: 5")).apply()
+    here("bridge fdb add 02:00:00:00:00:03 dev p0 self permanent")
+    for text in (BRIDGE.format("vlan_default_pvid: 5, mst_enabled: true"), BRIDGE.format("mtu: 1400")):
+        assert not engine_in("here", text).diff().warnings
+    engine_in("here", BRIDGE.format("vlan_default_pvid: 5, mst_enabled: true")).apply(allow=ALLOWED)
+    here("bridge fdb del 02:00:00:00:00:03 dev p0 self")
+    assert not engine_in("here", "links: {x: {kind: dummy}}").diff().warnings
