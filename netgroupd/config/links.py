@@ -173,7 +173,7 @@ class Links:
         self.report.once(block.place(key), what, f"the other is at {self.report.where(first.place(key))}")
 
     def make_vlan(self, name: str, asker: str, at: int) -> bool:
-        """Make the VLAN that a name is shaped as, and its lower links; grouped as who asks, and as far up as they are."""
+        """Make the VLAN that a name is shaped as, and its lower links; grouped and up as who asks, down as they are."""
         lower = self.lower_of(name)
         if not lower or len(self.attrs) >= LIMIT:
             return False
