@@ -33,6 +33,8 @@ from netgroupd.errors import (
     short_of,
 )
 
+_IS_BACK = "what was there before is back, but that could not be written down"
+
 
 class Unfinished(Files):
     """How a change that was begun comes to its end."""
@@ -131,7 +133,7 @@ class Unfinished(Files):
             with self._kernel() as kernel:
                 mine = self._mine()
                 plan = put_back(kernel, self._journal.before(), mine)
-            self._close(entry, ROLLED_BACK)
+            self._close_put_back(entry)
         return Result(plan, entry.previous, clock.since_boot() - started)
 
     def _resolve(self, entry: Entry) -> str:
@@ -158,7 +160,7 @@ class Unfinished(Files):
                 return "; ".join((f"generation {number} was interrupted when all was done, and is kept", *lost))
             with uninterrupted():
                 lost = put_back(kernel, before, mine).warnings
-                self._close(entry, ROLLED_BACK)
+                self._close_put_back(entry)
         why = "was not confirmed in time" if entry.deadline else "was interrupted"
         return "; ".join((f"generation {number} {why}, and is rolled back to generation {entry.previous}", *lost))
 
@@ -207,7 +209,7 @@ class Unfinished(Files):
         try:
             with uninterrupted():
                 warnings = put_back(kernel, before, mine).warnings
-                trouble = "what was there before is back, but that could not be written down"
+                trouble = _IS_BACK
                 self._close(entry, _result_after(cause))
             if told := (*warnings, *watched):
                 cause.add_note("\n".join(told))
@@ -220,6 +222,17 @@ class Unfinished(Files):
             if error := self.decided_against():
                 return (str(error),)
         return ()
+
+    def _close_put_back(self, entry: Entry) -> None:
+        """The same, of one that is put back already.
+
+        Raises:
+            JournalError: All that is left is to write it down; whoever tries again finds nothing else to do.
+        """
+        try:
+            self._close(entry, ROLLED_BACK)
+        except JournalError as error:
+            raise JournalError(f"{_IS_BACK}: {error}") from error
 
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""
