@@ -29,7 +29,7 @@ class Option(NamedTuple):
 
     Without ``metavar`` an option is a switch.  ``words`` are all it can be, but for the
     names of things where ``named``, or ``complete`` says what a shell offers: "file",
-    "directory", "netns" or "group".
+    "netns" or "link".
     """
 
     name: str

@@ -27,7 +27,7 @@ _CONFIRM = Option(
     "SECONDS",
     seconds,
 )
-_ALLOW = Option("--allow", "Go on although this link carries the way to you.", "LINK", repeat=True)
+_ALLOW = Option("--allow", "Go on although this link carries the way to you.", "LINK", repeat=True, complete="link")
 
 COMMANDS = (
     Command(

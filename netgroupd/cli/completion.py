@@ -8,7 +8,7 @@ from netgroupd.cli.command import Command, Option
 from netgroupd.cli.commands import COMMANDS, COMMON, PROGRAM
 from netgroupd.cli.terminal import Terminal
 
-_NETNS = "ls /run/netns 2>/dev/null"
+_LISTED = {"netns": "ls /run/netns 2>/dev/null", "link": "ls /sys/class/net"}
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
@@ -45,7 +45,10 @@ def bash() -> str:
         f'    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do case "$word" in {_verbs("|")}) verb="$word"; break;;'
         " esac; done",
         '    case "$previous" in',
-        f'        {_with("netns", every)}) COMPREPLY=($(compgen -W "$({_NETNS})" -- "$current")); return;;',
+        *(
+            f'        {_with(kind, every)}) COMPREPLY=($(compgen -W "$({listing})" -- "$current")); return;;'
+            for kind, listing in _LISTED.items()
+        ),
         f'        {_with("file", every)}) COMPREPLY=($(compgen -f -- "$current")); return;;',
     ]
     lines += [
@@ -96,7 +99,9 @@ def _zsh_spec(option: Option) -> str:
     action = (
         f"({' '.join(option.words)})"
         if option.words
-        else {"file": "_files", "netns": f"($({_NETNS}))"}.get(option.complete, "")
+        else {"file": "_files", **{kind: f"($({listing}))" for kind, listing in _LISTED.items()}}.get(
+            option.complete, ""
+        )
     )
     doc = option.doc.replace("[", "(").replace("]", ")").replace(":", ",").replace("`", "")
     star = "*" if option.repeat else ""
@@ -127,7 +132,8 @@ def fish() -> str:
 
 def _fish_option(option: Option) -> str:
     takes = f" -x -a '{' '.join(option.words)}'" if option.words else " -x" if option.metavar else ""
-    takes = {"file": " -r -F", "netns": f" -x -a '({_NETNS})'"}.get(option.complete, takes)
+    listed = {kind: f" -x -a '({listing})'" for kind, listing in _LISTED.items()}
+    takes = {"file": " -r -F", **listed}.get(option.complete, takes)
     return f" -l {option.name.lstrip('-')}{takes} -d {_quoted(option.doc.replace('`', ''))}"
 
 

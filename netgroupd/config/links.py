@@ -175,7 +175,7 @@ class Links:
         self.report.once(block.place(key), what, f"the other is at {self.report.where(first.place(key))}")
 
     def make_vlan(self, name: str, asker: str, at: int) -> bool:
-        """Make the VLAN that a name is shaped as, and its lower links; it is up and grouped as who asks for it."""
+        """Make the VLAN that a name is shaped as, and its lower links; grouped and up as who asks, down as they are."""
         lower = self.lower_of(name)
         if not lower or len(self.attrs) >= LIMIT:
             return False
@@ -193,6 +193,8 @@ class Links:
         for key in ("group", "up"):
             if key in of_asker:
                 attrs[key] = of_asker[key]
+        if self.attrs.get(lower, {}).get("up") is False:
+            attrs["up"] = False  # whatever its group says: the kernel lets it up with its lower link alone
         self.attrs[name] = attrs
         self.places[name] = at
         return True

@@ -54,6 +54,7 @@ UNCONFIRMED = "unconfirmed"
 ROLLED_BACK = "rolled back"
 FAILED = "failed"
 INTERRUPTED = "interrupted"  # by no fault of its own
+CUT_OFF = "cut off"  # with the process that made it, which it may have been the end of
 UNTOUCHED = Replaced()
 
 
@@ -92,12 +93,12 @@ class Generations:
     def rejected(self) -> tuple[Generation, ...]:
         """Those that were tried since, and did not stay, the newest first.
 
-        What the kernel refused is better than nothing, as long as there is nothing else.
+        What the kernel refused, or what was cut off, is better than nothing, as long as there is nothing else.
         """
         index = self._read()
         since, current = index["accepted"], index["current"]
         tried = (each for each in _listed(index) if each.number > since and each.number != current)
-        excused = (INTERRUPTED,) if current else (INTERRUPTED, FAILED)
+        excused = (INTERRUPTED,) if current else (INTERRUPTED, FAILED, CUT_OFF)
         return tuple(each for each in tried if each.result not in excused)
 
     def all(self) -> tuple[Generation, ...]:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from netgroupd.config import Desired
 from netgroupd.engine import configuration
-from netgroupd.engine.generations import FAILED, NOTHING, Content, Files, Generations
+from netgroupd.engine.generations import CUT_OFF, FAILED, NOTHING, Content, Files, Generations
 from netgroupd.engine.report import Generation
 from netgroupd.errors import JournalError, UsageError
 from netgroupd.model.state import Attrs, Key, State
@@ -72,7 +72,7 @@ def _objects(state: State) -> dict[str, Mapping[Key, Attrs]]:
 
 def told(generation: Generation, current: int) -> str:
     """What an operator has to know, and may do."""
-    how = "failed" if generation.result == FAILED else "was rolled back"
+    how = {FAILED: "failed", CUT_OFF: "was cut off"}.get(generation.result, "was rolled back")
     return (
         f"the files still ask for generation {generation.number}, which {how}: edit them, "
         f"or insist with `netgroupctl apply`; until then each boot brings back generation {current}"

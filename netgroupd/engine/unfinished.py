@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.files import Files
-from netgroupd.engine.generations import APPLIED, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
+from netgroupd.engine.generations import APPLIED, CUT_OFF, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
 from netgroupd.engine.giving_back import joined
 from netgroupd.engine.group_names import write_names
 from netgroupd.engine.journal import Entry
@@ -32,6 +32,8 @@ from netgroupd.errors import (
     VerifyError,
     short_of,
 )
+
+_IS_BACK = "what was there before is back, but that could not be written down"
 
 
 class Unfinished(Files):
@@ -118,7 +120,7 @@ class Unfinished(Files):
                 return None, ()
             said = ""
             with suppress(KernelError, VerifyError):  # who goes back tries again, and tells
-                said = self._resolve(entry)
+                said = self._resolve(entry, undone=ROLLED_BACK)
             is_back = self._generations.current == entry.previous
             return (entry.previous if is_back else None), ((said,) if said else ())
 
@@ -131,11 +133,11 @@ class Unfinished(Files):
             with self._kernel() as kernel:
                 mine = self._mine()
                 plan = put_back(kernel, self._journal.before(), mine)
-            self._close(entry, ROLLED_BACK)
+            self._close_put_back(entry, ROLLED_BACK)
         return Result(plan, entry.previous, clock.since_boot() - started)
 
-    def _resolve(self, entry: Entry) -> str:
-        """End the change that ``entry`` tells of: new where all of it is done, or else old."""
+    def _resolve(self, entry: Entry, *, undone: str = CUT_OFF) -> str:
+        """End the change that ``entry`` tells of: new where all of it is done, or else old, and ``undone``."""
         number = entry.number
         if not entry.is_of_this_boot:
             if self._generations.has_ended(number):
@@ -158,7 +160,7 @@ class Unfinished(Files):
                 return "; ".join((f"generation {number} was interrupted when all was done, and is kept", *lost))
             with uninterrupted():
                 lost = put_back(kernel, before, mine).warnings
-                self._close(entry, ROLLED_BACK)
+                self._close_put_back(entry, ROLLED_BACK if entry.to_confirm else undone)
         why = "was not confirmed in time" if entry.deadline else "was interrupted"
         return "; ".join((f"generation {number} {why}, and is rolled back to generation {entry.previous}", *lost))
 
@@ -207,7 +209,7 @@ class Unfinished(Files):
         try:
             with uninterrupted():
                 warnings = put_back(kernel, before, mine).warnings
-                trouble = "what was there before is back, but that could not be written down"
+                trouble = _IS_BACK
                 self._close(entry, _result_after(cause))
             if told := (*warnings, *watched):
                 cause.add_note("\n".join(told))
@@ -220,6 +222,17 @@ class Unfinished(Files):
             if error := self.decided_against():
                 return (str(error),)
         return ()
+
+    def _close_put_back(self, entry: Entry, result: str) -> None:
+        """The same, of one that is put back already.
+
+        Raises:
+            JournalError: All that is left is to write it down; whoever tries again finds nothing else to do.
+        """
+        try:
+            self._close(entry, result)
+        except JournalError as error:
+            raise JournalError(f"{_IS_BACK}: {error}") from error
 
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""

@@ -75,6 +75,7 @@ class Changes:
         self._worker = Worker("changes", 8)
         self._numbers = itertools.count(1)
         self._deadline = 0
+        self._tried = ""  # why it is tried again, which is told once
         self.running: Job | None = None
         self._waiting: Job | None = None  # the one reload that will run next
         self._confirming: Later[str] | None = None
@@ -262,6 +263,7 @@ class Changes:
         self._deadline = 0
 
         def done(sentences: tuple[str, ...]) -> None:
+            self._tried = ""
             self._audience.wait_ended("; ".join(sentences))
             self.watch_deadline()
 
@@ -269,5 +271,7 @@ class Changes:
 
     def _try_again(self, error: NetgroupError) -> None:
         """Ask the disk later whether a change waits: it must not be kept because nobody looked."""
-        log_error(error)
+        if str(error) != self._tried:
+            log_error(error)
+        self._tried = str(error)
         self._arm(_AGAIN_MS)

@@ -187,8 +187,9 @@ def test_manual_page_says_what_can_be_repeated_and_every_exit_status() -> None:
         ("netgroupctl show ad", {"addresses", "address"} & {"addresses"}),
         ("netgroupctl apply --co", {"--confirm", "--config"}),
         ("netgroupctl completion ", {"bash", "zsh", "fish"}),
+        ("netgroupctl apply --allow l", {"lo"}),
     ],
-    ids=["command", "word", "option", "values"],
+    ids=["command", "word", "option", "values", "link"],
 )
 def test_bash_completes(line: str, offered: set[str]) -> None:
     words = line.split(" ")

@@ -76,6 +76,12 @@ def test_vlan_made_for_a_bridge_is_up_and_grouped_as_the_bridge() -> None:
     }
 
 
+@pytest.mark.parametrize("up", ["{mtu: 1400}", "{mtu: 1400, up: true}"], ids=["of_the_bridge", "of_the_group"])
+def test_vlan_made_for_a_bridge_is_down_on_a_link_that_is_down(up: str) -> None:
+    text = f"groups:\n  g: {up}\nlinks:\n  swp1: {{up: no}}\n  br: {{kind: bridge, up: on, group: g, ports: swp1.5}}\n"
+    assert attrs(desired(text), "link", "swp1.5")["up"] is False
+
+
 def test_port_attributes_are_those_of_the_masters_kind() -> None:
     assert link("  swp1: {master: br, port: {cost: 4}}\n  br: {kind: bridge}\n", "swp1") == {
         "master": "br",

@@ -73,6 +73,16 @@ def refused(desk: Desk, text: str) -> None:
     desk.kernel.refuse = lambda _step: 0
 
 
+def cut_off(desk: Desk, text: str) -> None:
+    """Apply with a process that is killed half way, of which the next one hears in the same boot."""
+    desk.wants(text)
+    if not (child := os.fork()):
+        desk.kernel.refuse = lambda _step: os._exit(0)
+        desk.engine.apply()
+    os.waitpid(child, 0)
+    assert "was interrupted, and is rolled back" in str(desk.engine.recover())
+
+
 @pytest.fixture
 def host(desk: Desk) -> Desk:
     """A host with a card, and a network."""
@@ -81,7 +91,7 @@ def host(desk: Desk) -> Desk:
     return desk
 
 
-@pytest.mark.parametrize("reject", [expired, waiting, undone, regretted, refused])
+@pytest.mark.parametrize("reject", [expired, waiting, undone, regretted, refused, cut_off])
 def test_what_was_rejected_does_not_come_back_by_itself(
     host: Desk, monkeypatch: pytest.MonkeyPatch, reject: Callable[[Desk, str], None]
 ) -> None:
@@ -124,11 +134,12 @@ def test_change_for_good_that_lost_its_power_is_an_operators_word(host: Desk, mo
     assert (start(host, monkeypatch).trouble, address(host)) == (None, OF_BAD)
 
 
-def test_what_was_refused_is_tried_again_where_nothing_else_was_ever_applied(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("try_", [refused, cut_off])
+def test_what_did_not_stay_is_tried_again_where_nothing_else_was_ever_applied(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, try_: Callable[[Desk, str], None]
 ) -> None:
     desk.kernel = FakeKernel([CARD])
-    refused(desk, GOOD)
+    try_(desk, GOOD)
     assert (start(desk, monkeypatch).trouble, address(desk)) == (None, OF_GOOD)
 
 

@@ -51,6 +51,17 @@ def test_port_with_a_vlan_of_untagged_packets_leaves_its_bridge(
     assert _vlans("t0") == before
 
 
+def test_port_is_shut_with_the_vlans_that_were_made_on_it(engine_in: EngineIn) -> None:
+    bridge = "br5: {kind: bridge, up: true, ports: 't[0-1].5'}"
+    text = "links: {t0: {kind: dummy, up: %s}, t1: {kind: dummy, up: true}, " + bridge + "}\n"
+    for up, want in (("true", {"t0.5", "t1.5"}), ("false", {"t1.5"}), ("true", {"t0.5", "t1.5"})):
+        engine = engine_in("here", text % up)
+        engine.apply()
+        ports = json.loads(here("ip -j link show master br5"))
+        assert {port["ifname"] for port in ports if "UP" in port["flags"]} == want
+        assert not engine.diff().steps
+
+
 def test_refused_port_with_a_vlan_of_untagged_packets_is_none_again(engine_in: EngineIn) -> None:
     engine_in("here", "{}\n")
     for name in ("t0", "t1"):

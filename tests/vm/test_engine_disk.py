@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,29 @@ def test_read_only_directory_stops_it_before_anything_is_touched(directory: Path
     with pytest.raises(JournalError, match="Read-only file system"):
         engine_for(directory, "vlans").apply()
     assert links() == set()
+
+
+@pytest.mark.parametrize("trouble", ["read_only", "full"])
+def test_change_that_was_not_confirmed_is_put_back_whatever_has_become_of_the_disk(
+    directory: Path, trouble: str
+) -> None:
+    engine = engine_for(directory, "vlans")
+    engine.apply()
+    before = links()
+    engine_for(directory, "nothing").apply(confirm_s=1)
+    assert links() == set()
+    if trouble == "full":
+        subprocess.run(["dd", "if=/dev/zero", f"of={directory / 'filler'}", "bs=4k"], check=False, capture_output=True)
+    else:
+        subprocess.run(["mount", "-o", "remount,ro", str(directory)], check=True)
+    time.sleep(1.1)
+    with pytest.raises(JournalError, match=r"^what was there before is back, but that could not be written down: "):
+        engine.expire()
+    assert links() == before
+    subprocess.run(["mount", "-o", "remount,rw", str(directory)], check=True)
+    (directory / "filler").unlink(missing_ok=True)
+    assert "was not confirmed in time, and is rolled back" in str(engine.expire())
+    assert links() == before
 
 
 @pytest.mark.parametrize("steps", [1, 3, 5, 9, 1000])
