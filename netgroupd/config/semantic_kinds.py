@@ -15,15 +15,14 @@ _SLAVES = ("slave1", "slave2")
 
 def of_other_kinds(checked: Checked) -> None:
     """Few kinds can be held down, or told of a carrier."""
-    for link in checked.state.of("link").values():
-        for field in _ONLY_OF.keys() & link.attrs.keys():
-            kinds, what = _ONLY_OF[field]
-            kind, value = link.attrs.get("kind"), link.attrs[field]
+    for field, (kinds, what) in _ONLY_OF.items():
+        for name, attrs in checked.saying(field):
+            kind, value = attrs.get("kind"), attrs[field]
             unasked = value is None or (value is False and field == "protodown")
             if kind in KINDS and kind not in kinds and not unasked:
-                told = f"{link.name!r} cannot have {field!r}: it is a {kind}"
+                told = f"{name!r} cannot have {field!r}: it is a {kind}"
                 hint = f"{', '.join(kinds)} can {what}, and some hardware"
-                checked.report.once(checked.links.place(link.name, field), told, hint)
+                checked.report.once(checked.links.place(name, field), told, hint)
 
 
 def macs(checked: Checked) -> None:

@@ -94,7 +94,7 @@ def files_of(desired: Desired) -> Files:
 def content_of(desired: Desired) -> Content:
     """What brings this configuration back later; its plan is not told yet."""
     state = desired.state
-    described = {link.name for link in state.of("link").values() if link.attrs.get("kind")}
+    described = {str(key[0]) for key, link in state.of("link").items() if link.attrs.get("kind")}
     spoken = spoken_of(state)
     known = spoken.links - described
     groups = {group.name: group.id for group in state.groups.values()}

@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 from netgroupd.kernel.request import Away
 from netgroupd.model.state import Attrs, State
-from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.hooks import Hook, classes_on, hooks_of
 
@@ -55,7 +54,8 @@ def _links(wanted: State) -> frozenset[str]:
 
 
 def _key_files(wanted: State) -> dict[str, tuple[str, ...]]:
-    return {link.name: tuple(_files(link.attrs)) for link in wanted.of("link").values() if kind_of(link) == "wireguard"}
+    tunnels = (link for link in wanted.of("link").values() if link.attrs.get("kind") == "wireguard")
+    return {link.name: tuple(_files(link.attrs)) for link in tunnels}
 
 
 def _files(attrs: Attrs) -> Iterator[str]:

@@ -156,7 +156,8 @@ def _counted(group: int, positions: list[int], stage: Stage, members: Members) -
 def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Members) -> bool:
     if len(positions) < 2 or not are_most(len(positions), members.sizes[bucket.group]):
         return False
-    return members.agree(bucket, {stage.steps[position].object.name for position in positions})
+    links = [stage.steps[position].after for position in positions]
+    return members.agree(bucket, {str(link.key[0]) for link in links if link})
 
 
 def _lasting(chosen: Chosen, stage: Stage) -> Chosen:
@@ -185,9 +186,9 @@ def _items(stage: Stage, chosen: Chosen, series: list[tuple[list[int], GroupStep
         items.append((max(stage.depths[position] for position in found), message))
         _take(taken, "mac", found)
     for (group, mask, whole), attrs in messages.items():
-        told = (stage.steps[position] for position in whole)
+        told = [stage.steps[position] for position in whole]
         steps = tuple([step if step.attrs == attrs else step._replace(attrs=attrs) for step in told])
-        depth = max(stage.depths[position] for position in whole)
+        depth = max([stage.depths[position] for position in whole])
         items.append((depth, GroupStep(Op.CHANGE, group, attrs, steps, mask)))
     for position, step in enumerate(stage.steps):
         gone = taken.get(position, frozenset())

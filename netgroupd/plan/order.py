@@ -156,16 +156,11 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths, links: M
         return Stage(phase, steps, [0] * len(steps))
     depths = was if phase == "delete link" else will_be
     sign = -1 if phase in UPPER_FIRST else 1
-    by_depth: dict[int, list[Step]] = defaultdict(list)
-    if phase == "change links":
-        given, steps = untangle(steps, links)
-        if given:  # before all others, for a link below may take what one above it gives
-            by_depth[-1] = given
-    for step in steps:
-        by_depth[sign * depths[step.object.key[0]]].append(step)
-    ranks = sorted(by_depth)
-    ranked = [step for rank in ranks for step in by_depth[rank]]
-    return Stage(phase, ranked, [rank for rank in ranks for _ in by_depth[rank]])
+    # What is given comes before all others, for a link below may take what one above it gives.
+    given, steps = untangle(steps, links) if phase == "change links" else ([], steps)
+    found = [sign * depths[link.key[0]] for step in steps if (link := step.after or step.before)]
+    ranked = sorted(range(len(steps)), key=found.__getitem__)
+    return Stage(phase, [*given, *map(steps.__getitem__, ranked)], [-1] * len(given) + sorted(found))
 
 
 def _phase(step: Step, come: frozenset[str], changes: Changes) -> str:

@@ -26,7 +26,7 @@ def forgotten(steps: Iterable[Step], actual: State) -> Iterator[Key]:
 
 def forgetting(steps: Iterable[Step]) -> dict[str, str]:
     """The links that surely forget their neighbours, for they are told another MAC or ARP, each with the reason."""
-    changed = (step for step in steps if step.object.cls == "link" and step.op is Op.CHANGE)
+    changed = (step for step in steps if step.op is Op.CHANGE and step.object.cls == "link")
     return {
         step.object.name: f"{step.object.name} forgets its neighbours with another {sorted(flushing)[0]}"
         for step in changed
