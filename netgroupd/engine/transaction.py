@@ -18,7 +18,7 @@ from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.routes_beside import without_beside
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.engine.theirs import give_back, of_emptied, of_others
+from netgroupd.engine.theirs import give_back, of_others, on_staying
 from netgroupd.engine.unseen import add_unseen
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
@@ -28,14 +28,14 @@ from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import present
-from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_watched
+from netgroupd.plan.along import deleted_nexthops, told, told_of_loss, told_of_watched
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
-from netgroupd.plan.passing import on_emptied, on_passing, options_of_ports, passing
+from netgroupd.plan.passing import on_passing, options_of_ports, passing
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 from netgroupd.plan.waiting import told as waiting_told
@@ -110,11 +110,14 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
     lost = of_others(kernel, plan, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
-    bare = of_emptied(kernel, plan, goal)
-    again = on_emptied(bare.objects, plan, goal)
-    warnings = (*plan.warnings, *told(lost, back), *told_of_emptied(bare, again))
-    back = (*back, *again, *options_of_ports(plan, goal, actual))
-    others, left = lost.objects + bare.objects, told_of_watched(lost, bare)
+    warnings = (*plan.warnings, *told(lost, back))
+    found = [lost]
+    for loss in on_staying(kernel, plan, goal, actual):
+        warnings += told_of_loss(loss)
+        back += loss.back
+        found.append(loss.theirs)
+    back += (*options_of_ports(plan, goal, actual),)
+    others, left = tuple(obj for theirs in found for obj in theirs.objects), told_of_watched(*found)
     return plan._replace(warnings=warnings, others=others, passing=back, watched=left), actual
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Mapping, Set
 
-from netgroupd.plan.theirs import Theirs
+from netgroupd.plan.theirs import Along, Theirs
 
 
 class FakeCards:
@@ -20,7 +20,7 @@ class FakeCards:
         return frozenset()
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
     ) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()
