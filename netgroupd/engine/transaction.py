@@ -259,9 +259,14 @@ def _may_have_vanished(refused: Refused) -> bool:
 
 
 def _may_have_come(refused: Refused) -> bool:
-    """Whether a step was refused because what it makes is there: a route of the kernel's comes with its address."""
+    """Whether a step was refused because what it makes is there: a route of the kernel's comes with its address.
+
+    The index of an action is there once a rule that is said again takes it for an action of its own.
+    """
     step = refused.step
-    return refused.refusal.errno == errno.EEXIST and isinstance(step, Step) and UNOWNED in step.object.attrs
+    if refused.refusal.errno != errno.EEXIST or not isinstance(step, Step):
+        return False
+    return UNOWNED in step.object.attrs or (step.object.cls == "action" and not step.why)
 
 
 def _counting(progress: Progress | None, total: int) -> Callable[[int], None] | None:
