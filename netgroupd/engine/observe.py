@@ -33,7 +33,7 @@ from netgroupd.plan.hooks import Hook
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import AnyStep
 from netgroupd.plan.taken import taken
-from netgroupd.plan.theirs import Theirs
+from netgroupd.plan.theirs import Along, Theirs
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _NAME = itemgetter(0)  # of a key
@@ -89,11 +89,11 @@ class Connection(Protocol):
         """The card that a link is a virtual function of; "" for none."""
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
     ) -> Theirs:
         """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
 
-        Of links that are ``emptied`` of IPv4 addresses, what goes with these, and those that others have there.
+        Of a protocol, or the MAC, what goes ``along`` with that alone.
         """
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:

@@ -38,6 +38,7 @@ _SAID = {
     **dict.fromkeys(("link", "qdisc"), frozenset[str]()),
 }
 _KIND = frozenset({"kind"})
+_WHOSE = frozenset({"hooks"})  # what of it is netgroupd's, which the kernel does not keep
 # Of these one may be made later with what is said then, in place of one that has gone.
 _COMING_AGAIN = anew.CLASSES | {"neighbour"}
 _MTU = frozenset({"mtu"})
@@ -177,7 +178,9 @@ def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Obj
             was = {
                 name: value
                 for name, value in zip(attrs, had, strict=True)
-                if (name not in said or value is None or UNOWNED in attrs) and not same(name, attrs[name], value)
+                if (name not in said or value is None or UNOWNED in attrs)
+                and name not in _WHOSE
+                and not same(name, attrs[name], value)
             }
             made = {name: attrs[name] for name in was if attrs[name] is not anew.WHATEVER}
         if was:

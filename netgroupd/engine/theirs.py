@@ -12,11 +12,13 @@ from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.compare import same
-from netgroupd.plan.fate import hangs_on, is_ipv4
+from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
+from netgroupd.plan.passing import on_emptied
+from netgroupd.plan.readdressed import readdressed
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Plan, Step
-from netgroupd.plan.theirs import Theirs
+from netgroupd.plan.theirs import Along, Loss, Theirs
 
 _SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
@@ -49,12 +51,33 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
     )
 
 
-def of_emptied(kernel: Connection, plan: Plan, goal: State) -> Theirs:
+def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> Iterator[Loss]:
+    """What a plan takes away from others on links that neither go nor go down."""
+    bare = _of_emptied(kernel, plan, goal)
+    yield Loss(bare, on_emptied(bare.objects, plan, goal), "goes with the last IPv4 address of links")
+    steps = [*singles(plan.steps)]
+    shaken = plan.gone | plan.cycled
+    silent, lasting = (muted(steps, actual.of("link"), for_good=for_good) for for_good in (False, True))
+    for along, family in ((Along.IPV4, "IPv4"), (Along.IPV6, "IPv6")):
+        lost = _of_some(kernel, {name for name, each in silent if each == along} - shaken, along, goal)
+        back = tuple(obj for obj in lost.objects if not why_muted(obj, lasting))
+        yield Loss(lost, back, f"goes with {family} on links")
+    # Which of them do get another MAC nobody can tell: what is there still is not made again.
+    lost = _of_some(kernel, readdressed(steps, actual) - shaken, Along.MAC, goal)
+    yield Loss(lost, lost.objects, "may go with the MAC that links have")
+
+
+def _of_some(kernel: Connection, names: Set[str], along: Along, goal: State) -> Theirs:
+    found = kernel.theirs(names, frozenset(), along=along) if names else Theirs()
+    return found._replace(objects=tuple(obj for obj in found.objects if obj.key not in goal.of(obj.cls)))
+
+
+def _of_emptied(kernel: Connection, plan: Plan, goal: State) -> Theirs:
     """What a plan takes away from others with the last IPv4 addresses of links; one that they have there keeps it."""
     links = plan.emptied - {"lo"}  # which has one of the kernel's
     if not links:
         return Theirs()
-    found = kernel.theirs(links, frozenset(), emptied=True)
+    found = kernel.theirs(links, frozenset(), along=Along.IPV4)
     kept = {obj.name for obj in found.objects if obj.cls == "address"}
     lost = (obj for obj in found.objects if kept.isdisjoint(hangs_on(obj)) and obj.key not in goal.of(obj.cls))
     return Theirs(tuple(lost), {place: count for place, count in found.watched.items() if place[2] not in kept})

@@ -19,7 +19,7 @@ from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.routes_beside import without_beside
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.engine.theirs import give_back, of_emptied, of_others
+from netgroupd.engine.theirs import give_back, of_others, on_staying
 from netgroupd.engine.unseen import add_unseen, add_unseen_on_qdiscs
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
@@ -29,14 +29,14 @@ from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import affected, present
-from netgroupd.plan.along import deleted_nexthops, told, told_of_emptied, told_of_lists, told_of_queues, told_of_watched
+from netgroupd.plan.along import deleted_nexthops, told, told_of_lists, told_of_loss, told_of_queues, told_of_watched
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
-from netgroupd.plan.passing import on_emptied, on_passing, on_returning, options_of_ports, passing
+from netgroupd.plan.passing import on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 from netgroupd.plan.waiting import WAYS, in_need, led_by, links_of, without_waiting
@@ -123,13 +123,18 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     plan = plan._replace(warnings=plan.warnings + said)
     lost = of_others(kernel, plan, nexthops, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
-    bare = of_emptied(kernel, plan, goal)
-    again = on_emptied(bare.objects, plan, goal)
+    warnings = (*plan.warnings, *told(lost, back))
+    found = [lost]
+    for loss in on_staying(kernel, plan, goal, actual):
+        warnings += told_of_loss(loss)
+        back += loss.back
+        found.append(loss.theirs)
     listed = listed_by_others(kernel, plan, goal, actual, mine)
     kept = on_returning(listed, plan)
-    warnings = (*plan.warnings, *told(lost, back), *told_of_emptied(bare, again), *told_of_lists(listed, kept))
-    back = (*back, *again, *kept, *options_of_ports(plan, goal, actual))
-    others, left = lost.objects + bare.objects + listed, told_of_watched(lost, bare)
+    warnings += told_of_lists(listed, kept)
+    back += (*kept, *options_of_ports(plan, goal, actual))
+    others = tuple(obj for theirs in found for obj in theirs.objects) + listed
+    left = told_of_watched(*found)
     return plan._replace(warnings=warnings, others=others, passing=back, watched=left), actual
 
 
@@ -269,9 +274,14 @@ def _may_have_vanished(refused: Refused) -> bool:
 
 
 def _may_have_come(refused: Refused) -> bool:
-    """Whether a step was refused because what it makes is there: a route of the kernel's comes with its address."""
+    """Whether a step was refused because what it makes is there: a route of the kernel's comes with its address.
+
+    The index of an action is there once a rule that is said again takes it for an action of its own.
+    """
     step = refused.step
-    return refused.refusal.errno == errno.EEXIST and isinstance(step, Step) and UNOWNED in step.object.attrs
+    if refused.refusal.errno != errno.EEXIST or not isinstance(step, Step):
+        return False
+    return UNOWNED in step.object.attrs or (step.object.cls == "action" and not step.why)
 
 
 def _counting(progress: Progress | None, total: int) -> Callable[[int], None] | None:

@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping, Set
 
 from netgroupd.model.state import Object
-from netgroupd.plan.theirs import Theirs
+from netgroupd.plan.theirs import Along, Theirs
 
 
 class FakeCards:
@@ -29,7 +29,7 @@ class FakeCards:
         return []
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
     ) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()

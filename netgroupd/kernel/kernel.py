@@ -34,7 +34,7 @@ from netgroupd.plan.compare import differing
 from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.order_filters import LAST, level_of
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, cls_of
-from netgroupd.plan.theirs import Theirs
+from netgroupd.plan.theirs import Along, Theirs
 
 # The kernel works off a compound message on all CPUs by itself.
 _LANES = 8
@@ -165,15 +165,15 @@ class Kernel:
         return card_of(self._context, name)
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
     ) -> Theirs:
         """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
 
-        Of links that are ``emptied`` of IPv4 addresses, what goes with these, and those that others have there.
+        Of a protocol, or the MAC, what goes ``along`` with that alone.
         """
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names, ids, deleted, emptied=emptied)
+        return theirs(self._context, names, ids, deleted, along=along)
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""

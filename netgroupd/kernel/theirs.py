@@ -25,7 +25,7 @@ from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on, is_ipv4
-from netgroupd.plan.theirs import Theirs
+from netgroupd.plan.theirs import Along, Theirs
 
 _FEW = 8  # for more links one look at everything costs less than one at each of them
 _OIF, _MULTIPATH, _NHID = 4, 9, 30
@@ -46,12 +46,12 @@ class _Found(NamedTuple):
 
 
 def theirs(
-    context: Context, names: Iterable[str], ids: Set[int], deleted: Set[int], *, emptied: bool = False
+    context: Context, names: Iterable[str], ids: Set[int], deleted: Set[int], *, along: Along = Along.LINK
 ) -> Theirs:
     """What others have on the links of these names, and their groups with nexthops that go.
 
     These are there, have one of ``ids``, or are ``deleted``: of routes by those alone something else tells.
-    Of links that are ``emptied`` of IPv4 addresses, what goes with these, and those that others have there.
+    Of a protocol, or the MAC, what goes ``along`` with that alone.
     """
     links: dict[int, str] = {}
     for name in names:
@@ -62,10 +62,10 @@ def theirs(
     back: list[Object] = []
     watched: Counter[tuple[str, int, str]] = Counter()
     members: set[Value] = {*ids, *deleted}
-    for obj in _objects(context, filters) if links else ():
+    for obj in _objects(context, filters, along) if links else ():
         on, protocol = hangs_on(obj), obj.attrs[UNOWNED]
         assert isinstance(protocol, int)
-        if not on or not there.issuperset(on) or (emptied and (obj.cls == "nexthop" or not is_ipv4(obj))):
+        if not on or not there.issuperset(on) or not _goes(obj, along):
             continue
         if obj.cls == "nexthop":
             members.add(obj.key[0])
@@ -78,9 +78,9 @@ def theirs(
     lost = members.union(group for group in inside if inside[group] <= members) - deleted
     lost -= {group for group in inside if inside[group] <= deleted}
     back += (group for group in groups if group.attrs[UNOWNED] in _BY_OPERATORS and UNSAID not in group.attrs)
-    families = _FAMILIES[:1] if emptied else _FAMILIES
+    families = () if along is Along.MAC else _FAMILIES if along is Along.LINK else (FAMILIES[along],)
     for found in _routes(context, _Ways(links, lost), filters, families) if links else ():
-        if emptied and found.by_nexthop:
+        if along is not Along.LINK and found.by_nexthop:
             continue
         route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
         if route and UNSAID not in route.attrs:
@@ -96,8 +96,17 @@ def _groups(context: Context, members: Set[Value]) -> Iterator[Object]:
             yield group
 
 
-def _objects(context: Context, filters: tuple[int, ...]) -> Iterator[Object]:
-    for of_others in (addresses.of_others, nexthops.of_others, neighbours.of_others):
+def _goes(obj: Object, along: Along) -> bool:
+    if along is Along.LINK:
+        return True
+    if along is Along.MAC:
+        return obj.cls == "neighbour" and not obj.key[2]  # those that are answered for stay
+    return obj.cls != "nexthop" and is_ipv4(obj) == (along is Along.IPV4)
+
+
+def _objects(context: Context, filters: tuple[int, ...], along: Along) -> Iterator[Object]:
+    of_classes = (addresses.of_others, nexthops.of_others, neighbours.of_others)
+    for of_others in of_classes[-1:] if along is Along.MAC else of_classes:
         for index in filters:
             with _link_may_go():
                 yield from of_others(context, index)

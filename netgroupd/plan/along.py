@@ -13,7 +13,7 @@ from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
-from netgroupd.plan.theirs import Theirs
+from netgroupd.plan.theirs import Loss, Theirs
 
 _SHOWN = 5
 _MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entries", "mdb": "multicast groups"}
@@ -34,12 +34,12 @@ def told(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
     )
 
 
-def told_of_emptied(theirs: Theirs, back: Sequence[Object]) -> tuple[str, ...]:
-    """The same of what goes with the last IPv4 addresses of links."""
-    kept = {obj[:2] for obj in back}
-    lost = theirs._replace(objects=tuple(obj for obj in theirs.objects if obj[:2] not in kept))
-    when = "goes with the last IPv4 address of links"
-    return (*_on_links(lost, when), *_on_links(Theirs(tuple(back)), f"{when} for a moment, and is given back"))
+def told_of_loss(loss: Loss) -> tuple[str, ...]:
+    """The same of what goes with something that links lose."""
+    kept = {obj[:2] for obj in loss.back}
+    lost = loss.theirs._replace(objects=tuple(obj for obj in loss.theirs.objects if obj[:2] not in kept))
+    back = Theirs(loss.back)
+    return (*_on_links(lost, loss.when), *_on_links(back, f"{loss.when} for a moment, and is given back"))
 
 
 def told_of_lists(lost: Sequence[Object], back: Sequence[Object]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ _HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
 def forgotten(steps: Iterable[Step], actual: State) -> Iterator[Key]:
     """The neighbours that links may lose with the MACs or the ARP that they have, but those that are answered for."""
     neighbours = [obj for obj in actual.of("neighbour").values() if not obj.key[2]]
-    names = _readdressed(steps, actual) if neighbours else frozenset[str]()
+    names = readdressed(steps, actual) if neighbours else frozenset[str]()
     yield from (obj.key for obj in neighbours if obj.name in names)
 
 
@@ -34,7 +34,7 @@ def forgetting(steps: Iterable[Step]) -> dict[str, str]:
     }
 
 
-def _readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
+def readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
     """The names of the links that may get another MAC, or begin or cease to ask for those of others."""
     found: set[str] = set()
     for step in steps:

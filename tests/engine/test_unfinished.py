@@ -15,7 +15,7 @@ from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import Step, cls_of
-from netgroupd.plan.theirs import Theirs
+from netgroupd.plan.theirs import Along, Theirs
 from tests.engine.desk import Desk
 
 
@@ -163,7 +163,7 @@ class _WithOthers(FakeKernel):
     """A kernel in which others have an address on each link that goes, which it does not take back."""
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
+        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
     ) -> Theirs:
         return Theirs(tuple(Object("address", (name, "192.0.2.1/24", None), {UNOWNED: 0}) for name in names))
 

@@ -331,8 +331,9 @@ MOVES: tuple[tuple[Move, int], ...] = (
 def is_right(config: Config) -> bool:
     """Whether the check of the files lets it pass, and all of it can come back.
 
-    No nexthop goes some time after the carrier of its link, or leads by another link than the VRF that it is told; and
-    no VXLAN stays larger than the link below it.
+    No nexthop goes some time after the carrier of its link, or leads by another link than the VRF that it is told;
+    no VXLAN stays larger than the link below it; and nobody but who is told so has a port of a VRF take all packets,
+    for the kernel then makes it so for good.
     """
     try:
         state = state_of(text(config))
@@ -340,6 +341,10 @@ def is_right(config: Config) -> bool:
         return False
     below = (state.link(str(hop.attrs.get("dev"))) for hop in state.of("nexthop").values())
     if any(link and (link.attrs.get("carrier") is False or link.attrs.get("kind") == "vrf") for link in below):
+        return False
+    of_rings = {link.attrs.get(port) for link in state.of("link").values() for port in ("slave1", "slave2")}
+    masters = (state.link(str(link.attrs.get("master"))) for link in state.of("link").values() if link.name in of_rings)
+    if any(master and master.attrs.get("kind") == "vrf" for master in masters):
         return False
     vxlans = (link for link in state.of("link").values() if link.attrs.get("kind") == "vxlan")
     below = (state.link(str(link.attrs.get("dev"))) for link in vxlans)

@@ -257,7 +257,6 @@ def _nothing_left(engine: Engine) -> None:
 def main(seeds: list[str]) -> None:
     """Live a life for each seed, and say what came of it."""
     done: Counter[str] = Counter()
-    told: list[str] = []
     beside = seeds[:1] == ["beside"]
     for seed in seeds[beside:]:
         with tempfile.TemporaryDirectory() as directory:
@@ -266,11 +265,18 @@ def main(seeds: list[str]) -> None:
                 life.live()
             except Exception:
                 done["failed"] += 1
-                told.append(f"== seed {seed}: {life.doing}\n{traceback.format_exc()}")
-            told += [f"-- seed {seed} refused: {sentence}" for sentence in life.refused]
+                _say(f"== seed {seed}: {life.doing}\n{traceback.format_exc()}")
+            for sentence in life.refused:
+                _say(f"-- seed {seed} refused: {sentence}")
             done.update(life.done)
             done["refused"] += len(life.refused)
-    sys.stdout.write("\n".join((*told, f"{dict(done)}\n")))
+    _say(f"{dict(done)}")
+
+
+def _say(sentence: str) -> None:
+    """Say it at once, for there may be many."""
+    sys.stdout.write(f"{sentence}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

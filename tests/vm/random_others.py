@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
+from tests.vm.hosts import here
 
 LINKS = tuple(f"x{number}" for number in range(6))
 _KINDS = (
@@ -270,15 +271,16 @@ def _of_ways() -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _of_queues() -> Iterator[tuple[tuple[str, ...], str]]:
-    queues = _told("tc -j qdisc")
-    for queue in queues:
-        if str(queue["handle"]).startswith("99"):
-            yield ("qdisc", queue["dev"], queue["handle"]), f"{queue['kind']} {queue.get('options')}"
-    for name in sorted({queue["dev"] for queue in queues if queue["kind"] == "clsact"}):
+    queues = [line.split() for line in here("tc qdisc").splitlines()]  # of some kinds tc writes no right JSON
+    hooked = {words[4] for words in queues if words[1] == "clsact"}
+    for _, kind, handle, _, name, *_ in queues:
+        if handle.startswith("99"):
+            yield ("qdisc", name, handle), kind
+    for name in sorted(hooked):
         for place in ("ingress", "egress"):
-            for rule in _told(f"tc -j filter show dev {name} {place}"):
-                if 9900 <= rule.get("pref", 0) < 9910 and "options" in rule and "keys" in rule["options"]:
-                    yield ("filter", name, place, str(rule["pref"])), str(rule["options"]["keys"])
+            told = here(f"tc filter show dev {name} {place}")
+            for pref, handle in re.findall(r" pref (990\d) flower .*handle (0x\d+)", told):
+                yield ("filter", name, place, pref), handle
 
 
 def changes(before: Theirs, after: Theirs, plan: Plan, *, refused: bool) -> str:

@@ -76,8 +76,10 @@ def vrf(rng: random.Random, config: dict[str, Any]) -> None:
 
 def vlan_by_name(rng: random.Random, config: dict[str, Any]) -> None:
     """Say something of a VLAN that is made for its name."""
-    name = f"{rng.choice(_PLAIN)}.{rng.choice(_VIDS)}"
-    number = rng.randrange(4)
+    lower, number = rng.choice(_PLAIN), rng.randrange(4)
+    name = f"{lower}.{rng.choice(_VIDS)}"
+    if lower in config["links"]:
+        config["links"][lower]["up"] = True
     said = rng.choice(
         (
             {"up": True},

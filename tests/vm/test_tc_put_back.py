@@ -219,6 +219,19 @@ def test_rules_of_a_block_go_before_the_last_that_is_in_it(engine_in: EngineIn, 
     assert not engine_in("here", text).diff().steps
 
 
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("said", ["egress: []", "egress: [{pref: 1, matchall: {}, action: drop}]", "egress_block: 8"])
+def test_hook_that_was_in_no_block_is_in_none_again(engine_in: EngineIn, said: str) -> None:
+    text = f"{_LINKS}tc: {{v0: {{{said}%s}}, v2: {{ingress_block: 8}}, %s}}\n"
+    rules = "{filters: [{pref: 9, matchall: {}}]}"
+    engine = engine_in("here", text % ("", f"block 8: {rules}"))
+    engine.apply()
+    before = engine_in("here", "{}").capture()
+    engine_in("here", text % (", ingress_block: 7", f"block 7: {rules}, block 8: {rules}")).apply()
+    engine.rollback(1)
+    assert engine_in("here", "{}").capture() == before
+
+
 BY_HAND = {
     "for_an_option": ("fq_codel, flows: 64", "fq_codel, flows: 128", "fq_codel limit 50 target 7ms"),
     "for_its_kind": ("fq", "pfifo", "fq limit 50 quantum 3000"),

@@ -90,3 +90,15 @@ def test_template_that_a_rule_of_another_hook_holds_is_told_with_it(
     here("tc filter del dev d egress")
     engine_in("here", text % "").apply()
     assert not engine_in("here", text % "").diff().steps
+
+
+def test_rule_that_is_said_again_gives_back_the_index_that_it_has_then(engine_in: EngineIn) -> None:
+    own = f"[{{police: {_POLICE}}}, drop]"  # where the first rule has gone, gact 1 is free
+    before = _text("{pref: 1, flower: {}, action: drop}, {pref: 2, matchall: {}, action: ACTION}", own, shared=False)
+    text = _text("{pref: 2, matchall: {}, action: ACTION}", own, shared=False)
+    shared = "actions: {police 1: {rate: 2mbit, burst: 10k}, gact 1: drop}\n"
+    for each in (before, text, text + shared):
+        engine_in("here", each).apply()
+        assert not engine_in("here", each).diff().steps
+    engine_in("here", text + shared).rollback()
+    assert not engine_in("here", text).diff().steps

@@ -28,7 +28,7 @@ from netgroupd.kernel.tc.tcmsg import (
     RTM_NEWTCLASS,
     Place,
 )
-from netgroupd.model.state import NOTHING, Attrs, Object
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.tc.filter import block
 from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
@@ -170,7 +170,7 @@ def dump_classes(context: Context, selection: Selection) -> list[Object]:
     """The classes of the links whose tree of qdiscs is selected."""
     links = {where for where, parent in hooks(context, selection) if parent == ROOT}
     there = _with_classes(context) if len(links) > _FEW else None
-    found: list[Object] = []
+    found: dict[Key, Object] = {}
     for link in sorted(links):
         try:
             index = context.names.index(link)
@@ -178,21 +178,38 @@ def dump_classes(context: Context, selection: Selection) -> list[Object]:
             continue
         if there is not None and index not in there:
             continue
-        asked = message.request(RTM_GETTCLASS, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, index, 0, 0, 0))
-        told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of classes")
-        found += [obj for payload in told if (obj := _decode_class(memoryview(payload), link))]
-    return found
+        told = _classes_of(context, index)
+        # One netem with no qdisc in it ends the list of those that are in classes of others.
+        if any(HEADER.unpack_from(payload)[-1] for payload in told):
+            there = _with_classes(context) if there is None else there
+            for handle in there.get(index, ()):
+                told += _classes_of(context, index, handle)
+        found.update({obj.key: obj for payload in told if (obj := _decode_class(memoryview(payload), link))})
+    return [*found.values()]
 
 
-def _with_classes(context: Context) -> set[int]:
-    """The numbers of the links that have a qdisc of a kind with classes: of all links the kernel tells at once."""
+def _classes_of(context: Context, index: int, handle: int = 0) -> list[bytes]:
+    """What the kernel tells of the classes of all qdiscs of a link, or of one."""
+    asked = message.request(RTM_GETTCLASS, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, index, 0, handle, 0))
+    return context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of classes")
 
-    def take(_kind: int, payload: memoryview) -> int | None:
+
+def _with_classes(context: Context) -> dict[int, list[int]]:
+    """The qdiscs of kinds with classes by the numbers of their links; those below others only beside a netem."""
+    found: dict[int, list[int]] = {}
+    cut: set[int] = set()
+
+    def take(_kind: int, payload: memoryview) -> None:
         name = bytes(attributes(payload, HEADER.size)[KIND]).rstrip(b"\0").decode()
-        return HEADER.unpack_from(payload)[3] if name in CLASSES else None
+        _, _, _, index, handle, *_ = HEADER.unpack_from(payload)
+        if name == "netem":
+            cut.add(index)
+        elif name in CLASSES:
+            found.setdefault(index, []).append(handle)
 
     asked = message.request(RTM_GETQDISC, message.NLM_F_DUMP, bytes(HEADER.size))
-    return set(context.socket.dump(asked, take, "dump of qdiscs"))
+    context.socket.dump(asked, take, "dump of qdiscs")
+    return {index: handles if index in cut else [] for index, handles in found.items()}
 
 
 def _decode_class(payload: memoryview, link: str) -> Object | None:
