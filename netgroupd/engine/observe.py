@@ -102,6 +102,9 @@ class Connection(Protocol):
     def dark(self, names: Iterable[str]) -> frozenset[str]:
         """Those of some links that are up and have no carrier, with all that follows from that."""
 
+    def carrier_losses(self, names: Iterable[str]) -> dict[str, int]:
+        """How often links have lost their carrier."""
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 

@@ -2,8 +2,9 @@
 """What an engine is asked without changing anything."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
 from netgroupd.engine.capture import captured
 from netgroupd.engine.estimate import estimated
@@ -24,6 +25,16 @@ from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
+from netgroupd.plan.waiting import links_of
+
+
+class Standing(NamedTuple):
+    """What was applied, the steps back to it, and how often the links of its nexthops have lost their carrier."""
+
+    status: Status
+    applied: State
+    plan: Plan
+    losses: Mapping[str, int]
 
 
 class Questions(Unfinished):
@@ -81,22 +92,23 @@ class Questions(Unfinished):
     def status(self) -> Status:
         """Where things stand."""
         try:
-            return self.standing()[0]
+            return self.standing().status
         except UsageError as error:  # what was applied is lost, or of a version that understood other files
             entry = self._journal.read()
             with self._kernel() as kernel:
                 mine = self._mine()
                 return self._status(kernel, entry, look(kernel, State(), mine), mine, f"not known: {error}")
 
-    def standing(self) -> tuple[Status, State, Plan]:
+    def standing(self) -> Standing:
         """The same with what was applied, and the steps back to it, from one look at the kernel."""
         entry = self._journal.read()  # before the rest: a change that ends meanwhile is still told of
         with self._kernel() as kernel:
             mine = self._mine()
             applied = self.applied()
+            losses = kernel.carrier_losses(links_of(applied.of("nexthop").values()))  # what follows from more is news
             plan, actual = plan_now(kernel, applied, mine)
             status = self._status(kernel, entry, actual, mine, present.summary(plan) if plan.steps else "")
-        return status, applied, plan
+        return Standing(status, applied, plan, losses)
 
     def _status(self, kernel: Connection, entry: Entry | None, actual: State, mine: Mine, differences: str) -> Status:
         features = tuple(name for name, there in kernel.features._asdict().items() if there)

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from netgroupd.engine.observe import Connection, Mine
 from netgroupd.kernel.request import Selection
+from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Object, State
+from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import followers
 from netgroupd.plan.hooks import CLSACT, ON_QDISCS, ROOT, hangs_on_one_of, swept
 from netgroupd.plan.pieces import shrinks
@@ -23,11 +25,11 @@ def add_unseen(kernel: Connection, plan: Plan, actual: State) -> bool:
     """Bring them into ``actual``, and say whether there are any; all links are looked at where there may be."""
     if not kernel.features.dump_group:
         return False
-    below = [step.object.name for step in singles(plan.steps) if _shakes(step)]
+    below = [name for step in singles(plan.steps) if (name := _shaken(step))]
     if not below:
         return False
     links = kernel.dump(Selection(rows=_STANDING, everything=True)).of("link")
-    shaken = {*below, *(name for name, _ in followers(below, links))}
+    shaken = {*below, *(name for name, _ in followers(below, links, bridges=True))}
     unseen = [link for key, link in links.items() if key not in actual.of("link")]
     names = frozenset(link.name for link in unseen if link.name in shaken or link.attrs.get("master") in shaken)
     if names:
@@ -35,12 +37,16 @@ def add_unseen(kernel: Connection, plan: Plan, actual: State) -> bool:
     return bool(names)
 
 
-def _shakes(step: Step) -> bool:
-    """Whether what is on a link feels a step."""
-    if step.object.cls != "link" or step.op is Op.CREATE:
-        return False
-    now = step.before.attrs.get("mtu") if step.before else None
-    return step.op is Op.DELETE or shrinks(step.attrs.get("mtu"), now)
+def _shaken(step: Step) -> str:
+    """The link on which others feel a step; "" for none."""
+    if step.object.cls != "link":
+        return ""
+    if kind_of(step.object) in IPVLANS and step.op is not Op.DELETE:
+        return str(step.object.attrs.get("link"))
+    if step.before is None:
+        return ""
+    shakes = step.op is Op.DELETE or shrinks(step.attrs.get("mtu"), step.before.attrs.get("mtu"))
+    return step.object.name if shakes else ""
 
 
 def add_unseen_on_qdiscs(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:

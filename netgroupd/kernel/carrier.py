@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence, Set
 from fcntl import ioctl
 from itertools import islice
+from sys import byteorder
+from typing import NamedTuple
 
 from netgroupd.kernel.features import IFLA_EXT_MASK
 from netgroupd.kernel.links_layout import IFLA_IFNAME
@@ -20,7 +22,8 @@ from netgroupd.plan.step import AnyStep, Op, cls_of
 _SIOCGIFFLAGS = 0x8913
 _IFREQ = struct.Struct("16sH22x")
 _IFF_UP, _IFF_RUNNING = 0x1, 0x40
-_RTM_GETLINK, _IFLA_CARRIER, _SKIP_STATS = 18, 33, 8
+_RTM_GETLINK, _SKIP_STATS = 18, 8
+_IFLA_CARRIER, _IFLA_CARRIER_DOWN_COUNT = 33, 48
 _FLAGS = struct.Struct("=8xI4x")  # struct ifinfomsg
 
 ENOUGH_S = 4
@@ -38,19 +41,27 @@ def running(names: Iterable[str], netns: str | None) -> frozenset[str]:
         return frozenset(name for name in names if _flags(asked, name) & _IFF_RUNNING)
 
 
-def is_dark(asking: Socket, name: str) -> bool:
-    """Whether a link is up and has no carrier.
+class Carrier(NamedTuple):
+    """Of a link whether it is up and has no carrier, and how often it has lost that."""
 
-    What follows from its carrier has happened then: unasked the kernel takes up to a second for that.
+    dark: bool
+    losses: int
+
+
+def carrier_of(asking: Socket, name: str) -> Carrier | None:
+    """The carrier of a link, if that is there.
+
+    What follows from it has happened then: unasked the kernel takes up to a second for that.
     """
     asked = request(_RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, _SKIP_STATS))
-    _, found = asking.ask(asked, _without_carrier)
-    return True in found
+    _, found = asking.ask(asked, _carrier)
+    return next(iter(found), None)
 
 
-def _without_carrier(_kind: int, payload: memoryview) -> bool:
-    (flags,) = _FLAGS.unpack_from(payload)
-    return bool(flags & _IFF_UP) and attributes(payload, _FLAGS.size)[_IFLA_CARRIER][0] == 0
+def _carrier(_kind: int, payload: memoryview) -> Carrier:
+    (flags,), told = _FLAGS.unpack_from(payload), attributes(payload, _FLAGS.size)
+    losses = int.from_bytes(told[_IFLA_CARRIER_DOWN_COUNT], byteorder)
+    return Carrier(bool(flags & _IFF_UP) and told[_IFLA_CARRIER][0] == 0, losses)
 
 
 def _flags(asked: socket.socket, name: str) -> int:

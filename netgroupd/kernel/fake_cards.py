@@ -24,6 +24,10 @@ class FakeCards:
         """No link is without one."""
         return frozenset()
 
+    def carrier_losses(self, names: Iterable[str]) -> dict[str, int]:
+        """None ever has."""
+        return dict.fromkeys(names, 0)
+
     def settings_of(self, names: Collection[str]) -> list[Object]:
         """Nobody has changed any here."""
         return []

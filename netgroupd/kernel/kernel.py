@@ -181,7 +181,13 @@ class Kernel:
 
     def dark(self, names: Iterable[str]) -> frozenset[str]:
         """Those of some links that are up and have no carrier, with all that follows from that."""
-        return frozenset(name for name in names if carrier.is_dark(self._asking, name))
+        asked = ((name, carrier.carrier_of(self._asking, name)) for name in names)
+        return frozenset(name for name, found in asked if found and found.dark)
+
+    def carrier_losses(self, names: Iterable[str]) -> dict[str, int]:
+        """How often links have lost their carrier."""
+        asked = ((name, carrier.carrier_of(self._asking, name)) for name in names)
+        return {name: found.losses for name, found in asked if found}
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""

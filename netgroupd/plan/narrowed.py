@@ -53,8 +53,15 @@ def made_smaller(sizes: Mapping[str, int], links: Mapping[Key, Object]) -> Itera
             yield upper, found[upper]
 
 
+def outgrown(steps: Iterable[Step]) -> set[Value]:
+    """The masters of links that become larger, but for those that are told an MTU: bridges grow with their ports."""
+    told = {step.object.name: step for step in steps if step.before and "mtu" in step.attrs}
+    growing = (step.before.attrs for step in told.values() if step.before and _of(step.attrs) > _of(step.before.attrs))
+    return {attrs["master"] for attrs in growing if attrs.get("master")} - told.keys()
+
+
 def grows_later(link: Object, attrs: Attrs, left: Container[Value], links: Mapping[Key, Object]) -> bool:
-    """Whether ``attrs`` give a link an MTU that a bridge below it has only when some of its ports have ``left`` it."""
+    """Whether ``attrs`` give a link an MTU that a bridge below it has only when ports have ``left`` or grown."""
     if _of(attrs) <= _of(link.attrs):
         return False
     while below := links.get((link.attrs.get("link") or link.attrs.get("dev"),)):

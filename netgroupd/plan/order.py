@@ -21,6 +21,7 @@ from netgroupd.plan.depth import Depths
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
 from netgroupd.plan.hooks import Hook, Queues
+from netgroupd.plan.narrowed import outgrown
 from netgroupd.plan.order_filters import LEVELS, Order
 from netgroupd.plan.pairs import peers_made_along
 from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
@@ -197,7 +198,7 @@ class _Cut:
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         leaving = (step.before for step in links if step.op is Op.DELETE or "master" in step.attrs)
-        self.left = {link.attrs.get("master") for link in leaving if link}
+        self.left = {*outgrown(links), *(link.attrs.get("master") for link in leaving if link)}
         self.early = changes.released | claimed(links)
         without_ports = bare(links, self.haves, self.early)
         self.late, self.nameless = made_late(links, without_ports), nameless(without_ports, self.haves)

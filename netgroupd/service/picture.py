@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """engine -> what the bus shows of it: counts, groups with their members and drift, carriers."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from netgroupd.engine.engine import Engine
@@ -13,6 +15,7 @@ from netgroupd.plan.compare import group_of
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.waiting import WAYS
 
 
 class Members(NamedTuple):
@@ -32,8 +35,8 @@ class Picture(NamedTuple):
 
     ``awaited`` is what keeps the host from being online, folded.
     ``drifted`` counts objects, and leaves out those of groups that ignore drift;
-    ``broken`` are links of groups that want it repaired, and those on hardware that has come, and of routes that
-    were ``waiting`` for a carrier.
+    ``broken`` are links of groups that want it repaired, and those on hardware that has come, and of routes and
+    nexthops that were ``waiting`` for a carrier, or have gone with one: ``losses`` counts how often each was lost.
     ``absent`` is hardware that is not there, and ``vanished`` what of it was there at the last look.
     ``interrupted``: a change has no end yet, which may be another process's that is at it.
     """
@@ -49,13 +52,14 @@ class Picture(NamedTuple):
     lines: str
     interrupted: bool
     waiting: frozenset[Key] = frozenset()
+    losses: Mapping[str, int] = MappingProxyType({})
     absent: frozenset[str] = frozenset()
     vanished: frozenset[str] = frozenset()
 
 
 def take(engine: Engine, last: Picture | None = None) -> Picture:
     """Look at the kernel once, after ``last``."""
-    status, applied, plan = engine.standing()
+    status, applied, plan, losses = engine.standing()
     plan = Plan() if status.pending else plan
     policies = _policies(applied, plan)
     belonging = Belonging(applied)
@@ -65,7 +69,9 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
     steps = [(name, step) for name, step in differing if name in told]
     waiting = awaited(applied, steps, engine.netns)
     # Until it is there: its repair may have to wait.
-    late = last.waiting.intersection(step.object.key for _, step in differing) if last else frozenset[Key]()
+    late = (last.waiting | _flapped(plan, belonging, last.losses, losses) if last else frozenset[Key]()).intersection(
+        step.object.key for _, step in differing
+    )
     generation = status.generation.number if status.generation else 0
     return Picture(
         generation=generation,
@@ -81,6 +87,7 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
         lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
         interrupted=status.interrupted,
         waiting=late.union(route.key for route in plan.waiting),
+        losses=losses,
         absent=plan.absent,
         # What is not there when a change is made is told with it.
         vanished=plan.absent - last.absent if last and last.generation == generation else frozenset(),
@@ -93,6 +100,13 @@ def _policies(applied: State, plan: Plan) -> dict[str, str]:
     doomed = (step.before for step in singles(plan.steps) if step.op is Op.DELETE and step.object.cls == "link")
     links = (*filter(None, doomed), *applied.of("link").values())
     return {link.name: by_id.get(group_of(link), "report") for link in links}
+
+
+def _flapped(plan: Plan, belonging: Belonging, before: Mapping[str, int], now: Mapping[str, int]) -> frozenset[Key]:
+    """What may have gone with a carrier that has come again since, and that nobody has seen missing."""
+    links = {name for name, losses in now.items() if losses > before.get(name, losses)}
+    steps = (step for step in singles(plan.steps) if step.object.cls in WAYS) if links else ()
+    return frozenset(step.object.key for step in steps if not links.isdisjoint(belonging.links_of(step.object)))
 
 
 def _come(plan: Plan, applied: State, belonging: Belonging) -> frozenset[str]:

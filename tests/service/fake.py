@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.questions import Standing
 from netgroupd.engine.report import Generation, Line, Pending, Result, Status
 from netgroupd.engine.session import Session
 from netgroupd.errors import JournalError, NetgroupError, Problem, RejectedError, UsageError
@@ -195,8 +196,8 @@ class FakeEngine(Engine):
             raise ZeroDivisionError
         return Status("", self.in_effect(), self.waits, self.interrupted, {"link": 1}, "", ("light",))
 
-    def standing(self) -> tuple[Status, State, Plan]:
-        return self.status(), self.applied(), self.drift()
+    def standing(self) -> Standing:
+        return Standing(self.status(), self.applied(), self.drift(), {})
 
     def history(self) -> tuple[Generation, ...]:
         return tuple(Generation(number, 1.0, "applied", "") for number in range(self.generation, 0, -1))

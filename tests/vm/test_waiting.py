@@ -175,3 +175,21 @@ def test_group_of_nexthops_goes_by_what_is_there_until_the_rest_comes(engine_in:
     engine.repair(picture.broken)
     assert not engine.diff().steps
     assert "group 1/2,3 " in here("ip nexthop show id 3")
+
+
+def test_carrier_that_was_lost_and_is_back_before_anybody_has_looked(engine_in: EngineIn) -> None:
+    _lay_cables(engine_in, "v1", "w1")
+    engine = engine_in("here", TWO_WAYS)
+    engine.apply()
+    last = take(engine)
+    for word in ("down", "up"):
+        here(f"ip link set w1 {word}")
+        here("ip link show w0")
+    assert "group 1 " in here("ip nexthop show id 3")
+    picture = take(engine, last)
+    assert {"v0", "w0"} <= take(engine, picture).broken
+    engine.repair(picture.broken)
+    assert "group 1/2,3 " in here("ip nexthop show id 3")
+    whole = take(engine, picture)
+    here("ip nexthop del id 2")
+    assert not take(engine, whole).broken  # which somebody wanted
