@@ -119,21 +119,17 @@ def header(index: int, values: int = 0, mask: int = 0) -> bytes:
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
-    """Yield the messages of one step.
+    """The messages of one step, one after the other.
 
     Raises:
         UnknownLinkError: It refers to a link that there is not.
     """
     if isinstance(step, GroupStep):
-        yield from _group(step, context)
-        return
+        return _group(step, context)
     one = single(step)
     if one.op is Op.CREATE:
-        yield from _create(one, context)
-    elif one.op is Op.CHANGE:
-        yield from _change(one, context)
-    else:
-        yield from _delete(one.object, context)
+        return _create(one, context)
+    return _change(one, context) if one.op is Op.CHANGE else _delete(one.object, context)
 
 
 def _delete(obj: Object, context: Context) -> Iterator[Request]:
