@@ -17,7 +17,7 @@ from netgroupd.kernel import links_write
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.links_write import IFLA_GROUP
+from netgroupd.kernel.links_numbers import IFLA_GROUP
 from netgroupd.kernel.message import NLM_F_DUMP, NLMSG_DONE, request, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import EVERYTHING, Context

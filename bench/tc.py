@@ -9,6 +9,7 @@ for a rule.  Run it in the lab, on each kernel:
 
 import argparse
 import os
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,7 @@ from netgroupd.kernel.message import NLM_F_DUMP, SEQUENCE, attr, request
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.socket import Socket, noop
 from netgroupd.kernel.tc import filters
-from netgroupd.kernel.tc.tcmsg import DUMP_FLAGS, HEADER, RTM_GETTFILTER, TERSE, Place
+from netgroupd.kernel.tc.tcmsg import HEADER, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.filter import key
@@ -38,6 +39,7 @@ _LINK = "dum0"
 _HOOK = (_LINK, "ingress")
 _QDISC = Object("qdisc", (_LINK, "clsact"), {"kind": "clsact", "hooks": ("ingress",)})
 _PACKED = 256
+_TERSE = attr(15, struct.pack("=II", 1, 1))  # TCA_DUMP_FLAGS: that there are rules, not what they say
 
 
 def _attrs(*, percpu: bool) -> Attrs:
@@ -239,7 +241,7 @@ def _keeping(kernel: Kernel, count: int, runs: int) -> _Rows:
         "nothing to do: dump and compare": (nothing, Cell(tuple(count / one for one in nothing.runs), "rules/s")),
         "one rule changed: dump, compare and send": _one_changed(kernel, count, runs),
         "a bare dump": _reading(kernel, count, runs),
-        "a bare dump, terse": _reading(kernel, count, runs, attr(DUMP_FLAGS, TERSE)),
+        "a bare dump, terse": _reading(kernel, count, runs, _TERSE),
         "memory of the kernel": (fat,),
         "memory of the kernel, counters not per CPU": (lean,),
     }

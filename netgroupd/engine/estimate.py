@@ -151,7 +151,7 @@ def _size(obj: Object, usual: int) -> int:
 
 def _advice(desired: State) -> Iterator[str]:
     kinds = Counter(map(kind_of, desired.of("link").values()))
-    yield from _about_bridges(desired, kinds)
+    yield from _about_bridges(desired)
     if kinds["vxlan"] + kinds["geneve"] >= 16:
         yield (
             f"{kinds['vxlan'] + kinds['geneve']} tunnel devices: one with `external: true` and an `encap` on each "
@@ -170,7 +170,7 @@ def _advice(desired: State) -> Iterator[str]:
         )
 
 
-def _about_bridges(desired: State, kinds: Counter[str]) -> Iterator[str]:
+def _about_bridges(desired: State) -> Iterator[str]:
     vlan_ports = Counter(
         str(link.attrs["master"])
         for link in desired.of("link").values()

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from netgroupd.kernel import message
 from netgroupd.kernel.by_a_port import by_a_port
+from netgroupd.kernel.links_numbers import RTM_DELLINK, RTM_SETLINK
 from netgroupd.kernel.lists import BODY, dump_lists, ends, header
 from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
 from netgroupd.kernel.request import Codec, Context, Request, Selection
@@ -21,7 +22,6 @@ from netgroupd.plan.step import AnyStep, Op
 from netgroupd.plan.without_mac import BY_A_PORT
 
 RTM_NEWVLAN, RTM_DELVLAN, RTM_GETVLAN = 112, 113, 114
-_RTM_SETLINK, _RTM_DELLINK = 19, 17
 
 _ENTRY = 1
 _INFO, _RANGE, _STATE, _TUNNEL, _NEIGH_SUPPRESS = 1, 2, 3, 4, 9
@@ -80,10 +80,10 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         options.append(u8(_STATE, STATES[str(attrs["state"])]))
     tunnel = attrs.get("tunnel_id")
     if before.get("tunnel_id") not in (None, tunnel):
-        yield say(RTM_NEWVLAN, flags, nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_DELLINK)))
+        yield say(RTM_NEWVLAN, flags, nest(_TUNNEL, u32(_TUNNEL_CMD, RTM_DELLINK)))
     # One that was lost with its port's bridge is said again, as it was; one that is there the kernel refuses.
     if isinstance(tunnel, int) and "tunnel_id" in one.attrs:
-        options.append(nest(_TUNNEL, u32(_TUNNEL_CMD, _RTM_SETLINK), u32(_TUNNEL_ID, tunnel)))
+        options.append(nest(_TUNNEL, u32(_TUNNEL_CMD, RTM_SETLINK), u32(_TUNNEL_ID, tunnel)))
     # A bridge says that it has it off, and refuses to be told so.
     if attrs.get("neigh_suppress") or before.get("neigh_suppress"):
         options.append(u8(_NEIGH_SUPPRESS, int(bool(attrs.get("neigh_suppress")))))

@@ -7,8 +7,8 @@ it was told it would take none of its next ports; without this port it has none 
 
 from collections.abc import Iterator
 
-from netgroupd.kernel.features import RTM_DELLINK, RTM_NEWLINK
-from netgroupd.kernel.links_layout import IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_MASTER
+from netgroupd.kernel.links_layout import IFINFO
+from netgroupd.kernel.links_numbers import IFLA_IFNAME, IFLA_LINKINFO, IFLA_MASTER, RTM_DELLINK, RTM_NEWLINK
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, attr, nest, request, text, u32
 
 _NAME = "netgroupd-port"

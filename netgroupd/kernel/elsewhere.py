@@ -3,12 +3,11 @@
 
 from sys import byteorder
 
-from netgroupd.kernel.features import IFLA_EXT_MASK, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_LINK_NETNSID, RTM_GETLINK
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, u32
 from netgroupd.kernel.request import Context
 
-_IFLA_LINK_NETNSID = 37
 _HEADER, _INDEX = 16, slice(4, 8)  # struct ifinfomsg, and where the number of the link is in it
 
 
@@ -21,5 +20,5 @@ def elsewhere(context: Context) -> frozenset[str]:
 
 def _number(_kind: int, payload: memoryview) -> int | None:
     """The number of a link that is one of them."""
-    is_one = _IFLA_LINK_NETNSID in attributes(payload, _HEADER)
+    is_one = IFLA_LINK_NETNSID in attributes(payload, _HEADER)
     return int.from_bytes(payload[_INDEX], byteorder) if is_one else None

@@ -34,11 +34,11 @@ def unpack_labels(payload: bytes) -> tuple[int, ...]:
     return tuple(label >> 12 for (label,) in struct.iter_unpack(">I", payload))
 
 
-def _tunnel(version: int, hops: str, traffic: str) -> dict[str, tuple[int, str]]:
+def _tunnel(hops: str, traffic: str) -> dict[str, tuple[int, str]]:
     return {"id": (1, ">Q"), "dst": (2, ""), "src": (3, ""), hops: (4, "=B"), traffic: (5, "=B")}
 
 
-_TUNNELS = {"ip": _tunnel(4, "ttl", "tos"), "ip6": _tunnel(6, "hoplimit", "tc")}
+_TUNNELS = {"ip": _tunnel("ttl", "tos"), "ip6": _tunnel("hoplimit", "tc")}
 
 
 def _pack_tunnel(record: _Record, _names: Names) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.kernel import message, vnis
-from netgroupd.kernel.features import IFLA_EXT_MASK, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_ADDRESS, IFLA_EXT_MASK, IFLA_LINKINFO, IFLA_MASTER, RTM_GETLINK
 from netgroupd.kernel.message import attr, attributes, u16, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.neighbours import HEADER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWNEIGH
@@ -34,7 +34,7 @@ _STATIC = 0x40
 _STICKY, _EXTERN_LEARN = 0x40, 0x10
 _PLAIN = simple_rows(CLASS.attrs)
 
-_IFLA_ADDRESS, _IFLA_MASTER, _IFLA_LINKINFO, _INFO_KIND, _INFO_DATA = 1, 10, 18, 1, 2
+_INFO_KIND, _INFO_DATA = 1, 2
 _VXLAN_REMOTES = (2, 16)  # IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6
 _LINK_HEADER = 16
 _MEMBERSHIPS = Path("/proc/thread-self/net/dev_mcast")
@@ -92,9 +92,9 @@ def _own(context: Context, selection: Selection) -> _Own:
     for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of links"):
         found = attributes(memoryview(payload), _LINK_HEADER)
         index = int.from_bytes(payload[4:8], "little")
-        macs[index] = mac_text(bytes(found.get(_IFLA_ADDRESS, b"")))
-        masters[index] = int.from_bytes(found.get(_IFLA_MASTER, b""), "little")
-        about = attributes(found.get(_IFLA_LINKINFO, memoryview(b"")))
+        macs[index] = mac_text(bytes(found.get(IFLA_ADDRESS, b"")))
+        masters[index] = int.from_bytes(found.get(IFLA_MASTER, b""), "little")
+        about = attributes(found.get(IFLA_LINKINFO, memoryview(b"")))
         if bytes(about.get(_INFO_KIND, b"")).rstrip(b"\0") == b"bridge" and index in names:
             bridges.add(names[index])
         details = attributes(about.get(_INFO_DATA, memoryview(b"")))

@@ -13,21 +13,25 @@ from typing import NamedTuple
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel import message
+from netgroupd.kernel.links_numbers import (
+    IFLA_AF_SPEC,
+    IFLA_EXT_MASK,
+    IFLA_GROUP,
+    IFLA_GROUP_ADDRESS,
+    IFLA_GROUP_INHERIT,
+    IFLA_GROUP_MASK,
+    IFLA_LIGHT,
+    IFLA_NEW_GROUP,
+    IFLA_STATS64,
+    RTM_DELLINK,
+    RTM_GETLINK,
+    RTM_NEWLINK,
+)
 from netgroupd.kernel.socket import Socket
 
-RTM_NEWLINK, RTM_DELLINK, RTM_GETLINK = 16, 17, 18
 RTM_NEWADDR, RTM_GETADDR = 20, 22
 RTM_BATCHTFILTER = 47
 
-IFLA_AF_SPEC = 26
-IFLA_STATS64 = 23
-IFLA_GROUP = 27
-IFLA_EXT_MASK = 29
-IFLA_GROUP_MASK = 96
-IFLA_NEW_GROUP = 97
-IFLA_GROUP_ADDRESS = 98
-IFLA_GROUP_INHERIT = 99
-IFLA_LIGHT = 100
 IFA_LOCAL = 2
 IFA_GROUP = 32
 

@@ -112,12 +112,14 @@ class Kernel:
 
     def has_link(self, name: str) -> bool:
         """Whether there is a link of that name."""
-        if not self.names.knows(name) and not self.names.whole:
-            self._asked += 1
-            if self._asked > links.FEW:
-                self.read_names()
-            elif found := self.names.find(name):
-                self.names.note(*found)
+        known = self.names.knows(name)
+        if known or self.names.whole:
+            return known
+        self._asked += 1
+        if self._asked > links.FEW:
+            self.read_names()
+        elif found := self.names.find(name):
+            self.names.note(*found)
         return self.names.knows(name)
 
     def usual(self, links: Mapping[Key, Object]) -> Usual:

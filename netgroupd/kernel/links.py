@@ -7,9 +7,17 @@ from operator import attrgetter
 
 from netgroupd.kernel.features import NAME_ONLY
 from netgroupd.kernel.links_again import Again
+from netgroupd.kernel.links_numbers import (
+    IFLA_EXT_MASK,
+    IFLA_GROUP,
+    IFLA_GROUP_MASK,
+    IFLA_IFNAME,
+    IFLA_MASTER,
+    RTM_GETLINK,
+)
 from netgroupd.kernel.links_other import complete
 from netgroupd.kernel.links_read import Reader
-from netgroupd.kernel.links_write import IFLA_GROUP, IFLA_GROUP_MASK, encode, header
+from netgroupd.kernel.links_write import encode, header
 from netgroupd.kernel.message import NLM_F_DUMP, request, text, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.nests import DATA, ELSEWHERE, PORT
@@ -21,9 +29,6 @@ from netgroupd.model.link import COMMON
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Step
 
-RTM_GETLINK = 18
-IFLA_IFNAME, IFLA_MASTER = 3, 10
-IFLA_EXT_MASK = 29
 _EXACT = 0xFFFFFFFF
 _WHAT = "read the links"
 _NAME = attrgetter("name")

@@ -12,6 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cache
 from typing import Any, NamedTuple
 
+from netgroupd.kernel.links_numbers import (
+    IFLA_IFNAME,
+    IFLA_LINK_NETNSID,
+    IFLA_LINKINFO,
+    IFLA_PARENT_DEV_NAME,
+    IFLA_PROP_LIST,
+)
 from netgroupd.kernel.message import walk
 from netgroupd.kernel.nests import DATA, LINK, PORT
 from netgroupd.kernel.wire import Wire, Wires
@@ -22,13 +29,6 @@ from netgroupd.model.state import NOTHING
 from netgroupd.model.value import Value
 
 IFINFO = struct.Struct("=BxHiII")
-IFLA_IFNAME = 3
-IFLA_LINK = 5
-IFLA_MASTER = 10
-IFLA_LINKINFO = 18
-IFLA_LINK_NETNSID = 37
-IFLA_PROP_LIST = 52
-IFLA_PARENT_DEV_NAME = 56
 _INFO_KIND, _INFO_DATA, _INFO_SLAVE_KIND, _INFO_SLAVE_DATA = 1, 2, 4, 5
 
 FLAGS = {

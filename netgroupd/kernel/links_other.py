@@ -7,6 +7,7 @@ from functools import partial
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel import netdevsim, team, tuntap, wireguard
+from netgroupd.kernel.links_numbers import IFLA_IFNAME, IFLA_PARENT_DEV_NAME, RTM_GETLINK, RTM_NEWLINK
 from netgroupd.kernel.message import attributes, request, text
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Call, Context, Selection
@@ -14,9 +15,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import Value
 
-_RTM_NEWLINK, _RTM_GETLINK = 16, 18
 _NLM_F_DUMP = 0x300
-_IFNAME, _PARENT = 3, 56
 _PARENT_PREFIX = "netdevsim"
 
 _WIREGUARD = frozenset(KINDS["wireguard"].attrs)
@@ -47,11 +46,11 @@ def plug(name: str, number: int, context: Context) -> int:
     parent = f"{_PARENT_PREFIX}{number}".encode()
 
     def decode(_kind: int, payload: memoryview) -> bytes | None:
-        found = bytes(attributes(payload, 16).get(_PARENT, b"")).rstrip(b"\0")
+        found = bytes(attributes(payload, 16).get(IFLA_PARENT_DEV_NAME, b"")).rstrip(b"\0")
         return bytes(payload[:16]) if found == parent else None
 
-    header = context.socket.dump(request(_RTM_GETLINK, _NLM_F_DUMP, bytes(16)), decode)[0]
-    tell(context, request(_RTM_NEWLINK, 0, header[:8] + bytes(8), text(_IFNAME, name)))
+    header = context.socket.dump(request(RTM_GETLINK, _NLM_F_DUMP, bytes(16)), decode)[0]
+    tell(context, request(RTM_NEWLINK, 0, header[:8] + bytes(8), text(IFLA_IFNAME, name)))
     (index,) = struct.unpack_from("=i", header, 4)
     context.names.note(name, index)
     return int(index)

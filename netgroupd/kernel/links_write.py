@@ -12,8 +12,23 @@ from typing import NamedTuple
 
 from netgroupd.kernel import netdevsim, tuntap
 from netgroupd.kernel.by_a_port import by_a_port
-from netgroupd.kernel.features import RTM_DELLINK, RTM_NEWLINK
-from netgroupd.kernel.links_layout import FLAGS, IFINFO, IFLA_IFNAME, IFLA_LINKINFO, IFLA_PROP_LIST
+from netgroupd.kernel.links_layout import FLAGS, IFINFO
+from netgroupd.kernel.links_numbers import (
+    IFLA_ALT_IFNAME,
+    IFLA_GROUP,
+    IFLA_GROUP_ADDRESS,
+    IFLA_GROUP_MASK,
+    IFLA_IFNAME,
+    IFLA_LINKINFO,
+    IFLA_NET_NS_FD,
+    IFLA_NEW_GROUP,
+    IFLA_NEW_IFINDEX,
+    IFLA_PROP_LIST,
+    RTM_DELLINK,
+    RTM_DELLINKPROP,
+    RTM_NEWLINK,
+    RTM_NEWLINKPROP,
+)
 from netgroupd.kernel.links_other import configure, plug, tell
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text, u32
 from netgroupd.kernel.message import attr as pack_attr
@@ -29,14 +44,6 @@ from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
-RTM_NEWLINKPROP, RTM_DELLINKPROP = 108, 109
-IFLA_ALT_IFNAME = 53
-IFLA_GROUP = 27
-IFLA_NET_NS_FD = 28
-IFLA_NEW_IFINDEX = 49
-IFLA_GROUP_MASK = 96
-IFLA_NEW_GROUP = 97
-IFLA_GROUP_ADDRESS = 98
 _BASE, _STRIDE = 1, 2
 
 _PORT = {name: kind for kind, wires in PORT.items() for name in wires.by_name}
@@ -112,21 +119,17 @@ def header(index: int, values: int = 0, mask: int = 0) -> bytes:
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
-    """Yield the messages of one step.
+    """The messages of one step, one after the other.
 
     Raises:
         UnknownLinkError: It refers to a link that there is not.
     """
     if isinstance(step, GroupStep):
-        yield from _group(step, context)
-        return
+        return _group(step, context)
     one = single(step)
     if one.op is Op.CREATE:
-        yield from _create(one, context)
-    elif one.op is Op.CHANGE:
-        yield from _change(one, context)
-    else:
-        yield from _delete(one.object, context)
+        return _create(one, context)
+    return _change(one, context) if one.op is Op.CHANGE else _delete(one.object, context)
 
 
 def _delete(obj: Object, context: Context) -> Iterator[Request]:

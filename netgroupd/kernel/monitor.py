@@ -13,6 +13,7 @@ from typing import Self
 
 from netgroupd.kernel.features import RTNLGRP_LINK_BRIEF, features
 from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.links_numbers import IFLA_GROUP
 from netgroupd.kernel.socket import NETLINK_GENERIC, Counters, Socket
 
 _LINK, _TC = 1, 4
@@ -41,7 +42,6 @@ _GROUPS = {
 
 _NEWS = ("ethtool", "monitor")
 _BUFFER = 64 << 10  # bytes of news that the kernel keeps; one is as good as thousands
-_IFLA_GROUP = 27
 _AF_INET6 = 10
 _NLATTR = 0xFFFFF000 + 12  # SKF_AD_OFF + SKF_AD_NLATTR: where attribute X is, from A on
 _ATTRIBUTES = 32  # behind struct nlmsghdr and struct ifinfomsg
@@ -62,7 +62,7 @@ def link_filter(group: int, mask: int) -> list[tuple[int, int, int, int]]:
         (0x30, 0, 0, 16),  # A = ifi_family
         (0x15, 9, 0, _AF_INET6),  # of IPv6, which tells no group: accept
         (0x00, 0, 0, _ATTRIBUTES),  # A = where to search
-        (0x01, 0, 0, _IFLA_GROUP),  # X = for what
+        (0x01, 0, 0, IFLA_GROUP),  # X = for what
         (0x20, 0, 0, _NLATTR),  # A = where it is
         (0x15, 4, 0, 0),  # nowhere: drop
         (0x07, 0, 0, 0),  # X = A

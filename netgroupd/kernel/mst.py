@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 
 from netgroupd.kernel import message
+from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, RTM_SETLINK
 from netgroupd.kernel.message import attributes, nest, u16, u32, walk
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Codec, Context, Request, Selection
@@ -18,22 +19,21 @@ from netgroupd.model.mst import CLASS
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep
 
-_RTM_GETLINK, _RTM_SETLINK = 18, 19
 _HEADER = struct.Struct("=BxHiII")  # family, device type, ifindex, flags, which of them
 _AF_BRIDGE = 7
-_EXT_MASK, _OF_TREES = 29, 1 << 7
-_AF_SPEC, _TREES, _ENTRY = 26, 6, 1
+_OF_TREES = 1 << 7
+_TREES, _ENTRY = 6, 1
 _MSTI, _STATE = 1, 2
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The states of the selected ports, but for those in the common tree."""
-    asked = message.request(_RTM_GETLINK, message.NLM_F_DUMP, _header(0), u32(_EXT_MASK, _OF_TREES))
+    asked = message.request(RTM_GETLINK, message.NLM_F_DUMP, _header(0), u32(IFLA_EXT_MASK, _OF_TREES))
     told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of spanning tree states")
     found: list[Object] = []
     for payload in told:
         spoken_of = attributes(memoryview(payload), _HEADER.size)
-        trees = attributes(spoken_of[_AF_SPEC]).get(_TREES) if _AF_SPEC in spoken_of else None
+        trees = attributes(spoken_of[IFLA_AF_SPEC]).get(_TREES) if IFLA_AF_SPEC in spoken_of else None
         if trees is None:
             continue
         try:
@@ -65,8 +65,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     assert isinstance(msti, int)
     state = pack_row(CLASS.attrs["state"], one.attrs["state"], context.names)
     trees = nest(_TREES, nest(_ENTRY, u16(_MSTI, msti), state))
-    yield message.request(_RTM_SETLINK, 0, _header(context.names.index(str(name))), nest(_AF_SPEC, trees))
+    yield message.request(RTM_SETLINK, 0, _header(context.names.index(str(name))), nest(IFLA_AF_SPEC, trees))
 
 
-_PATH = (_AF_SPEC, _TREES, _ENTRY)
+_PATH = (IFLA_AF_SPEC, _TREES, _ENTRY)
 CODEC = Codec(dump, encode, blamer({(*_PATH, _MSTI): "msti", (*_PATH, _STATE): "state"}))

@@ -9,7 +9,7 @@ where it matters it is on for the time of a change.
 from collections.abc import Callable
 
 from netgroupd.kernel.addresses import links_of_others
-from netgroupd.kernel.features import IFLA_AF_SPEC, RTM_GETLINK, RTM_NEWLINK
+from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, RTM_GETLINK, RTM_NEWLINK
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import attributes, nest, request, u32
 from netgroupd.kernel.socket import Socket

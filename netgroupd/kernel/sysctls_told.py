@@ -8,7 +8,7 @@ the files of one of them say what all have.
 from collections.abc import Mapping
 from sys import byteorder
 
-from netgroupd.kernel.features import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, u32
 from netgroupd.kernel.request import Context

@@ -7,8 +7,8 @@ The kernel takes one only for a link that listens to routers, and not even takes
 from collections.abc import Iterator
 from contextlib import suppress
 
-from netgroupd.kernel.features import IFLA_AF_SPEC, RTM_GETLINK
-from netgroupd.kernel.links import FEW, IFLA_EXT_MASK, IFLA_IFNAME
+from netgroupd.kernel.links import FEW
+from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, IFLA_IFNAME, RTM_GETLINK, RTM_SETLINK
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attributes, nest, request, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
@@ -19,7 +19,6 @@ from netgroupd.model.token import CLASS, NONE
 from netgroupd.plan.step import AnyStep
 
 _AF_INET6 = 10
-_RTM_SETLINK = 19
 _BODY = 16
 _INDEX_AT = 4
 _SKIP_STATS = 8
@@ -68,7 +67,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes."""
     one = single(step)
     told = nest(IFLA_AF_SPEC, nest(_AF_INET6, pack_rows(_ROWS, one.attrs, context.names)))
-    yield request(_RTM_SETLINK, 0, header(context.names.index(one.object.name)), told)
+    yield request(RTM_SETLINK, 0, header(context.names.index(one.object.name)), told)
 
 
 CODEC = Codec(dump, encode, blamer(paths_of(_ROWS, IFLA_AF_SPEC, _AF_INET6)))

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from netgroupd.kernel import message
-from netgroupd.kernel.links import IFLA_EXT_MASK, IFLA_IFNAME, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_IFNAME, IFLA_PARENT_DEV_NAME, RTM_GETLINK, RTM_SETLINK
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attr, attributes, nest, text, u32, walk
 from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
@@ -23,9 +23,8 @@ from netgroupd.model.value import NO_MAC, Value
 from netgroupd.model.vf import CLASS, USUAL
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
 
-_RTM_SETLINK = 19
 _BODY = 16
-_NUMBER, _LIST, _PARENT, _BUS = 21, 22, 56, 57
+_NUMBER, _LIST, _BUS = 21, 22, 57
 _FUNCTION = 1
 _MAC, _RATE, _VLANS, _VLAN = 1, 6, 12, 1
 _WITHOUT_COUNTERS = 1 << 3
@@ -81,7 +80,7 @@ def _directory(told: Told) -> Path:
     Raises:
         OSError: It has none.
     """
-    bus, device = (_text(told, kind) for kind in (_BUS, _PARENT))
+    bus, device = (_text(told, kind) for kind in (_BUS, IFLA_PARENT_DEV_NAME))
     if not bus or not device:
         raise OSError(errno.EOPNOTSUPP, "it is no network card")
     return _DEVICES / bus / "devices" / device
@@ -129,7 +128,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     steps = step.steps if isinstance(step, RangeStep) else (single(step),)
     told = b"".join(part for one in steps for part in _told(one))
     if told:
-        yield message.request(_RTM_SETLINK, 0, header(context.names.index(steps[0].object.name)), nest(_LIST, told))
+        yield message.request(RTM_SETLINK, 0, header(context.names.index(steps[0].object.name)), nest(_LIST, told))
 
 
 def _told(step: Step) -> Iterator[bytes]:
@@ -212,7 +211,7 @@ def card_of(context: Context, name: str) -> str:
     asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, _WITHOUT_COUNTERS))
     for payload in context.socket.dump(asked, _whole, "read the cards"):
         card = attributes(memoryview(payload), _BODY)
-        if _text(card, _PARENT) == device:
+        if _text(card, IFLA_PARENT_DEV_NAME) == device:
             return _text(card, IFLA_IFNAME)
     return ""
 

@@ -14,7 +14,7 @@ import os
 import sys
 from pathlib import Path
 
-_MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_BIND, _MS_MOVE = 2, 4, 32, 4096, 8192
+_MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_MOVE = 2, 4, 4096, 8192
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _POWER_OFF = 0x4321FEDC
 _LAYERS = Path("/run/lab")

@@ -118,7 +118,7 @@ def muted(steps: Iterable[Step], links: Mapping[Key, Object], *, for_good: bool 
                 if mtu < least:
                     name = step.object.name
                     shrunk[family][name] = f"{name} has no {_PROTOCOLS[family]} with an MTU of {mtu}"
-        elif step.object.cls == "sysctl" and setting_of_ipv6(step.object)[1] == "disable_ipv6":
+        elif (obj := step.after or step.before) and obj.cls == "sysctl" and setting_of_ipv6(obj)[1] == "disable_ipv6":
             _disable(disabled, step, links, for_good=for_good)
     for reasons in filter(None, shrunk.values()):
         _follow_mtu(reasons, links)

@@ -194,7 +194,7 @@ class _Cut:
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
         links = changes.links
         made = [step.after for step in links if step.before is None and step.after]
-        self.made = frozenset([link.name for link in made])
+        self.made = frozenset([str(link.key[0]) for link in made])
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         leaving = (step.before for step in links if step.op is Op.DELETE or "master" in step.attrs)
@@ -268,7 +268,8 @@ class _Cut:
         self.add("add bridge_vlan", Step(step.op, have, want, left, step.why))
 
     def _create(self, step: Step) -> None:
-        want = step.object
+        want = step.after
+        assert want
         name, attrs = want.name, want.attrs
         riding = dict(attrs)
         up = riding.pop("up", None)

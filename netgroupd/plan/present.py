@@ -71,7 +71,8 @@ def nets(plan: Plan) -> Iterator[Net]:
     found: dict[tuple[str, Key], tuple[Step, ...]] = {}
     said = said_in(plan.steps)
     for step in singles(plan.steps):
-        obj = step.object
+        obj = step.after or step.before
+        assert obj
         touched = obj.cls, said.identity(obj) if obj.cls == "filter" else obj.key
         found[touched] = (*found[touched], step) if touched in found else (step,)
     for touched in [*found]:
@@ -82,8 +83,8 @@ def nets(plan: Plan) -> Iterator[Net]:
 
 def said_in(steps: Iterable[AnyStep]) -> Said:
     """What the configuration says of the rules that ``steps`` are about."""
-    about = (step for step in singles(steps) if step.object.cls == "filter")
-    return Said(rule for step in about for rule in (step.before, step.after) if rule)
+    objects = [obj for step in singles(steps) for obj in (step.before, step.after) if obj]
+    return Said([rule for rule in objects if rule.cls == "filter"])
 
 
 def _as_said(net: Net, said: Said) -> Net:
@@ -122,8 +123,8 @@ def _net(steps: tuple[Step, ...], said: Said) -> Net:
         before = said.attrs(deleted.object, {name: had.get(name) for name in after})
         return Net("~", created.object, before, after, why)
     if created:
-        before = deleted.object.attrs if deleted else NOTHING
-        return Net("-/+" if deleted else "+", created.object, before, created.object.attrs, why)
+        before, made = deleted.object.attrs if deleted else NOTHING, created.object
+        return Net("-/+" if deleted else "+", made, before, made.attrs, why)
     if deleted:
         return Net("-", deleted.object, deleted.object.attrs, NOTHING, why)
     why = next((step.why for step in steps if step.why), "")

@@ -19,8 +19,6 @@ _SCRIPT = Path(__file__).with_name("run_attacks.py")
 _CANARY = "canary.txt"
 _OTHER_USER = 65533
 
-_STUBBORN = "exec('while True:\\n try:\\n  while True: pass\\n except BaseException: pass')"
-
 # Were the worker not confined, none of these would do harm: signal 0 only asks, and nothing is mounted nowhere.
 # Each is one line of Python in a template; what is said of it must contain the words.
 RUDE = {

@@ -79,9 +79,9 @@ class Translation:
             settings = body.setdefault("sysctl", {})
             body["sysctl"] = {"ipv6.accept_ra": 2, "ipv6.autoconf": 1} | settings
         self._gateways.take(base, stanza.options)
-        self._vlan_device(base, stanza)
+        self._vlan_device(base)
 
-    def _vlan_device(self, name: str, stanza: Stanza) -> None:
+    def _vlan_device(self, name: str) -> None:
         """Read from the name of a VLAN device what its stanza does not say."""
         body = self.draft.link(name)
         if body.get("kind") != "vlan":

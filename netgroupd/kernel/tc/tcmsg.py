@@ -15,8 +15,7 @@ RTM_NEWACTION, RTM_DELACTION, RTM_GETACTION = 48, 49, 50
 RTM_NEWCHAIN, RTM_DELCHAIN, RTM_GETCHAIN = 100, 101, 102
 
 HEADER = struct.Struct("=BBHIIII")  # family, -, -, ifindex, handle, parent or block, info
-KIND, OPTIONS, CHAIN, INGRESS_BLOCK, EGRESS_BLOCK, DUMP_FLAGS = 1, 2, 11, 13, 14, 15
-TERSE = struct.pack("=II", 1, 1)  # TCA_DUMP_FLAGS_TERSE: that there are rules, not what they say
+KIND, OPTIONS, CHAIN, INGRESS_BLOCK, EGRESS_BLOCK = 1, 2, 11, 13, 14
 MAGIC_BLOCK = 0xFFFFFFFF
 
 
