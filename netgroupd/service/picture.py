@@ -56,6 +56,7 @@ class Picture(NamedTuple):
 def take(engine: Engine, last: Picture | None = None) -> Picture:
     """Look at the kernel once, after ``last``."""
     status, applied, plan = engine.standing()
+    absent = plan.absent
     plan = Plan() if status.pending else plan
     policies = _policies(applied, plan)
     belonging = Belonging(applied)
@@ -81,9 +82,9 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
         lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
         interrupted=status.interrupted,
         waiting=late.union(route.key for route in plan.waiting),
-        absent=plan.absent,
+        absent=absent,
         # What is not there when a change is made is told with it.
-        vanished=plan.absent - last.absent if last and last.generation == generation else frozenset(),
+        vanished=absent - last.absent if last and last.generation == generation else frozenset(),
     )
 
 
