@@ -33,6 +33,12 @@ def came_by(terminal: Terminal) -> str:
 LEFT_OUT = 3
 
 
+def numbered(answer: Answer) -> str:
+    """Which generation a change has made, and which one it went back to."""
+    back_to = answer.get("back_to")  # a daemon from before an upgrade does not say
+    return f"generation {answer['generation']}" + ("" if back_to is None else f", back to generation {back_to}")
+
+
 def report(answer: Answer, terminal: Terminal, netns: str | None = None) -> int:
     """Print how a change of a network namespace ended; return the exit status that says it."""
     terminal.end_progress()
@@ -45,7 +51,7 @@ def report(answer: Answer, terminal: Terminal, netns: str | None = None) -> int:
     if not (answer["generation"] or answer["took_s"]):  # what is undone before any was kept is generation 0 again
         terminal.say("nothing to do")
         return status
-    terminal.say(f"{answer['summary']} in {answer['took_s']:.2f} s, generation {answer['generation']}")
+    terminal.say(f"{answer['summary']} in {answer['took_s']:.2f} s, {numbered(answer)}")
     if answer["pending"]:
         left, where = answer["pending"]["seconds_left"], f"--netns {shlex.quote(netns)} " if netns else ""
         terminal.say(f"it is put back in {left:.0f} s unless you run: netgroupctl {where}confirm")

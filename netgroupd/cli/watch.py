@@ -42,6 +42,9 @@ def told(name: str, value: Any) -> str:
 def _text(name: str, value: Any) -> str:
     if name in ("Started", "ConfirmBy"):
         return time.strftime("%H:%M:%S", time.localtime(value / 1e6)) if value else "none"
+    if name == "Result" and str(value).startswith("{"):
+        answer = json.loads(value)
+        return f"{answer['summary']}, generation {answer['generation']}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

@@ -42,7 +42,7 @@ class Known:
 
     def meant(self, name: str) -> str:
         """Say whose a missing ``name`` is that a link has beside its own, or nothing; of a VLAN, its lower link's."""
-        for word in (name, name.rpartition(".")[0]):
+        for word in filter(None, (name, name.rpartition(".")[0])):
             if word not in self._owners and len(self._owners) < _MOST_ASKED:
                 self._owners[word] = self._owner(word)
             if owner := self._owners.get(word):

@@ -148,7 +148,7 @@ class Engine(Questions):
         self._journal.write(entry, before)
         mine = mine.joined(content)
         try:
-            telling = partial(self._tell, begun.number, content, plan)
+            telling = partial(self._tell, begun.number, content, plan, request.back_to)
             with prompt_turns(), Aside(telling, request.progress) as aside:
                 if request.in_part:
                     reached, trouble = converge_in_part(kernel, plan, goal, mine, aside.progress)
@@ -164,11 +164,12 @@ class Engine(Questions):
             self._undo(kernel, entry, before, mine, error, plan.watched)
             raise
         refusals = tuple(each.refusal for each in reached.refused)
-        return Result(plan, begun.number, took_s, pending, refusals, trouble)
+        return Result(plan, begun.number, took_s, pending, refusals, trouble, request.back_to)
 
-    def _tell(self, number: int, content: Content, plan: Plan) -> Content:
-        """Keep the plan of a generation in words."""
-        told = content._replace(plan=present.text(plan))
+    def _tell(self, number: int, content: Content, plan: Plan, back_to: int | None) -> Content:
+        """Keep the plan of a generation in words, the last line of which is what the history shows."""
+        back = "" if back_to is None else f"; back to generation {back_to}"
+        told = content._replace(plan=present.text(plan) + back)
         self._generations.amend(number, told)
         return told
 

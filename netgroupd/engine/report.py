@@ -18,9 +18,9 @@ class Line(NamedTuple):
 class Generation(NamedTuple):
     """One configuration that was applied: its number, when, and how it went.
 
-    ``result`` is "applied", "repaired", "unconfirmed", "rolled back", "failed", "interrupted" or,
-    until it has ended, "running"; ``summary`` the count line of its plan, once it is done; ``size``
-    what it takes on disk in bytes.
+    ``result`` is "applied", "repaired", "unconfirmed", "rolled back", "failed", "interrupted",
+    "cut off" or, until it has ended, "running"; ``summary`` the count line of its plan, once it is done,
+    and which generation it went back to; ``size`` what it takes on disk in bytes.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
     ``generation`` is 0 where nothing had to change, and where the first of all is undone;
     ``refused`` is of optional rules, which were left out; ``trouble`` says what just after
-    boot was not done as the files ask for, and why.
+    boot was not done as the files ask for, and why.  It may be ``back_to`` an earlier generation.
     """
 
     plan: Plan
@@ -52,6 +52,7 @@ class Result(NamedTuple):
     pending: Pending | None = None
     refused: tuple[Refusal, ...] = ()
     trouble: NetgroupError | None = None
+    back_to: int | None = None
 
 
 class Status(NamedTuple):

@@ -41,6 +41,7 @@ def result_answer(result: Result) -> Answer:
         "refused": len(result.refused),
         "took_s": round(result.took_s, 3),
         "pending": pending,
+        "back_to": result.back_to,
     }
 
 

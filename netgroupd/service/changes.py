@@ -37,6 +37,8 @@ def _ended(answer: Answer) -> str:
     told = str(answer["summary"])
     if answer["generation"]:
         told += f", generation {answer['generation']}"
+    if answer["back_to"] is not None:
+        told += f", back to generation {answer['back_to']}"
     if answer["pending"]:
         told += f"; it is put back in {answer['pending']['seconds_left']:.0f} s unless it is confirmed"
     return told

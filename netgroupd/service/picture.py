@@ -60,6 +60,7 @@ class Picture(NamedTuple):
 def take(engine: Engine, last: Picture | None = None) -> Picture:
     """Look at the kernel once, after ``last``."""
     status, applied, plan, losses = engine.standing()
+    absent = plan.absent
     plan = Plan() if status.pending else plan
     policies = _policies(applied, plan)
     belonging = Belonging(applied)
@@ -88,9 +89,9 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
         interrupted=status.interrupted,
         waiting=late.union(route.key for route in plan.waiting),
         losses=losses,
-        absent=plan.absent,
+        absent=absent,
         # What is not there when a change is made is told with it.
-        vanished=plan.absent - last.absent if last and last.generation == generation else frozenset(),
+        vanished=absent - last.absent if last and last.generation == generation else frozenset(),
     )
 
 

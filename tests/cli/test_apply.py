@@ -125,3 +125,9 @@ def test_who_sits_at_the_console_is_told_nothing_of_connections(monkeypatch: pyt
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     apply.run(Namespace(confirm=None, allow=[], netns=None), Terminal(io.StringIO(), said))
     assert (asked.options["session"], said.getvalue()) == (None, "")
+
+
+def test_generation_that_was_gone_back_to_is_named() -> None:
+    said = io.StringIO()
+    report({**_answer(0), "generation": 5, "back_to": 3}, Terminal(said, io.StringIO()))
+    assert said.getvalue().endswith(" s, generation 5, back to generation 3\n")

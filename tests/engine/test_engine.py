@@ -348,3 +348,11 @@ def test_names_of_the_groups_of_every_namespace_are_written_and_come_back_when_t
         "6\tedge",
         "77\tlab",
     ]
+
+
+def test_history_says_what_a_generation_went_back_to(desk: Desk) -> None:
+    for mtu in (1400, 1300):
+        desk.wants(f"links: {{d0: {{kind: dummy, mtu: {mtu}}}}}")
+        assert desk.engine.apply().back_to is None
+    assert desk.engine.rollback().back_to == 1
+    assert desk.engine.history()[0].summary == "1 to change; 1 message; back to generation 1"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from netgroupd.engine.observe import Connection, Mine
+from netgroupd.engine.report import Pending
 from netgroupd.engine.transaction import plan_now
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.model.state import State
@@ -114,6 +115,19 @@ def test_hardware_that_vanishes_is_told_once(
         time.sleep(0.5)
     assert remote.properties()["Drift"] == 0
     assert caplog.messages.count(vanished) == 1
+
+
+def test_hardware_that_was_not_there_before_has_not_vanished_with_a_change_that_was_not_kept(
+    engine: FakeEngine, remote: Remote, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine.policy = "report"
+    engine.drifted = PLAN._replace(absent=frozenset({"swp1"}))
+    for pending in (None, Pending(2, 30), None):
+        caplog.clear()
+        engine.waits, engine.generation = pending, 2 if pending else 1
+        engine.news.tell()
+        eventually(lambda pending=pending: remote.properties()["Drift"] == (0 if pending else 1))  # type: ignore[misc]
+    assert "not there any more" not in caplog.text
 
 
 def test_drift_that_comes_and_goes_is_told_once_and_then_summed_up(

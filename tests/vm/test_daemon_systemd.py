@@ -148,7 +148,9 @@ def test_hardware_that_comes_later_is_configured_when_it_comes(daemon: None) -> 
     eventually(lambda: "192.0.2.1" in run("ip", "address", "show", "dev", "card0.7").stdout)
     assert Path("/sys/class/net/card0/mtu").read_text() == "1400\n"
     eventually(lambda: run("systemctl", "is-active", "netgroup-wait-online").stdout == "active\n")
+    since = now()
     run("ip", "link", "del", "card0")
+    eventually(lambda: "not there any more, and configured when it comes again: card0\n" in journal(since))
 
 
 def test_storm_of_notifications_is_survived(daemon: None, tmp_path: Path) -> None:
