@@ -203,7 +203,7 @@ class _Cut:
         self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
         self.along = peers_made_along(links)
         leaving = (step.before for step in links if step.op is Op.DELETE or "master" in step.attrs)
-        self.left = outgrown(links).union(link.attrs.get("master") for link in leaving if link)
+        self.left = {*outgrown(links), *(link.attrs.get("master") for link in leaving if link)}
         self.claimed = frozenset([str(link.attrs.get("link")) for link in made if link.attrs.get("kind") in _TAKERS])
         self.late = made_late(links, self.haves, self.released)
         self.sides = desired, actual

@@ -56,6 +56,7 @@ def on_returning(objects: Sequence[Object], plan: Plan) -> tuple[Object, ...]:
     if not objects:
         return ()
     back = {step.object.name for step in _returning(plan)} & plan.moved
+    back |= {str(step.attrs["master"]) for step in _returning(plan) if step.object.name in back}  # with its options
     return tuple(obj for obj in objects if (hangs_on(obj)[-1] in back if obj.cls == "mdb" else obj.name in back))
 
 
