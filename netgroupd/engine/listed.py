@@ -5,6 +5,7 @@ It is VLANs, forwarding entries, multicast groups and VNIs.  Where a file lists 
 them: those are no others'.  What daemons learn or are told of by others they tell again.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from netgroupd.engine.observe import Connection, Mine, read
@@ -12,7 +13,8 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.bridge_vlan import USUAL, bridge_of, default_vid
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
-from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import USUAL as OF_NEW_VLAN
 from netgroupd.plan.bridge_vlan import bridge_in
 from netgroupd.plan.compare import UNOWNED, kind_of, same
@@ -44,7 +46,10 @@ def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State,
     entries = (obj for cls in ("fdb", "mdb", "vni") for obj in found.of(cls).values() if is_lost(obj))
     members = sorted(name for name in names if ("bridge_vlan", name) not in whole)
     told = found.of("bridge_vlan")  # of some at least, by any kernel that knows VLANs
-    vlans = [vlan for name in members if told for vlan in _vlans(name, told, goal, actual)]
+    by_link: defaultdict[str, dict[Value, Object]] = defaultdict(dict)
+    for (name, vid), vlan in told.items():
+        by_link[str(name)][vid] = vlan
+    vlans = [vlan for name in members if told for vlan in _vlans(name, by_link[name], goal, actual)]
     return (*vlans, *_options(kernel, vlans, goal, actual, mine), *entries)
 
 
@@ -70,12 +75,11 @@ def _has_lists(link: Object | None, actual: State) -> bool:
     return kind_of(link) in _WITH_TABLES or (bool(master) and kind_of(actual.link(str(master))) in ("", "bridge"))
 
 
-def _vlans(name: str, told: Mapping[Key, Object], goal: State, actual: State) -> Iterator[Object]:
+def _vlans(name: str, vlans: Mapping[Value, Object], goal: State, actual: State) -> Iterator[Object]:
     """The VLANs of a member of a bridge, unless it has what any new one has."""
     link = actual.link(name)
     if link is None or not bridge_of(link):
         return
-    vlans = {vid: vlan for (on, vid), vlan in told.items() if on == name}
     default = default_vid(link, actual)
     if {vid: _said(vlan) for vid, vlan in vlans.items()} == ({default: _BY_ITSELF} if default else {}):
         return
