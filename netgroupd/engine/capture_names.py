@@ -13,6 +13,7 @@ from netgroupd.config.linkname import objection
 from netgroupd.engine.yaml_text import is_sayable
 from netgroupd.model import CLASSES
 from netgroupd.model.mdb import GROUP
+from netgroupd.model.owner import BY_OPERATORS
 from netgroupd.model.route import BEHIND, EXPIRES
 from netgroupd.model.rule import MISSING
 from netgroupd.model.state import NOTHING, Key, Object, State, called, records
@@ -23,6 +24,7 @@ from netgroupd.plan.present import title
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
 _WITH_TEXTS = ("link", "address")
 _BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "mst", "vf")
+_WATCHED = ("neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
 _FROM = " from "  # in the destination of a route that is for packets from there
 
 
@@ -49,6 +51,9 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         ],
         "somebody has given them for a time, as DHCP does": [
             obj for obj in actual.of("address").values() if _passes(obj)
+        ],
+        "the programs that have made them watch over them, as routing daemons do": [
+            obj for cls in _WATCHED for obj in actual.of(cls).values() if obj.attrs.get(UNOWNED, 0) not in BY_OPERATORS
         ],
         "they have what no configuration can say": unsayable,
     }

@@ -5,6 +5,7 @@ It is VLANs, forwarding entries, multicast groups and VNIs.  Where a file lists 
 them: those are no others'.  What daemons learn or are told of by others they tell again.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from netgroupd.engine.observe import Connection, Mine, read
@@ -12,8 +13,11 @@ from netgroupd.kernel.request import Selection
 from netgroupd.model.bridge_vlan import USUAL, bridge_of, default_vid
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
-from netgroupd.model.state import Attrs, Key, Object, State
-from netgroupd.plan.compare import UNOWNED, kind_of
+from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.value import Value
+from netgroupd.model.vlan_global import USUAL as OF_NEW_VLAN
+from netgroupd.plan.bridge_vlan import bridge_in
+from netgroupd.plan.compare import UNOWNED, kind_of, same
 from netgroupd.plan.fate import hangs_on, is_of_bridge
 from netgroupd.plan.named import named_in
 from netgroupd.plan.step import Plan
@@ -42,7 +46,26 @@ def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State,
     entries = (obj for cls in ("fdb", "mdb", "vni") for obj in found.of(cls).values() if is_lost(obj))
     members = sorted(name for name in names if ("bridge_vlan", name) not in whole)
     told = found.of("bridge_vlan")  # of some at least, by any kernel that knows VLANs
-    return (*(vlan for name in members if told for vlan in _vlans(name, told, goal, actual)), *entries)
+    by_link: defaultdict[str, dict[Value, Object]] = defaultdict(dict)
+    for (name, vid), vlan in told.items():
+        by_link[str(name)][vid] = vlan
+    vlans = [vlan for name in members if told for vlan in _vlans(name, by_link[name], goal, actual)]
+    return (*vlans, *_options(kernel, vlans, goal, actual, mine), *entries)
+
+
+def _options(kernel: Connection, vlans: list[Object], goal: State, actual: State, mine: Mine) -> Iterator[Object]:
+    """What bridges do in these VLANs, and the states of their ports in trees: the last one may take it along."""
+    ports = frozenset(vlan.name for vlan in vlans)
+    places = {(bridge_in(vlan.name, actual), vlan.key[1]) for vlan in vlans if vlan.attrs}
+    if not places:
+        return
+    bridges = frozenset(bridge for bridge, _ in places)
+    found = read(kernel, Selection(frozenset({"vlan_global", "mst"}), links=ports, bridges=bridges), mine.away)
+    for key, options in found.of("vlan_global").items():
+        said = {name: value for name, value in options.attrs.items() if not same(name, OF_NEW_VLAN.get(name), value)}
+        if said and key in places and key not in goal.of("vlan_global"):
+            yield options._replace(attrs=said)
+    yield from (state for key, state in found.of("mst").items() if key not in goal.of("mst"))
 
 
 def _has_lists(link: Object | None, actual: State) -> bool:
@@ -52,22 +75,24 @@ def _has_lists(link: Object | None, actual: State) -> bool:
     return kind_of(link) in _WITH_TABLES or (bool(master) and kind_of(actual.link(str(master))) in ("", "bridge"))
 
 
-def _vlans(name: str, told: Mapping[Key, Object], goal: State, actual: State) -> Iterator[Object]:
+def _vlans(name: str, vlans: Mapping[Value, Object], goal: State, actual: State) -> Iterator[Object]:
     """The VLANs of a member of a bridge, unless it has what any new one has."""
     link = actual.link(name)
     if link is None or not bridge_of(link):
         return
-    vlans = {vid: vlan for (on, vid), vlan in told.items() if on == name}
     default = default_vid(link, actual)
     if {vid: _said(vlan) for vid, vlan in vlans.items()} == ({default: _BY_ITSELF} if default else {}):
         return
     bridges = (state.link(bridge_of(link)) for state in (goal, actual))
     in_trees = any(bridge and bridge.attrs.get("mst_enabled") for bridge in bridges)
-    for vlan in vlans.values():
+    for vid, vlan in vlans.items():
+        if vid == default and _said(vlan) == _BY_ITSELF:
+            continue
         said = {**{flag: vlan.attrs[flag] for flag in _FLAGS}, **_said(vlan)}
         yield vlan._replace(attrs={key: value for key, value in said.items() if key != "state" or not in_trees})
-    defaults = {default, default_vid(link, goal)} - {0}
-    yield from (Object("bridge_vlan", (name, vid), {}) for vid in defaults - vlans.keys())
+    if default and default not in vlans:
+        left = {default, default_vid(link, goal)} - {0, *vlans}
+        yield from (Object("bridge_vlan", (name, vid), {}) for vid in left)
 
 
 def _said(vlan: Object) -> Attrs:

@@ -20,9 +20,11 @@ def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) 
     """Add to ``actual`` what somebody has given to VLANs of bridges that they or their ports leave by ``plan``."""
     steps = touching(plan.steps, actual.of("link"))
     bridges = frozenset(name for step in steps for name in _left(step, actual) if name)
+    theirs = {obj[:2] for obj in plan.others}  # on VLANs that come back later
     if ports := _in_trees(bridges, plan, actual):
         states = read(kernel, Selection(frozenset({"mst"}), links=ports), away).of("mst")
-        actual.classes["mst"] = {**states, **actual.of("mst")}
+        given = {key: obj for key, obj in states.items() if obj[:2] not in theirs}
+        actual.classes["mst"] = {**given, **actual.of("mst")}
     if names := frozenset(step.object.name for step in steps if _renews_ipv6(step)):
         tokens = read(kernel, Selection(frozenset({"token"}), tokens=names), away).of("token")
         some = {key: obj for key, obj in tokens.items() if obj.attrs["token"] != NONE}
@@ -30,7 +32,8 @@ def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) 
     if not bridges:
         return
     found = read(kernel, Selection(frozenset({"vlan_global"}), bridges=bridges), away)
-    given = {key: obj for key, obj in found.of("vlan_global").items() if not _is_new(obj)}
+    told = found.of("vlan_global").items()
+    given = {key: obj for key, obj in told if obj[:2] not in theirs and not _is_new(obj)}
     actual.classes["vlan_global"] = {**given, **actual.of("vlan_global")}
 
 

@@ -22,9 +22,21 @@ from netgroupd.plan.theirs import Along, Loss, Theirs
 
 _SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
-# What follows needs what is before it; a gateway needs the route to it.
 _AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
-_ORDER = ("sysctl", "bridge_vlan", "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb")
+# What follows needs what is before it; a gateway needs the route to it.
+_ORDER = (
+    "sysctl",
+    "bridge_vlan",
+    "vlan_global",
+    "mst",
+    "vni",
+    "address",
+    "nexthop",
+    "route",
+    "neighbour",
+    "fdb",
+    "mdb",
+)
 
 
 def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, actual: State) -> Theirs:

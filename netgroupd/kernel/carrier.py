@@ -10,8 +10,13 @@ from itertools import islice
 from sys import byteorder
 from typing import NamedTuple
 
-from netgroupd.kernel.features import IFLA_EXT_MASK
-from netgroupd.kernel.links_layout import IFLA_IFNAME
+from netgroupd.kernel.links_numbers import (
+    IFLA_CARRIER,
+    IFLA_CARRIER_DOWN_COUNT,
+    IFLA_EXT_MASK,
+    IFLA_IFNAME,
+    RTM_GETLINK,
+)
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import attributes, request, text, u32
 from netgroupd.kernel.netns import entered
@@ -22,8 +27,7 @@ from netgroupd.plan.step import AnyStep, Op, cls_of
 _SIOCGIFFLAGS = 0x8913
 _IFREQ = struct.Struct("16sH22x")
 _IFF_UP, _IFF_RUNNING = 0x1, 0x40
-_RTM_GETLINK, _SKIP_STATS = 18, 8
-_IFLA_CARRIER, _IFLA_CARRIER_DOWN_COUNT = 33, 48
+_SKIP_STATS = 8
 _FLAGS = struct.Struct("=8xI4x")  # struct ifinfomsg
 
 ENOUGH_S = 4
@@ -53,15 +57,15 @@ def carrier_of(asking: Socket, name: str) -> Carrier | None:
 
     What follows from it has happened then: unasked the kernel takes up to a second for that.
     """
-    asked = request(_RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, _SKIP_STATS))
+    asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, _SKIP_STATS))
     _, found = asking.ask(asked, _carrier)
     return next(iter(found), None)
 
 
 def _carrier(_kind: int, payload: memoryview) -> Carrier:
     (flags,), told = _FLAGS.unpack_from(payload), attributes(payload, _FLAGS.size)
-    losses = int.from_bytes(told[_IFLA_CARRIER_DOWN_COUNT], byteorder)
-    return Carrier(bool(flags & _IFF_UP) and told[_IFLA_CARRIER][0] == 0, losses)
+    losses = int.from_bytes(told[IFLA_CARRIER_DOWN_COUNT], byteorder)
+    return Carrier(bool(flags & _IFF_UP) and told[IFLA_CARRIER][0] == 0, losses)
 
 
 def _flags(asked: socket.socket, name: str) -> int:

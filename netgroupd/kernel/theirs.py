@@ -19,7 +19,7 @@ from netgroupd.kernel.message import attributes, u32
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.routes_identity import HEADER, RTM_GETROUTE
-from netgroupd.model.owner import PROTO
+from netgroupd.model.owner import BY_OPERATORS, PROTO
 from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value
@@ -33,7 +33,6 @@ _FAMILIES = FAMILIES["inet"], FAMILIES["inet6"]
 _HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
 _CLONED = 0x200
 _BY_KERNEL = frozenset({PROTO, 1, 2, 9})  # and ours; RTPROT_REDIRECT, _KERNEL, _RA
-_BY_OPERATORS = frozenset({0, 3, 4, 16})  # RTPROT_UNSPEC, _BOOT, _STATIC, _DHCP: nobody watches what becomes of it
 
 
 class _Found(NamedTuple):
@@ -69,7 +68,7 @@ def theirs(
             continue
         if obj.cls == "nexthop":
             members.add(obj.key[0])
-        if obj.cls == "address" or (protocol in _BY_OPERATORS and UNSAID not in obj.attrs):
+        if obj.cls == "address" or (protocol in BY_OPERATORS and UNSAID not in obj.attrs):
             back.append(obj)
         else:
             watched[obj.cls, protocol, on[0]] += 1
@@ -77,7 +76,7 @@ def theirs(
     inside = nexthops.members(context) if members else {}
     lost = members.union(group for group in inside if inside[group] <= members) - deleted
     lost -= {group for group in inside if inside[group] <= deleted}
-    back += (group for group in groups if group.attrs[UNOWNED] in _BY_OPERATORS and UNSAID not in group.attrs)
+    back += (group for group in groups if group.attrs[UNOWNED] in BY_OPERATORS and UNSAID not in group.attrs)
     families = () if along is Along.MAC else _FAMILIES if along is Along.LINK else (FAMILIES[along],)
     for found in _routes(context, _Ways(links, lost), filters, families) if links else ():
         if along is not Along.LINK and found.by_nexthop:
@@ -160,7 +159,7 @@ def _route(family: int, ways: _Ways, index: int, _kind: int, payload: memoryview
     first = ways.loses(told_of, index)
     if first is None:
         return None
-    return _Found(protocol, first, _NHID in told_of, bytes(payload) if protocol in _BY_OPERATORS else b"")
+    return _Found(protocol, first, _NHID in told_of, bytes(payload) if protocol in BY_OPERATORS else b"")
 
 
 def _ways(found: Mapping[int, memoryview]) -> Iterator[int]:

@@ -17,6 +17,7 @@ from netgroupd.plan.theirs import Loss, Theirs
 
 _SHOWN = 5
 _MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entries", "mdb": "multicast groups"}
+_MANY |= {"vlan_global": "VLANs with options", "mst": "states in spanning trees"}
 _MANY |= {"vni": "VNIs", "tclass": "classes", "filter": "rules"}
 # As `ip route` calls them, where nobody has told it otherwise.
 _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: "dhcp", 42: "babel"}

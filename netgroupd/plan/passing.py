@@ -55,7 +55,9 @@ def on_returning(objects: Sequence[Object], plan: Plan) -> tuple[Object, ...]:
     """Of what others lose with the bridges of ports, what is on those that come back to theirs."""
     if not objects:
         return ()
-    back = {step.object.name for step in _returning(singles(plan.steps))} & plan.moved
+    masters = {step.object.name: str(step.attrs["master"]) for step in _returning(singles(plan.steps))}
+    back = masters.keys() & plan.moved
+    back |= {masters[name] for name in back}  # with its options
     return tuple(obj for obj in objects if (hangs_on(obj)[-1] in back if obj.cls == "mdb" else obj.name in back))
 
 

@@ -3,6 +3,10 @@
 
 import pytest
 
+from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Object
+from netgroupd.plan.step import Op, Step
 from tests.vm.hosts import EngineIn, here
 
 BRIDGE = """
@@ -88,7 +92,7 @@ def test_what_others_list_on_their_own_ports_of_a_bridge_of_ours_is_back_with_it
     engine = engine_in("here", TAPS.format("numtxqueues: 2"))
     said = engine.diff().warnings
     assert (
-        "what is not netgroupd's goes when links go or leave their bridge: VLANs (2), forwarding entries (1) on tap0"
+        "what is not netgroupd's goes when links go or leave their bridge: VLANs (1), forwarding entries (1) on tap0"
         in said
     )
     engine.apply(allow=ALLOWED, confirm_s=60.0)
@@ -119,3 +123,42 @@ def test_nothing_is_told_of_what_stays_or_is_by_itself(engine_in: EngineIn) -> N
     engine_in("here", BRIDGE.format("vlan_default_pvid: 5, mst_enabled: true")).apply(allow=ALLOWED)
     here("bridge fdb del 02:00:00:00:00:03 dev p0 self")
     assert not engine_in("here", "links: {x: {kind: dummy}}").diff().warnings
+
+
+OF_TREES = """
+links:
+  br0: {{kind: bridge, up: true, vlan_filtering: true, mst_enabled: true, mac: "02:00:00:00:00:01", {}}}
+  p0: {{kind: dummy, up: true, master: {}}}
+"""
+
+
+def in_trees(kernel: Kernel) -> list[Object]:
+    """What others have given to the VLAN of a port, and to its tree."""
+    kernel.read_names()
+    selection = Selection(
+        frozenset({"bridge_vlan", "vlan_global", "mst"}), frozenset({"p0"}), bridges=frozenset({"br0"})
+    )
+    return [*kernel.dump(selection)]
+
+
+@pytest.mark.parametrize(
+    ("change", "master"), [("vlan_stats_per_port: true", "br0"), ("numtxqueues: 2", "br0"), ("", "null")]
+)
+def test_what_bridges_do_in_vlans_of_others_comes_back_with_these(
+    engine_in: EngineIn, change: str, master: str
+) -> None:
+    engine_in("here", OF_TREES.format("", "br0")).apply()
+    given = (
+        Object("bridge_vlan", ("p0", 10), {}),
+        Object("vlan_global", ("br0", 10), {"mcast_querier": True, "msti": 5}),
+        Object("mst", ("p0", 5), {"state": "blocking"}),
+    )
+    with Kernel("here") as kernel:
+        kernel.read_names()
+        assert not kernel.apply([Step(Op.CREATE, None, obj, obj.attrs) for obj in given])
+        before = in_trees(kernel)
+        engine = engine_in("here", OF_TREES.format(change, master))
+        engine.apply(allow=ALLOWED, confirm_s=60.0)
+        assert (in_trees(kernel) == before) is (master == "br0")
+        engine.rollback()
+        assert in_trees(kernel) == before
