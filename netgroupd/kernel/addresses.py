@@ -239,19 +239,20 @@ def _encode_group(step: GroupStep, context: Context) -> bytes:
     return message.request(kind, how, body, selector)
 
 
-def _spare_others(step: AnyStep, context: Context) -> None:
-    """An IPv4 address that goes may be the one that others' addresses hang on."""
+def _tell(step: AnyStep, context: Context) -> None:
+    """An IPv4 address that goes may be the one that others hang on: those of others, or one that comes before."""
+    tell = context.spare if step.op is Op.DELETE else context.came
     for one in singles((step,)):
         name, address, _ = one.object.key
         if ":" not in str(address):
             with suppress(UnknownLinkError):  # a member that has gone meanwhile
-                context.spare(context.names.index(str(name)))
+                tell(context.names.index(str(name)))
 
 
 def encode(step: AnyStep, context: Context) -> tuple[Request]:
     """The one message that a step takes."""
-    if step.op is Op.DELETE:
-        _spare_others(step, context)
+    if step.op is not Op.CHANGE:
+        _tell(step, context)
     return (_encode_group(step, context) if isinstance(step, GroupStep) else _encode_one(single(step), context),)
 
 

@@ -61,7 +61,14 @@ class Kernel:
         self._lanes = Lanes(netns, self._socket.counters, 1 if self.features.tc_batch else _LANES)
         self._secondaries = Secondaries(self._socket, proto, self._lanes.settle)
         self._context = Context(
-            self._socket, self.names, self.features, netns, self._generic, proto, spare=self._secondaries.spare
+            self._socket,
+            self.names,
+            self.features,
+            netns,
+            self._generic,
+            proto,
+            spare=self._secondaries.spare,
+            came=self._secondaries.came,
         )
         self._asked = 0  # about single names
         self.names.find = self._find

@@ -22,8 +22,9 @@ Away: TypeAlias = frozenset[tuple[str, str]]
 class Context(NamedTuple):
     """One network namespace as the modules of the classes see it.
 
-    ``spare`` is told of each link that is about to lose an IPv4 address.  ``beside``
-    are IPv4 routes of ours that others have too, and whether ours comes first.
+    ``spare`` is told of each link that is about to lose an IPv4 address, and
+    ``came`` of each that gets one.  ``beside`` are IPv4 routes of ours that others
+    have too, and whether ours comes first.
     ``standing`` are the rules, where some are about to be deleted.
     """
 
@@ -35,6 +36,7 @@ class Context(NamedTuple):
     proto: int = PROTO
     seen: Seen | None = None
     spare: Callable[[int], None] = lambda _link: None
+    came: Callable[[int], None] = lambda _link: None
     beside: Mapping[Key, bool] = MappingProxyType({})
     standing: Standing | None = None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What others gave stays when the first address of its subnet, which was ours, goes.
+"""What others gave, and what has just come, stays when the first address of its subnet, which was ours, goes.
 
 The kernel deletes the other addresses of that subnet with it, unless the link
 promotes them.  Many distributions have that on for all links, and some do not:
@@ -27,15 +27,21 @@ class Secondaries:
         self._settle = settle
         self._proto = proto
         self._links: set[int] | None = None
+        self._come: set[int] = set()
         self._promoting: list[int] = []
+
+    def came(self, link: int) -> None:
+        """Note that the link of this number gets an address: what it loses afterwards goes in favour of that one."""
+        self._come.add(link)
 
     def spare(self, link: int) -> None:
         """Let others' addresses stay on the link of this number, which is about to lose one."""
         if self._links is None:
             self._settle()
             self._links = links_of_others(self._socket, self._proto)
-        if link in self._links:
-            self._links.remove(link)
+        if link in self._links or link in self._come:
+            self._links.discard(link)
+            self._come.discard(link)
             self._settle()
             if not self._promotes(link):
                 self._promote(link, 1)
@@ -46,6 +52,7 @@ class Secondaries:
         for link in self._promoting:
             self._promote(link, 0)
         self._promoting.clear()
+        self._come.clear()
         self._links = None
 
     def _promotes(self, link: int) -> bool:

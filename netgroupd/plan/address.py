@@ -70,7 +70,8 @@ def _behind(
 def successors(steps: Iterable[Step], haves: Mapping[Key, Object]) -> dict[Key, list[Step]]:
     """The deletions of all that links have of IPv4, by the first that comes to each: that one can come before.
 
-    None where it would be in a subnet of one that goes, with which the kernel deletes it.
+    In a subnet of one that goes it stays when that one goes, where none of these comes again; one that differs in its
+    peer alone cannot be there beside the other.
     """
     doomed, coming = defaultdict[Value, list[Step]](list), defaultdict[Value, list[Key]](list)
     for step in steps:
@@ -82,7 +83,10 @@ def successors(steps: Iterable[Step], haves: Mapping[Key, Object]) -> dict[Key, 
     if doomed.keys().isdisjoint(coming):
         return {}
     going = {step.object.key for found in doomed.values() for step in found}
-    bare, left = stripped(going, haves), networks_of(going)
+    bare, left, local = stripped(going, haves), networks_of(going), {key[:2] for key in going}
     return {
-        keys[0]: doomed[link] for link, keys in coming.items() if link in bare and left.isdisjoint(networks_of(keys))
+        keys[0]: doomed[link]
+        for link, keys in coming.items()
+        if link in bare
+        and (left.isdisjoint(networks_of(keys)) or (going.isdisjoint(keys) and keys[0][:2] not in local))
     }

@@ -42,3 +42,22 @@ def test_group_of_ipv6_is_left_before_its_link_takes_the_address_along() -> None
         "delete address d0",
         "create address d0 autojoin=True",
     ]
+
+
+@pytest.mark.parametrize(
+    ("have", "want", "messages_told"),
+    [
+        pytest.param("192.0.2.1/24", "192.0.2.5/24", ["create 5", "delete 1"], id="of_the_subnet"),
+        pytest.param(
+            "192.0.2.[1-2]/24", "192.0.2.[5-6]/24", ["create 5", "delete 2", "delete 1", "create 6"], id="some"
+        ),
+        pytest.param(
+            "192.0.2.1/24, 192.0.2.2/24", "192.0.2.1/24, 192.0.2.5/24", ["delete 2", "create 5"], id="one_stays"
+        ),
+    ],
+)
+def test_another_address_is_there_before_the_last_one_goes(have: str, want: str, messages_told: list[str]) -> None:
+    text = "links: {{d0: {{kind: dummy, addresses: [{}]}}}}"
+    plan = planned(text.format(quoted(want)), *state_of(text.format(quoted(have))))
+    steps = [f"{step.op} {str(step.object.key[1]).partition('/')[0][-1]}" for step in plan.steps]  # type: ignore[union-attr]
+    assert steps == messages_told

@@ -156,9 +156,10 @@ tc:
     assert here("tc filter show dev t0 ingress").count("dst_ip 10.1.0.") == 4
 
 
-@pytest.mark.parametrize("address", ["192.0.2.1/25", "198.51.100.1/24"])
-def test_another_subnet_takes_no_route_of_others_along(engine_in: EngineIn, address: str) -> None:
-    engine_in("here", "{}\n")
+@pytest.mark.parametrize("promoting", ["0", "1"])
+@pytest.mark.parametrize("address", ["192.0.2.1/25", "198.51.100.1/24", "192.0.2.5/24"])
+def test_another_address_takes_no_route_of_others_along(engine_in: EngineIn, address: str, promoting: str) -> None:
+    engine_in("here", f"sysctl: {{net.ipv4.conf.default.promote_secondaries: {promoting}}}\n").apply()
     here("ip link add t0 up type dummy")
     text = "links: {t0: {addresses: [%s]}}\nroutes: [{to: 10.0.0.0/8, dev: t0}]\n"
     engine_in("here", text % "192.0.2.1/24").apply()
@@ -171,6 +172,23 @@ def test_another_subnet_takes_no_route_of_others_along(engine_in: EngineIn, addr
     assert "192.0.2.9" in here("ip neighbour")
     assert f"inet {address} scope global t0" in here("ip addr show t0")
     assert not engine.diff().steps
-    engine.rollback(1)
+    engine.rollback(2)
     assert "inet 192.0.2.1/24 scope global t0" in here("ip addr show t0")
     assert "10.9.0.0/16 dev t0 proto bird" in here("ip route")
+
+
+@pytest.mark.parametrize("others", ["", "ip address add 192.0.2.8/24 dev t0"])
+def test_another_address_of_a_subnet_takes_no_way_along_that_leads_through_it(engine_in: EngineIn, others: str) -> None:
+    engine_in("here", "sysctl: {net.ipv4.conf.default.promote_secondaries: 0}\n").apply()
+    text = "links: {t0: {kind: dummy, up: true, addresses: [%s]}}\n"
+    engine_in("here", text % "192.0.2.1/24, 192.0.2.2/24").apply()
+    if others:
+        here(others)
+    here("ip route add 10.9.0.0/16 via 192.0.2.9 proto bird")
+    engine = engine_in("here", text % "192.0.2.5/24, 192.0.2.6/24, 198.51.100.1/24")
+    engine.apply()
+    assert "10.9.0.0/16 via 192.0.2.9 dev t0 proto bird" in here("ip route")
+    assert not engine.diff().steps
+    engine.rollback(2)
+    assert "10.9.0.0/16 via 192.0.2.9 dev t0 proto bird" in here("ip route")
+    assert not engine_in("here", text % "192.0.2.1/24, 192.0.2.2/24").diff().steps
