@@ -3,7 +3,7 @@
 
 from netgroupd.config.checked import Checked
 from netgroupd.config.semantic_links import WITHOUT_ETHERNET
-from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds import KINDS, WITHOUT_OWN_MAC
 
 _ONLY_OF = {
     "protodown": (("macvlan", "macvtap", "vxlan"), "be held down by a protocol"),
@@ -26,7 +26,11 @@ def of_other_kinds(checked: Checked) -> None:
 
 
 def macs(checked: Checked) -> None:
-    """What sends no frames has no MAC."""
+    """What sends no frames has no MAC, and some have none of their own."""
+    for name, attrs in checked.saying("mac", sorted(WITHOUT_OWN_MAC)):
+        if attrs["mac"]:
+            told = f"{name!r} cannot have a MAC of its own: it is of kind {attrs['kind']}, and has that of a link below"
+            checked.report.once(checked.links.place(name, "mac"), told, "leave it out")
     for name, attrs in checked.saying("mac", sorted(WITHOUT_ETHERNET)):
         if attrs["mac"]:
             told = f"{name!r} cannot have a MAC: it is a {attrs['kind']}, and sends packets without frames"

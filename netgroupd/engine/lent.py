@@ -9,6 +9,7 @@ MAC for when it leaves, and would lose that to one that it is told.
 
 from collections.abc import Iterable
 
+from netgroupd.model.kinds import WITHOUT_OWN_MAC
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import kind_of
@@ -17,8 +18,6 @@ _BORROWERS = frozenset({"bridge", "bond", "team", "vlan", "macsec"})
 _EXCHANGING = frozenset({"balance-tlb", "balance-alb"})  # MACs among their ports
 ALONE = 1500
 """The MTU of a bridge without ports."""
-
-_NEVER_TOLD = frozenset({"hsr", "ipvlan", "ipvtap"})  # these have that of the link below, always
 
 
 class Lent:
@@ -43,7 +42,7 @@ class Lent:
     def without(self, obj: Object, names: frozenset[str]) -> Object:
         """``obj`` without those of its attributes called ``names`` that it has of others."""
         kind = kind_of(obj)
-        lent = {"mac"} if kind in _NEVER_TOLD or obj.attrs.get("mac") in self._macs.get(obj.name, ()) else set()
+        lent = {"mac"} if kind in WITHOUT_OWN_MAC or obj.attrs.get("mac") in self._macs.get(obj.name, ()) else set()
         if kind == "bridge" and obj.attrs.get("mtu") == self._mtus.get(obj.name, ALONE):
             lent.add("mtu")
         if not (lent := lent & names):

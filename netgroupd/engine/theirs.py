@@ -69,11 +69,12 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
     yield Loss(bare, on_emptied(bare.objects, plan, goal), "goes with the last IPv4 address of links")
     steps = [*singles(plan.steps)]
     shaken = plan.gone | plan.cycled
-    silent, lasting = (muted(steps, actual.of("link"), for_good=for_good) for for_good in (False, True))
-    for along, family in ((Along.IPV4, "IPv4"), (Along.IPV6, "IPv6")):
-        lost = _of_some(kernel, {name for name, each in silent if each == along} - shaken, along, goal)
-        back = tuple(obj for obj in lost.objects if not why_muted(obj, lasting))
-        yield Loss(lost, back, f"goes with {family} on links")
+    if silent := muted(steps, actual.of("link")):
+        lasting = muted(steps, actual.of("link"), for_good=True)
+        for along, family in ((Along.IPV4, "IPv4"), (Along.IPV6, "IPv6")):
+            lost = _of_some(kernel, {name for name, each in silent if each == along} - shaken, along, goal)
+            back = tuple(obj for obj in lost.objects if not why_muted(obj, lasting))
+            yield Loss(lost, back, f"goes with {family} on links")
     # Which of them do get another MAC nobody can tell: what is there still is not made again.
     lost = _of_some(kernel, readdressed(steps, actual) - shaken, Along.MAC, goal)
     yield Loss(lost, lost.objects, "may go with the MAC that links have")

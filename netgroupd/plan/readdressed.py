@@ -42,7 +42,7 @@ def readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
             continue
         if step.op is Op.CHANGE and not _FLUSHING.isdisjoint(step.attrs):
             found.add(step.object.name)
-        if step.op is Op.CHANGE and _LEAVING.isdisjoint(step.attrs):
+        if step.op is not Op.DELETE and _LEAVING.isdisjoint(step.attrs):
             continue
         before = step.before.attrs.get("master") if step.before else None
         for master in filter(None, (actual.link(str(name)) for name in (before, step.attrs.get("master")) if name)):

@@ -90,6 +90,10 @@ REFUSED = [
     pytest.param("links:\n  w: {kind: wireguard, mac: 02:00:00:00:00:01}\n",
                  "2:24: 'w' cannot have a MAC: it is a wireguard, and sends packets without frames; leave it out",
                  id="mac_of_a_tunnel"),
+    pytest.param(f"{DUMMY}  i: {{kind: ipvlan, link: d, mac: 02:00:00:00:00:01}}\n",
+                 "3:30: 'i' cannot have a MAC of its own: it is of kind ipvlan, and has that of a link below; "
+                 "leave it out",
+                 id="mac_of_an_ipvlan"),
     pytest.param(f"{DUMMY}  h: {{kind: hsr, slave1: d, slave2: d}}\n",
                  "3:29: both ends of the ring 'h' are 'd'; give it two links", id="ring_of_one"),
     pytest.param(f"{DUMMY}  v: {{kind: vlan, link: d, id: 7}}\n  h: {{kind: hsr, slave1: d, slave2: v}}\n",

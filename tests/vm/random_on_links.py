@@ -52,8 +52,10 @@ def traffic_control(rng: random.Random, tc: dict[str, Any], name: str, links: li
 
 
 def tidy(config: dict[str, Any]) -> None:
-    """Leave out traffic control of links that are here no more, and the block that none is in."""
+    """Leave out traffic control of links that are not here, and blocks that none is in; have up what VLANs are on."""
     tc, links = config.get("tc", {}), config["links"]
+    for lower in {name.rpartition(".")[0] for name in links} & links.keys():
+        links[lower]["up"] = True
     for name in [name for name in tc if name != _BLOCK and links.get(name, {"netns": ""}).get("netns") is not None]:
         del tc[name]
     if not any(said.get(f"{place}_block") for said in tc.values() for place in _PLACES):

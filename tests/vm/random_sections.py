@@ -151,14 +151,14 @@ def entries(rng: random.Random, config: dict[str, Any]) -> None:
     """List what a port or a bridge forwards, or no more."""
     name = rng.choice(_PLAIN)
     body = config["links"].get(name)
-    if body is None:
+    if body is None or config["links"].get(str(body.get("master")), {}).get("kind") != "bridge":
         return
     number = rng.randrange(4)
     vlan = {"vlan": rng.choice(_VIDS)} if rng.random() < 0.3 else {}
     if rng.random() < 0.6:
         entry = {"mac": f"02:00:00:00:50:0{number}", "where": "master", "state": "static", **vlan}
         body.setdefault("fdb", []).append(entry)
-    elif body.get("master") in config["links"]:
+    else:
         entry = {"group": f"239.1.1.{number}", "port": name, **({"vid": vlan["vlan"]} if vlan else {})}
         config["links"][body["master"]].setdefault("mdb", []).append(entry)
 

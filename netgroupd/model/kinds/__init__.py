@@ -6,7 +6,7 @@ from netgroupd.model.kinds.bond import BOND
 from netgroupd.model.kinds.bridge import BRIDGE
 from netgroupd.model.kinds.kind import Kind
 from netgroupd.model.kinds.macsec import MACSEC
-from netgroupd.model.kinds.macvlan import IPVLAN, MACVLAN
+from netgroupd.model.kinds.macvlan import IPVLAN, IPVLANS, MACVLAN
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.kinds.team import TEAM
 from netgroupd.model.kinds.tun import TUN
@@ -54,6 +54,9 @@ _NETDEVSIM = Kind(
     table((Attr("id", number(32, 0, 0xFFFF), "The id of the card.", change=_FIXED),)),
     required=frozenset({"id"}),
 )
+
+WITHOUT_OWN_MAC = IPVLANS | {"hsr"}
+"""Kinds of links that have the MAC of the one below, always."""
 
 KINDS = {
     kind.name: kind
