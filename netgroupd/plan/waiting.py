@@ -56,13 +56,18 @@ def without_waiting(desired: State, actual: State, dark: Set[str]) -> tuple[Stat
     attainable.classes = {cls: dict(objects) for cls, objects in desired.classes.items()}
     for want in first:
         attainable.classes[want.cls].pop(want.key)
+    _keep(first, attainable, actual)  # before what leads there is looked at
     drop_unreachable(attainable, desired)
     waiting = tuple(want for want in wants if attainable.of(want.cls).get(want.key) != want)
+    _keep(waiting, attainable, actual)
+    return attainable, waiting
+
+
+def _keep(waiting: Iterable[Object], attainable: State, actual: State) -> None:
     for want in waiting:
         have = actual.of(want.cls).get(want.key)
         if have and want.key not in attainable.of(want.cls):
             attainable.add(have)
-    return attainable, waiting
 
 
 def is_dark(obj: Object, dark: Set[str]) -> bool:
