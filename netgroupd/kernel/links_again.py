@@ -54,11 +54,15 @@ class Again:
 
     def take(self, _kind: int, message: memoryview) -> None:
         """Take the body of a message that was not passed over."""
-        index, indices = _index(message), self._last.indices
+        index = _index(message)
+        if self._start == len(self._last.indices) and index > self._taken:  # behind all that was there
+            self._taken = index
+            self._parts.append(bytes(message))
+            return
         if not self._is_next(index):
-            latest = indices[self._place - 1] if self._place else -1
-            self._lost |= index <= latest or index <= self._taken
-            self._skip(bisect_left(indices, index, self._place))
+            latest = self._last.indices[self._place - 1] if self._place else -1
+            self._lost |= index <= max(latest, self._taken)
+            self._skip(bisect_left(self._last.indices, index, self._place))
         self._taken = index
         expected = self._is_next(index)
         if not (expected and self._last.notes.has(self._place, message)):
