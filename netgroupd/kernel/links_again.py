@@ -104,7 +104,8 @@ class Again:
             if isinstance(part, bytes):
                 index, link = _index(part), reader.read(0, memoryview(part))
                 assert link is not None
-                if known.get(index, link.name) != link.name:
+                name = link.name
+                if known.get(index, name) != name:
                     return None
                 found.append((index, link))
         reader.finish(whole=whole)
