@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from fcntl import ioctl
 from itertools import islice
 
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_IFNAME, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_IFNAME, RTM_GETLINK, SKIP_STATS
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import attributes, request, text, u32
 from netgroupd.kernel.netns import entered
@@ -19,7 +19,7 @@ from netgroupd.plan.step import AnyStep, Op, cls_of
 _SIOCGIFFLAGS = 0x8913
 _IFREQ = struct.Struct("16sH22x")
 _IFF_UP, _IFF_RUNNING = 0x1, 0x40
-_IFLA_CARRIER, _SKIP_STATS = 33, 8
+_IFLA_CARRIER = 33
 _FLAGS = struct.Struct("=8xI4x")  # struct ifinfomsg
 
 ENOUGH_S = 4
@@ -42,7 +42,7 @@ def is_dark(asking: Socket, name: str) -> bool:
 
     What follows from its carrier has happened then: unasked the kernel takes up to a second for that.
     """
-    asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, _SKIP_STATS))
+    asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, SKIP_STATS))
     _, found = asking.ask(asked, _without_carrier)
     return True in found
 
