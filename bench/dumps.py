@@ -13,13 +13,12 @@ from typing import NamedTuple
 from bench.harness import Cell, Table, count, run
 from bench.traced import costs
 from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_GROUP, IFLA_LINKINFO, IFLA_MASTER, RTM_GETLINK
 from netgroupd.kernel.message import HEADER, HEADER_LEN, NLM_F_DUMP, NLMSG_DONE, NLMSG_ERROR, nest, request, text, u32
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Attrs, Object
 from netgroupd.plan.step import Op, Step
 
-RTM_GETLINK = 18
-IFLA_MASTER, IFLA_LINKINFO, IFLA_GROUP, IFLA_EXT_MASK = 10, 18, 27, 29
 GROUP = 7
 _BUFFER = 32 << 10
 _SKIP_STATS, _SKIP_LINK_STATS, _SKIP_AF_SPEC = 1 << 3, 1 << 31, 1 << 30

@@ -17,7 +17,7 @@ from netgroupd.kernel import links_write
 from netgroupd.kernel.features import Features, features
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.links_numbers import IFLA_GROUP
+from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_GROUP, RTM_DELLINK, RTM_GETLINK
 from netgroupd.kernel.message import NLM_F_DUMP, NLMSG_DONE, request, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.request import EVERYTHING, Context
@@ -31,8 +31,6 @@ IP, BLIND = "`ip -batch`", "encoded beforehand, sent blind"
 SIZES = (Size(100, 6), Size(1_000, 6))
 READ = (1_000, 10_000)
 _RUNS = 5
-_RTM_GETLINK, _RTM_DELLINK = 18, 17
-_IFLA_EXT_MASK = 29
 _PACKED = 256
 _ALL_UP = GroupStep(Op.CHANGE, GROUP, {"up": True}, ())
 _UP = f"link set group {GROUP} up"
@@ -114,7 +112,7 @@ def batch_file(links: Stack, path: Path) -> None:
 def remove() -> None:
     """Delete the group, with the messages of nobody who is measured."""
     with Socket() as socket:
-        socket.ask(request(_RTM_DELLINK, 0, bytes(16), u32(IFLA_GROUP, GROUP)))
+        socket.ask(request(RTM_DELLINK, 0, bytes(16), u32(IFLA_GROUP, GROUP)))
 
 
 def encoded(steps: Iterable[AnyStep], names: Names | None = None) -> list[bytes]:
@@ -173,7 +171,7 @@ def bare() -> None:
     """Receive every link and look at nothing but the end."""
     skip = features().skip
     with Socket() as socket:
-        socket.send(request(_RTM_GETLINK, NLM_F_DUMP, bytes(16), u32(_IFLA_EXT_MASK, skip)))
+        socket.send(request(RTM_GETLINK, NLM_F_DUMP, bytes(16), u32(IFLA_EXT_MASK, skip)))
         while int.from_bytes(socket.receive()[4:6], "little") != NLMSG_DONE:
             pass
 

@@ -3,13 +3,12 @@
 
 import struct
 
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_LINK, IFLA_LINK_NETNSID, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_LINK, IFLA_LINK_NETNSID, RTM_GETLINK, SKIP_STATS
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import attributes, request, u32
 from netgroupd.kernel.request import Context
 
 _RTM_GETNSID = 90
-_SKIP_STATS = 8
 _NETNSA_NSID, _NETNSA_FD = 1, 3
 _NUMBER = struct.Struct("=i")
 
@@ -39,6 +38,6 @@ def lower_of(context: Context, index: int) -> tuple[int, int] | None:
         number, lower = (int(_NUMBER.unpack_from(found[each])[0]) for each in (IFLA_LINK_NETNSID, IFLA_LINK))
         return number, lower
 
-    asked = request(RTM_GETLINK, 0, header(index), u32(IFLA_EXT_MASK, _SKIP_STATS))
+    asked = request(RTM_GETLINK, 0, header(index), u32(IFLA_EXT_MASK, SKIP_STATS))
     _, answers = context.socket.ask(asked, decode)
     return answers[0] if answers else None

@@ -16,6 +16,7 @@ from netgroupd.kernel.links_numbers import (
     IFLA_EXT_MASK,
     IFLA_IFNAME,
     RTM_GETLINK,
+    SKIP_STATS,
 )
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import attributes, request, text, u32
@@ -27,7 +28,6 @@ from netgroupd.plan.step import AnyStep, Op, cls_of
 _SIOCGIFFLAGS = 0x8913
 _IFREQ = struct.Struct("16sH22x")
 _IFF_UP, _IFF_RUNNING = 0x1, 0x40
-_SKIP_STATS = 8
 _FLAGS = struct.Struct("=8xI4x")  # struct ifinfomsg
 
 ENOUGH_S = 4
@@ -57,7 +57,7 @@ def carrier_of(asking: Socket, name: str) -> Carrier | None:
 
     What follows from it has happened then: unasked the kernel takes up to a second for that.
     """
-    asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, _SKIP_STATS))
+    asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, SKIP_STATS))
     _, found = asking.ask(asked, _carrier)
     return next(iter(found), None)
 

@@ -26,6 +26,7 @@ from netgroupd.kernel.links_numbers import (
     RTM_DELLINK,
     RTM_GETLINK,
     RTM_NEWLINK,
+    SKIP_STATS,
 )
 from netgroupd.kernel.socket import Socket
 
@@ -76,7 +77,7 @@ class Features(NamedTuple):
     @property
     def skip(self) -> int:
         """The RTEXT_FILTER bits that make a link message as short as this kernel can."""
-        bits = 8  # RTEXT_FILTER_SKIP_STATS, on every kernel
+        bits = SKIP_STATS  # on every kernel
         bits |= SKIP_LINK_STATS if self.skip_link_stats else 0
         return bits | (SKIP_AF_SPEC if self.skip_af_spec else SKIP_DEVCONF if self.skip_devconf else 0)
 

@@ -14,6 +14,7 @@ from netgroupd.kernel.links_numbers import (
     IFLA_IFNAME,
     IFLA_MASTER,
     RTM_GETLINK,
+    SKIP_STATS,
 )
 from netgroupd.kernel.links_other import complete
 from netgroupd.kernel.links_read import Reader
@@ -143,9 +144,9 @@ def read_names(context: Context) -> None:
 def find(socket: Socket, wanted: str | int) -> tuple[str, int] | None:
     """Ask for one link by name or index."""
     if isinstance(wanted, int):
-        asked = request(RTM_GETLINK, 0, header(wanted), u32(IFLA_EXT_MASK, 8))
+        asked = request(RTM_GETLINK, 0, header(wanted), u32(IFLA_EXT_MASK, SKIP_STATS))
     else:
-        asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, wanted), u32(IFLA_EXT_MASK, 8))
+        asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, wanted), u32(IFLA_EXT_MASK, SKIP_STATS))
     names = Names()
     reader = Reader(names)
     socket.ask(asked, reader.read)

@@ -60,9 +60,9 @@ class Again:
             self._parts.append(bytes(message))
             return
         if not self._is_next(index):
-            latest = indices[self._place - 1] if self._place else -1
-            self._lost |= index <= latest or index <= self._taken
-            self._skip(bisect_left(indices, index, self._place))
+            latest = self._last.indices[self._place - 1] if self._place else -1
+            self._lost |= index <= max(latest, self._taken)
+            self._skip(bisect_left(self._last.indices, index, self._place))
         self._taken = index
         expected = self._is_next(index)
         if not (expected and self._last.notes.has(self._place, message)):
@@ -104,7 +104,8 @@ class Again:
             if isinstance(part, bytes):
                 index, link = _index(part), reader.read(0, memoryview(part))
                 assert link is not None
-                if known.get(index, link.name) != link.name:
+                name = link.name
+                if known.get(index, name) != name:
                     return None
                 found.append((index, link))
         reader.finish(whole=whole)

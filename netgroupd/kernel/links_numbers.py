@@ -22,6 +22,9 @@ IFLA_PROP_LIST = 52
 IFLA_ALT_IFNAME = 53
 IFLA_PARENT_DEV_NAME = 56
 
+SKIP_STATS = 8
+"""The bit of IFLA_EXT_MASK with which the kernel tells of a link without its counters."""
+
 # Of kernels with the patches of the project.
 IFLA_GROUP_MASK = 96
 IFLA_NEW_GROUP = 97

@@ -8,7 +8,7 @@ the files of one of them say what all have.
 from collections.abc import Mapping
 from sys import byteorder
 
-from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, SKIP_STATS
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, u32
 from netgroupd.kernel.request import Context
@@ -48,7 +48,6 @@ TOLD: Mapping[str, frozenset[str]] = {
 
 _RTM_GETNEIGHTBL = 66
 _TABLE_HEADER = 4
-_SKIP_STATS = 8
 _CONF = {2: 1, 10: 2}  # where the settings are in what is of IPv4 and of IPv6
 _PARMS, _IFINDEX = 6, 1
 _SWAYING = frozenset({_IFINDEX, 2, 3})  # nor how many use it, nor a time that the kernel draws anew
@@ -58,7 +57,7 @@ _INDEX_AT = 4
 
 def told(context: Context) -> dict[str, tuple[bytes, ...]]:
     """By the name of a link what is told of its settings."""
-    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, _SKIP_STATS))
+    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
     links = dict(context.socket.dump(asked, _of_link, "read the settings of links"))
     neighbours = [
         dict(context.socket.dump(request(_RTM_GETNEIGHTBL, NLM_F_DUMP, bytes((family, 0, 0, 0))), _of_neighbours))

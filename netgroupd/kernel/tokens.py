@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from netgroupd.kernel.links import FEW
-from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, IFLA_IFNAME, RTM_GETLINK, RTM_SETLINK
+from netgroupd.kernel.links_numbers import (
+    IFLA_AF_SPEC,
+    IFLA_EXT_MASK,
+    IFLA_IFNAME,
+    RTM_GETLINK,
+    RTM_SETLINK,
+    SKIP_STATS,
+)
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attributes, nest, request, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
@@ -21,7 +28,6 @@ from netgroupd.plan.step import AnyStep
 _AF_INET6 = 10
 _BODY = 16
 _INDEX_AT = 4
-_SKIP_STATS = 8
 _PROTINFO = 12
 _ROWS = simple_rows(CLASS.attrs)
 _WITHOUT: Attrs = {"token": NONE}
@@ -44,7 +50,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
 
 def _of_link(name: str, context: Context) -> Iterator[Object]:
     """That of one link, where there is one: on a host of very many they are not all to be told."""
-    asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, _SKIP_STATS))
+    asked = request(RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, SKIP_STATS))
     for payload in context.socket.ask(asked, lambda _kind, payload: bytes(payload))[1]:
         families = attributes(memoryview(payload), _BODY).get(IFLA_AF_SPEC)
         told = attributes(families).get(_AF_INET6) if families is not None else None

@@ -13,7 +13,14 @@ from functools import partial
 from pathlib import Path
 
 from netgroupd.kernel import message
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_IFNAME, IFLA_PARENT_DEV_NAME, RTM_GETLINK, RTM_SETLINK
+from netgroupd.kernel.links_numbers import (
+    IFLA_EXT_MASK,
+    IFLA_IFNAME,
+    IFLA_PARENT_DEV_NAME,
+    RTM_GETLINK,
+    RTM_SETLINK,
+    SKIP_STATS,
+)
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attr, attributes, nest, text, u32, walk
 from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
@@ -27,8 +34,7 @@ _BODY = 16
 _NUMBER, _LIST, _BUS = 21, 22, 57
 _FUNCTION = 1
 _MAC, _RATE, _VLANS, _VLAN = 1, 6, 12, 1
-_WITHOUT_COUNTERS = 1 << 3
-_ASKED = 1 | _WITHOUT_COUNTERS
+_ASKED = 1 | SKIP_STATS
 _FILE = "sriov_numvfs"
 _OF = "physfn"
 _DEVICES = Path("/sys/bus")
@@ -58,7 +64,7 @@ def _whole(_kind: int, payload: memoryview) -> bytes:
 def _all_with_functions(context: Context) -> list[str]:
     """The cards that have functions; the others need not be asked for theirs."""
     found = []
-    asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, _WITHOUT_COUNTERS))
+    asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
     for payload in context.socket.dump(asked, _whole, "read the cards"):
         told = attributes(memoryview(payload), _BODY)
         try:
@@ -208,7 +214,7 @@ def card_of(context: Context, name: str) -> str:
         device = (_directory(told) / _OF).readlink().name
     except OSError:
         return ""
-    asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, _WITHOUT_COUNTERS))
+    asked = message.request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
     for payload in context.socket.dump(asked, _whole, "read the cards"):
         card = attributes(memoryview(payload), _BODY)
         if _text(card, IFLA_PARENT_DEV_NAME) == device:

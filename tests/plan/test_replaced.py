@@ -83,6 +83,14 @@ def test_route_that_is_lost_is_not_deleted_when_it_is_gone(desk: Desk) -> None:
     assert not desk.engine.diff().steps
 
 
+def test_route_stays_where_another_address_comes_before_the_only_one_goes(desk: Desk) -> None:
+    desk.wants(BASE % ("", "", "{to: 10.9.0.0/16, dev: a}", ""))
+    desk.engine.apply()
+    desk.wants(BASE.replace("10.0.0.1/24", "192.0.2.1/24") % ("", "", "{to: 10.9.0.0/16, dev: a}", ""))
+    steps = [f"{step.op} {step.object.cls}" for step in singles(desk.engine.diff().steps)]
+    assert steps == ["create address", "delete address"]
+
+
 FLOWER = "{pref: %d, protocol: %s, flower: {dst_ip: '%s'}, action: drop}"
 ALL = "{pref: %d, protocol: all, matchall: {}, action: drop}"
 MARK = "{pref: 10, protocol: all, fw: {mark: %s}, action: drop}"

@@ -5,7 +5,7 @@ import pytest
 
 from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step
-from netgroupd.plan.without_mac import BY_A_PORT, bare, made_late, marked
+from netgroupd.plan.without_mac import BY_A_PORT, bare, made_late, marked, nameless
 from tests.plan.test_plan import link
 
 BRIDGE, PORT, CARD = link("b", kind="bridge"), link("p", kind="dummy", master="b"), link("c", kind="dummy")
@@ -33,6 +33,23 @@ def test_vlans_of_a_bridge_that_loses_its_ports_wait_with_what_is_on_them(
 ) -> None:
     links = {each.key: each for each in (BRIDGE, PORT, CARD)}
     assert made_late(MADE, bare([*steps, *MADE], links, released)) == late
+
+
+ANOTHER_DEFAULT = Step(Op.CHANGE, BRIDGE, BRIDGE, {"vlan_default_pvid": 5})
+
+
+@pytest.mark.parametrize(
+    ("steps", "bridges"),
+    [
+        pytest.param([GOES, ANOTHER_DEFAULT], {"b"}, id="port_goes"),
+        pytest.param([MOVES, ANOTHER_DEFAULT], {"b"}, id="port_moves_to_another_namespace"),
+        pytest.param([ANOTHER_DEFAULT], set(), id="port_stays"),
+        pytest.param([GOES], set(), id="nothing_of_a_vlan_comes"),
+    ],
+)
+def test_bridge_without_ports_that_gets_another_default_vlan_is_known(steps: list[Step], bridges: set[str]) -> None:
+    links = {each.key: each for each in (BRIDGE, PORT)}
+    assert nameless(bare(steps, links, ()), links) == bridges
 
 
 EMPTY = link("b", kind="bridge", mac="00:00:00:00:00:00")
