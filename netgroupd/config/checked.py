@@ -2,7 +2,7 @@
 """What the checks of a whole configuration look at, and what they have in common."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from netgroupd.config.entries import Compiled, Sink, told
@@ -21,6 +21,7 @@ class Checked(NamedTuple):
     report: Report
     by_kind: Mapping[Value, Sequence[str]]
     by_master: Mapping[str, Sequence[str]]
+    words: Mapping[Value, Set[str]]  # what is said of the links of a kind: of most attributes nothing
     rules: Sequence[Object]  # of traffic control; of those in a row that differ by what they match one
 
     @classmethod
@@ -28,11 +29,14 @@ class Checked(NamedTuple):
         """Sort the links."""
         by_kind: defaultdict[Value, list[str]] = defaultdict(list)
         by_master: defaultdict[str, list[str]] = defaultdict(list)
+        words: defaultdict[Value, set[str]] = defaultdict(set)
         for name, attrs in links.attrs.items():
-            by_kind[attrs.get("kind")].append(name)
+            kind = attrs.get("kind")
+            by_kind[kind].append(name)
+            words[kind].update(attrs)
             if master := attrs.get("master"):
                 by_master[str(master)].append(name)
-        return cls(state, links, sink, links.report, dict(by_kind), dict(by_master), list(_runs(state)))
+        return cls(state, links, sink, links.report, dict(by_kind), dict(by_master), words, list(_runs(state)))
 
     def of_kinds(self, kinds: Iterable[str]) -> Iterator[tuple[str, Attrs]]:
         """The links of some kinds, with what files and masters say of them."""
@@ -40,6 +44,12 @@ class Checked(NamedTuple):
         for kind in kinds:
             for name in self.by_kind.get(kind, ()):
                 yield name, attrs[name]
+
+    def saying(self, field: str, kinds: Iterable[str] | None = None) -> Iterator[tuple[str, Attrs]]:
+        """The links, or those of some kinds, of which a field is said."""
+        said = {kind for kind, words in self.words.items() if field in words}
+        found = self.links.attrs.items() if kinds is None else self.of_kinds([kind for kind in kinds if kind in said])
+        yield from ((name, attrs) for name, attrs in (found if said else ()) if field in attrs)
 
     def attrs(self, name: str) -> Attrs:
         """The attributes of a link, those of its group too; of one that no file names, none."""

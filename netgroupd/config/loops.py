@@ -75,7 +75,7 @@ def _below(name: str, links: Mapping[str, Attrs], ports: Mapping[str, Sequence[s
 def lower_links(attrs: Attrs) -> dict[str, str]:
     """The links that one stands on by its own attributes, by the attribute."""
     keys = references_of(str(attrs.get("kind") or ""))
-    return {key: str(attrs[key]) for key in keys if key not in _NOT_BELOW and attrs.get(key)}
+    return {key: str(attrs[key]) for key in keys if key in attrs and key not in _NOT_BELOW and attrs[key]}
 
 
 def way(joined: Mapping[str, Iterable[str]], start: str, end: str) -> tuple[str, ...]:

@@ -121,8 +121,8 @@ def _loops(checked: Checked) -> None:
 
 def _macs(checked: Checked) -> None:
     links = checked.links
-    for name, attrs in links.attrs.items():
-        mac = attrs.get("mac")
+    for name, attrs in checked.saying("mac"):
+        mac = attrs["mac"]
         if not isinstance(mac, str):
             continue
         if int(mac[:2], 16) & 1:
@@ -136,8 +136,8 @@ def _names(checked: Checked) -> None:
     """No further name of a link is the name of another."""
     links = checked.links
     owners: dict[str, str] = {}
-    for name, attrs in links.attrs.items():
-        further = attrs.get("altnames") or ()
+    for name, attrs in checked.saying("altnames"):
+        further = attrs["altnames"] or ()
         assert isinstance(further, tuple)
         for other in map(str, further):
             owner = name if other not in links.attrs else other
@@ -162,8 +162,8 @@ def _vlans(checked: Checked) -> None:
 
 def _sizes(checked: Checked) -> None:
     links = checked.links.attrs  # complete by now: the groups' attributes are in it
-    for name, attrs in checked.of_kinds(["vlan", "macvlan", "macvtap"]):
-        mtu = attrs.get("mtu")
+    for name, attrs in checked.saying("mtu", ["vlan", "macvlan", "macvtap"]):
+        mtu = attrs["mtu"]
         if not isinstance(mtu, int):
             continue
         below = links.get(str(attrs.get("link")), {}).get("mtu")

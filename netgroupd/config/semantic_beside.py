@@ -67,8 +67,8 @@ def fields(checked: Checked) -> None:
     """What a field is said beside lets the link have it."""
     links = checked.links
     for row in _ROWS:
-        for name, attrs in checked.of_kinds(row.kinds):
-            if attrs.get(row.field) in row.nothing or (row.other not in attrs and name in links.known):
+        for name, attrs in checked.saying(row.field, row.kinds):
+            if attrs[row.field] in row.nothing or (row.other not in attrs and name in links.known):
                 continue
             if not row.fits(attrs.get(row.other, row.usual)):
                 links.report.once(links.place(name, row.field), f"{name!r} cannot have {row.field!r}: {row.told}")
@@ -77,24 +77,24 @@ def fields(checked: Checked) -> None:
 def families(checked: Checked) -> None:
     """What is of one IP version is of a tunnel that sends by it."""
     links = checked.links
-    for name, attrs in checked.of_kinds(_OF_FAMILIES):
-        end = str(attrs.get("remote") or (attrs.get("local") if attrs["kind"] == "vxlan" else None) or "")
-        for field, (version, nothing) in _OF_FAMILIES[str(attrs["kind"])].items():
+    for kind, field, version, nothing in _OF_FAMILIES:
+        for name, attrs in checked.saying(field, [kind]):
+            end = str(attrs.get("remote") or (attrs.get("local") if kind == "vxlan" else None) or "")
             unknown = not end and name in links.known and not attrs.get("external")
-            if attrs.get(field) not in nothing and not unknown and (6 if ":" in end else 4) != version:
+            if attrs[field] not in nothing and not unknown and (6 if ":" in end else 4) != version:
                 told = f"{name!r} cannot have {field!r}: that is for sending over IPv{version}"
                 links.report.once(links.place(name, field), told, "say by 'remote' where to")
 
 
-_OF_FAMILIES: Mapping[str, Mapping[str, tuple[int, Sequence[Value]]]] = {
-    "vxlan": {"label": (6, (None, 0)), "label_policy": (6, (None, "fixed"))},
-    "geneve": {
-        "label": (6, (None, 0)),
-        "udpcsum": (4, (None, False)),
-        "udp6zerocsumtx": (6, (None, False)),
-        "udp6zerocsumrx": (6, (None, True)),
-    },
-}
+_OF_FAMILIES: Sequence[tuple[str, str, int, Sequence[Value]]] = (
+    ("vxlan", "label", 6, (None, 0)),
+    ("vxlan", "label_policy", 6, (None, "fixed")),
+    ("geneve", "label", 6, (None, 0)),
+    ("geneve", "udpcsum", 4, (None, False)),
+    ("geneve", "udp6zerocsumtx", 6, (None, False)),
+    ("geneve", "udp6zerocsumrx", 6, (None, True)),
+)
+"""Of a kind a field, the version that it is for, and its values that need none."""
 
 
 def lower_links(checked: Checked) -> None:

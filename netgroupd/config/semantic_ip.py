@@ -39,8 +39,7 @@ def addresses(checked: Checked) -> None:
 
 def _small(checked: Checked) -> dict[tuple[str, str], tuple[int, int]]:
     """The links that are told to have too small an MTU for a protocol, with that and the least one."""
-    links = checked.links.attrs.items()
-    sizes = [(name, mtu) for name, attrs in links if isinstance(mtu := attrs.get("mtu"), int)]
+    sizes = [(name, mtu) for name, attrs in checked.saying("mtu") if isinstance(mtu := attrs["mtu"], int)]
     least = LEAST_MTU.items()
     return {(name, family): (mtu, needed) for name, mtu in sizes for family, needed in least if mtu < needed}
 

@@ -28,8 +28,8 @@ def of_other_kinds(checked: Checked) -> None:
 
 def macs(checked: Checked) -> None:
     """What sends no frames has no MAC."""
-    for name, attrs in checked.of_kinds(sorted(WITHOUT_ETHERNET)):
-        if attrs.get("mac"):
+    for name, attrs in checked.saying("mac", sorted(WITHOUT_ETHERNET)):
+        if attrs["mac"]:
             told = f"{name!r} cannot have a MAC: it is a {attrs['kind']}, and sends packets without frames"
             checked.report.once(checked.links.place(name, "mac"), told, "leave it out")
 
@@ -52,8 +52,8 @@ def rings(checked: Checked) -> None:
 def backups(checked: Checked) -> None:
     """What a port is backed up by is another port of its bridge."""
     links = checked.links
-    for name, attrs in links.attrs.items():
-        backup = attrs.get("port.backup_port")
+    for name, attrs in checked.saying("port.backup_port"):
+        backup = attrs["port.backup_port"]
         if not backup or "master" not in attrs:
             continue
         other = links.attrs.get(str(backup), {})

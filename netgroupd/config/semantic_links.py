@@ -45,7 +45,7 @@ _OF_ALL = {kind: kind for kind in _CAN_BE_EXTERNAL} | {"ip6gretap": "ip6gre"}
 _ENDS = ("local", "remote", "dev", "ikey")
 _TELLING = {"bareudp": ("dstport",), "geneve": ("id", "remote", "dstport"), "xfrm": ("if_id",)}
 _VXLAN_PORT, _GENEVE_PORT = 8472, 6081
-_VXLAN_MODES = ("external", "gbp", "gpe", "remcsumrx", "udp6zerocsumrx")
+_VXLAN_MODES = frozenset({"external", "gbp", "gpe", "remcsumrx", "udp6zerocsumrx", "vnifilter"})
 
 
 def unfit_ports(checked: Checked) -> None:
@@ -64,8 +64,8 @@ def unfit_ports(checked: Checked) -> None:
 def foundations(checked: Checked) -> None:
     """No lower link is given to what stands on none, for the kernel takes and forgets it."""
     links = checked.links
-    for name, attrs in checked.of_kinds(_ON_NONE):
-        if link := attrs.get("link"):
+    for name, attrs in checked.saying("link", _ON_NONE):
+        if link := attrs["link"]:
             kind = str(attrs["kind"])
             told = f"{name!r} cannot have the lower link {link!r}: a {kind} stands on none"
             if "dev" in KINDS[kind].attrs:
@@ -94,8 +94,8 @@ def unfit_foundations(checked: Checked) -> None:
 
 def tunnel_ends(checked: Checked) -> None:
     """A VXLAN sends by one protocol."""
-    for name, attrs in checked.of_kinds(["vxlan"]):
-        local, remote = attrs.get("local"), attrs.get("remote")
+    for name, attrs in checked.saying("remote", ["vxlan"]):
+        local, remote = attrs.get("local"), attrs["remote"]
         if local and remote and (":" in str(local)) != (":" in str(remote)):
             told = f"the ends of {name!r} are of different protocols: {local} and {remote}"
             checked.report.once(checked.links.place(name, "remote"), told)
@@ -104,8 +104,8 @@ def tunnel_ends(checked: Checked) -> None:
 def replay_windows(checked: Checked) -> None:
     """A MACsec that refuses nothing that was seen before has no window for what comes late."""
     links = checked.links
-    for name, attrs in checked.of_kinds(["macsec"]):
-        if attrs.get("window") and not attrs.get("replay", name in links.known):
+    for name, attrs in checked.saying("window", ["macsec"]):
+        if attrs["window"] and not attrs.get("replay", name in links.known):
             told = f"{name!r} cannot have 'window': it takes what was seen before"
             checked.report.once(links.place(name, "window"), told, "set replay, too")
 
@@ -183,7 +183,7 @@ def _identity(attrs: Attrs) -> tuple[Value, ...]:
         end = str(attrs.get("remote") or attrs.get("local") or "")
         if number is None or attrs.get("vnifilter") or end.startswith("fe80:"):  # then the link counts too
             return ()
-        modes = (bool(attrs.get(mode)) for mode in _VXLAN_MODES)
+        modes = sorted(_modes(attrs) - {"vnifilter"})
         return (kind, netns, number, attrs.get("dstport", _VXLAN_PORT), ":" in end, *modes)
     if attrs.get("external") or (kind == "xfrm" and not attrs.get("if_id")):
         return ()
@@ -192,11 +192,16 @@ def _identity(attrs: Attrs) -> tuple[Value, ...]:
     return (_LIKE.get(str(kind), kind), netns, *said)
 
 
+def _modes(attrs: Attrs) -> frozenset[str]:
+    """The ways of taking packets that a VXLAN is told."""
+    return frozenset(mode for mode in _VXLAN_MODES.intersection(attrs) if attrs[mode])
+
+
 def external_tunnels(checked: Checked) -> None:
     """There is one tunnel of a kind that takes all packets; of GENEVE one for each port, and no other on that."""
     taken: dict[tuple[Value, ...], str] = {}
-    for name, attrs in checked.of_kinds(_OF_ALL):
-        if attrs.get("external") and (other := taken.setdefault(_place(attrs), name)) != name:
+    for name, attrs in checked.saying("external", _OF_ALL):
+        if attrs["external"] and (other := taken.setdefault(_place(attrs), name)) != name:
             _beside_external(name, other, checked)
     for name, attrs in checked.of_kinds(["geneve"] if taken else []):
         if not attrs.get("external") and (first := taken.get(_place(attrs))):
@@ -217,14 +222,14 @@ def _beside_external(name: str, other: str, checked: Checked) -> None:
 def sockets(checked: Checked) -> None:
     """VXLANs that are up share the socket of a port, which takes packets in one way."""
     links = checked.links
-    seen: dict[tuple[Value, ...], tuple[str, list[bool]]] = {}
-    for name, attrs in checked.of_kinds(["vxlan"]):
+    seen: dict[tuple[Value, ...], tuple[str, frozenset[str]]] = {}
+    for name, attrs in checked.of_kinds(() if _VXLAN_MODES.isdisjoint(checked.words["vxlan"]) else ["vxlan"]):
         if not checked.attrs(name).get("up"):
             continue
         end = str(attrs.get("remote") or attrs.get("local") or "")
         if end.startswith("fe80:"):  # whose socket is one of the link below
             continue
-        modes = [bool(attrs.get(mode)) for mode in (*_VXLAN_MODES, "vnifilter")]
+        modes = _modes(attrs)
         port = attrs.get("dstport", _VXLAN_PORT)
         for version in (4, 6) if attrs.get("external") else (6 if ":" in end else 4,):
             other, others = seen.setdefault((attrs.get("netns"), port, version), (name, modes))

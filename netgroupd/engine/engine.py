@@ -149,19 +149,19 @@ class Engine(Questions):
             telling = partial(self._tell, begun.number, content, plan, request.back_to)
             with prompt_turns(), Aside(telling, request.progress) as aside:
                 if request.in_part:
-                    left_out, trouble = converge_in_part(kernel, plan, goal, mine, aside.progress)
+                    reached, trouble = converge_in_part(kernel, plan, goal, mine, aside.progress)
                 else:
-                    left_out, trouble = converge(kernel, plan, goal, mine, aside.progress), None
-                plan = concluded(kernel, plan, mine)
+                    reached, trouble = converge(kernel, plan, goal, mine, aside.progress), None
+                plan = concluded(kernel, plan, mine, reached.waiting)
                 content = aside.result()
-            if refused := (*request.refused, *keys_of((each.step for each in left_out), goal)):
+            if refused := (*request.refused, *keys_of((each.step for each in reached.refused), goal)):
                 self._generations.amend(begun.number, content._replace(refused=refused))
             took_s = clock.since_boot() - started
             pending = self._commit(entry, before, content, took_s, request)
         except BaseException as error:  # whatever it is, what was there must not stay half changed
             self._undo(kernel, entry, before, mine, error, plan.watched)
             raise
-        refusals = tuple(each.refusal for each in left_out)
+        refusals = tuple(each.refusal for each in reached.refused)
         return Result(plan, begun.number, took_s, pending, refusals, trouble, request.back_to)
 
     def _tell(self, number: int, content: Content, plan: Plan, back_to: int | None) -> Content:

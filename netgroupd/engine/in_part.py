@@ -6,9 +6,8 @@ For a host that has just been started, which has no network to go back to.
 
 from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.refusals import StepsError, error_of
-from netgroupd.engine.transaction import Progress, converge, plan_now
+from netgroupd.engine.transaction import Progress, Reached, converge, plan_now
 from netgroupd.errors import ConfigError, KernelError, NetgroupError, Refusal, VerifyError
-from netgroupd.kernel.batch import Refused
 from netgroupd.model.state import State
 from netgroupd.plan.refused import attempts, without
 from netgroupd.plan.serialise import singles
@@ -19,8 +18,8 @@ _AGAIN = "`netgroupctl apply` asks for all of it again"
 
 def converge_in_part(
     kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: Progress | None = None
-) -> tuple[tuple[Refused, ...], NetgroupError | None]:
-    """Run ``plan``, without what is refused and what stands on it; return the optional rules and what is missing."""
+) -> tuple[Reached, NetgroupError | None]:
+    """Run ``plan``, without what is refused and what stands on it; return what was reached and what is missing."""
     told, left = list[Refusal](), goal
     try:
         for attempt in range(attempts()):
@@ -33,8 +32,8 @@ def converge_in_part(
                 plan = plan_now(kernel, left, mine)[0]
     except (ConfigError, KernelError, VerifyError) as error:  # there is no way to the rest, or no look at it
         error.add_note(_AGAIN)
-        return (), error
-    return (), _missing(told, goal, left)
+        return Reached(), error
+    return Reached(), _missing(told, goal, left)
 
 
 def _missing(told: list[Refusal], goal: State, left: State) -> NetgroupError | None:

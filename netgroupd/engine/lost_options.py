@@ -11,18 +11,19 @@ from netgroupd.model.token import NONE
 from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.compare import kind_of, same
 from netgroupd.plan.mst import Disturbed
-from netgroupd.plan.serialise import singles
+from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.vlan_global import bridge_of
 
 
 def add_lost_options(kernel: Connection, plan: Plan, actual: State, away: Away) -> None:
     """Add to ``actual`` what somebody has given to VLANs of bridges that they or their ports leave by ``plan``."""
-    bridges = frozenset(name for step in singles(plan.steps) for name in _left(step, actual) if name)
+    steps = touching(plan.steps, actual.of("link"))
+    bridges = frozenset(name for step in steps for name in _left(step, actual) if name)
     if ports := _in_trees(bridges, plan, actual):
         states = read(kernel, Selection(frozenset({"mst"}), links=ports), away).of("mst")
         actual.classes["mst"] = {**states, **actual.of("mst")}
-    if names := frozenset(step.object.name for step in singles(plan.steps) if _renews_ipv6(step)):
+    if names := frozenset(step.object.name for step in steps if _renews_ipv6(step)):
         tokens = read(kernel, Selection(frozenset({"token"}), tokens=names), away).of("token")
         some = {key: obj for key, obj in tokens.items() if obj.attrs["token"] != NONE}
         actual.classes["token"] = {**some, **actual.of("token")}

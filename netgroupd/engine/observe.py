@@ -96,6 +96,9 @@ class Connection(Protocol):
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""
 
+    def dark(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of some links that are up and have no carrier, with all that follows from that."""
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 

@@ -21,8 +21,16 @@ class Belonging:
 
     def link_of(self, obj: Object) -> str:
         """The link of an object; what names none, and goes by way of a gateway, goes by the one with its subnet."""
+        return next(self.links_of(obj), "")
+
+    def links_of(self, obj: Object) -> Iterator[str]:
+        """The link of an object, and the others that it goes by."""
         if obj.cls in ("route", "nexthop"):
-            return next(filter(None, self._by_way_of(obj.attrs, obj.key[1] if obj.cls == "route" else _MAIN_TABLE)), "")
+            yield from filter(None, self._by_way_of(obj.attrs, obj.key[1] if obj.cls == "route" else _MAIN_TABLE))
+        else:
+            yield self._named(obj)
+
+    def _named(self, obj: Object) -> str:
         if obj.cls == "sysctl":
             parts = obj.name.split("/")
             return parts[3] if len(parts) > 4 else ""

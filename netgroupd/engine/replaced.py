@@ -25,7 +25,7 @@ from netgroupd.plan.fate import TEAMING, followers
 from netgroupd.plan.named import Named
 from netgroupd.plan.narrowed import narrowed
 from netgroupd.plan.owned import Owned
-from netgroupd.plan.serialise import Json, objects_from, objects_to, singles
+from netgroupd.plan.serialise import Json, objects_from, objects_to, singles, touching
 from netgroupd.plan.step import Op, Plan, Step
 
 # Of these a file says all that there is.
@@ -68,7 +68,8 @@ class Replaced(NamedTuple):
         """
         made: dict[tuple[str, Key], Attrs] = {}
         doomed: list[Object] = []
-        for step in singles(plan.steps):
+        steps = touching(plan.steps, actual.of("link"))
+        for step in steps:
             obj = step.object
             place = obj.cls, obj.key
             have = actual.of(obj.cls).get(obj.key)
@@ -88,7 +89,7 @@ class Replaced(NamedTuple):
             made["link", (name,)] = {"mtu": mtu or anew.WHATEVER, **made.get(("link", (name,)), NOTHING)}
         for name in _opened(made, plan, actual):
             made["link", (name,)] = {"up": True, **made["link", (name,)]}
-        for one in given_a_share(singles(plan.steps), actual):
+        for one in given_a_share(steps, actual):
             made[one[:2]] = {"ls": one.attrs["rt"], **made.get(one[:2], NOTHING)}
         bridges = _sized_bridges(made, actual)
         altered = _altered(

@@ -24,7 +24,7 @@ from netgroupd.plan.fate import (
 )
 from netgroupd.plan.hooks import hangs_on_one_of, swept
 from netgroupd.plan.mst import without_states
-from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles
+from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles, touching
 from netgroupd.plan.settings import BY_WIREGUARD
 from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.unsaid import is_foreign
@@ -65,7 +65,7 @@ class Snapshot(NamedTuple):
         steps = [*singles(plan.steps)]
         touched = dict.fromkeys([obj[:2] for obj in map(_OBJECT, steps)])
         touched.update(dict.fromkeys(taken_along([step for step in steps if may_take(step)], actual)))
-        touched.update(dict.fromkeys(taken_sizes([step for step in steps if step.object.cls == "link"], actual)))
+        touched.update(dict.fromkeys(taken_sizes(steps, actual)))
         if (BY_WIREGUARD,) in actual.of("sysctl"):
             touched["sysctl", (BY_WIREGUARD,)] = None
         found, absent = [], []
@@ -80,6 +80,7 @@ class Snapshot(NamedTuple):
                 found.append(obj)
         # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
         following: dict[str, frozenset[str]] = {}
+        steps = touching(steps, actual.of("link"))
         for step in steps:
             told = _MTU if step.op is Op.DELETE else step.attrs  # a new bridge is not held by what it is made with
             if step.object.cls == "link" and not _FOLLOWING.isdisjoint(told):

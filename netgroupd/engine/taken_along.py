@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.plan.bridge_vlan import LEARNING, SNOOPING
+from netgroupd.plan.carrier import losing_carrier, shaken_by
 from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.default_vlan import moved
@@ -28,7 +29,6 @@ from netgroupd.plan.tables import inside
 from netgroupd.plan.turns import behind
 from netgroupd.plan.vlan_global import bridge_of
 
-_SHAKING = frozenset({"master", "netns"})
 _UP: Attrs = {"up": True}
 
 
@@ -42,10 +42,7 @@ def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     """What may be lost with links that are deleted, go down, change their master or lose IPv6."""
     links = [step for step in steps if step.object.cls == "link"]
     deleted = {step.object.name for step in links if step.op is Op.DELETE}
-    shaken = {
-        step.object.name for step in links if step.attrs.get("up") is False or not _SHAKING.isdisjoint(step.attrs)
-    }
-    shaken |= deleted
+    shaken = shaken_by(links)
     ports = [link for link in actual.of("link").values() if link.attrs.get("master") in deleted] if deleted else []
     shaken.update(link.name for link in ports)
     # The first port gives its MAC to a bond, which has any when the last has gone.
@@ -70,7 +67,8 @@ def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from _taken_options(steps, shaken, actual)
     yield from _taken_functions(steps, actual)
     emptied = _emptied(steps, actual)
-    yield from _taken_with_nexthops(steps, shaken | emptied | _left_by_ports(links, shaken, actual), actual)
+    dark = losing_carrier(shaken, actual.of("link")) if actual.of("nexthop") else ()
+    yield from _taken_with_nexthops(steps, shaken.union(emptied, dark), actual)
     for cls in ("route", "neighbour") if emptied else ():
         found = actual.of(cls).items()
         yield from ((cls, key) for key, obj in found if is_ipv4(obj) and emptied.intersection(hangs_on(obj)))
@@ -107,7 +105,8 @@ def _sharing_a_mode(steps: list[Step], actual: State) -> Iterator[tuple[str, Key
 def taken_sizes(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     """The MTU of a link is the most that those above it can have, and they do not grow again with it."""
     links = actual.of("link")
-    resized = {step.object.name for step in steps if "mtu" in step.attrs and step.op is Op.CHANGE}
+    changed = (step.object for step in steps if "mtu" in step.attrs and step.op is Op.CHANGE)
+    resized = {obj.name for obj in changed if obj.cls == "link"}
     if resized:
         resized.update(resized_ports(resized, links))
         yield from (("link", (name,)) for name in resized)
@@ -146,15 +145,6 @@ def _taken_options(steps: list[Step], shaken: set[str], actual: State) -> Iterat
         if step.object.cls == "bridge_vlan" and step.op is Op.DELETE
     }
     yield from (("vlan_global", key) for key in options if key in left or key[0] in bridges)
-
-
-def _left_by_ports(links: list[Step], shaken: set[str], actual: State) -> set[str]:
-    """The links that may lose their carrier with a port, and nexthops with it, and those above them."""
-    if not actual.of("nexthop"):
-        return set()
-    ports = (step.before for step in links if step.before and step.object.name in shaken)
-    masters = {str(port.attrs["master"]) for port in ports if port.attrs.get("master")}
-    return masters.union(name for name, _ in followers(masters, actual.of("link")))
 
 
 def _emptied(steps: list[Step], actual: State) -> set[str]:

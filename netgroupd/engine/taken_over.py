@@ -16,7 +16,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.named import Named
-from netgroupd.plan.serialise import singles
+from netgroupd.plan.serialise import touching
 from netgroupd.plan.step import Plan
 
 
@@ -80,7 +80,7 @@ def _had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tu
     """All entries of the links of which ``plan`` lists some, and the last files none, and that it makes nothing of."""
     begun = {
         (step.object.cls, step.object.name)
-        for step in singles(plan.steps)
+        for step in touching(plan.steps, actual.of("link"))
         if step.object.cls in LISTED and (step.object.cls, step.object.name) not in listed
     }
     for cls in {cls for cls, _ in begun}:

@@ -9,7 +9,7 @@ done half of its work.
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
@@ -36,15 +36,22 @@ from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_emptied, on_passing, options_of_ports, passing
-from netgroupd.plan.serialise import singles
+from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
+from netgroupd.plan.waiting import WAYS, in_need, led_by, links_of, without_waiting
 from netgroupd.plan.waiting import told as waiting_told
-from netgroupd.plan.waiting import without_waiting
 
 Progress: TypeAlias = Callable[[int, int], None]
 
 _ROUNDS = 4  # others may change things meanwhile, but not for ever
 _GONE = frozenset({errno.ENODEV, errno.ENOENT, errno.ESRCH, errno.EADDRNOTAVAIL, errno.ENXIO})
+
+
+class Reached(NamedTuple):
+    """A goal that was reached, but for what was ``refused`` and is optional, and what is ``waiting`` for a carrier."""
+
+    refused: tuple[Refused, ...] = ()
+    waiting: tuple[Object, ...] = ()
 
 
 def abilities_of(kernel: Connection) -> Abilities:
@@ -61,7 +68,8 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, whol
     """
     spoken = spoken_of(goal)
     attainable, warnings = without_lacking(goal, kernel.features.lacking & spoken.rows)
-    attainable, waiting = without_waiting(attainable, actual, kernel.without_carrier(spoken.sources))
+    dark = kernel.without_carrier(spoken.sources) | kernel.dark(in_need(attainable, actual))
+    attainable, waiting = without_waiting(attainable, actual, dark)
     abilities = abilities_of(kernel)
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
@@ -119,7 +127,8 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:
-    return not any(step.object.key in actual.of(step.object.cls) for step in singles(plan.steps))
+    steps = touching(plan.steps, actual.of("link"))
+    return not any(step.object.key in actual.of(step.object.cls) for step in steps)
 
 
 def converge(
@@ -130,8 +139,8 @@ def converge(
     progress: Progress | None = None,
     *,
     again: Callable[[State], Plan] | None = None,
-) -> tuple[Refused, ...]:
-    """Run ``plan`` and see that ``goal`` is reached, but for optional rules that were refused, which it returns.
+) -> Reached:
+    """Run ``plan`` and see that ``goal`` is reached.
 
     What others do meanwhile, and what follows from the steps themselves (a bridge
     without a MAC of its own takes one of its ports'), takes another round, with the
@@ -145,6 +154,7 @@ def converge(
     rounds = 0
     while rounds < _ROUNDS:
         refused = _run(kernel, plan.steps, _counting(progress, len(plan.steps)))
+        kernel.dark(plan.darkened)  # what follows from it is there to be seen then
         if serious := _serious(kernel, refused):
             raise steps_error(serious)
         unwanted = tuple(each for each in refused if is_optional(each.step))
@@ -154,7 +164,7 @@ def converge(
         rounds += len(goal) == len(whole)
         before, plan = plan, again(goal) if again else plan_now(kernel, goal, mine)[0]
         if not plan.steps:
-            return left_out
+            return Reached(left_out, plan.waiting)
         if plan.steps == before.steps or (not refused and _says_again(plan, before)):
             break
     if not refused:
@@ -232,21 +242,20 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     return plan
 
 
-def concluded(kernel: Connection, plan: Plan, mine: Mine) -> Plan:
+def concluded(kernel: Connection, plan: Plan, mine: Mine, waiting: Sequence[Object]) -> Plan:
     """``plan`` when it is done: what was passing is given back, and what is left to be said is said."""
-    routes = [step.after for step in singles(plan.steps) if step.after and source_of(step.after)]
-    without_carrier = kernel.without_carrier(frozenset(map(source_of, routes)))
-    waiting = waiting_told(route for route in routes if source_of(route) in without_carrier)
-    return plan._replace(warnings=plan.warnings + give_back(kernel, plan.passing, mine) + waiting)
+    later = waiting_told(obj for obj in waiting if obj not in plan.waiting)
+    return plan._replace(warnings=plan.warnings + give_back(kernel, plan.passing, mine) + later)
 
 
 def _serious(kernel: Connection, refused: Sequence[Refused]) -> list[Refused]:
     """The refusals without those that others may have brought about, and those for want of a carrier."""
     needed = [each for each in refused if not is_optional(each.step)]
     serious = [each for each in needed if not (_may_have_vanished(each) or _may_have_come(each))]
-    sources = [source_of(each.step.object) if isinstance(each.step, Step) else "" for each in serious]
-    waiting = kernel.without_carrier(frozenset(filter(None, sources)))
-    return [each for each, source in zip(serious, sources, strict=True) if source not in waiting]
+    ways = [each.step.object for each in serious if isinstance(each.step, Step) and each.step.object.cls in WAYS]
+    dark = kernel.without_carrier(frozenset(filter(None, map(source_of, ways)))) | kernel.dark(links_of(ways))
+    waiting = led_by(ways, dark)
+    return [each for each in serious if not (isinstance(each.step, Step) and each.step.object[:2] in waiting)]
 
 
 def _may_have_vanished(refused: Refused) -> bool:

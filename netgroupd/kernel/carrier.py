@@ -1,20 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that can carry packets now: up, with a carrier, and not waiting for a key or the like."""
+"""The carriers of links, and waiting for them."""
 
 import socket
 import struct
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence, Set
 from fcntl import ioctl
+from itertools import islice
 
+from netgroupd.kernel.features import IFLA_EXT_MASK
+from netgroupd.kernel.links_layout import IFLA_IFNAME
+from netgroupd.kernel.links_write import header
+from netgroupd.kernel.message import attributes, request, text, u32
 from netgroupd.kernel.netns import entered
+from netgroupd.kernel.socket import Socket
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import AnyStep, Op, cls_of
 
 _SIOCGIFFLAGS = 0x8913
 _IFREQ = struct.Struct("16sH22x")
-_IFF_RUNNING = 0x40
+_IFF_UP, _IFF_RUNNING = 0x1, 0x40
+_RTM_GETLINK, _IFLA_CARRIER, _SKIP_STATS = 18, 33, 8
+_FLAGS = struct.Struct("=8xI4x")  # struct ifinfomsg
+
+ENOUGH_S = 4
+"""A link that comes up has its carrier by then, if it has one."""
+OFTEN_S = 0.05
 
 
 def running(names: Iterable[str], netns: str | None) -> frozenset[str]:
-    """Those of the links ``names`` that are running, in their network namespace.
+    """Those of the links ``names`` that can carry packets now: up, with a carrier, and waiting for no key or the like.
 
     Raises:
         UsageError: There is no such namespace.
@@ -23,9 +38,42 @@ def running(names: Iterable[str], netns: str | None) -> frozenset[str]:
         return frozenset(name for name in names if _flags(asked, name) & _IFF_RUNNING)
 
 
+def is_dark(asking: Socket, name: str) -> bool:
+    """Whether a link is up and has no carrier.
+
+    What follows from its carrier has happened then: unasked the kernel takes up to a second for that.
+    """
+    asked = request(_RTM_GETLINK, 0, header(0), text(IFLA_IFNAME, name), u32(IFLA_EXT_MASK, _SKIP_STATS))
+    _, found = asking.ask(asked, _without_carrier)
+    return True in found
+
+
+def _without_carrier(_kind: int, payload: memoryview) -> bool:
+    (flags,) = _FLAGS.unpack_from(payload)
+    return bool(flags & _IFF_UP) and attributes(payload, _FLAGS.size)[_IFLA_CARRIER][0] == 0
+
+
 def _flags(asked: socket.socket, name: str) -> int:
     try:
         _, flags = _IFREQ.unpack(ioctl(asked, _SIOCGIFFLAGS, _IFREQ.pack(name.encode(), 0)))
     except OSError:  # it is not there
         return 0
     return int(flags)
+
+
+def needed(steps: Sequence[AnyStep]) -> list[int]:
+    """Before which step to wait for carriers: the first that makes a nexthop on a link."""
+    return [*islice((place for place, step in enumerate(steps) if _links_of((step,))), 1)]
+
+
+def _links_of(steps: Iterable[AnyStep]) -> frozenset[str]:
+    nexthops = (step for step in steps if cls_of(step) == "nexthop")
+    made = (step.object.attrs.get("dev") for step in singles(nexthops) if step.op is not Op.DELETE)
+    return frozenset(str(dev) for dev in made if dev)
+
+
+def settled(steps: Sequence[AnyStep], without: Callable[[Set[str]], Set[str]]) -> None:
+    """Wait until no link of a nexthop is ``without`` a carrier any more, or it has taken too long for that."""
+    links, end = _links_of(steps), time.monotonic() + ENOUGH_S
+    while (links := frozenset(without(links))) and time.monotonic() < end:
+        time.sleep(OFTEN_S)

@@ -19,6 +19,10 @@ class FakeCards:
         """Every link has a carrier here."""
         return frozenset()
 
+    def dark(self, names: Iterable[str]) -> frozenset[str]:
+        """No link is without one."""
+        return frozenset()
+
     def theirs(
         self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, emptied: bool = False
     ) -> Theirs:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Self
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel import addresses, grace, links, sources, sysctls
+from netgroupd.kernel import addresses, carrier, grace, links, sources, sysctls
 from netgroupd.kernel.batch import Batch, Refused, ends
 from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features, features
@@ -173,6 +173,10 @@ class Kernel:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""
         return without_carrier(self._context, sources)
 
+    def dark(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of some links that are up and have no carrier, with all that follows from that."""
+        return frozenset(name for name in names if carrier.is_dark(self._asking, name))
+
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
         return way_to(self._context, address, source, vrf, mark)
@@ -191,6 +195,7 @@ class Kernel:
         standing = Standing(codec("rule").dump(self._context, Selection())) if any(map(deletes_rule, steps)) else None
         self._context = self._context._replace(beside=beside(self._socket, steps), standing=standing)
         pauses = dict.fromkeys(grace.taken_up(steps), grace.passed)
+        pauses.update(dict.fromkeys(carrier.needed(steps), partial(carrier.settled, steps, self.dark)))
         pauses.update(dict.fromkeys(sources.needed(steps), partial(sources.settled, self._socket, steps)))
         start = 0
         for stop in (*sorted(place for place in pauses if place), len(steps)):

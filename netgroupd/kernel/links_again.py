@@ -55,6 +55,10 @@ class Again:
     def take(self, _kind: int, message: memoryview) -> None:
         """Take the body of a message that was not passed over."""
         index = _index(message)
+        if self._start == len(self._last.indices) and index > self._taken:  # behind all that was there
+            self._taken = index
+            self._parts.append(bytes(message))
+            return
         if not self._is_next(index):
             latest = self._last.indices[self._place - 1] if self._place else -1
             self._lost |= index <= max(latest, self._taken)

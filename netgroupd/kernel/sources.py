@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 
 from netgroupd.kernel.addresses import doubtful
-from netgroupd.kernel.carrier import running
+from netgroupd.kernel.carrier import ENOUGH_S, OFTEN_S, running
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.socket import Socket
@@ -18,9 +18,6 @@ from netgroupd.model.route import source_of
 from netgroupd.model.value import ip_bytes
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, cls_of
-
-_ENOUGH_S = 4  # a link that comes up has its carrier by then, if it has one
-_OFTEN_S = 0.05
 
 
 def needed(steps: Sequence[AnyStep]) -> list[int]:
@@ -39,9 +36,9 @@ def _sources(steps: Iterable[AnyStep]) -> frozenset[bytes]:
 
 def settled(socket: Socket, steps: Sequence[AnyStep]) -> None:
     """Wait until no source of a route is in doubt any more, or it has taken too long for that."""
-    wanted, end = _sources(steps), time.monotonic() + _ENOUGH_S
+    wanted, end = _sources(steps), time.monotonic() + ENOUGH_S
     while time.monotonic() < end and not wanted.isdisjoint(doubtful(socket)):
-        time.sleep(_OFTEN_S)
+        time.sleep(OFTEN_S)
 
 
 def without_carrier(context: Context, sources: Set[str]) -> frozenset[str]:

@@ -109,11 +109,15 @@ def _detached(link: Object, missing: frozenset[str]) -> Object:
 
 
 def drop_unreachable(attainable: State, desired: State) -> None:
-    """Leave out what goes by way of an address or a nexthop that waits."""
+    """Leave out what goes by way of an address or a nexthop that waits; of a group what is left goes by the others."""
     gone = {str(key[0]) for key in desired.of("nexthop").keys() - attainable.of("nexthop").keys()}
-    for key, obj in attainable.of("nexthop").items():
-        if any(str(member.get("id")) in gone for member in records(obj.attrs, "group")):
+    for key, obj in list(attainable.of("nexthop").items()) if gone else ():
+        members = tuple(records(obj.attrs, "group"))
+        left = tuple(member for member in members if str(member.get("id")) not in gone)
+        if members and not left:
             gone.add(str(key[0]))
+        elif len(left) < len(members):
+            attainable.add(obj._replace(attrs={**obj.attrs, "group": left}))
     waiting = desired.of("address").keys() - attainable.of("address").keys()
     sources = set(map(plain_address, waiting))
     networks = networks_of(waiting) - networks_of(attainable.of("address"))

@@ -8,6 +8,7 @@ from netgroupd.errors import ConfigError
 from netgroupd.model.state import State
 from netgroupd.plan.absent import without_absent
 from netgroupd.plan.atomic import placed
+from netgroupd.plan.carrier import losing_carrier, shaken_by
 from netgroupd.plan.coalesce import Abilities, coalesce
 from netgroupd.plan.diff import diff
 from netgroupd.plan.order import order
@@ -44,4 +45,7 @@ def assemble(
     lost = warnings(desired, actual, changes.steps) if steps else ()
     gone, cycled = frozenset(changes.fate.gone), frozenset(changes.fate.cycled)
     told = waiting + changes.warnings + lost
-    return Plan(steps, told, names, gone, cycled - gone, emptied=changes.emptied - gone - cycled, absent=absent)
+    emptied = changes.emptied - gone - cycled
+    nexthops = actual.of("nexthop")
+    darkened = tuple(losing_carrier(shaken_by(changes.steps), actual.of("link"))) if nexthops else ()
+    return Plan(steps, told, names, gone, cycled - gone, emptied=emptied, darkened=darkened, absent=absent)

@@ -22,12 +22,11 @@ def narrowed(steps: Iterable[Step], links: Mapping[Key, Object]) -> dict[str, in
     """The bridges among ``links`` that become smaller by what joins them, each with its MTU then."""
     found: dict[str, int] = {}
     for step in steps:
-        master = step.attrs.get("master")
-        if not master or step.object.cls != "link" or step.op is Op.DELETE:
+        bridge = links.get((step.attrs["master"],)) if "master" in step.attrs else None
+        if not bridge or step.object.cls != "link" or step.op is Op.DELETE:
             continue
-        bridge = links.get((master,))
         mtu = _of(step.object.attrs) or (_of(step.before.attrs) if step.before else _of_new(step.object))
-        if bridge and kind_of(bridge) == "bridge" and mtu < found.get(bridge.name, _of(bridge.attrs)):
+        if kind_of(bridge) == "bridge" and mtu < found.get(bridge.name, _of(bridge.attrs)):
             found[bridge.name] = mtu
     return found
 

@@ -10,7 +10,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import PORT_MODES_OF
 from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.plan.fate import carried_down, hangs_on, is_ipv4
-from netgroupd.plan.serialise import singles
+from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.stranded import Stranded
 
@@ -53,7 +53,7 @@ def on_passing(objects: Sequence[Object], names: frozenset[str], goal: State, ac
 
 def options_of_ports(plan: Plan, goal: State, actual: State) -> Iterator[Object]:
     """The ports that come back to their master, each with what no file says and any port there can be told."""
-    for step in singles(plan.steps):
+    for step in touching(plan.steps, actual.of("link")):
         have = step.before
         if have is None or have.cls != "link" or not (master := step.attrs.get("master")):
             continue

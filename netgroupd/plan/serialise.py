@@ -103,3 +103,13 @@ def singles(steps: Iterable[AnyStep]) -> Iterable[Step]:
             yield step
         else:
             yield from step.steps
+
+
+def touching(steps: Iterable[AnyStep], links: Mapping[Key, Object]) -> list[Step]:
+    """The single steps, but for those about links that are not among ``links``: where there are many, most are."""
+    found = []
+    for step in singles(steps):
+        obj = step.after or step.before
+        if obj and (obj.cls != "link" or obj.key in links):
+            found.append(step)
+    return found

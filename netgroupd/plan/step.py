@@ -89,7 +89,8 @@ class Plan(NamedTuple):
     others have on them, of which ``others`` is to be given back after a refusal; ``watched`` are sentences on the rest.
     ``passing`` is to be in any case: of that what can be, and what no file says of ports that come back to their
     master.  So it does with much of IPv4 on those that lose all addresses of netgroupd's, if only for a moment
-    (``emptied``).  Routes are ``waiting`` for the carrier of a link.  What stands on links that are ``absent`` waits.
+    (``emptied``).  Routes are ``waiting`` for the carrier of a link, and links that have nexthops may lose theirs
+    (``darkened``).  What stands on links that are ``absent`` waits.
     """
 
     steps: tuple[AnyStep, ...] = ()
@@ -101,5 +102,6 @@ class Plan(NamedTuple):
     passing: tuple[Object, ...] = ()
     waiting: tuple[Object, ...] = ()
     emptied: frozenset[str] = frozenset()
+    darkened: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     absent: frozenset[str] = frozenset()

@@ -1,42 +1,99 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Routes that wait for a carrier: until their link has one the kernel cannot tell whether their source is another's.
+"""What waits for a carrier: the kernel takes no nexthop on a link without one, and takes those that are there away.
 
-That of IPv6 it finds out by asking around.  The rest of what is wanted need not wait.
+Nor can it tell of an IPv6 source whether it is another's: it finds that out by asking around.  The rest of what is
+wanted need not wait.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Set
 
 from netgroupd.model.route import source_of
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Object, State, records
+from netgroupd.plan.absent import drop_unreachable
 from netgroupd.plan.present import title
+from netgroupd.plan.reach import closure
 
 _SHOWN = 5
+WAYS = ("nexthop", "route")
+_BELOW = ("link", "dev", "peer")
+_LIGHTING = ("up", "master", "carrier", *_BELOW)  # what may give a link, or one above it, a carrier
 
 
-def without_waiting(desired: State, actual: State, sources: Set[str]) -> tuple[State, tuple[Object, ...]]:
-    """``desired`` without the routes that are to send from ``sources`` and do not yet, and these."""
-    haves = actual.of("route")
-    found = (want for want in desired.of("route").values() if source_of(want) in sources) if sources else ()
-    waiting = {want.key: want for want in found if not _is_there(want, haves.get(want.key))}
-    if not waiting:
+def in_need(desired: State, actual: State) -> set[str]:
+    """The links on which nexthops are to be made, but for those that may get a carrier by what is to change."""
+    haves = actual.of("nexthop")
+    missing = links_of(want for key, want in desired.of("nexthop").items() if not _is_there(want, haves.get(key)))
+    if not missing:
+        return missing
+    links, below = actual.of("link"), defaultdict[str, list[str]](list)
+    changing = set[str]()
+    for want in desired.of("link").values():
+        below[want.name] += (str(want.attrs[field]) for field in _BELOW if want.attrs.get(field))
+        below[str(want.attrs.get("master"))].append(want.name)
+        have = links.get(want.key)
+        if have is None or any(want.attrs[name] != have.attrs.get(name) for name in _LIGHTING if name in want.attrs):
+            changing.add(want.name)
+    reach = {name: closure([name], below) for name in missing}
+    return {name for name in missing if changing.isdisjoint(reach[name])}
+
+
+def links_of(objects: Iterable[Object]) -> set[str]:
+    """The links of nexthops."""
+    return {str(obj.attrs["dev"]) for obj in objects if obj.cls == "nexthop" and obj.attrs.get("dev")}
+
+
+def without_waiting(desired: State, actual: State, dark: Set[str]) -> tuple[State, tuple[Object, ...]]:
+    """``desired`` without the nexthops on ``dark`` links and what leads there alone, and routes with ``dark`` sources.
+
+    What is there stays as it is meanwhile.  Also returns what waits.
+    """
+    wants = [want for cls in WAYS for want in desired.of(cls).values()] if dark else []
+    first = [want for want in wants if is_dark(want, dark) and not _is_there(want, actual.of(want.cls).get(want.key))]
+    if not first:
         return desired, ()
     attainable = State(groups=desired.groups)
     attainable.classes = {cls: dict(objects) for cls, objects in desired.classes.items()}
-    for key in waiting:
-        attainable.classes["route"].pop(key)
-        if have := haves.get(key):  # which stays as it is meanwhile
+    for want in first:
+        attainable.classes[want.cls].pop(want.key)
+    drop_unreachable(attainable, desired)
+    waiting = tuple(want for want in wants if attainable.of(want.cls).get(want.key) != want)
+    for want in waiting:
+        have = actual.of(want.cls).get(want.key)
+        if have and want.key not in attainable.of(want.cls):
             attainable.add(have)
-    return attainable, tuple(waiting.values())
+    return attainable, waiting
+
+
+def is_dark(obj: Object, dark: Set[str]) -> bool:
+    """Whether what an object needs is ``dark``."""
+    return (obj.cls == "nexthop" and obj.attrs.get("dev") in dark) or source_of(obj) in dark
+
+
+def led_by(refused: Iterable[Object], dark: Set[str]) -> set[tuple[object, ...]]:
+    """What was refused for what is ``dark``, and, behind it, for leading there."""
+    found, numbers = set[tuple[object, ...]](), set[object]()
+    for obj in refused:
+        members = {member.get("id") for member in records(obj.attrs, "group")}
+        if is_dark(obj, dark) or obj.attrs.get("nhid") in numbers or not members.isdisjoint(numbers):
+            found.add(obj[:2])
+            numbers |= {obj.key[0]} if obj.cls == "nexthop" else set()
+    return found
 
 
 def _is_there(want: Object, have: Object | None) -> bool:
-    return have is not None and have.attrs.get("src") == want.attrs["src"]
+    return have is not None and all(have.attrs.get(name) == want.attrs.get(name) for name in ("src", "dev"))
 
 
-def told(routes: Iterable[Object]) -> tuple[str, ...]:
-    """A sentence about routes that wait."""
-    waiting = [f"{' '.join(title(route))} src {route.attrs['src']}" for route in routes]
-    if not waiting:
+def told(waiting: Iterable[Object]) -> tuple[str, ...]:
+    """A sentence about what waits."""
+    names = [_named(obj) for obj in waiting]
+    if not names:
         return ()
-    more = f", … ({len(waiting):,} in all)" if len(waiting) > _SHOWN else ""
-    return (f"configured when the link of their source has a carrier: {', '.join(waiting[:_SHOWN])}{more}",)
+    more = f", … ({len(names):,} in all)" if len(names) > _SHOWN else ""
+    return (f"configured when its link has a carrier: {', '.join(names[:_SHOWN])}{more}",)
+
+
+def _named(obj: Object) -> str:
+    source = source_of(obj)
+    return " ".join((obj.cls, *title(obj), *(("src", source) if source else ())))

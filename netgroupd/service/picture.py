@@ -77,7 +77,7 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
         awaited=fold_names(waiting),
         drifted=len(steps),
         broken=frozenset(name for name in told if policies.get(name) == "repair")
-        | _come(plan, applied, drifting)
+        | _come(plan, applied, belonging)
         | frozenset(name for name, step in differing if step.object.key in late),
         lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
         interrupted=status.interrupted,
@@ -96,10 +96,14 @@ def _policies(applied: State, plan: Plan) -> dict[str, str]:
     return {link.name: by_id.get(group_of(link), "report") for link in links}
 
 
-def _come(plan: Plan, applied: State, drifting: list[str]) -> frozenset[str]:
+def _come(plan: Plan, applied: State, belonging: Belonging) -> frozenset[str]:
     """The links that differ because one below them has come since; "" for what is on no link."""
     come = [step.object.name for step in singles(plan.steps) if _has_come(step, applied)]
-    return frozenset(drifting).intersection({"", *standing_on(come, applied.of("link"))}) if come else frozenset()
+    if not come:
+        return frozenset()
+    standing = {"", *standing_on(come, applied.of("link"))}
+    on = ([*belonging.links_of(step.object)] or [""] for step in singles(plan.steps))
+    return frozenset(links[0] for links in on if not standing.isdisjoint(links))
 
 
 def _has_come(step: Step, applied: State) -> bool:

@@ -200,7 +200,7 @@ def test_optional_rules_that_are_refused_are_left_out(had: bool) -> None:
         converge(kernel, plan_for(kernel, before, look(kernel, before, mine), mine), before, mine)
     goal = state_of(_RULES % ("drop", ", optional: true"))
     kernel.refuse = _refused_rules("10.0.0.3", "10.0.0.20")
-    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine)
+    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine).refused
     kept = set(map(_address, kernel.state.of("filter").values()))
     assert kept == {f"10.0.0.{number}" for number in range(1, 20) if number != 3}
     steps = (each.step for each in left_out)
@@ -218,7 +218,7 @@ def test_optional_rules_are_left_out_however_few_refusals_are_told_at_once() -> 
     kernel, mine = _Terse(), Mine(classes=frozenset({"filter", "qdisc"}))
     goal = state_of(_RULES % ("drop", ", optional: true"))
     kernel.refuse = _refused_rules(*(f"10.0.0.{number}" for number in range(2, 21)))
-    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine)
+    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine).refused
     assert len(left_out) == 19
     assert [*map(_address, kernel.state.of("filter").values())] == ["10.0.0.1"]
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Object, State, records
 from netgroupd.plan.absent import without_absent
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.owned import Owned
@@ -18,7 +18,7 @@ links:
   br-[v=10-11]: {kind: bridge, ports: "swp[1-2].{v}", up: true}
   top: {kind: macvlan, link: swp1.12}
 vrfs: {red: {table: 100, links: top}}
-nexthops: {1: {via: 10.0.1.9, dev: swp1}, 2: {via: 10.0.2.9, dev: swp2}, 3: {group: [{id: 1}, {id: 2}]}}
+nexthops: {1: {via: 10.0.1.9, dev: swp1}, 2: {via: 10.0.2.9, dev: swp2}, 3: {group: [{id: 1}]}}
 """
 ROUTES = {
     "its_link": "{to: 10.8.0.0/16, dev: swp1}",
@@ -63,6 +63,13 @@ def test_route_with_several_ways_has_those_that_are_there() -> None:
     text = f"{HOST}routes: [{{to: 10.9.0.0/16, nexthops: [{{dev: swp1}}, {{dev: swp2}}]}}]\n"
     (route,) = attainable(text, "swp2").of("route").values()
     assert route.attrs == {"dev": "swp2"}  # as the kernel has a single one
+
+
+def test_group_of_nexthops_has_those_that_are_there() -> None:
+    text = f"{HOST.replace('[{id: 1}]', '[{id: 1}, {id: 2}]')}routes: [{{to: 10.9.0.0/16, nhid: 3}}]\n"
+    state = attainable(text, "swp2")
+    assert [member["id"] for member in records(state.of("nexthop")[3,].attrs, "group")] == [2]
+    assert [key[2] for key in state.of("route")] == ["10.9.0.0/16"]
 
 
 def test_plan_says_what_waits() -> None:

@@ -251,6 +251,23 @@ def test_upgrade_carries_over_what_waits_and_does_not_touch_the_network(daemon: 
     assert (prop("State"), bridges()) == ("idle", 1)
 
 
+def test_nexthops_come_back_with_the_carrier_that_took_them_away(daemon: None) -> None:
+    run("ip", "link", "add", "cable0", "type", "veth", "peer", "cable1")
+    text = "links: {cable0: {up: true, addresses: [192.0.2.1/24]}}\nnexthops: {7: {via: 192.0.2.9, dev: cable0}}\n"
+    (ETC / "20-cable.yaml").write_text(f"{text}routes: [{{to: 198.51.100.0/24, nhid: 7}}]\n")
+    try:
+        assert reload().returncode == 0
+        for _ in range(2):
+            run("ip", "link", "set", "cable1", "up")
+            eventually(lambda: "via 192.0.2.9 dev cable0" in run("ip", "route", "show", "198.51.100.0/24").stdout)
+            run("ip", "link", "set", "cable1", "down")
+            eventually(lambda: not run("ip", "nexthop").stdout)
+    finally:
+        (ETC / "20-cable.yaml").unlink()
+        run("ip", "link", "del", "cable0")
+    good(1)
+
+
 def test_bus_that_is_restarted_has_the_daemon_again(daemon: None) -> None:
     run("systemctl", "restart", "dbus.service")
     eventually(lambda: prop("State") in ("idle", "failed"))

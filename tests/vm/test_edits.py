@@ -160,19 +160,3 @@ def test_another_subnet_takes_no_route_of_others_along(engine_in: EngineIn, addr
     engine.rollback(1)
     assert "inet 192.0.2.1/24 scope global t0" in here("ip addr show t0")
     assert "10.9.0.0/16 dev t0 proto bird" in here("ip route")
-
-
-def test_nexthops_that_go_with_the_carrier_of_a_bond_are_put_back(engine_in: EngineIn) -> None:
-    text = """
-links:
-  t0: {kind: dummy, up: true}
-  bond0: {kind: bond, mode: active-backup, up: true, ports: [%s], addresses: [192.0.2.1/24]}
-nexthops: {1: {via: 192.0.2.2, dev: bond0}, 3: {group: [{id: 1}]}}
-routes: [{to: 10.1.0.0/16, nhid: 3}]
-"""
-    engine_in("here", text % "t0").apply()
-    with pytest.raises(KernelError, match="Carrier for nexthop device is down") as refused:
-        engine_in("here", text % "").apply()
-    assert "put back" not in str(refused.value)
-    assert "10.1.0.0/16 nhid 3" in here("ip route")
-    assert not engine_in("here", text % "t0").diff().steps

@@ -279,7 +279,7 @@ def _among_others(**said: bool) -> tuple[State, Mine]:
 
 def test_refused_rule_that_is_optional_is_left_out_alone(kernel: Kernels) -> None:
     goal, mine = _among_others(optional=True)
-    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine)
+    left_out = converge(kernel, plan_for(kernel, goal, look(kernel, goal, mine), mine), goal, mine).refused
     assert [(each.refusal.origin, each.step.op) for each in left_out] == [("rules.yaml:7", Op.CREATE)]
     assert left_out[0].refusal.sentence
     wants = goal.of("filter").keys() - {_address(77).key}

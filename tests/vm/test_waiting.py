@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Routes that send from an address in doubt: they wait for the carrier of its link, and nothing else does."""
+"""What waits for the carrier of a link: routes that send from an address in doubt, and nexthops."""
 
 import pytest
 
@@ -16,7 +16,7 @@ links:
   x0: {{kind: dummy, up: {}}}
 routes: [{{to: "2001:db8::/32", via: "fd01::1", dev: e0, src: "fd01::{}"}}]
 """
-WAITS = "configured when the link of their source has a carrier: 2001:db8::/32 src fd01::5"
+WAITS = "configured when its link has a carrier: route 2001:db8::/32 src fd01::5"
 
 
 def routes() -> str:
@@ -58,3 +58,120 @@ def test_route_from_an_address_that_is_nowhere_is_refused(engine_in: EngineIn) -
     with pytest.raises(KernelError, match="create route 2001:db8::/32"):
         engine_in("here", ROUTE.format("false", "true", 9)).apply()
     assert here("ip link show type veth") == ""
+
+
+BOND = """
+links:
+  t0: {kind: dummy, up: true}
+  bond0: {kind: bond, mode: active-backup, up: true, ports: [%s], addresses: [192.0.2.1/24]}
+nexthops: {1: {via: 192.0.2.2, dev: bond0}, 3: {group: [{id: 1}]}}
+routes: [{to: 10.1.0.0/16, nhid: 3}]
+"""
+CABLE = """
+links:
+  v0: {kind: veth, peer: v1, up: %s}
+  v1: {up: true, addresses: [192.0.2.1/24]}
+  v1.5: {kind: vlan, link: v1, id: 5, up: true, addresses: [198.51.100.1/24]}
+nexthops: {1: {WAY}, 3: {group: [{id: 1}]}}
+routes: [{to: 10.1.0.0/16, nhid: 3}]
+"""
+WAYS = {
+    "bond": (BOND % "t0", BOND % ""),
+    **{
+        way: tuple(CABLE.replace("WAY", way) % up for up in ("true", "false"))
+        for way in ("via: 192.0.2.2, dev: v1", "via: 198.51.100.2, dev: v1.5")
+    },
+}
+LATER = "configured when its link has a carrier: nexthop 1, nexthop 3, route 10.1.0.0/16"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nexthops_wait_for_the_carrier_that_they_have_lost(engine_in: EngineIn, way: str) -> None:
+    lit, dark = WAYS[way]
+    assert engine_in("here", lit).apply().plan.warnings == ()
+    assert "10.1.0.0/16 nhid 3" in here("ip route")
+    engine = engine_in("here", dark)
+    assert LATER in engine.apply().plan.warnings
+    assert here("ip nexthop") == ""
+    assert (engine.diff().steps, engine.diff().warnings) == ((), (LATER,))
+    assert engine_in("here", lit).apply().plan.warnings == ()
+    assert "10.1.0.0/16 nhid 3" in here("ip route")
+    engine_in("here", dark).apply()
+    engine_in("here", dark).rollback()
+    assert "10.1.0.0/16 nhid 3" in here("ip route")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nexthops_of_a_new_link_without_a_carrier_are_made_when_it_comes(engine_in: EngineIn, way: str) -> None:
+    lit, dark = WAYS[way]
+    assert engine_in("here", dark).apply().plan.warnings == (LATER,)
+    assert here("ip nexthop") == ""
+    assert engine_in("here", lit).apply().plan.warnings == ()
+    assert "10.1.0.0/16 nhid 3" in here("ip route")
+
+
+TWO_WAYS = """
+links:
+  v0: {up: true, addresses: [192.0.2.1/24]}
+  w0: {up: true, addresses: [198.51.100.1/24]}
+nexthops:
+  1: {via: 192.0.2.2, dev: v0}
+  2: {via: 198.51.100.2, dev: w0}
+  3: {group: [{id: 1}, {id: 2, weight: 3}]}
+routes: [{to: 10.1.0.0/16, nhid: 3}]
+"""
+
+
+def _lay_cables(engine_in: EngineIn, *lit: str) -> None:
+    engine_in("here", "{}\n")
+    for one, other in (("v0", "v1"), ("w0", "w1")):
+        here(f"ip link add {one} type veth peer {other}")
+    for end in lit:
+        here(f"ip link set {end} up")
+
+
+def test_cable_that_is_pulled_and_put_in_again_has_its_nexthops(engine_in: EngineIn) -> None:
+    _lay_cables(engine_in, "v1", "w1")
+    engine = engine_in("here", TWO_WAYS)
+    assert engine.apply().plan.warnings == ()
+    whole = here("ip nexthop"), here("ip route show 10.1.0.0/16")
+    last = take(engine)
+    for pulled in (["v1"], ["w1"], ["v1", "w1"]):
+        for end in pulled:
+            here(f"ip link set {end} down")
+        for end in ("v0", "w0"):
+            here(f"ip link show {end}")
+        assert here("ip nexthop") != whole[0]
+        last = take(engine, last)
+        assert (last.drifted, last.broken) == (0, frozenset())
+        for end in pulled:
+            here(f"ip link set {end} up")
+        for end in ("v0", "w0"):
+            here(f"ip link show {end}")  # for which the kernel looks at its carrier
+        engine.repair(take(engine, last).broken)
+        assert (here("ip nexthop"), here("ip route show 10.1.0.0/16")) == whole
+        assert not take(engine, last).broken
+
+
+def test_group_of_nexthops_goes_by_what_has_a_carrier(engine_in: EngineIn) -> None:
+    _lay_cables(engine_in, "v1")
+    warnings = engine_in("here", TWO_WAYS).apply().plan.warnings
+    assert warnings == ("configured when its link has a carrier: nexthop 2, nexthop 3",)
+    assert "192.0.2.2 dev v0" in here("ip route show 10.1.0.0/16")
+    assert "group 1 " in here("ip nexthop show id 3")
+
+
+def test_group_of_nexthops_goes_by_what_is_there_until_the_rest_comes(engine_in: EngineIn) -> None:
+    _lay_cables(engine_in, "v1", "w1")
+    here("ip link del w0")
+    engine = engine_in("here", TWO_WAYS)
+    assert engine.apply().plan.warnings == ("not there yet, and configured when it comes: w0 and 2 objects on it",)
+    assert "192.0.2.2 dev v0" in here("ip route show 10.1.0.0/16")
+    last = take(engine)
+    assert (last.drifted, last.broken) == (0, frozenset())
+    here("ip link add w0 type veth peer w1")
+    here("ip link set w1 up")
+    picture = take(engine, last)
+    engine.repair(picture.broken)
+    assert not engine.diff().steps
+    assert "group 1/2,3 " in here("ip nexthop show id 3")

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Links that may lose their carrier by a plan, and with it the nexthops there."""
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+
+from netgroupd.model.state import Key, Object
+from netgroupd.plan.fate import followers
+from netgroupd.plan.step import Op, Step
+
+_SHAKING = frozenset({"master", "netns"})
+
+
+def shaken_by(steps: Iterable[Step]) -> set[str]:
+    """The links that are deleted or go down, or change their master or network namespace."""
+    return {
+        step.object.name
+        for step in steps
+        if step.object.cls == "link"
+        and (step.op is Op.DELETE or step.attrs.get("up") is False or not _SHAKING.isdisjoint(step.attrs))
+    }
+
+
+def losing_carrier(shaken: Set[str], links: Mapping[Key, Object]) -> Iterator[str]:
+    """The masters of ``shaken`` links, the other ends of their cables, and what is above: from below."""
+    ports = (links.get((name,)) for name in shaken)
+    masters = {str(port.attrs["master"]) for port in ports if port and port.attrs.get("master")}
+    yield from masters
+    yield from (name for name, _ in followers(masters | shaken, links))
