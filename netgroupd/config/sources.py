@@ -158,7 +158,9 @@ def read_text(path: Path, *, roots: Sequence[Path], trust: Trust) -> str:
         # O_NONBLOCK: a FIFO in place of a file must not stop the reader for ever.
         descriptor = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise _refuse(path, f"cannot be read: {error.strerror}") from error
+        nowhere = isinstance(error, FileNotFoundError) and target != path.absolute()
+        told = f"the link leads to {target}, which is not there" if nowhere else f"cannot be read: {error.strerror}"
+        raise _refuse(path, told) from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

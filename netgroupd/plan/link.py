@@ -132,6 +132,8 @@ class _Comparison:
             attrs = {**attrs, "master": None}
         if "netns" in actual and actual["netns"] and "netns" not in wanted:
             attrs = {**attrs, "netns": None}
+        if "remote" in attrs and "mtu" in actual and kind_of(have) == "geneve":
+            attrs = {"mtu": actual["mtu"], **attrs}  # without it, it gets that of the way there
         if "mac" in attrs and "master" not in attrs and self._has_mac_of_master(have):
             attrs = {name: value for name, value in attrs.items() if name != "mac"}
         return attrs

@@ -152,8 +152,8 @@ REFUSED = [
     pytest.param(_everybody, "1:1: the file can be written by everybody (mode 0666)", id="writable_by_everybody"),
     pytest.param(_everybody_in_spite_of_a_bit, "1:1: the file can be written by everybody (mode 1666)", id="sticky"),
     pytest.param(_link_out, "1:1: the link leads out of the configuration to ", id="link_out"),
-    pytest.param(_dangling, "1:1: cannot be read: No such file or directory", id="dangling_link"),
-    pytest.param(_far, "1:1: cannot be read: No such file or directory", id="link_to_no_directory"),
+    pytest.param(_dangling, "1:1: the link leads to ", id="dangling_link"),
+    pytest.param(_far, "1:1: the link leads to ", id="link_to_no_directory"),
     pytest.param(_ring, "1:1: cannot be read: Too many levels of symbolic links", id="ring_of_links"),
 ]
 

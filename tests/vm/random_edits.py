@@ -238,18 +238,24 @@ class Edits:
         self.failed: list[str] = []
         self.refused: list[str] = []
         self.done: Counter[str] = Counter()
+        self._seed = seed
         self._rng = random.Random(seed)
-        self._base = _base(seed, self._rng)
-        self._was = _state(self._base)
-        self._cards = [card for card in _CARDS if not (link := self._was.link(card)) or not link.attrs.get("kind")]
+        self._take(_base(seed, self._rng))
         self._hosts = Hosts(directory)
         self._names = (f"host{number}" for number in count())
         self._host = ""
+
+    def _take(self, base: str) -> None:
+        self._base = base
+        self._was = _state(base)
+        self._cards = [card for card in _CARDS if not (link := self._was.link(card)) or not link.attrs.get("kind")]
         self._links = frozenset(link.name for link in self._was.of("link").values())
 
     def run(self, edits: int) -> None:
         """Make edits; what goes wrong with one does not keep the others from being made."""
         try:
+            while self._seed >= _RANDOM and self._refused(self._hosts.engine(self._new(), self._base)):
+                self._take(_base(self._seed, self._rng))
             for _ in range(edits):
                 after, what = self._base, ""
                 for _ in range(self._rng.choice([1, 1, 1, 2, 4])):
@@ -274,7 +280,7 @@ class Edits:
     def _edit(self, after: str, what: str) -> None:
         if not self._host:
             self._host = self._new()
-            self._hosts.engine(self._host, self._base).apply(allow=self._links)
+            assert not (said := self._refused(self._hosts.engine(self._host, self._base))), said
         base = partial(self._hosts.engine, self._host, self._base)
         before, current = seen(base()), base().in_effect()
         assert current

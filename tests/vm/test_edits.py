@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from netgroupd.errors import KernelError
+from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
 from tests.vm.hosts import EngineIn, here
 
@@ -192,3 +193,21 @@ def test_another_address_of_a_subnet_takes_no_way_along_that_leads_through_it(en
     engine.rollback(2)
     assert "10.9.0.0/16 via 192.0.2.9 dev t0 proto bird" in here("ip route")
     assert not engine_in("here", text % "192.0.2.1/24, 192.0.2.2/24").diff().steps
+
+
+@pytest.mark.parametrize("more", ["", ", ttl: 9", ", mtu: 1300", ", mtu: 1200"])
+def test_tunnel_keeps_its_mtu_when_its_other_end_is_another(engine_in: EngineIn, more: str) -> None:
+    text = """
+links:
+  d0: {kind: dummy, up: true, addresses: [192.0.2.1/24]}
+  g0: {kind: geneve, id: 7, remote: 192.0.2.%s}
+"""
+    engine_in("here", text % 2).apply()
+    here("ip link set g0 mtu 1300")
+    engine = engine_in("here", text % f"3{more}")
+    assert "1300 -> 1300" not in present.text(engine.diff())
+    engine.apply()
+    assert f"mtu {1200 if '1200' in more else 1300} " in here("ip link show g0")
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert "mtu 1300 " in here("ip link show g0")
