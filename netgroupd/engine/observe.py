@@ -89,11 +89,17 @@ class Connection(Protocol):
         """The card that a link is a virtual function of; "" for none."""
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
+        self,
+        names: Iterable[str],
+        ids: Set[int],
+        deleted: Set[int] = frozenset(),
+        *,
+        along: Along = Along.LINK,
+        sources: Set[str] = frozenset(),
     ) -> Theirs:
         """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
 
-        Of a protocol, or the MAC, what goes ``along`` with that alone.
+        Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
         """
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:

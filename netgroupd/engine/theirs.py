@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Set
 
 from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.kernel.request import Selection
+from netgroupd.model.address import plain_address
 from netgroupd.model.state import Object, State
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
-from netgroupd.plan.passing import on_emptied
+from netgroupd.plan.passing import on_emptied, on_sources
 from netgroupd.plan.readdressed import readdressed
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.settings import rank
@@ -69,6 +70,10 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
     yield Loss(bare, on_emptied(bare.objects, plan, goal), "goes with the last IPv4 address of links")
     steps = [*singles(plan.steps)]
     shaken = plan.gone | plan.cycled
+    deleted = [step.object for step in steps if step.object.cls == "address" and step.op is Op.DELETE]
+    sources = frozenset(plain_address(address.key) for address in deleted)
+    lost = _of_some(kernel, {address.name for address in deleted} - shaken - plan.emptied, Along.SOURCE, goal, sources)
+    yield Loss(lost, on_sources(lost.objects, sources, goal), "goes with the addresses that it sends from")
     if silent := muted(steps, actual.of("link")):
         lasting = muted(steps, actual.of("link"), for_good=True)
         for along, family in ((Along.IPV4, "IPv4"), (Along.IPV6, "IPv6")):
@@ -80,8 +85,8 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
     yield Loss(lost, lost.objects, "may go with the MAC that links have")
 
 
-def _of_some(kernel: Connection, names: Set[str], along: Along, goal: State) -> Theirs:
-    found = kernel.theirs(names, frozenset(), along=along) if names else Theirs()
+def _of_some(kernel: Connection, names: Set[str], along: Along, goal: State, sources: Set[str] = frozenset()) -> Theirs:
+    found = kernel.theirs(names, frozenset(), along=along, sources=sources) if names else Theirs()
     return found._replace(objects=tuple(obj for obj in found.objects if obj.key not in goal.of(obj.cls)))
 
 
@@ -152,8 +157,12 @@ def _ports(kernel: Connection, ports: list[Object], mine: Mine) -> Iterator[Step
 
 
 def _step(obj: Object) -> Step:
-    """One without which the rest is wanted all the same; a group may be there still, without some of its members."""
+    """One without which the rest is wanted all the same; it may be there still in part.
+
+    So are a group without some of its members, and a route of IPv6 without the address that it sends from.
+    """
     want = obj._replace(attrs={**obj.attrs, "optional": True})
     if obj.cls == "bridge_vlan" and not obj.attrs:
         return Step(Op.DELETE, obj, want)  # by what comes after it a step says that it is optional
-    return Step(Op.CHANGE if "group" in obj.attrs else Op.CREATE, None, want, obj.attrs)
+    lessened = "group" in obj.attrs or (obj.cls == "route" and "src" in obj.attrs and not is_ipv4(obj))
+    return Step(Op.CHANGE if lessened else Op.CREATE, None, want, obj.attrs)

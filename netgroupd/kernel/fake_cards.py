@@ -33,7 +33,13 @@ class FakeCards:
         return []
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
+        self,
+        names: Iterable[str],
+        ids: Set[int],
+        deleted: Set[int] = frozenset(),
+        *,
+        along: Along = Along.LINK,
+        sources: Set[str] = frozenset(),
     ) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()

@@ -174,15 +174,21 @@ class Kernel:
         return card_of(self._context, name)
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
+        self,
+        names: Iterable[str],
+        ids: Set[int],
+        deleted: Set[int] = frozenset(),
+        *,
+        along: Along = Along.LINK,
+        sources: Set[str] = frozenset(),
     ) -> Theirs:
         """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
 
-        Of a protocol, or the MAC, what goes ``along`` with that alone.
+        Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
         """
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names, ids, deleted, along=along)
+        return theirs(self._context, names, ids, deleted, along=along, sources=sources)
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""

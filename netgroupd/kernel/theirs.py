@@ -22,14 +22,16 @@ from netgroupd.kernel.routes_identity import HEADER, RTM_GETROUTE
 from netgroupd.model.owner import BY_OPERATORS, PROTO
 from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Object, records
-from netgroupd.model.value import Value
+from netgroupd.model.value import Value, ip_bytes
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on, is_ipv4
 from netgroupd.plan.theirs import Along, Theirs
 
 _FEW = 8  # for more links one look at everything costs less than one at each of them
-_OIF, _MULTIPATH, _NHID = 4, 9, 30
+_OIF, _PREFSRC, _MULTIPATH, _NHID = 4, 7, 9, 30
 _FAMILIES = FAMILIES["inet"], FAMILIES["inet6"]
+_FAMILIES_OF = {Along.IPV4: _FAMILIES[:1], Along.IPV6: _FAMILIES[1:], Along.MAC: ()}
+_FIRST_OF = {Along.MAC: 2, Along.SOURCE: 3}  # of addresses, nexthops and neighbours
 _HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
 _CLONED = 0x200
 _BY_KERNEL = frozenset({PROTO, 1, 2, 9})  # and ours; RTPROT_REDIRECT, _KERNEL, _RA
@@ -45,12 +47,18 @@ class _Found(NamedTuple):
 
 
 def theirs(
-    context: Context, names: Iterable[str], ids: Set[int], deleted: Set[int], *, along: Along = Along.LINK
+    context: Context,
+    names: Iterable[str],
+    ids: Set[int],
+    deleted: Set[int],
+    *,
+    along: Along = Along.LINK,
+    sources: Set[str] = frozenset(),
 ) -> Theirs:
     """What others have on the links of these names, and their groups with nexthops that go.
 
     These are there, have one of ``ids``, or are ``deleted``: of routes by those alone something else tells.
-    Of a protocol, or the MAC, what goes ``along`` with that alone.
+    Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
     """
     links: dict[int, str] = {}
     for name in names:
@@ -77,9 +85,9 @@ def theirs(
     lost = members.union(group for group in inside if inside[group] <= members) - deleted
     lost -= {group for group in inside if inside[group] <= deleted}
     back += (group for group in groups if group.attrs[UNOWNED] in BY_OPERATORS and UNSAID not in group.attrs)
-    families = () if along is Along.MAC else _FAMILIES if along is Along.LINK else (FAMILIES[along],)
-    for found in _routes(context, _Ways(links, lost), filters, families) if links else ():
-        if along is not Along.LINK and found.by_nexthop:
+    ways = _Ways(links, lost, frozenset(map(ip_bytes, sources)))
+    for found in _routes(context, ways, filters, _FAMILIES_OF.get(along, _FAMILIES)) if links else ():
+        if along in FAMILIES and found.by_nexthop:
             continue
         route = routes.of_others(memoryview(found.payload), context.names) if found.payload else None
         if route and UNSAID not in route.attrs:
@@ -105,7 +113,7 @@ def _goes(obj: Object, along: Along) -> bool:
 
 def _objects(context: Context, filters: tuple[int, ...], along: Along) -> Iterator[Object]:
     of_classes = (addresses.of_others, nexthops.of_others, neighbours.of_others)
-    for of_others in of_classes[-1:] if along is Along.MAC else of_classes:
+    for of_others in of_classes[_FIRST_OF.get(along, 0) :]:
         for index in filters:
             with _link_may_go():
                 yield from of_others(context, index)
@@ -133,13 +141,16 @@ def _routes(context: Context, ways: "_Ways", filters: tuple[int, ...], families:
 class _Ways:
     """What goes: links, and nexthops with the groups that have no other members."""
 
-    def __init__(self, links: Mapping[int, str], nexthops: Set[Value]) -> None:
+    def __init__(self, links: Mapping[int, str], nexthops: Set[Value], sources: Set[bytes]) -> None:
         self._links = links
+        self._sources = sources
         self._nexthops = nexthops
         self._asked: dict[int, int] = {}  # by which link routes by a nexthop came first, where nothing else tells
 
     def loses(self, found: Mapping[int, memoryview], index: int) -> int | None:
         """The link that a route goes with, 0 if the kernel does not say; None if it stays, or came by another link."""
+        if self._sources and bytes(found.get(_PREFSRC, b"")) not in self._sources:
+            return None
         ways = [*_ways(found)]
         first = next((way for way in ways if way in self._links), 0)
         number = int.from_bytes(found.get(_NHID, b""), "little")

@@ -4,8 +4,9 @@
 It is what others have on them, and what no file says of ports.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+from netgroupd.model.address import plain_address
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import PORT_MODES_OF
 from netgroupd.model.state import NOTHING, Key, Object, State, records
@@ -92,6 +93,13 @@ def on_emptied(objects: Sequence[Object], plan: Plan, goal: State) -> tuple[Obje
     if not objects:
         return ()
     addressed = {obj.name for obj in goal.of("address").values() if is_ipv4(obj)}
-    gone = (step.object for step in singles(plan.steps) if step.object.cls == "address" and step.op is Op.DELETE)
+    gone = [step.object for step in singles(plan.steps) if step.object.cls == "address" and step.op is Op.DELETE]
     stranded = Stranded(gone, goal)
-    return tuple(obj for obj in objects if addressed.issuperset(hangs_on(obj)) and not stranded.why(obj))
+    back = tuple(obj for obj in objects if addressed.issuperset(hangs_on(obj)) and not stranded.why(obj))
+    return on_sources(back, frozenset(plain_address(address.key) for address in gone), goal)
+
+
+def on_sources(objects: Sequence[Object], gone: Set[str], goal: State) -> tuple[Object, ...]:
+    """Those without the routes that send from addresses that have ``gone``, and are not there again."""
+    lost = gone - {plain_address(key) for key in goal.of("address")} if objects else gone
+    return tuple(obj for obj in objects if obj.attrs.get("src") not in lost)

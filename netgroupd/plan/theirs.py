@@ -10,12 +10,13 @@ from netgroupd.model.state import Object
 
 
 class Along(StrEnum):
-    """What of a link goes: itself, all it has by one protocol, or the MAC by which its neighbours know it."""
+    """What of a link goes: itself, all it has by one protocol, the MAC for its neighbours, or what routes send from."""
 
     LINK = "link"
     IPV4 = "inet"
     IPV6 = "inet6"
     MAC = "mac"
+    SOURCE = "src"
 
 
 class Theirs(NamedTuple):

@@ -163,7 +163,13 @@ class _WithOthers(FakeKernel):
     """A kernel in which others have an address on each link that goes, which it does not take back."""
 
     def theirs(
-        self, names: Iterable[str], ids: Set[int], deleted: Set[int] = frozenset(), *, along: Along = Along.LINK
+        self,
+        names: Iterable[str],
+        ids: Set[int],
+        deleted: Set[int] = frozenset(),
+        *,
+        along: Along = Along.LINK,
+        sources: Set[str] = frozenset(),
     ) -> Theirs:
         return Theirs(tuple(Object("address", (name, "192.0.2.1/24", None), {UNOWNED: 0}) for name in names))
 

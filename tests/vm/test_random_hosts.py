@@ -14,3 +14,7 @@ from tests.vm.random_hosts import Life
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_host_is_what_it_was_told_to_be_or_what_it_was(tmp_path: Path, seed: int) -> None:
     Life(seed, tmp_path).live()
+
+
+def test_what_others_have_stays_beside_it(tmp_path: Path) -> None:
+    Life(60, tmp_path, beside=True).live()

@@ -86,3 +86,42 @@ def test_what_others_have_goes_with_ipv6_and_comes_back_after_a_refusal(engine_i
     assert _theirs() == before
     engine.apply()
     assert "10.9.0.0/16" in here("ip route")
+
+
+_ADDRESSED = "links: {e0: {kind: dummy, up: true, addresses: [%s]}%s}\n"
+_SENDING = {
+    "ipv4": ("10.0.0.5/24, 10.1.0.6/24", "10.0.0.5/25, 10.1.0.6/24", "10.9.{}.0/24", "10.0.0.5"),
+    "ipv6": ('"2001:db8::5/64"', '"2001:db8::5/65"', "2001:db8:{}::/48", "2001:db8::5"),
+}
+
+
+@pytest.mark.parametrize(("was", "then", "to", "source"), _SENDING.values(), ids=_SENDING)
+def test_routes_of_others_stay_when_the_address_that_they_send_from_is_made_anew(
+    engine_in: EngineIn, was: str, then: str, to: str, source: str
+) -> None:
+    engine_in("here", _ADDRESSED % (was, "")).apply()
+    for number, proto in ((1, "static"), (2, "bird")):
+        here(f"ip route add {to.format(number)} dev e0 src {source} proto {proto}")
+    text = _ADDRESSED % (then, ", z0: {kind: dummy, up: true}")
+    engine = engine_in("here", text)
+    when = "what is not netgroupd's goes with the addresses that it sends from"
+    assert engine.diff().warnings == (
+        f"{when}: routes of proto bird (1) on e0",
+        f"{when} for a moment, and is given back: routes of proto static (1) on e0",
+    )
+    shown = f"ip {'-6' if ':' in source else '-4'} route show proto static"
+    before = here(shown)
+    _refuse_last(engine_in, text)
+    assert here(shown) == before
+    engine.apply()
+    assert here(shown) == before
+
+
+@pytest.mark.parametrize("stays", ["10.0.0.6/24", "10.1.0.6/24"], ids=["of_its_subnet", "of_another"])
+def test_routes_of_others_that_send_from_an_address_that_goes_are_told(engine_in: EngineIn, stays: str) -> None:
+    engine_in("here", _ADDRESSED % (f"10.0.0.5/24, {stays}", "")).apply()
+    here("ip route add 10.9.1.0/24 dev e0 src 10.0.0.5 proto static")
+    result = engine_in("here", _ADDRESSED % (stays, "")).apply()
+    (told,) = result.plan.warnings
+    assert told.endswith(": routes of proto static (1) on e0")
+    assert "given back" not in told
