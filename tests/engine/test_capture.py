@@ -13,7 +13,6 @@ from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.atomic import placed
-from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import singles
 from tests.config.reading import desired
@@ -396,13 +395,3 @@ def test_cards_without_functions_say_nothing_of_them() -> None:
     card = Object("link", ("eth0",), {"kind": "", "up": True})
     text = captured(State([card, Object("sriov", ("eth0",), {"num_vfs": 0})]), {}, {})
     assert "vfs" not in text
-
-
-@pytest.mark.parametrize(("protocol", "left_out"), [(0, False), (4, False), (11, True), (18, True)])
-@pytest.mark.parametrize("cls", ["neighbour", "rule"])
-def test_what_programs_watch_over_is_left_out_and_told(cls: str, protocol: int, left_out: bool) -> None:
-    key = ("v0", "10.0.0.9", False) if cls == "neighbour" else ("inet", 500, (("from", "10.1.0.0/16"),))
-    attrs: Attrs = {"lladdr": "02:00:00:00:00:07"} if cls == "neighbour" else {"action": "lookup", "lookup": 7}
-    text = captured(State((CARD, Object(cls, key, {**attrs, UNOWNED: protocol}))), {}, {})
-    assert ("as routing daemons do" in text) is left_out
-    assert bool(desired(text, known=("v0",)).state.of(cls)) is not left_out
