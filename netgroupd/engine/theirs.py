@@ -14,6 +14,8 @@ from netgroupd.model.address import plain_address
 from netgroupd.model.state import Object, State
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
+from netgroupd.plan.hooks import Queues
+from netgroupd.plan.order import QUEUES
 from netgroupd.plan.passing import on_emptied, on_sources
 from netgroupd.plan.readdressed import readdressed
 from netgroupd.plan.serialise import singles
@@ -25,19 +27,9 @@ _SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 _AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
 # What follows needs what is before it; a gateway needs the route to it.
-_ORDER = (
-    "sysctl",
-    "bridge_vlan",
-    "vlan_global",
-    "mst",
-    "vni",
-    "address",
-    "nexthop",
-    "route",
-    "neighbour",
-    "fdb",
-    "mdb",
-)
+_IN_BRIDGES = ("bridge_vlan", "vlan_global", "mst")
+_IN_QUEUES = ("tclass", "chain", "filter")
+_ORDER = ("sysctl", *_IN_BRIDGES, "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb", *_IN_QUEUES)
 
 
 def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, actual: State) -> Theirs:
@@ -129,7 +121,8 @@ def settings_of_others(kernel: Connection, plan: Plan) -> tuple[Object, ...]:
 def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tuple[str, ...]:
     """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
     found = [*objects]
-    ordered = sorted((obj for obj in found if obj.cls != "link"), key=_turn)
+    depths = Queues(State(found))
+    ordered = sorted((obj for obj in found if obj.cls != "link"), key=lambda obj: _turn(obj, depths))
     steps = [*_ports(kernel, [obj for obj in found if obj.cls == "link"], mine), *map(_step, ordered)]
     refused = kernel.apply(steps) if steps else ()
     lost = [str(each.refusal) for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
@@ -139,9 +132,11 @@ def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tupl
     return (f"what is not netgroupd's could not be given back: {'; '.join(lost[:_SHOWN])}{more}",)
 
 
-def _turn(obj: Object) -> tuple[int, bool, bool]:
+def _turn(obj: Object, depths: Queues) -> tuple[int, int, bool]:
     if obj.cls == "sysctl":
         return 0, *rank(obj)
+    if obj.cls in QUEUES:
+        return _ORDER.index("tclass"), depths.depth(obj), False
     return _ORDER.index(obj.cls), "group" in obj.attrs, "via" in obj.attrs or "nexthops" in obj.attrs
 
 

@@ -20,7 +20,7 @@ from netgroupd.engine.routes_beside import without_beside
 from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.engine.theirs import give_back, of_others, on_staying
-from netgroupd.engine.unseen import add_unseen, add_unseen_on_qdiscs
+from netgroupd.engine.unseen import add_unseen, add_unseen_on_qdiscs, queues_of_others
 from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.links import FEW
@@ -119,7 +119,8 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
         plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
     hanging = add_unseen_on_qdiscs(kernel, plan, goal, actual, mine)
-    said = (*affected.warnings(plan, goal, actual), *told_of_queues(hanging))
+    queues = queues_of_others(kernel, plan, mine)
+    said = (*affected.warnings(plan, goal, actual), *told_of_queues((*hanging, *queues)))
     plan = plan._replace(warnings=plan.warnings + said)
     lost = of_others(kernel, plan, nexthops, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
@@ -133,7 +134,7 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     kept = on_returning(listed, plan)
     warnings += told_of_lists(listed, kept)
     back += (*kept, *options_of_ports(plan, goal, actual))
-    others = tuple(obj for theirs in found for obj in theirs.objects) + listed
+    others = (*(obj for theirs in found for obj in theirs.objects), *listed, *queues)
     left = told_of_watched(*found)
     return plan._replace(warnings=warnings, others=others, passing=back, watched=left), actual
 

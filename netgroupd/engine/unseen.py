@@ -5,7 +5,7 @@ It is links of others, of which a kernel that filters its dumps has not told: th
 small.  And it is classes and rules on qdiscs of others in the place of which files put theirs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection
 
 from netgroupd.engine.observe import Connection, Mine
 from netgroupd.kernel.request import Selection
@@ -13,7 +13,7 @@ from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Object, State
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import followers
-from netgroupd.plan.hooks import CLSACT, ON_QDISCS, ROOT, hangs_on_one_of, swept
+from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ON_QDISCS, ROOT, hangs_on_one_of, swept
 from netgroupd.plan.pieces import shrinks
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
@@ -56,19 +56,34 @@ def add_unseen_on_qdiscs(kernel: Connection, plan: Plan, goal: State, actual: St
     if not doomed:
         return ()
     links = {obj.name for obj in doomed}
-    qdiscs = [obj for obj in actual.of("qdisc").values() if obj.name in links]
-    hooks = frozenset((obj.name, where) for obj in qdiscs for where in (ROOT, str(obj.attrs["handle"])))
-    classes = kernel.dump(Selection(frozenset({"tclass"}), hooks=hooks)).of("tclass")
-    hooks |= {(tclass.name, str(tclass.key[1])) for tclass in classes.values()}
-    rules = kernel.dump(Selection(frozenset({"filter", "chain"}), hooks=hooks))
-    for obj in (*classes.values(), *rules):
+    for obj in _hanging(kernel, [obj for obj in actual.of("qdisc").values() if obj.name in links]):
         if obj.key not in actual.of(obj.cls):
             actual.add(obj)
     parents = swept(doomed, actual)
-    return tuple(_hanging(parents, goal, actual))
+    found = (obj for cls in sorted(ON_QDISCS) for obj in actual.of(cls).values() if obj.key not in goal.of(cls))
+    return tuple(obj for obj in found if hangs_on_one_of(obj, parents))
 
 
-def _hanging(parents: frozenset[tuple[str, str]], goal: State, actual: State) -> Iterator[Object]:
-    for cls in sorted(ON_QDISCS):
-        wants = goal.of(cls)
-        yield from (obj for key, obj in actual.of(cls).items() if key not in wants and hangs_on_one_of(obj, parents))
+def queues_of_others(kernel: Connection, plan: Plan, mine: Mine) -> tuple[Object, ...]:
+    """The qdiscs that others have on links which a plan deletes, with all that hangs on them."""
+    steps = (step for step in singles(plan.steps) if step.op is Op.DELETE and step.object.cls == "link")
+    names = {step.object.name for step in steps}.difference(name for name, _ in mine.hooks)
+    if not names:
+        return ()
+    hooks = frozenset((name, where) for name in names for where in (ROOT, *CLSACT_HOOKS))
+    qdiscs = kernel.dump(Selection(frozenset({"qdisc"}), hooks=hooks)).of("qdisc").values()
+    return (*qdiscs, *_hanging(kernel, qdiscs)) if qdiscs else ()
+
+
+def _hanging(kernel: Connection, qdiscs: Collection[Object]) -> tuple[Object, ...]:
+    """The classes of all of these, and the rules on them."""
+    trees = [qdisc for qdisc in qdiscs if qdisc.key[1] != CLSACT]
+    hooks = frozenset((obj.name, where) for obj in trees for where in (ROOT, str(obj.attrs["handle"])))
+    classes = kernel.dump(Selection(frozenset({"tclass"}), hooks=hooks)).of("tclass").values()
+    hooks |= {(tclass.name, str(tclass.key[1])) for tclass in classes}
+    hooks |= {(qdisc.name, hook) for qdisc in qdiscs if qdisc.key[1] == CLSACT for hook in _hooks_of(qdisc)}
+    return (*classes, *kernel.dump(Selection(frozenset({"filter", "chain"}), hooks=hooks)))
+
+
+def _hooks_of(clsact: Object) -> frozenset[str]:
+    return CLSACT_HOOKS if clsact.attrs["kind"] == CLSACT else CLSACT_HOOKS - {"egress"}

@@ -55,7 +55,7 @@ def told_of_lists(lost: Sequence[Object], back: Sequence[Object]) -> tuple[str, 
 
 def told_of_queues(lost: Sequence[Object]) -> tuple[str, ...]:
     """The same of what hangs on qdiscs."""
-    return _on_links(Theirs(tuple(lost)), "goes with the qdiscs that are deleted")
+    return _on_links(Theirs(tuple(lost)), "goes with the qdiscs and links that are deleted")
 
 
 def told_of_watched(*lost: Theirs) -> tuple[str, ...]:

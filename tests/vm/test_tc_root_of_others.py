@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Trees of qdiscs that others have made, in the place of which files put theirs: told, and whole again afterwards."""
 
+import re
+
 import pytest
 
 from tests.vm.hosts import EngineIn, here
 
+VXLAN = "links: {{vx: {{kind: vxlan, id: {}, dstport: 4789, local: 127.0.0.1, up: true}}}}\n"
 LINK = "links: {d0: {kind: dummy, up: true}}\n"
 HTB = (
     "qdisc add dev d0 root handle 1: htb default 10",
@@ -20,13 +23,16 @@ PRIO = (
     "class add dev d0 parent 8: classid 8:3 htb rate 1mbit",
     "filter add dev d0 parent 7: protocol ip pref 4 flower dst_ip 10.0.0.8 classid 7:2",
 )
-LOST = "what is not netgroupd's goes with the qdiscs that are deleted: rules ({}), qdiscs (1), classes ({}) on d0"
+WHERE = "what is not netgroupd's goes with the qdiscs and links that are deleted"
+LOST = f"{WHERE}: rules ({{}}), qdiscs (1), classes ({{}}) on d0"
 
 
-def tree() -> list[str]:
+def tree(link: str = "d0") -> list[str]:
     parents = ("1:", "1:20", "7:")
-    rules = [here(f"tc filter show dev d0 parent {parent}") for parent in parents]
-    return [here("tc qdisc show dev d0"), *sorted(here("tc class show dev d0").splitlines()), *rules]
+    rules = [here(f"tc filter show dev {link} parent {parent}") for parent in parents]
+    rules += [here(f"tc filter show dev {link} {hook}") for hook in ("ingress", "egress")]
+    shown = [here(f"tc qdisc show dev {link}"), *sorted(here(f"tc class show dev {link}").splitlines()), *rules]
+    return [re.sub("index .*|direct_packets_stat [0-9]+", "", each) for each in shown]
 
 
 @pytest.mark.parametrize(
@@ -58,3 +64,25 @@ def test_nothing_is_told_of_a_tree_of_ours(engine_in: EngineIn) -> None:
     for ours in ("{kind: prio, handle: '1:'}", "{kind: fq_codel}"):
         assert not engine_in("here", f"{LINK}tc: {{d0: {{qdiscs: {ours}}}}}\n").diff().warnings
     assert not engine_in("here", LINK).diff().warnings
+
+
+CLSACT = (
+    "qdisc add dev vx clsact",
+    "filter add dev vx ingress pref 5 protocol ip flower dst_ip 10.0.0.1 action drop",
+    "filter add dev vx ingress pref 6 protocol ip u32 match ip dst 10.0.0.2/32 action drop",
+    "filter add dev vx egress pref 5 protocol ip flower dst_ip 10.0.0.3 action drop",
+)
+
+
+@pytest.mark.parametrize("after", [VXLAN.format(8), "links: {d0: {kind: dummy}}\n"], ids=["made_anew", "goes"])
+def test_queues_and_rules_of_others_are_told_and_back_with_their_link(engine_in: EngineIn, after: str) -> None:
+    engine_in("here", VXLAN.format(7)).apply()
+    for command in (*(one.replace("d0", "vx") for one in HTB), *CLSACT):
+        here(f"tc {command}")
+    before = tree("vx")
+    engine = engine_in("here", after)
+    lost = f"{WHERE}: qdiscs (3), classes (2), rules (5) on vx"
+    assert engine.diff().warnings == (lost,)
+    engine.apply(confirm_s=60.0)
+    engine.rollback()
+    assert tree("vx") == before
