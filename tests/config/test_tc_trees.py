@@ -35,7 +35,7 @@ TREES = [
     ),
     (
         f"qdiscs: {_HTB}, classes: {{classid: '1:10', parent: '1:1', rate: 5}}",
-        "there is no class 1:1 on lo, for tclass",
+        "there is no class 1:1 on lo, for class",
     ),
     (
         f"qdiscs: {_HTB}, classes: {{classid: '1:10', parent: '2:1', rate: 5}}",
