@@ -38,7 +38,11 @@ COMMON = table(
         Attr("mtu", number(32, 0, 0x7FFFFFFF), "The largest packet in bytes.", 4, group=True),
         Attr("mac", MAC, "The link-layer address; ports of a bond or team have that of theirs.", 1),
         Attr("alias", string(255), "A description.", 20, group=True, nullable=True),
-        Attr("altnames", several(string(127), ordered=False), "Further names."),
+        Attr(
+            "altnames",
+            several(string(127), ordered=False),
+            "Further names, all of them: those go that udev or others have given.",
+        ),
         Attr("txqueuelen", U32, "The length of the transmit queue.", 13, group=True),
         Attr("numtxqueues", number(32, 1, 4096), "Transmit queues.", 31, Change.RECREATE),
         Attr("numrxqueues", number(32, 1, 4096), "Receive queues.", 32, Change.RECREATE),
