@@ -201,10 +201,9 @@ def _sentence(error: BaseException, known: Iterable[str]) -> tuple[str, str]:  #
             return "templates cannot do that: the kernel refused", "templates only turn values into text"
         case SystemExit() | KeyboardInterrupt() | GeneratorExit():
             return f"the template raised {type(error).__name__}", ""
-        case AttributeError(name=str(name), obj=obj) if obj is not None:
-            return f"{error} (AttributeError)", _near(name, dir(obj))
         case KeyError():
             return f"there is no {error}", ""
     kind = type(error).__name__
     said = _NAMELESS.sub("the namespace", str(error))
-    return f"{said} ({kind})" if said else kind, ""
+    hint = _near(error.name, dir(error.obj)) if isinstance(error, AttributeError) and error.name else ""
+    return f"{said} ({kind})" if said else kind, hint
