@@ -9,13 +9,15 @@ where it matters it is on for the time of a change.
 from collections.abc import Callable
 
 from netgroupd.kernel.addresses import links_of_others
-from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, RTM_GETLINK, RTM_NEWLINK
+from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, RTM_NEWLINK
 from netgroupd.kernel.links_write import header
-from netgroupd.kernel.message import attributes, nest, request, u32
+from netgroupd.kernel.message import NLM_F_DUMP, attributes, nest, request, u32
 from netgroupd.kernel.socket import Socket
 
 _AF_INET, _CONF = 2, 1
 _PROMOTE = 20  # IPV4_DEVCONF_PROMOTE_SECONDARIES, counted from 1
+_SKIP_STATS = 8
+_FEW = 16  # links to ask about one by one; of more all are told at once
 
 
 class Secondaries:
@@ -29,6 +31,8 @@ class Secondaries:
         self._links: set[int] | None = None
         self._come: set[int] = set()
         self._promoting: list[int] = []
+        self._asked = 0
+        self._known: dict[int, bool] = {}
 
     def came(self, link: int) -> None:
         """Note that the link of this number gets an address: what it loses afterwards goes in favour of that one."""
@@ -52,17 +56,28 @@ class Secondaries:
         for link in self._promoting:
             self._promote(link, 0)
         self._promoting.clear()
+        self._asked = 0
+        self._known.clear()
         self._come.clear()
         self._links = None
 
     def _promotes(self, link: int) -> bool:
-        def setting(_kind: int, payload: memoryview) -> int:
-            for start, number in ((16, IFLA_AF_SPEC), (0, _AF_INET), (0, _CONF)):
-                payload = attributes(payload, start).get(number, memoryview(b""))
-            return int.from_bytes(payload[4 * (_PROMOTE - 1) : 4 * _PROMOTE], "little")
-
-        return any(self._socket.ask(request(RTM_GETLINK, 0, header(link)), setting)[1])
+        self._asked += 1
+        skip = u32(IFLA_EXT_MASK, _SKIP_STATS)
+        if self._asked <= _FEW:
+            return any(found for _, found in self._socket.ask(request(RTM_GETLINK, 0, header(link), skip), _setting)[1])
+        if not self._known:
+            self._known.update(self._socket.dump(request(RTM_GETLINK, NLM_F_DUMP, header(0), skip), _setting))
+        return self._known.get(link, False)
 
     def _promote(self, link: int, wanted: int) -> None:
         said = nest(IFLA_AF_SPEC, nest(_AF_INET, nest(_CONF, u32(_PROMOTE, wanted))))
         self._socket.ask(request(RTM_NEWLINK, 0, header(link), said))
+
+
+def _setting(_kind: int, payload: memoryview) -> tuple[int, bool]:
+    """The number of a link, and whether it promotes addresses."""
+    link = int.from_bytes(payload[4:8], "little")
+    for start, number in ((16, IFLA_AF_SPEC), (0, _AF_INET), (0, _CONF)):
+        payload = attributes(payload, start).get(number, memoryview(b""))
+    return link, any(payload[4 * (_PROMOTE - 1) : 4 * _PROMOTE])

@@ -195,6 +195,19 @@ def test_another_address_of_a_subnet_takes_no_way_along_that_leads_through_it(en
     assert not engine_in("here", text % "192.0.2.1/24, 192.0.2.2/24").diff().steps
 
 
+@pytest.mark.parametrize("promoting", ["0", "1"])
+def test_other_addresses_of_many_links_take_no_routes_of_others_along(engine_in: EngineIn, promoting: str) -> None:
+    engine_in("here", f"sysctl: {{net.ipv4.conf.default.promote_secondaries: {promoting}}}\n").apply()
+    text = "links: {'d[n=1-20]': {kind: dummy, up: true, addresses: '10.0.{n}.%d/24'}}\n"
+    engine_in("here", text % 1).apply()
+    for number in range(1, 21):
+        here(f"ip route add 10.9.{number}.0/24 via 10.0.{number}.9 proto bird")
+    engine = engine_in("here", text % 5)
+    engine.apply()
+    assert here("ip route").count("proto bird") == 20
+    assert not engine.diff().steps
+
+
 @pytest.mark.parametrize("more", ["", ", ttl: 9", ", mtu: 1300", ", mtu: 1200"])
 def test_tunnel_keeps_its_mtu_when_its_other_end_is_another(engine_in: EngineIn, more: str) -> None:
     text = """

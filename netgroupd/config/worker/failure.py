@@ -205,5 +205,5 @@ def _sentence(error: BaseException, known: Iterable[str]) -> tuple[str, str]:  #
             return f"there is no {error}", ""
     kind = type(error).__name__
     said = _NAMELESS.sub("the namespace", str(error))
-    near = _near(str(error.name), dir(error.obj)) if isinstance(error, AttributeError) and error.obj is not None else ""
-    return f"{said} ({kind})" if said else kind, near
+    hint = _near(error.name, dir(error.obj)) if isinstance(error, AttributeError) and error.name else ""
+    return f"{said} ({kind})" if said else kind, hint
