@@ -114,17 +114,21 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     plan = plan_for(kernel, goal, actual, mine)
     if add_unseen(kernel, plan, actual):
         plan = plan_for(kernel, goal, actual, mine)
-    nexthops = deleted_nexthops(plan, actual)
-    if nexthops:
+    return _with_what_others_lose(kernel, plan, goal, actual, mine), actual
+
+
+def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Plan:
+    """``plan``, and what others lose by it: what is to be said of that, and given back."""
+    warnings = plan.warnings
+    if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
-        plan = plan._replace(warnings=plan.warnings + along_warnings(along.values(), goal))
+        warnings += along_warnings(along.values(), goal)
     hanging = add_unseen_on_qdiscs(kernel, plan, goal, actual, mine)
     queues = queues_of_others(kernel, plan, mine)
-    said = (*affected.warnings(plan, goal, actual), *told_of_queues((*hanging, *queues)))
-    plan = plan._replace(warnings=plan.warnings + said)
+    warnings += (*affected.warnings(plan, goal, actual), *told_of_queues((*hanging, *queues)))
     lost = of_others(kernel, plan, nexthops, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
-    warnings = (*plan.warnings, *told(lost, back))
+    warnings += told(lost, back)
     found = [lost]
     for loss in on_staying(kernel, plan, goal, actual):
         warnings += told_of_loss(loss)
@@ -135,8 +139,7 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     warnings += told_of_lists(listed, kept)
     back += (*kept, *options_of_ports(plan, goal, actual))
     others = (*(obj for theirs in found for obj in theirs.objects), *listed, *queues)
-    left = told_of_watched(*found)
-    return plan._replace(warnings=warnings, others=others, passing=back, watched=left), actual
+    return plan._replace(warnings=warnings, others=others, passing=back, watched=told_of_watched(*found))
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:

@@ -196,13 +196,16 @@ class Kernel:
 
     def dark(self, names: Iterable[str]) -> frozenset[str]:
         """Those of some links that are up and have no carrier, with all that follows from that."""
-        asked = ((name, carrier.carrier_of(self._asking, name)) for name in names)
-        return frozenset(name for name, found in asked if found and found.dark)
+        return frozenset(name for name, found in self._carriers(names) if found.dark)
 
     def carrier_losses(self, names: Iterable[str]) -> dict[str, int]:
         """How often links have lost their carrier."""
-        asked = ((name, carrier.carrier_of(self._asking, name)) for name in names)
-        return {name: found.losses for name, found in asked if found}
+        return {name: found.losses for name, found in self._carriers(names)}
+
+    def _carriers(self, names: Iterable[str]) -> Iterator[tuple[str, carrier.Carrier]]:
+        for name in names:
+            if found := carrier.carrier_of(self._asking, name):
+                yield name, found
 
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""

@@ -9,14 +9,13 @@ where it matters it is on for the time of a change.
 from collections.abc import Callable
 
 from netgroupd.kernel.addresses import links_of_others
-from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, RTM_NEWLINK
+from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, RTM_NEWLINK, SKIP_STATS
 from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import NLM_F_DUMP, attributes, nest, request, u32
 from netgroupd.kernel.socket import Socket
 
 _AF_INET, _CONF = 2, 1
 _PROMOTE = 20  # IPV4_DEVCONF_PROMOTE_SECONDARIES, counted from 1
-_SKIP_STATS = 8
 _FEW = 16  # links to ask about one by one; of more all are told at once
 
 
@@ -63,7 +62,7 @@ class Secondaries:
 
     def _promotes(self, link: int) -> bool:
         self._asked += 1
-        skip = u32(IFLA_EXT_MASK, _SKIP_STATS)
+        skip = u32(IFLA_EXT_MASK, SKIP_STATS)
         if self._asked <= _FEW:
             return any(found for _, found in self._socket.ask(request(RTM_GETLINK, 0, header(link), skip), _setting)[1])
         if not self._known:

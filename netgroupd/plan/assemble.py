@@ -47,6 +47,6 @@ def assemble(
     told = waiting + changes.warnings + lost
     emptied = changes.emptied - gone - cycled
     nexthops = actual.of("nexthop")
-    darkened = tuple(losing_carrier(shaken_by(changes.steps), actual.of("link"))) if nexthops else ()
+    darkened = tuple(losing_carrier(shaken_by(changes.links), actual.of("link"))) if nexthops else ()
     links = gone, cycled - gone, moved - gone
     return Plan(steps, told, names, *links, emptied=emptied, darkened=darkened, absent=absent)

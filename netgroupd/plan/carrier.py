@@ -11,12 +11,11 @@ _SHAKING = frozenset({"master", "netns"})
 
 
 def shaken_by(steps: Iterable[Step]) -> set[str]:
-    """The links that are deleted or go down, or change their master or network namespace."""
+    """The links that are deleted or go down, or change their master or network namespace, by steps about links."""
     return {
         step.object.name
         for step in steps
-        if step.object.cls == "link"
-        and (step.op is Op.DELETE or step.attrs.get("up") is False or not _SHAKING.isdisjoint(step.attrs))
+        if step.op is Op.DELETE or step.attrs.get("up") is False or not _SHAKING.isdisjoint(step.attrs)
     }
 
 
