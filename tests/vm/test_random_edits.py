@@ -11,7 +11,7 @@ import pytest
 from tests.vm.random_edits import Edits
 
 
-@pytest.mark.parametrize("seed", [0, 20, 34])
+@pytest.mark.parametrize("seed", [0, 34])
 def test_host_is_as_new_after_an_edit_and_goes_back(tmp_path: Path, seed: int) -> None:
     edits = Edits(seed, tmp_path)
     edits.run(3)

@@ -101,7 +101,7 @@ def test_nexthops_wait_for_the_carrier_that_they_have_lost(engine_in: EngineIn, 
     assert "10.1.0.0/16 nhid 3" in here("ip route")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["bond", "via: 198.51.100.2, dev: v1.5"])
 def test_nexthops_of_a_new_link_without_a_carrier_are_made_when_it_comes(engine_in: EngineIn, way: str) -> None:
     lit, dark = WAYS[way]
     assert engine_in("here", dark).apply().plan.warnings == (LATER,)
