@@ -24,6 +24,7 @@ from netgroupd.kernel.netns import entered
 from netgroupd.kernel.socket import Socket
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, cls_of
+from netgroupd.plan.waiting import links_of
 
 _SIOCGIFFLAGS = 0x8913
 _IFREQ = struct.Struct("16sH22x")
@@ -81,14 +82,14 @@ def needed(steps: Sequence[AnyStep]) -> list[int]:
     return [*islice((place for place, step in enumerate(steps) if _links_of((step,))), 1)]
 
 
-def _links_of(steps: Iterable[AnyStep]) -> frozenset[str]:
+def _links_of(steps: Iterable[AnyStep]) -> set[str]:
     nexthops = (step for step in steps if cls_of(step) == "nexthop")
-    made = (step.object.attrs.get("dev") for step in singles(nexthops) if step.op is not Op.DELETE)
-    return frozenset(str(dev) for dev in made if dev)
+    return links_of(step.object for step in singles(nexthops) if step.op is not Op.DELETE)
 
 
 def settled(steps: Sequence[AnyStep], without: Callable[[Set[str]], Set[str]]) -> None:
     """Wait until no link of a nexthop is ``without`` a carrier any more, or it has taken too long for that."""
-    links, end = _links_of(steps), time.monotonic() + ENOUGH_S
-    while (links := frozenset(without(links))) and time.monotonic() < end:
+    links: Set[str] = _links_of(steps)
+    end = time.monotonic() + ENOUGH_S
+    while (links := without(links)) and time.monotonic() < end:
         time.sleep(OFTEN_S)

@@ -21,6 +21,8 @@ def shaken_by(steps: Iterable[Step]) -> set[str]:
 
 def losing_carrier(shaken: Set[str], links: Mapping[Key, Object]) -> Iterator[str]:
     """The masters of ``shaken`` links, the other ends of their cables, and what is above: from below."""
+    if not shaken:
+        return  # most plans shake none, and what is above is found by a look at all links
     ports = (links.get((name,)) for name in shaken)
     masters = {str(port.attrs["master"]) for port in ports if port and port.attrs.get("master")}
     yield from masters
