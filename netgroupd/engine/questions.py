@@ -21,11 +21,11 @@ from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netns import is_there
 from netgroupd.kernel.request import Selection
 from netgroupd.model import CLASSES
+from netgroupd.model.nexthop import links_of
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from netgroupd.plan.step import Plan
-from netgroupd.plan.waiting import links_of
 
 
 class Standing(NamedTuple):

@@ -25,6 +25,7 @@ from netgroupd.errors import ConfigError, Problem, VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.links import FEW
 from netgroupd.kernel.request import Selection
+from netgroupd.model.nexthop import links_of
 from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
@@ -39,7 +40,7 @@ from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
-from netgroupd.plan.waiting import WAYS, in_need, led_by, links_of, without_waiting
+from netgroupd.plan.waiting import WAYS, in_need, led_by, without_waiting
 from netgroupd.plan.waiting import told as waiting_told
 
 Progress: TypeAlias = Callable[[int, int], None]

@@ -22,9 +22,9 @@ from netgroupd.kernel.links_write import header
 from netgroupd.kernel.message import attributes, request, text, u32
 from netgroupd.kernel.netns import entered
 from netgroupd.kernel.socket import Socket
+from netgroupd.model.nexthop import links_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, cls_of
-from netgroupd.plan.waiting import links_of
 
 _SIOCGIFFLAGS = 0x8913
 _IFREQ = struct.Struct("16sH22x")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Nexthop objects, under ``ip nexthop``'s names."""
 
+from collections.abc import Iterable
+
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.encap import ENCAP
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import FLAG, IP, LINK, U32, number, record, several, word
 
 FAMILIES = {"inet": 2, "inet6": 10}
@@ -47,3 +49,8 @@ def is_another(have: Attrs, attrs: Attrs) -> bool:
     if not have.get("group"):
         return bool(attrs.get("group"))
     return not attrs.get("group", True) or any(attrs.get(name) for name in ("via", "dev", "blackhole"))
+
+
+def links_of(objects: Iterable[Object]) -> set[str]:
+    """The links of nexthops."""
+    return {str(obj.attrs["dev"]) for obj in objects if obj.cls == "nexthop" and obj.attrs.get("dev")}

@@ -8,6 +8,7 @@ wanted need not wait.
 from collections import defaultdict
 from collections.abc import Iterable, Set
 
+from netgroupd.model.nexthop import links_of
 from netgroupd.model.route import source_of
 from netgroupd.model.state import Object, State, records
 from netgroupd.plan.absent import drop_unreachable
@@ -36,11 +37,6 @@ def in_need(desired: State, actual: State) -> set[str]:
             changing.add(want.name)
     reach = {name: closure([name], below) for name in missing}
     return {name for name in missing if changing.isdisjoint(reach[name])}
-
-
-def links_of(objects: Iterable[Object]) -> set[str]:
-    """The links of nexthops."""
-    return {str(obj.attrs["dev"]) for obj in objects if obj.cls == "nexthop" and obj.attrs.get("dev")}
 
 
 def without_waiting(desired: State, actual: State, dark: Set[str]) -> tuple[State, tuple[Object, ...]]:
