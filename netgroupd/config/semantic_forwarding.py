@@ -40,11 +40,11 @@ def _sent(obj: Object) -> Iterator[str]:
 
 
 def _may_be_in_bridge(obj: Object, checked: Checked) -> bool:
-    """Whether its master is a bridge, as far as can be told: what no file says of it stays."""
+    """Whether its master is a bridge, as far as can be told: what no file says of a link that others made stays."""
     attrs = checked.attrs(obj.name)
-    if "master" not in attrs:
+    if "master" not in attrs and obj.name in checked.links.known:
         return True
-    master = attrs["master"]
+    master = attrs.get("master")
     return bool(master) and checked.links.kind(str(master)) in ("", "bridge")
 
 

@@ -33,11 +33,11 @@ from netgroupd.engine.replaced import Replaced
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.engine.settings import refuse_unknown
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.taken_over import without_theirs
 from netgroupd.engine.theirs import settings_of_others
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
+from netgroupd.engine.undescribed import refuse_unknown
 from netgroupd.errors import KernelError, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.thread_turns import prompt_turns

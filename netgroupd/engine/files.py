@@ -17,6 +17,7 @@ from netgroupd.engine.observe import Connection, Links, Mine, known_links, look,
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.rejected import asked_for_still, told
 from netgroupd.engine.report import Generation, Line
+from netgroupd.engine.undescribed import refuse_undescribed
 from netgroupd.errors import JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.seen import Seen
@@ -93,6 +94,7 @@ class Files:
         """
         with self._kernel() as kernel:
             desired = self._read(kernel, self._mine())[0]
+            refuse_undescribed(kernel, desired.state)
         if desired.rendered:
             return desired.problems
         return (*desired.problems, configuration.nothing_in(self.paths.config))

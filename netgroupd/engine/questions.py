@@ -12,9 +12,9 @@ from netgroupd.engine.journal import Entry
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Mine, look, without_others
 from netgroupd.engine.report import Estimate, Status
-from netgroupd.engine.settings import refuse_unknown
 from netgroupd.engine.shown import ALONE
 from netgroupd.engine.transaction import plan_now
+from netgroupd.engine.undescribed import refuse_unknown
 from netgroupd.engine.unfinished import Unfinished
 from netgroupd.errors import ConfigError, NetgroupError, UsageError
 from netgroupd.kernel.monitor import Monitor

@@ -6,7 +6,7 @@ from netgroupd.errors import ConfigError, Problem
 from netgroupd.model.state import Object, State
 
 
-def refuse_unknown(kernel: Connection, wanted: State, actual: State) -> None:
+def refuse_unknown_settings(kernel: Connection, wanted: State, actual: State) -> None:
     """Let pass what only asks for settings that there are, or that a link will have.
 
     Raises:

@@ -240,6 +240,8 @@ REFUSED = [
     pytest.param("links:\n  d: {kind: dummy, master: r}\n  r: {kind: vrf, table: 7, up: on}\n"
                  "fdb:\n- {dev: d, mac: '02:00:00:00:00:01', where: master}\n",
                  "5:45: 'd' is no port of a bridge, in whose table this would be", id="entry_of_no_bridge"),
+    pytest.param("links: {v: {kind: vxlan, id: 5, fdb: {mac: '02:00:00:00:00:01', where: master}}}\n",
+                 "1:72: 'v' is no port of a bridge, in whose table this would be", id="entry_of_a_bridge_without_one"),
     *(pytest.param(f"links:\n  d: {{kind: dummy, addresses: {{address: {said}}}}}\n", f"2:{want}", id=name)
       for name, said, want in (
         ("label_of_ipv6", "'2001:db8::1/64', label: x", "66: 2001:db8::1/64 is one of IPv6, which has no 'label'"),

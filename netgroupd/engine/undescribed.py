@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The nexthops that files lead by and do not describe must be there, and somebody else's: the kernel refuses others."""
+
+from collections.abc import Iterator
+
+from netgroupd.engine.observe import Connection
+from netgroupd.engine.settings import refuse_unknown_settings
+from netgroupd.errors import ConfigError, Problem
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Key, Object, State, records
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNOWNED
+
+
+def refuse_unknown(kernel: Connection, wanted: State, actual: State) -> None:
+    """Let pass what leads only by nexthops that there are, or will be, and asks only for settings that there are.
+
+    Raises:
+        ConfigError: The rest, each where it is written.
+    """
+    refuse_undescribed(kernel, wanted)
+    refuse_unknown_settings(kernel, wanted, actual)
+
+
+def refuse_undescribed(kernel: Connection, wanted: State) -> None:
+    """Let pass what leads by no nexthop, by one that is described, or by one that others have made.
+
+    Raises:
+        ConfigError: The rest, each where it is written.
+    """
+    leading = {obj[:2]: (obj, numbers) for obj, numbers in _leading(wanted)}
+    if not leading:
+        return
+    keys = frozenset[Key]((number,) for _, numbers in leading.values() for number in numbers)
+    there = kernel.dump(Selection(frozenset({"nexthop"}), held={"nexthop": keys})).of("nexthop")
+    # What is said of many routes is one mistake.
+    problems = {
+        (obj.origin, number): _problem(obj, number)
+        for obj, numbers in leading.values()
+        for number in numbers
+        if (number,) not in there
+    }
+    if problems:
+        raise ConfigError(list(problems.values()))
+
+
+def _leading(wanted: State) -> Iterator[tuple[Object, list[Value]]]:
+    described = wanted.of("nexthop")
+    for cls in ("nexthop", "route", "fdb"):
+        for obj in wanted.of(cls).values():
+            members = [member.get("id") for member in records(obj.attrs, "group")] if cls == "nexthop" else []
+            used: list[Value] = [
+                number for number in (*members, obj.attrs.get("nhid")) if number and (number,) not in described
+            ]
+            if used and UNOWNED not in obj.attrs:
+                yield obj, used
+
+
+def _problem(obj: Object, number: Value) -> Problem:
+    file, line, column = obj.origin or ("the configuration", 0, 0)
+    by = f"nexthop {obj.key[0]} has it in its group" if obj.cls == "nexthop" else f"a {obj.cls} leads by it"
+    told = f"there is no nexthop {number}, and {by}"
+    return Problem(file, line, column, told, "describe it under 'nexthops'")
