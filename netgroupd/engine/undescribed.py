@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The nexthops that files lead by and do not describe must be there, and somebody else's: the kernel refuses others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.settings import refuse_unknown_settings
@@ -44,16 +44,17 @@ def refuse_undescribed(kernel: Connection, wanted: State) -> None:
         raise ConfigError(list(problems.values()))
 
 
-def _leading(wanted: State) -> Iterator[tuple[Object, list[Value]]]:
+def _leading(wanted: State) -> Iterator[tuple[Object, Sequence[Value]]]:
     described = wanted.of("nexthop")
-    for cls in ("nexthop", "route", "fdb"):
+    for obj in described.values():
+        members = (member["id"] for member in records(obj.attrs, "group"))
+        if used := [number for number in members if (number,) not in described]:
+            yield obj, used
+    for cls in ("route", "fdb"):
         for obj in wanted.of(cls).values():
-            members = [member.get("id") for member in records(obj.attrs, "group")] if cls == "nexthop" else []
-            used: list[Value] = [
-                number for number in (*members, obj.attrs.get("nhid")) if number and (number,) not in described
-            ]
-            if used and UNOWNED not in obj.attrs:
-                yield obj, used
+            number = obj.attrs.get("nhid")  # which nearly none has
+            if number and (number,) not in described and UNOWNED not in obj.attrs:
+                yield obj, (number,)
 
 
 def _problem(obj: Object, number: Value) -> Problem:
