@@ -29,7 +29,7 @@ from netgroupd.engine.observe import Connection, Links, Mine, look
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.questions import Questions
 from netgroupd.engine.repair import only
-from netgroupd.engine.replaced import Replaced
+from netgroupd.engine.replaced import Naming, Replaced
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
@@ -139,7 +139,7 @@ class Engine(Questions):
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
         plan = plan._replace(others=plan.others + settings_of_others(kernel, plan))
         add_lost_options(kernel, plan, actual, mine.away)
-        naming = None if content.named in mine.named else (desired.state, named_in(mine.named))
+        naming = None if mine.names_all(content) else Naming(desired.state, named_in(mine.named), mine.hooks)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual, naming)
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
@@ -234,7 +234,7 @@ class Engine(Questions):
                 return self._change(kernel, desired, mine, None, request)
             actual = look(kernel, replaced.asked(desired.state), mine)
             whole = mine.joined(content)._replace(borrowed=mine.borrowed)  # by what is in effect alone
-            goal: State | None = replaced.given_back(desired.state, actual, whole.owned(kernel.names))
+            goal: State | None = replaced.given_back(desired.state, actual, whole.owned(kernel.names), whole.hooks)
             while goal:
                 try:
                     return self._change(kernel, desired, mine, None, request._replace(goal=goal))

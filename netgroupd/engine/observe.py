@@ -167,6 +167,10 @@ class Mine(NamedTuple):
             self.named if content.named in self.named else (*self.named, content.named),
         )
 
+    def names_all(self, content: Content) -> bool:
+        """Whether a generation begins to name nothing."""
+        return content.named in self.named and self.hooks.issuperset(content.hooks)
+
     def borrowing(self, wanted: State, actual: State, names: Names, *, again: Borrowed = ()) -> Borrowed:
         """The links that ``wanted`` says no kind of and that others have made; some may be that ``again``."""
         owned = self.owned(names)
@@ -266,6 +270,9 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
     )
     actual.classes.update(kernel.dump(selection).classes)
+    if begun := spoken.hooks - mine.hooks if "chain" not in classes else None:
+        # Where a hook comes to be ours there may be templates of others; no others are made without a word in a file.
+        actual.classes.update(kernel.dump(Selection(frozenset({"chain"}), hooks=begun)).classes)
     _drop_echoes(actual)
     _add_holders(kernel, wanted, actual, selection)
     away = mine.away | spoken.away

@@ -6,12 +6,13 @@ earlier generation alone would leave what the later ones gave.  So each generati
 keeps what it changed of objects that were there before it.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import NamedTuple
 
-from netgroupd.engine import anew, taken_over
+from netgroupd.engine import anew, taken_hooks, taken_over
 from netgroupd.engine.giving_back import Return, joined
+from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.lent import Lent
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.kinds.bond import follows
@@ -22,6 +23,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.classes import given_a_share
 from netgroupd.plan.compare import UNOWNED, kind_of, row_of, same
 from netgroupd.plan.fate import TEAMING
+from netgroupd.plan.hooks import Hook
 from netgroupd.plan.named import Named
 from netgroupd.plan.narrowed import made_smaller, narrowed
 from netgroupd.plan.owned import Owned
@@ -44,6 +46,14 @@ _COMING_AGAIN = anew.CLASSES | {"neighbour"}
 _MTU = frozenset({"mtu"})
 
 
+class Naming(NamedTuple):
+    """What files ask for; and what the last ones have named, and which hooks of traffic control."""
+
+    desired: State
+    before: Named = Named()
+    hooks: frozenset[Hook] = frozenset()
+
+
 class Replaced(NamedTuple):
     """What objects were, as far as a change has altered them, and what it made of the same attributes.
 
@@ -60,12 +70,12 @@ class Replaced(NamedTuple):
         plan: Plan,
         actual: State,
         usual: Callable[[Mapping[Key, Object]], Usual],
-        naming: tuple[State, Named] | None = None,
+        naming: Naming | None = None,
     ) -> "Replaced":
         """What ``plan`` alters of what ``actual`` has, by a change or by making it anew.
 
         ``usual`` tells what links have by themselves, as those that are made anew but for what is said of them.
-        ``naming`` is what files ask for, and what the last ones have named, unless these name the same.
+        ``naming`` is what files ask for, unless the last ones have named the same.
         """
         made: dict[tuple[str, Key], Attrs] = {}
         doomed: list[Object] = []
@@ -98,7 +108,7 @@ class Replaced(NamedTuple):
             for (cls, key), attrs in made.items()
         )
         forgotten = ((obj, obj._replace(attrs=NOTHING)) for obj in gone)
-        taken = taken_over.with_named(altered, plan, naming[0], actual, naming[1]) if naming else altered
+        taken = _taken(altered, plan, actual, naming) if naming else altered
         return cls._of(chain(taken, anew.drawn_macs(doomed, made, actual), forgotten))
 
     @classmethod
@@ -122,17 +132,22 @@ class Replaced(NamedTuple):
 
     def asked(self, desired: State) -> State:
         """What to look at in order to give this back beside ``desired``."""
-        return joined(desired, chain(self.was, taken_over.leading(self.was)))
+        asked = joined(desired, chain(self.was, taken_over.leading(self.was)))
+        for was in taken_hooks.looked_for(self.was):
+            asked.add(was)
+        return asked
 
-    def given_back(self, desired: State, actual: State, owned: Owned) -> State:
+    def given_back(self, desired: State, actual: State, owned: Owned, hooks: Set[Hook] = frozenset()) -> State:
         """``desired``, and of what it does not mention what was there before, where nobody has changed it since.
 
         What goes with the configuration that made it needs nothing.  What was nobody's,
-        or others', and ``desired`` does not mention is so again.
+        or others', and ``desired`` does not mention is so again.  ``hooks`` are those that are netgroupd's until then.
         """
         giving = Return(self.was, self.made, desired, actual, owned)
         goal = joined(desired, giving.objects())
         taken_over.give_back(goal, self.was, desired, actual, giving.gone)
+        taken_hooks.give_back(goal, self.was, desired, actual, hooks, giving.gone)
+        leave_handles(goal, actual)
         return goal
 
     def to_json(self) -> Json:
@@ -185,6 +200,16 @@ def _altered(told: Iterable[tuple[Object, Attrs]]) -> Iterator[tuple[Object, Obj
             made = {name: attrs[name] for name in was if attrs[name] is not anew.WHATEVER}
         if was:
             yield Object(have.cls, have.key, was), Object(have.cls, have.key, made)
+
+
+def _taken(
+    altered: Iterable[tuple[Object, Object]], plan: Plan, actual: State, naming: Naming
+) -> Iterator[tuple[Object, Object]]:
+    """What is ``altered`` or begun to be named; of what was at a hook before that all counts."""
+    hooked = {was[:2]: (was, made) for was, made in taken_hooks.had(naming.desired, actual, naming.hooks)}
+    found = taken_over.with_named(altered, plan, naming.desired, actual, naming.before)
+    yield from ((was, made) for was, made in found if was[:2] not in hooked)
+    yield from hooked.values()
 
 
 def _lasting(have: Object) -> Object:

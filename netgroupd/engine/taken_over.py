@@ -65,7 +65,7 @@ def without_theirs(goal: State) -> State | None:
     return State(kept, goal.groups) if len(kept) < len(goal) else None
 
 
-_HAD = "had"  # marks one that was there, with all that it was
+_HAD = "had"
 
 
 def with_named(
@@ -86,7 +86,7 @@ def _had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tu
     for cls in {cls for cls, _ in begun}:
         for entry in actual.of(cls).values():
             if (cls, entry.name) in begun and UNSAID not in entry.attrs:
-                yield entry._replace(attrs={**entry.attrs, _HAD: True}), entry._replace(attrs={})
+                yield as_had(entry), entry._replace(attrs=NOTHING)
 
 
 def _with_ports(
@@ -105,9 +105,19 @@ def _with_ports(
         yield Object("link", key, had), Object("link", key, had)
 
 
+def as_had(obj: Object) -> Object:
+    """One that was there, with all that it was."""
+    return obj._replace(attrs={**obj.attrs, _HAD: True})
+
+
 def is_had(was: Object) -> bool:
     """Whether it is one of these."""
     return _HAD in was.attrs
+
+
+def as_it_was(had: Object) -> Object:
+    """One of these without what marks it."""
+    return had._replace(attrs={name: value for name, value in had.attrs.items() if name != _HAD})
 
 
 def give_back(goal: State, objects: Iterable[Object], desired: State, actual: State, gone: Set[str]) -> None:
@@ -115,5 +125,5 @@ def give_back(goal: State, objects: Iterable[Object], desired: State, actual: St
     listed = {(cls, str(key[0])) for cls in LISTED for key in desired.of(cls)}
     for was in filter(is_had, objects):
         stays = (was.name,) in actual.of("link") and was.name not in gone
-        if stays and (was.cls, was.name) not in listed:
-            goal.add(was._replace(attrs={name: value for name, value in was.attrs.items() if name != _HAD}))
+        if was.cls in LISTED and stays and (was.cls, was.name) not in listed:
+            goal.add(as_it_was(was))
