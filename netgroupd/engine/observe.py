@@ -77,7 +77,7 @@ class Connection(Protocol):
         """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
 
     def settings_of(self, names: Collection[str]) -> list[Object]:
-        """The kernel settings of the links of these names that are not those of all new links."""
+        """The kernel settings of the links of these names that no new link has, and what their drivers are told."""
 
     def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""

@@ -28,6 +28,7 @@ _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 _AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
 # What follows needs what is before it; a gateway needs the route to it.
 _IN_BRIDGES = ("bridge_vlan", "vlan_global", "mst")
+_STAYING = frozenset({"link", "ethtool"})  # there by themselves, and what they were is told
 _IN_QUEUES = ("tclass", "chain", "filter")
 _ORDER = ("sysctl", *_IN_BRIDGES, "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb", *_IN_QUEUES)
 
@@ -122,8 +123,8 @@ def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tupl
     """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
     found = [*objects]
     depths = Queues(State(found))
-    ordered = sorted((obj for obj in found if obj.cls != "link"), key=lambda obj: _turn(obj, depths))
-    steps = [*_ports(kernel, [obj for obj in found if obj.cls == "link"], mine), *map(_step, ordered)]
+    ordered = sorted((obj for obj in found if obj.cls not in _STAYING), key=lambda obj: _turn(obj, depths))
+    steps = [*_staying(kernel, [obj for obj in found if obj.cls in _STAYING], mine), *map(_step, ordered)]
     refused = kernel.apply(steps) if steps else ()
     lost = [str(each.refusal) for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
     if not lost:
@@ -140,13 +141,17 @@ def _turn(obj: Object, depths: Queues) -> tuple[int, int, bool]:
     return _ORDER.index(obj.cls), "group" in obj.attrs, "via" in obj.attrs or "nexthops" in obj.attrs
 
 
-def _ports(kernel: Connection, ports: list[Object], mine: Mine) -> Iterator[Step]:
-    """What ports are not any more: a cost that follows from what a card can do must not be said."""
-    names = frozenset(port.name for port in ports)
-    there = read(kernel, Selection(links=names), mine.away).of("link") if names else {}
-    for port in ports:
-        now = there.get(port.key)
-        lost = {name: value for name, value in port.attrs.items() if now and not same(name, value, now.attrs.get(name))}
+def _staying(kernel: Connection, objects: list[Object], mine: Mine) -> Iterator[Step]:
+    """What ports and drivers were told and are not any more: a cost that a card's speed gives must not be said."""
+    if not objects:
+        return
+    ports = frozenset(obj.name for obj in objects if obj.cls == "link")
+    told = {obj.key: frozenset(obj.attrs) for obj in objects if obj.cls == "ethtool"}
+    classes = frozenset(obj.cls for obj in objects)
+    there = read(kernel, Selection(classes, links=ports, ethtool=told), mine.away)
+    for obj in objects:
+        now = there.of(obj.cls).get(obj.key)
+        lost = {name: value for name, value in obj.attrs.items() if now and not same(name, value, now.attrs.get(name))}
         if now and lost:
             yield Step(Op.CHANGE, now, now._replace(attrs={**now.attrs, **lost, "optional": True}), lost)
 

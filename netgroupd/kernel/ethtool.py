@@ -44,14 +44,14 @@ def dump(context: Context, selection: Selection) -> list[Object]:
             asked[str(part)][context.names.index(str(link))] = str(link), names
     found: list[Object] = []
     for part, links in asked.items():
-        for index, told in _read(context, part, links):
+        for index, told in read_part(context, part, links):
             name, names = links[index]
-            attrs = _unpack(part, told, names, context.generic)
+            attrs = unpack(part, told, names, context.generic)
             found.append(Object("ethtool", (name, part), attrs))
     return found
 
 
-def _read(context: Context, part: str, indices: Iterable[int]) -> Iterator[tuple[int, Mapping[int, memoryview]]]:
+def read_part(context: Context, part: str, indices: Iterable[int]) -> Iterator[tuple[int, Mapping[int, memoryview]]]:
     """What the kernel tells of a part of some links: of each, or of all where that is less."""
     wanted = frozenset(indices)
     asking = partial(_ask, context.generic, part)
@@ -80,7 +80,8 @@ def _ask(generic: Generic, part: str, header: bytes, *, dump: bool = False) -> l
         raise
 
 
-def _unpack(part: str, told: Mapping[int, memoryview], names: Iterable[str], generic: Generic) -> Attrs:
+def unpack(part: str, told: Mapping[int, memoryview], names: Iterable[str], generic: Generic) -> Attrs:
+    """What a message says of a part; of features those of these names."""
     if part == FEATURES:
         return values(Features.told(told), names, places(generic))
     if part == FLAGS:
@@ -108,7 +109,8 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if one.op is Op.DELETE:
         return
     link, part = map(str, one.object.key)
-    attrs = {**one.object.attrs, **one.attrs} if part in _WHOLE else one.attrs
+    whole = {name: value for name, value in one.object.attrs.items() if name != "optional"}
+    attrs = {**whole, **one.attrs} if part in _WHOLE else one.attrs
     yield Call(partial(_set, context.generic, context.names.index(link), link, part, attrs))
 
 

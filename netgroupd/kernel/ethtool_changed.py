@@ -2,22 +2,24 @@
 """Which features of links somebody has changed: those that a new link of the same kind has otherwise.
 
 What the driver of a card began with nobody can tell, nor what a link that stands on another
-one took from that; of these nothing is said.
+one took from that; of these nothing is said.  Of a link that goes and may come back all is kept.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from netgroupd.kernel.ethtool_features import Features, changed, features_of, places
+from netgroupd.kernel.ethtool import read_part, unpack
+from netgroupd.kernel.ethtool_features import Features, changed, features_of, places, values
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netns import fresh
 from netgroupd.kernel.request import Context
 from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.ethtool import FEATURES
 from netgroupd.model.kinds import KINDS
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.plan.compare import kind_of
 
+_TOLD = (FEATURES, "rings", "channels", "coalesce")
 _OF_THE_HOST = frozenset({"netdevsim"})  # it cannot be made by name, and is a card to those who look at it
 
 
@@ -44,6 +46,23 @@ def changed_features(
             attrs = changed(features, by_itself, numbers)
             found += [Object("ethtool", (name, FEATURES), attrs)] if attrs else []
     return found
+
+
+def of_links(context: Context, names: Collection[str]) -> Iterator[Object]:
+    """All that the drivers of links can be told by netlink, as it is now."""
+    numbers = places(context.generic)
+    alike: dict[Features, Attrs] = {}  # those of very many links
+    for part in _TOLD:
+        indices = {context.names.index(name): name for name in names}
+        for index, told in read_part(context, part, indices):
+            if part == FEATURES:
+                features = Features.told(told)
+                if (attrs := alike.get(features)) is None:
+                    can = [name for name, number in numbers.items() if features.changeable >> number & 1]
+                    attrs = alike[features] = values(features, can, numbers)
+            else:
+                attrs = unpack(part, told, (), context.generic)
+            yield Object("ethtool", (indices[index], part), attrs)
 
 
 def _is_told(link: Object) -> bool:

@@ -152,10 +152,11 @@ class Kernel:
         return [*settings, *changed_features(self._context, links, connect)]
 
     def settings_of(self, names: Collection[str]) -> list[Object]:
-        """The kernel settings of the links of these names that are not those of all new links."""
-        from netgroupd.kernel.sysctls_changed import of_links  # noqa: PLC0415  # only a plan that deletes links needs it
+        """The kernel settings of the links of these names that no new link has, and what their drivers are told."""
+        from netgroupd.kernel import ethtool_changed, sysctls_changed  # noqa: PLC0415  # only for deleted links
 
-        return of_links(self._context, names)
+        told = ethtool_changed.of_links(self._context, names)
+        return [*sysctls_changed.of_links(self._context, names), *told]
 
     def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from netgroupd.kernel import bitset
-from netgroupd.kernel.ethtool import CODEC, _unpack
+from netgroupd.kernel.ethtool import CODEC, unpack
 from netgroupd.kernel.ethtool_features import Features, changed, values
 from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.message import attributes
@@ -133,20 +133,20 @@ SAID: list[tuple[str, dict[str, Value]]] = [
 
 @pytest.mark.parametrize(("part", "attrs"), SAID)
 def test_what_is_said_is_what_is_read(part: str, attrs: dict[str, Value]) -> None:
-    assert _unpack(part, told(part, attrs), (), cast(Generic, None)) == attrs
+    assert unpack(part, told(part, attrs), (), cast(Generic, None)) == attrs
 
 
 @pytest.mark.parametrize(("part", "whole"), [("link_modes", True), ("rings", False)])
 def test_of_link_modes_all_that_is_wanted_is_said_and_else_what_differs(part: str, *, whole: bool) -> None:
     attrs = dict(next(attrs for of, attrs in SAID if of == part))
     differs = dict([attrs.popitem()])
-    found = _unpack(part, told(part, {**attrs, **differs}, differs), (), cast(Generic, None))
+    found = unpack(part, told(part, {**attrs, **differs}, differs), (), cast(Generic, None))
     assert found == ({**attrs, **differs} if whole else differs)
 
 
 def test_speed_of_a_link_without_a_carrier_is_not_told() -> None:
     unknown: dict[str, Value] = {"speed": 0xFFFFFFFF, "duplex": 0xFF, "autoneg": True}
-    assert _unpack("link_modes", told("link_modes", unknown), (), cast(Generic, None)) == {"autoneg": True}
+    assert unpack("link_modes", told("link_modes", unknown), (), cast(Generic, None)) == {"autoneg": True}
 
 
 def test_nothing_is_said_of_what_no_file_mentions_any_more() -> None:

@@ -4,6 +4,11 @@
 import pytest
 
 from netgroupd.errors import KernelError
+from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.request import Selection
+from netgroupd.model.ethtool import FEATURES
+from netgroupd.model.state import Object
+from netgroupd.plan.step import Op, Step
 from tests.vm.ethtool_calls import features, names
 from tests.vm.hosts import EngineIn, here
 
@@ -83,3 +88,22 @@ def test_refusal_names_the_line_and_leaves_all_as_it_was(engine_in: EngineIn) ->
     with pytest.raises(KernelError, match=why):
         engine_in("here", text).apply()
     assert features("d9", "here") == before
+
+
+@pytest.mark.parametrize("own", ["", ", ethtool: {features: {gro: off}}"], ids=["nothing_said", "something_said"])
+@pytest.mark.parametrize("many", [0, 30])
+def test_what_others_have_told_a_driver_is_back_with_its_link(engine_in: EngineIn, own: str, many: int) -> None:
+    others = f"  o[1-{many}]: {{kind: dummy}}\n" * bool(many)
+    text = f"links:\n  vx: {{kind: vxlan, id: %s, dstport: 4789{own}}}\n  vx.5: {{}}\n  d: {{kind: dummy}}\n{others}"
+    engine_in("here", text % 7).apply()
+    with Kernels("here") as kernel:
+        kernel.dump(Selection(everything=True))
+        for name, told in (("vx", {"tso": False, "rx-gro-list": True}), ("vx.5", {"tx-generic-segmentation": False})):
+            by_hand = Object("ethtool", (name, FEATURES), told)
+            assert kernel.apply([Step(Op.CHANGE, by_hand, by_hand, told)]) == ()
+    before = {name: features(name, "here") for name in ("vx", "vx.5")}
+    engine = engine_in("here", text % 8)
+    engine.apply(confirm_s=60.0)
+    assert features("vx", "here") != before["vx"]
+    assert "could not" not in " ".join(engine.rollback().plan.warnings)
+    assert {name: features(name, "here") for name in before} == before
