@@ -27,7 +27,7 @@ def expand_fdb(items: Sequence[Item], links: Links, sink: Sink) -> None:
             where = _where(name, keys, attrs, links)
             in_key = "dst" in attrs and has_several(str(keys["mac"]))
             dst, said = (attrs["dst"], _without_dst(attrs, alike)) if in_key else (None, attrs)
-            key = (name, keys["mac"], keys.get("vlan", 0), where, dst, keys.get("src_vni"))
+            key = (name, keys["mac"], keys.get("vlan", 0), where, dst, _src_vni(name, keys, where, links))
             sink.add("fdb", key, _without_own(name, said, links), entry)
 
 
@@ -45,6 +45,15 @@ def _where(name: str, keys: Fields, attrs: Attrs, links: Links) -> str:
         return "self"
     master = links.attrs.get(name, {}).get("master")
     return "master" if master and links.kind(str(master)) == "bridge" else "self"
+
+
+def _src_vni(name: str, keys: Fields, where: str, links: Links) -> Value:
+    """The VNI that an entry is for: that of an external VXLAN itself, if it has one; the kernel tells no 0."""
+    said, through = keys.get("src_vni"), links.attrs.get(name, {})
+    if where == "self" and through.get("external") and links.kind(name) == "vxlan":
+        own = through.get("id") or None
+        return own if said is None or not (said or own) else said
+    return said
 
 
 def _without_own(name: str, attrs: Attrs, links: Links) -> Attrs:
