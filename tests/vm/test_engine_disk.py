@@ -74,7 +74,7 @@ def test_change_that_was_not_confirmed_is_put_back_whatever_has_become_of_the_di
     else:
         subprocess.run(["mount", "-o", "remount,ro", str(directory)], check=True)
     time.sleep(1.1)
-    with pytest.raises(JournalError, match=r"^what was there before is back, but that could not be written down: "):
+    with pytest.raises(JournalError, match=r"\nwhat was there before is back, but that could not be written down$"):
         engine.expire()
     assert links() == before
     subprocess.run(["mount", "-o", "remount,rw", str(directory)], check=True)
