@@ -55,7 +55,7 @@ def test_full_disk_stops_it_before_anything_is_touched(directory: Path) -> None:
 
 def test_read_only_directory_stops_it_before_anything_is_touched(directory: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(directory)], check=True)
-    with pytest.raises(JournalError, match="Read-only file system"):
+    with pytest.raises(JournalError, match="Read-only file system; once it is writable, `systemctl restart netgroupd`"):
         engine_for(directory, "vlans").apply()
     assert links() == set()
 
