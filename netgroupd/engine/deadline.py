@@ -26,10 +26,10 @@ def pending_in(engine: "Unfinished") -> "Pending | None":
 
 
 def see_to_the_end(engine: "Unfinished", others_do: Callable[[], bool] = lambda: False) -> str | None:
-    """Put the change back once its time is over, unless it was confirmed or others wait for that now, and say so.
+    """Put the change back once its time is over, unless it was confirmed or others see to that now, and say so.
 
     Raises:
-        NetgroupError: Others have held the lock, or the kernel has refused, for ten minutes.
+        NetgroupError: The kernel or the disk has refused for ten minutes.
     """
     while (pending := pending_in(engine)) and pending.seconds_left:
         if others_do():
@@ -40,4 +40,6 @@ def see_to_the_end(engine: "Unfinished", others_do: Callable[[], bool] = lambda:
             return engine.recover()
         except NetgroupError:
             time.sleep(_RETRY_S)
+        if others_do():
+            return None
     return engine.recover()

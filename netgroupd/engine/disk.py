@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files that hold either what was written or what was there before, whenever the power goes."""
 
+import errno
 import gzip
 import json
 import os
@@ -12,6 +13,9 @@ from pathlib import Path
 
 from netgroupd.errors import JournalError
 from netgroupd.plan.serialise import Json
+
+# systemd gives a service the disk as it was at its start, whatever is mounted anew afterwards.
+_STAYS_SO = "once it is writable, `systemctl restart netgroupd` has the daemon see that"
 
 
 class Lasting(IntEnum):
@@ -32,7 +36,8 @@ def told(what: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise JournalError(f"cannot {what} {path}: {error.strerror or error}") from error
+        hint = f"; {_STAYS_SO}" if error.errno == errno.EROFS else ""
+        raise JournalError(f"cannot {what} {path}: {error.strerror or error}{hint}") from error
 
 
 def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_GOOD, mode: int | None = None) -> None:

@@ -99,7 +99,8 @@ class Engine(Questions):
             ConfigError, GuardError, BusyError, UsageError: Nothing was touched.
             JournalError, KernelError, VerifyError: It went wrong, and what was there is there still or again.
         """
-        with self._changing() as warnings, self._kernel() as kernel:
+        # At boot nobody asks a second time, and who ends what was cut off may still be at it.
+        with self._changing(wait=in_part) as warnings, self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)
             request = _Request(plan, confirm_s, allow, progress, warnings=warnings, in_part=in_part)
@@ -222,7 +223,7 @@ class Engine(Questions):
         return result._replace(plan=result.plan._replace(warnings=warnings))
 
     def _go_back(self, generation: int | None, request: _Request) -> Result:
-        with self._changing() as warnings, self._kernel() as kernel:
+        with self._changing(wait=request.in_part) as warnings, self._kernel() as kernel:
             if generation is None:
                 generation = self._one_before()
             content = self._generations.content(generation)

@@ -40,13 +40,13 @@ class Unfinished(Files):
     """How a change that was begun comes to its end."""
 
     @contextmanager
-    def _changing(self) -> Iterator[tuple[str, ...]]:
+    def _changing(self, *, wait: bool = False) -> Iterator[tuple[str, ...]]:
         """Hold the lock, with no change before this one left unfinished; yields what could not be put back.
 
         What the kernel refuses to take back it may refuse for ever: whoever asks for
         something else then must get it.
         """
-        with locked(self.paths.state / "lock"):
+        with locked(self.paths.state / "lock", wait=wait):
             warnings: tuple[str, ...] = ()
             if entry := self._journal.read():
                 if entry.deadline and entry.seconds_left:
@@ -92,10 +92,10 @@ class Unfinished(Files):
         return self.recover()
 
     def recover(self) -> str | None:
-        """Bring an interrupted change to its end, old or new, and say which."""
+        """Bring an interrupted change to its end, old or new, and say which; after who does that already."""
         if self._journal.read() is None:
             return None
-        with locked(self.paths.state / "lock"):
+        with locked(self.paths.state / "lock", wait=True):
             entry = self._journal.read()
             if entry is None or (entry.deadline and entry.seconds_left):
                 return None
@@ -232,7 +232,8 @@ class Unfinished(Files):
         try:
             self._close(entry, result)
         except JournalError as error:
-            raise JournalError(f"{_IS_BACK}: {error}") from error
+            error.add_note(_IS_BACK)
+            raise
 
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""

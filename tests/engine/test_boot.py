@@ -3,11 +3,13 @@
 
 import os
 from collections.abc import Callable
+from threading import Timer
 
 import pytest
 
 from netgroupd.config.facts import Facts
 from netgroupd.engine import clock, configuration
+from netgroupd.engine.lock import locked
 from netgroupd.engine.report import Result
 from netgroupd.errors import ConfigError, KernelError, RejectedError
 from netgroupd.kernel.fake import FakeKernel
@@ -282,3 +284,17 @@ def test_full_disk_says_nothing_against_a_configuration(host: Desk, monkeypatch:
         host.engine.apply()
     monkeypatch.undo()
     assert (start(host, monkeypatch).trouble, address(host)) == (None, OF_OTHER)
+
+
+@pytest.mark.parametrize("text", [GOOD, "links: {eth0: {mttu: 1}}"], ids=["by_the_files", "by_what_is_in_effect"])
+def test_start_waits_for_who_is_still_ending_what_was_cut_off(
+    host: Desk, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    host.wants(text)
+    held = locked(host.paths.state / "lock")
+    held.__enter__()
+    freed = Timer(0.3, held.__exit__, (None, None, None))
+    freed.start()
+    start(host, monkeypatch)
+    freed.join()
+    assert address(host) == OF_GOOD

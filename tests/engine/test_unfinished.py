@@ -2,6 +2,7 @@
 """A change that was interrupted or waits: whoever comes next finds it, and what they ask for comes after it."""
 
 from collections.abc import Iterable, Set
+from threading import Timer
 
 import pytest
 
@@ -9,7 +10,8 @@ from netgroupd.engine import clock
 from netgroupd.engine.deadline import see_to_the_end
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.journal import Journal
-from netgroupd.errors import KernelError
+from netgroupd.engine.lock import locked
+from netgroupd.errors import JournalError, KernelError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
@@ -205,3 +207,29 @@ def test_who_waits_for_the_end_of_a_change_puts_it_back_unless_others_do(
     desk.engine.apply(confirm_s=confirm_s)
     assert str(see_to_the_end(desk.engine, lambda: others_do)).startswith(str(said))
     assert bool(desk.there()) == others_do
+
+
+def test_who_ends_a_change_waits_for_who_does_so_already(desk: Desk) -> None:
+    desk.wants("links: {d0: {kind: dummy}}")
+    desk.engine.apply(confirm_s=0.0)
+    held = locked(desk.paths.state / "lock")
+    held.__enter__()
+    freed = Timer(0.3, held.__exit__, (None, None, None))
+    freed.start()
+    assert "was not confirmed in time" in str(desk.engine.expire())
+    freed.join()
+
+
+def test_who_cannot_put_a_change_back_leaves_that_to_others_when_they_come(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.wants("links: {d0: {kind: dummy}}")
+    desk.engine.apply(confirm_s=0.0)
+
+    def refused(*_args: object) -> str:
+        raise JournalError("cannot write it")
+
+    monkeypatch.setattr("netgroupd.engine.unfinished.Unfinished.recover", refused)
+    monkeypatch.setattr("netgroupd.engine.deadline._RETRY_S", 0.01)
+    come = iter([False, False, True])
+    assert see_to_the_end(desk.engine, lambda: next(come)) is None
