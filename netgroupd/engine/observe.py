@@ -232,8 +232,16 @@ def known_links(kernel: Connection, links: State, mine: Mine) -> Known:
     return Known(_There(kernel), ours=made - mine.found, owner=owner)
 
 
-def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = None, *, briefly: bool = False) -> State:
-    """Everything that matters for bringing about ``wanted``; ``links`` if they were read just now.
+def look(
+    kernel: Connection,
+    wanted: State,
+    mine: Mine,
+    links: Links | None = None,
+    *,
+    rules: Mapping[Key, Object] | None = None,
+    briefly: bool = False,
+) -> State:
+    """Everything that matters for bringing about ``wanted``; ``links`` and ``rules`` if they were read just now.
 
     ``briefly``: no more of links and rules than it takes to see whether anything is to be done at all.
     """
@@ -257,7 +265,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
     if "chain" in classes:
         classes |= {"filter"}  # an atomic one without rules has one that leads to where they would be
     selection = Selection(
-        classes=frozenset(classes),
+        classes=frozenset(classes if rules is None else classes - {"filter"}),
         links=_listed(wanted, actual, mine) if classes & _LISTS else frozenset(),
         settings=frozenset(str(key[0]) for key in wanted.of("sysctl")),
         hooks=mine.hooks | spoken.hooks,
@@ -273,6 +281,8 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
     if begun := spoken.hooks - mine.hooks if "chain" not in classes else None:
         # Where a hook comes to be ours there may be templates of others; no others are made without a word in a file.
         actual.classes.update(kernel.dump(Selection(frozenset({"chain"}), hooks=begun)).classes)
+    if rules is not None:
+        actual.classes["filter"] = {**rules}
     _drop_echoes(actual)
     _add_holders(kernel, wanted, actual, selection)
     away = mine.away | spoken.away

@@ -8,7 +8,8 @@ done half of its work.
 
 import errno
 from collections.abc import Callable, Iterator, Sequence
-from itertools import compress, count, islice
+from itertools import chain, compress, count, islice
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.handles import leave_handles
@@ -40,11 +41,13 @@ from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
+from netgroupd.plan.turns import behind, leaving_their_place
 from netgroupd.plan.waiting import WAYS, in_need, led_by, without_waiting
 from netgroupd.plan.waiting import told as waiting_told
 
 Progress: TypeAlias = Callable[[int, int], None]
 
+_BEFORE: Callable[[Step], Object | None] = attrgetter("before")
 _ROUNDS = 4  # others may change things meanwhile, but not for ever
 _GONE = frozenset({errno.ENODEV, errno.ENOENT, errno.ESRCH, errno.EADDRNOTAVAIL, errno.ENXIO})
 
@@ -102,17 +105,20 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
     known, mine = mine, mine.asking(goal)
     if mine is not known and kernel.features.dump_group:
         links = None  # for these are those of the groups before
-    if not links or not links.tell(None):
-        actual = look(kernel, goal, mine, links, briefly=True)
-        plan = plan_for(kernel, goal, actual, mine, whole=False)
-        if not plan.steps:
-            return plan, actual
+    whole = links is not None and links.tell(None)
+    actual = look(kernel, goal, mine, links, briefly=True)
+    plan = plan_for(kernel, goal, actual, mine, whole=whole)
+    if not plan.steps:
+        return plan, actual
+    if not whole:
         # Of what is there already a plan that only adds to it needs no more than that.
         if add_foundations(kernel, goal, actual) and _only_adds(plan := plan_for(kernel, goal, actual, mine), actual):
             return plan, actual
-        links = None
-    actual = look(kernel, goal, mine, links)
-    plan = plan_for(kernel, goal, actual, mine)
+        actual = look(kernel, goal, mine, rules=actual.of("filter"))
+        plan = plan_for(kernel, goal, actual, mine)
+    if not _have_handles(plan, actual):
+        actual = look(kernel, goal, mine)
+        plan = plan_for(kernel, goal, actual, mine)
     if add_unseen(kernel, plan, actual):
         plan = plan_for(kernel, goal, actual, mine)
     return _with_what_others_lose(kernel, plan, goal, actual, mine), actual
@@ -141,6 +147,13 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     back += (*kept, *options_of_ports(plan, goal, actual))
     others = (*(obj for theirs in found for obj in theirs.objects), *listed, *queues)
     return plan._replace(warnings=warnings, others=others, passing=back, watched=told_of_watched(*found))
+
+
+def _have_handles(plan: Plan, actual: State) -> bool:
+    """Whether the rules that go, change or come back have told their handles."""
+    steps = [step for step in singles(plan.steps) if step.object.cls == "filter"]
+    touched = chain(filter(None, map(_BEFORE, steps)), behind(leaving_their_place(steps), actual))
+    return all("handle" in rule.attrs for rule in touched)
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:

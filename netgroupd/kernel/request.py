@@ -59,7 +59,7 @@ class Selection(NamedTuple):
     be it DHCP or the kernel itself, keeps these from being made.
     ``taken`` are shared actions whose indices rules have for actions of their own: such a rule tells it.
     ``rules`` of traffic control are expected: one that is there takes its key from them.  Without ``handles``
-    rules that differ in nothing else but what they match share what is said of them.
+    rules that are as expected share what is said of them.
     ``nexthops`` are ids: of routes those of others come that go with these.
     ``everything`` is what ``capture`` wants.
     """

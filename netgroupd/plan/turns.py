@@ -10,7 +10,7 @@ back, which know their handles.  Linear.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from operator import eq
 
 from netgroupd.model.state import Key, Object, State
@@ -61,6 +61,12 @@ def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
     return [*deleted, *(step for step in others if step.object.key not in again), *filter(None, created)]
 
 
+def leaving_their_place(steps: Iterable[Step]) -> Iterator[Object]:
+    """The rules that go, or are said again: the kernel puts one that changes where it was."""
+    gone = (step.before for step in steps if step.op is Op.DELETE or step.why)
+    return (rule for rule in gone if rule and rule.cls == "filter")
+
+
 def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
     """The rules that are asked in turn, from the first on that comes back at the end if ``doomed`` ones do."""
     going: dict[Key, set[Key]] = defaultdict(set)
@@ -72,9 +78,14 @@ def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
         gone = going[pref]
         if len(gone) == len(rules):
             continue
-        staying = {_turn_of(rule) for rule in rules if rule.key not in gone}
-        front = sum(1 for _ in takewhile(lambda rule: _turn_of(rule) in staying, rules))  # noqa: B023  # at once
-        yield from rules[front:]
+        lost = {_turn_of(rule) for rule in rules if rule.key in gone}
+        for rule in rules:
+            if not lost:
+                break  # of those that stay the first few have its mask
+            if rule.key not in gone:
+                lost.discard(_turn_of(rule))
+        if lost:
+            yield from dropwhile(lambda rule: _turn_of(rule) not in lost, rules)  # noqa: B023  # at once
 
 
 def several(rules: Iterable[Object]) -> frozenset[Key]:

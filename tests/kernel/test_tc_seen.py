@@ -173,14 +173,17 @@ def _read(decoder: Decoder, told: Sequence[bytes]) -> list[Object]:
     return found
 
 
-def test_rules_without_handles_share_what_is_said_of_them_and_the_keys_that_are_expected(names: Names) -> None:
-    want = [_rule(f"10.0.0.{number}") for number in range(1, 9)]
-    decoder = Decoder(names, "v0", "ingress", expected={rule.key: rule for rule in want[:-1]}, handles=False)
-    got = _read(decoder, [_told(names, rule, handle) for handle, rule in enumerate(want, 1)])
-    assert [rule.key for rule in got] == [rule.key for rule in want]
-    assert len({id(rule.attrs) for rule in got[1:]}) == 1
-    assert "handle" not in got[-1].attrs
-    assert [rule.key is one.key for rule, one in zip(got, want, strict=True)][1:] == [True] * 6 + [False]
+def test_rules_without_handles_that_are_as_expected_share_what_is_said_of_them_and_have_these_keys(
+    names: Names,
+) -> None:
+    there = [_rule(f"10.0.0.{number}") for number in range(1, 13)]
+    want = [*there[:8], *(rule._replace(attrs={**rule.attrs, "classid": "1:5"}) for rule in there[8:10])]
+    decoder = Decoder(names, "v0", "ingress", expected={rule.key: rule for rule in want}, handles=False)
+    got = _read(decoder, [_told(names, rule, handle) for handle, rule in enumerate(there, 1)])
+    assert [rule.key for rule in got] == [rule.key for rule in there]
+    assert len({id(rule.attrs) for rule in got[1:8]}) == 1
+    assert [rule.attrs.get("handle") for rule in got] == [1, *[None] * 7, 9, 10, 11, 12]
+    assert [rule.key is one.key for rule, one in zip(got, there, strict=True)][1:] == [True] * 9 + [False] * 2
 
 
 def test_rest_of_a_dump_that_was_given_up_is_no_part_of_the_next(names: Names) -> None:

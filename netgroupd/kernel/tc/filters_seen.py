@@ -8,10 +8,11 @@ part by part for all of them at once.
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import repeat
-from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from operator import countOf, itemgetter
+from typing import Any, NamedTuple, TypeAlias
 
 from netgroupd.kernel.message import walk
 from netgroupd.kernel.tc import flower
@@ -19,12 +20,15 @@ from netgroupd.kernel.tc.actions_seen import changing
 from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
+from netgroupd.plan.compare import differing
 
 _SIZE = struct.Struct("=I12x")  # a message's own header
 _HANDLE = (8, 12)  # of struct tcmsg
 _ACTIONS = 3
 _LAYOUTS = 16  # of one length: a hook has rules of a few lines, seldom of more
 _MEMO = 1 << 16
+_ATTRS: Callable[[Any], Attrs] = itemgetter(2)  # of an object
+_MADE: Callable[[tuple[Any, ...]], Object] = partial(tuple.__new__, Object)  # as its _make, without a call of Python's
 
 Span = tuple[int, int]
 _Rows: TypeAlias = Sequence[tuple[bytes | int, ...]]
@@ -48,6 +52,13 @@ class _Base(NamedTuple):
             columns[name] = zip(repeat(name), map(read, map(itemgetter(place), rows)), strict=False)
         matches = zip(*(columns[name] for name in sorted(columns)), strict=True) if columns else repeat((), count)
         return zip(*map(repeat, self.hook), matches, strict=False)
+
+    def are_as(self, wants: Sequence[Object | None]) -> bool:
+        """Whether rules that say this are as is wanted, alike of each."""
+        first = wants[0]
+        if first is None or None in wants or differing(first, first._replace(attrs=self.attrs)):
+            return False
+        return countOf(map(_ATTRS, wants), first.attrs) == len(wants)  # of one line they are the same mapping
 
 
 class _Layout:
@@ -88,7 +99,7 @@ class Seen:
     """The layouts met in the dump of one hook.
 
     Rules that are ``expected`` lend their keys to those that are there; without
-    ``handles`` those that are alike have the same attributes.
+    ``handles`` many in a row that are as expected have the same attributes.
     """
 
     def __init__(self, expected: Mapping[Key, Object], *, handles: bool) -> None:
@@ -120,12 +131,13 @@ class Seen:
         return found[0] if found else None
 
     def _rules(self, layout: _Layout, base: _Base, rows: _Rows) -> Iterable[Object]:
-        expected = self._expected.get
-        keys = [want[1] if (want := expected(key)) else key for key in base.keys(rows)]
+        found = [*base.keys(rows)]
+        wants = [*map(self._expected.get, found)]
+        keys = [want[1] if want else key for want, key in zip(wants, found, strict=True)]
         attrs: Iterable[Attrs] = repeat(base.attrs)
-        if self._handles:
+        if self._handles or not base.are_as(wants):
             attrs = [{**base.attrs, "handle": handle} for handle in map(layout.handle, rows)]
-        return map(Object._make, zip(repeat("filter"), keys, attrs, repeat(None), strict=False))
+        return map(_MADE, zip(repeat("filter"), keys, attrs, repeat(None), strict=False))
 
     def note(self, payload: memoryview, rule: Object) -> None:
         """Learn from a rule that was read in full."""

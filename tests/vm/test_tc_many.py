@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Many rules of one line, of which few are to change: what is looked at for that, and what comes back."""
+
+import json
+import subprocess
+
+import pytest
+
+from netgroupd.errors import KernelError
+from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import State
+from tests.vm.hosts import EngineIn, here
+
+_LINE = '{pref: 5, protocol: ip, flower: {dst_ip: "10.0.[%s].[0-255]"}, action: drop}'
+_ONE = '{pref: 5, protocol: ip, flower: {dst_ip: "10.9.0.1"}, action: %s}'
+_NET = '{pref: 5, protocol: ip, flower: {dst_ip: "10.8.0.0/16"}, action: drop}'
+_REFUSED = '{pref: 6, protocol: ip, flower: {dst_ip: "10.3.0.1"}, skip_sw: true, action: drop}'
+
+
+class _Counting(Kernels):
+    """Notes how often rules are read."""
+
+    dumps = 0
+
+    def dump(self, selection: Selection) -> State:
+        _Counting.dumps += "filter" in selection.classes
+        return super().dump(selection)
+
+
+def _text(*rules: str) -> str:
+    return "links: {d: {kind: dummy}}\ntc:\n  d:\n    ingress:\n" + "".join(f"      - {rule}\n" for rule in rules)
+
+
+_LINES = (_LINE % "0-1", _NET, _LINE % "2-3")
+_OTHERS = {
+    "changed": (*_LINES, _ONE % "pass"),
+    "deleted": _LINES,
+    "new": (*_LINES, _ONE % "drop", _ONE.replace("9", "7") % "drop"),
+}
+
+
+@pytest.mark.parametrize("then", _OTHERS.values(), ids=_OTHERS)
+def test_rules_are_read_once_before_one_of_them_changes_and_once_after(
+    engine_in: EngineIn, then: tuple[str, ...]
+) -> None:
+    engine_in("here", _text(*_LINES, _ONE % "drop")).apply()
+    engine = engine_in("here", _text(*then), connect=_Counting)
+    _Counting.dumps = 0
+    assert len(engine.apply().plan.steps) == 1
+    assert _Counting.dumps == 2
+
+
+@pytest.mark.parametrize("left", [_LINES[::2], (_NET,), ()], ids=["one_mask", "many", "all"])
+def test_rules_have_the_handles_that_they_had_after_a_refused_change(
+    engine_in: EngineIn, left: tuple[str, ...]
+) -> None:
+    engine_in("here", _text(*_LINES, _ONE % "drop")).apply()
+    was = here("tc filter show dev d ingress")
+    with pytest.raises(KernelError) as caught:
+        engine_in("here", _text(*left, _REFUSED)).apply()
+    assert "put back" not in str(caught.value)
+    assert sorted(here("tc filter show dev d ingress").split("filter")) == sorted(was.split("filter"))
+
+
+def test_masks_are_asked_in_the_same_order_after_a_refused_change_that_deleted_the_first(engine_in: EngineIn) -> None:
+    first = '{pref: 5, protocol: ip, flower: {dst_ip: "10.0.0.0/16"}, action: pass}'
+    text = "links: {d: {kind: dummy, up: true, addresses: [10.0.9.1/16]}}\ntc:\n  d:\n    egress:\n      - %s\n"
+    lines = [_LINE % "0-1", _LINE % "2-3"]
+    engine_in("here", text % "\n      - ".join([first, *lines])).apply()
+    with pytest.raises(KernelError):
+        engine_in("here", text % "\n      - ".join([*lines, _REFUSED])).apply()
+    subprocess.run(["ip", "netns", "exec", "here", "bash", "-c", "echo > /dev/udp/10.0.0.7/9"], check=False)
+    rules = [rule["options"] for rule in json.loads(here("tc -s -j filter show dev d egress")) if "options" in rule]
+    asked = [rule["keys"]["dst_ip"] for rule in rules if rule["actions"][0]["stats"]["packets"]]
+    assert asked == ["10.0.0.0/16"]
