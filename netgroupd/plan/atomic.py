@@ -117,14 +117,21 @@ def _side_of(rule: Key) -> _Side | None:
 
 
 def _built(policy: _Policy, haves: Mapping[Key, Object], held: Mapping[_Side, int], turns: Turns) -> dict[Key, Object]:
-    """The rules where they are if they are all there as wanted, otherwise on the side that is not gone to."""
+    """The rules where they are if they are all there as wanted, otherwise on the side that is not gone to.
+
+    One that the kernel may have refused and that alone is missing needs no other side: it is there at once, or is not.
+    """
     now = next((side for side in (0, 1) if _is_there(policy.switch(side), haves)), None)
     if now is None:
         return policy.at(0)
     wants = policy.at(now)
-    if len(wants) - 1 == held.get((policy.chain.key, now), 0) and all(_is_there(one, haves) for one in wants.values()):
-        return policy.at(1 - now) if turns.astray(wants.values()) else wants
-    return policy.at(1 - now)
+    missing = frozenset(one.key for one in wants.values() if one.key not in haves)
+    if len(missing) > 1 or any(wants[key].attrs.get("optional") is not True for key in missing):
+        return policy.at(1 - now)
+    alike = all(_is_there(one, haves) for key, one in wants.items() if key not in missing)
+    if not alike or len(wants) - 1 - len(missing) != held.get((policy.chain.key, now), 0):
+        return policy.at(1 - now)
+    return policy.at(1 - now) if turns.astray(wants.values(), missing) else wants
 
 
 def _is_there(want: Object, haves: Mapping[Key, Object]) -> bool:

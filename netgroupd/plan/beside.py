@@ -2,7 +2,7 @@
 """Rules that are in chains beside those of the configuration, and how the configuration has them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, chain_of, led_to, said_as
@@ -18,15 +18,10 @@ class Said:
     """
 
     def __init__(self, rules: Iterable[Object]) -> None:
-        """``rules`` have among them the ones that lead there."""
+        """``rules`` have among them the ones that lead there, but for those that come alone: they are ``optional``."""
         self._ways = Ways(said_as)
-        self._replaced = {
-            (*rule.key[:2], ALL if side < SPARE else rule.key[2])
-            for rule in rules
-            if rule.key[3] == SWITCH_PREF and is_switch(rule)
-            for side in led_to(rule.attrs)
-            if said_as(side) == rule.key[2]
-        }
+        few = (rule for rule in rules if rule.key[3] == SWITCH_PREF or rule.attrs.get("optional"))
+        self._replaced = {place for rule in few for place in _replaced_by(rule)}
 
     def key(self, rule: Key) -> Key:
         """The key that the configuration has for a rule."""
@@ -34,7 +29,7 @@ class Said:
         return said_key(rule) if number >= OF_HOOK and self._has(rule, number) else rule
 
     def _has(self, rule: Key, number: int) -> bool:
-        return (*rule[:2], said_as(number) if number >= SPARE else ALL) in self._replaced
+        return _place(rule, number) in self._replaced
 
     def identity(self, rule: Object) -> Key:
         """What tells a rule from all others, whichever side it is on."""
@@ -51,6 +46,21 @@ class Said:
     def of(self, rule: Object) -> Object:
         """A rule under the key that the configuration has for it."""
         return rule if (key := self.key(rule.key)) is rule.key else rule._replace(key=key)
+
+
+def _replaced_by(rule: Object) -> Iterator[Key]:
+    """What a rule shows to be replaced as a whole: one that leads beside, or is optional and there alone."""
+    number = chain_of(rule.key)
+    if is_switch(rule):
+        sides = (side for side in led_to(rule.attrs) if said_as(side) == number)
+        yield from (_place(rule.key, side) for side in sides)
+    elif number >= OF_HOOK and rule.attrs.get("optional"):
+        yield _place(rule.key, number)
+
+
+def _place(rule: Key, number: int) -> Key:
+    """The chain, or all of the hook, that a chain of this number is beside."""
+    return (*rule[:2], said_as(number) if number >= SPARE else ALL)
 
 
 def said_key(rule: Key) -> Key:

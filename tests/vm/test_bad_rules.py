@@ -14,6 +14,7 @@ from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Attrs, Key
 from netgroupd.plan.hooks import ON_QDISCS
+from netgroupd.plan.step import Step
 
 _SPACE = "bad"
 _BEFORE = """
@@ -99,6 +100,23 @@ def test_thousands_of_rules_are_as_they_were_when_one_of_those_in_their_place_is
     assert (refusal.origin, refusal.what) == (f"{file}:{line}", "create filter d ingress pref 6 dst_ip 10.3.0.1")
     assert _there() == before
     assert not _engine(file).drift().steps
+
+
+@pytest.mark.parametrize("whole", ["chain: 0, ", ""], ids=["chain", "hook"])
+def test_rule_that_is_refused_and_optional_is_all_that_is_tried_again(file: Path, whole: str) -> None:
+    chains = f"    chains: {{parent: ingress, {whole}atomic: true}}\n"
+    file.write_text(text := _PLACES + chains + _WANTED.replace("skip_sw: true", "skip_sw: true, optional: true"))
+    _engine(file).apply()
+    before = _there()
+    plan = _engine(file).diff()
+    assert [str(step.object.key[3]) for step in plan.steps if isinstance(step, Step)] == ["6"]
+    (refusal,) = _engine(file).apply().refused
+    assert refusal.what == "create filter d ingress pref 6 dst_ip 10.3.0.1"
+    assert _there() == before
+    file.write_text(text.replace("skip_sw: true", "skip_sw: false"))
+    assert not _engine(file).apply().refused
+    assert len(_there()) == len(before) + 1
+    assert not _engine(file).diff().steps
 
 
 def test_line_of_which_all_is_refused_is_told_by_its_first_rule(file: Path) -> None:
