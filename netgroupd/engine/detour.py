@@ -89,16 +89,20 @@ def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
 
 
 class Detours:
-    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address."""
+    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address.
 
-    def __init__(self, goal: State, leads: Callable[[str, str], str]) -> None:
+    None is found where the goal is ``accepted`` already: an uplink that has come back takes over from its stand-in.
+    """
+
+    def __init__(self, goal: State, leads: Callable[[str, str], str], *, accepted: bool = False) -> None:
         self._goal = goal
         self._leads = leads
+        self._accepted = accepted
 
     def takes(self, step: Step, way: Way) -> bool:
         """Whether the packets of ``way`` would follow what ``step`` makes, or lose what they follow by it."""
         obj = step.object
-        if obj.cls not in _LEADING or not way.to or not way.link:
+        if self._accepted or obj.cls not in _LEADING or not way.to or not way.link:
             return False
         if obj.cls == "route":
             return obj.key[0] == way.family and (self._loses(step, way) or self._makes_better(step, way))

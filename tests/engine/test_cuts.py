@@ -185,3 +185,20 @@ def test_of_many_steps_that_cut_one_link_some_are_told(desk: Desk) -> None:
     *some, last = str(caught.value).splitlines()
     assert [line.partition(" would")[0] for line in some] == [f"to delete bridge_vlan eth0 {vid}" for vid in (2, 3, 4)]
     assert last == "and 3,995 more steps would cut 'eth0'"
+
+
+def test_uplink_that_comes_back_takes_over_from_its_stand_in_by_itself(desk: Desk) -> None:
+    cards = [Object("link", (name,), {"kind": "", "up": False, "group": 0, "mtu": 1500}) for name in ("eth1", "eth2")]
+    desk.kernel = FakeKernel(cards)
+    desk.wants(
+        "links: {eth1: {up: true, addresses: [10.1.1.2/24]}, eth2: {up: true, addresses: [10.1.2.2/24]}}\n"
+        "routes: [{to: default, via: 10.1.1.1, dev: eth1}, {to: default, via: 10.1.2.1, dev: eth2, metric: 100}]\n"
+    )
+    desk.engine.apply()
+    there = desk.there()
+    desk.kernel.state.add(cards[0])
+    del desk.kernel.state.classes["address"]["eth1", "10.1.1.2/24", None]
+    del desk.kernel.state.classes["route"]["inet", 254, "0.0.0.0/0", 0, 0]
+    desk.kernel.ways = {"192.0.2.1": Route("eth2", "10.1.2.2", metric=100)}
+    desk.engine.repair(frozenset({"eth1"}))
+    assert desk.there() == there
