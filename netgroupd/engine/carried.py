@@ -38,7 +38,9 @@ class Carried:
         self._sources: dict[str, str] = {}
         self._nexthops: dict[Value, Way] = {}
         self._spare: set[Value] = set()  # members of a group that can go, for there are others
-        self._tables = {(way.family, way.route.table) for way in ways if way.to}
+        self._tables: dict[tuple[Value, Value], str] = {
+            (way.family, way.route.table): way.link for way in reversed(ways) if way.to
+        }
         # The default routes that are followed: behind them are those for when they fail.
         self._followed: dict[Value, int] = {}
         # What nobody has resolved yet has no other address.
@@ -81,8 +83,8 @@ class Carried:
             return (obj.name, self._sources[plain]) if plain in self._sources else None
         if obj.cls == "token":
             return self._readdressed(step)
-        if obj.cls == "route" and self._reroutes(step):
-            return str((step.before or obj).attrs.get("dev") or obj.key[2]), "the default route"
+        if obj.cls == "route" and (link := self._rerouted(step)):
+            return link, "the default route"
         if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
             spare = step.op is Op.DELETE and obj.key[0] in self._spare
             return (way.link, way.whose) if leads_away(step) and not spare else None
@@ -134,12 +136,14 @@ class Carried:
         said = step.attrs.get("lladdr")
         return (way.link, way.whose) if way and said and said != way.route.lladdr else None
 
-    def _reroutes(self, step: Step) -> bool:
-        """Whether a step takes away a default route of a table that the ways use, or leads it elsewhere."""
+    def _rerouted(self, step: Step) -> str:
+        """The link of a default route, of a table that the ways use, that a step takes away or leads elsewhere."""
         family, table, destination, _, metric = step.object.key
         assert isinstance(metric, int)
         spare = metric > self._followed.get((family, table), metric)
-        return (family, table) in self._tables and destination in _DEFAULTS and not spare and leads_away(step)
+        if (family, table) not in self._tables or destination not in _DEFAULTS or spare or not leads_away(step):
+            return ""
+        return str((step.before or step.object).attrs.get("dev") or self._tables[family, table])
 
     def _severs(self, step: Step) -> bool:
         """Whether a step about a link interrupts what the link carries."""

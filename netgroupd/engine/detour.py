@@ -16,7 +16,7 @@ from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.kernel.ways import Route
 from netgroupd.model.route import TABLES
 from netgroupd.model.rule import stands_beside
-from netgroupd.model.state import NOTHING, Attrs, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Object, State, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, same
 from netgroupd.plan.step import Op, Step
@@ -27,6 +27,7 @@ _OF_OTHERS = frozenset({"iif", "oif", "fwmark", "uidrange", "tun_id", "l3mdev", 
 _OF_VRFS = frozenset({"l3mdev", "oif"})
 _LEADING = frozenset({"route", "rule", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
+_SEVERAL = frozenset({"nexthops", "group"})
 _REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
 # What a route has that mentions none of it; "dev" and "src" the kernel finds by itself.
 _PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None, "encap": None}
@@ -57,9 +58,22 @@ class Way(NamedTuple):
 
 
 def leads_away(step: Step) -> bool:
-    """Whether a step takes away a route or nexthop, or changes where it leads; becoming netgroupd's does not."""
-    changed = step.op is Op.CHANGE and not _REROUTING.isdisjoint(_differing(step))
-    return step.op is Op.DELETE or changed
+    """Whether a step takes away a route or nexthop, or changes where it leads; becoming netgroupd's does not.
+
+    Nor does it to get more ways beside those that there are, as a group whose uplink has its carrier again.
+    """
+    changed = _REROUTING & _differing(step).keys() if step.op is Op.CHANGE else frozenset[str]()
+    return step.op is Op.DELETE or bool(changed - _SEVERAL) or any(_loses_one(step, name) for name in changed)
+
+
+def _loses_one(step: Step, name: str) -> bool:
+    """Whether one of the several ways that there were is not among those that there are then."""
+    before = _hops(step.before.attrs, name) if step.before else frozenset()
+    return not before or not before <= _hops(step.attrs, name)
+
+
+def _hops(attrs: Attrs, name: str) -> frozenset[tuple[Value, ...]]:
+    return frozenset((one.get("id"), one.get("via"), one.get("dev")) for one in records(attrs, name))
 
 
 def _differing(step: Step) -> Attrs:
@@ -75,16 +89,20 @@ def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
 
 
 class Detours:
-    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address."""
+    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address.
 
-    def __init__(self, goal: State, leads: Callable[[str, str], str]) -> None:
+    None is found where the goal is ``accepted`` already: an uplink that has come back takes over from its stand-in.
+    """
+
+    def __init__(self, goal: State, leads: Callable[[str, str], str], *, accepted: bool = False) -> None:
         self._goal = goal
         self._leads = leads
+        self._accepted = accepted
 
     def takes(self, step: Step, way: Way) -> bool:
         """Whether the packets of ``way`` would follow what ``step`` makes, or lose what they follow by it."""
         obj = step.object
-        if obj.cls not in _LEADING or not way.to or not way.link:
+        if self._accepted or obj.cls not in _LEADING or not way.to or not way.link:
             return False
         if obj.cls == "route":
             return obj.key[0] == way.family and (self._loses(step, way) or self._makes_better(step, way))

@@ -135,7 +135,11 @@ class Engine(Questions):
         borrowed = mine.borrowing(desired.state, actual, kernel.names, again=request.borrowed)
         content = configuration.content_of(desired)._replace(borrowed=borrowed)
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
-        detours = Detours(goal, lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "")
+        detours = Detours(
+            goal,
+            lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "",
+            accepted=request.result == REPAIRED,
+        )
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
         plan = plan._replace(others=plan.others + settings_of_others(kernel, plan))

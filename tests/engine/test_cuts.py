@@ -44,6 +44,15 @@ def test_plan_that_would_cut_the_way_of_a_session_is_refused(desk: Desk, text: s
     assert desk.kernel.messages == 0
 
 
+def test_default_route_that_names_no_link_is_told_by_the_one_that_it_leads_to(desk: Desk) -> None:
+    desk.kernel = FakeKernel(BY_NEXTHOPS)
+    desk.kernel.ways = {"192.0.2.1": Route("eth0.5", "192.168.7.2", nexthop=3)}
+    nexthops = "".join(f"  {number}: {{{text}}}\n" for number, text in NEXTHOPS.items())
+    desk.wants(f"{UPLINK_TEXT}nexthops:\n{nexthops}")
+    with pytest.raises(GuardError, match=r"delete route inet 254 0\.0\.0\.0/0 .* --allow eth0\.5 says"):
+        desk.engine.apply()
+
+
 UPLINK_TEXT = "links: {eth0: {}, eth0.5: {addresses: [192.168.7.2/24]}}\n"
 BY_NEXTHOPS = [
     *UPLINK[:-1],
@@ -58,6 +67,11 @@ NEXTHOPS = {1: "via: 192.168.7.1, dev: eth0.5", 2: "via: 192.168.7.2, dev: eth0.
     ("changed", "cut"),
     [
         pytest.param({}, "", id="another"),
+        pytest.param(
+            {3: "group: [{id: 1, weight: 2}, {id: 2}, {id: 5}]", 5: "via: 192.168.7.5, dev: eth0.5"},
+            "",
+            id="a_member_comes",
+        ),
         pytest.param({2: None, 3: "group: [{id: 1}]"}, "change nexthop 3", id="a_member_leaves"),
         pytest.param({2: "via: 192.168.7.9, dev: eth0.5"}, "change nexthop 2", id="a_member_leads_elsewhere"),
         pytest.param({1: None, 2: None, 3: "blackhole: true"}, "nexthop 3", id="nowhere"),
@@ -171,3 +185,20 @@ def test_of_many_steps_that_cut_one_link_some_are_told(desk: Desk) -> None:
     *some, last = str(caught.value).splitlines()
     assert [line.partition(" would")[0] for line in some] == [f"to delete bridge_vlan eth0 {vid}" for vid in (2, 3, 4)]
     assert last == "and 3,995 more steps would cut 'eth0'"
+
+
+def test_uplink_that_comes_back_takes_over_from_its_stand_in_by_itself(desk: Desk) -> None:
+    cards = [Object("link", (name,), {"kind": "", "up": False, "group": 0, "mtu": 1500}) for name in ("eth1", "eth2")]
+    desk.kernel = FakeKernel(cards)
+    desk.wants(
+        "links: {eth1: {up: true, addresses: [10.1.1.2/24]}, eth2: {up: true, addresses: [10.1.2.2/24]}}\n"
+        "routes: [{to: default, via: 10.1.1.1, dev: eth1}, {to: default, via: 10.1.2.1, dev: eth2, metric: 100}]\n"
+    )
+    desk.engine.apply()
+    there = desk.there()
+    desk.kernel.state.add(cards[0])
+    del desk.kernel.state.classes["address"]["eth1", "10.1.1.2/24", None]
+    del desk.kernel.state.classes["route"]["inet", 254, "0.0.0.0/0", 0, 0]
+    desk.kernel.ways = {"192.0.2.1": Route("eth2", "10.1.2.2", metric=100)}
+    desk.engine.repair(frozenset({"eth1"}))
+    assert desk.there() == there
