@@ -226,7 +226,9 @@ def test_rules_of_a_block_are_there_when_one_in_it_goes_with_its_link_and_the_la
 ) -> None:
     links = "links: {v0: {kind: dummy}%s}\n"
     blocks = "block 7: {filters: {pref: 9, matchall: {}, action: drop}}, block 8: {filters: [%s]}"
-    before = links % ", w0: {kind: dummy}" + f"tc: {{v0: {{egress_block: 7}}, w0: {{egress_block: 7}}, {blocks % ''}}}\n"
+    before = (
+        links % ", w0: {kind: dummy}" + f"tc: {{v0: {{egress_block: 7}}, w0: {{egress_block: 7}}, {blocks % ''}}}\n"
+    )
     after = links % "" + f"tc: {{v0: {{egress_block: 7, ingress_block: 8}}, {blocks}}}\n"
     engine_in("here", before).apply()
     with pytest.raises(KernelError):
