@@ -27,7 +27,7 @@ from netgroupd.plan.narrowed import narrowed
 from netgroupd.plan.readdressed import forgotten
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tables import inside
-from netgroupd.plan.turns import behind, leaving_their_place
+from netgroupd.plan.turns import behind
 from netgroupd.plan.vlan_global import bridge_of
 
 _UP: Attrs = {"up": True}
@@ -79,7 +79,8 @@ def taken_along(steps: list[Step], actual: State) -> Iterator[tuple[str, Key]]:
     yield from _taken_with_qdiscs(doomed, actual)
     yield from ((rule.cls, rule.key) for rule in inside(doomed, actual.of("filter").values()))
     # One that is said again comes behind those that stay, and all that were behind it then behind that.
-    yield from ((rule.cls, rule.key) for rule in behind(leaving_their_place(steps), actual))
+    said = (step.object for step in steps if step.before and step.object.cls == "filter")
+    yield from ((rule.cls, rule.key) for rule in behind(said, actual))
     if silent := muted(steps, actual.of("link")):
         # One that speaks a protocol again begins with the settings of a new link.
         afresh = {name for name, _ in silent}

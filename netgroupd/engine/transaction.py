@@ -9,7 +9,6 @@ done half of its work.
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress, count, islice
-from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.handles import leave_handles
@@ -41,13 +40,12 @@ from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
-from netgroupd.plan.turns import behind, leaving_their_place
+from netgroupd.plan.turns import behind
 from netgroupd.plan.waiting import WAYS, in_need, led_by, without_waiting
 from netgroupd.plan.waiting import told as waiting_told
 
 Progress: TypeAlias = Callable[[int, int], None]
 
-_BEFORE: Callable[[Step], Object | None] = attrgetter("before")
 _ROUNDS = 4  # others may change things meanwhile, but not for ever
 _GONE = frozenset({errno.ENODEV, errno.ENOENT, errno.ESRCH, errno.EADDRNOTAVAIL, errno.ENXIO})
 
@@ -151,9 +149,8 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
 
 def _have_handles(plan: Plan, actual: State) -> bool:
     """Whether the rules that go, change or come back have told their handles."""
-    steps = [step for step in singles(plan.steps) if step.object.cls == "filter"]
-    touched = chain(filter(None, map(_BEFORE, steps)), behind(leaving_their_place(steps), actual))
-    return all("handle" in rule.attrs for rule in touched)
+    said = [step.before for step in singles(plan.steps) if step.before and step.before.cls == "filter"]
+    return all("handle" in rule.attrs for rule in chain(said, behind(said, actual)))
 
 
 def _only_adds(plan: Plan, actual: State) -> bool:

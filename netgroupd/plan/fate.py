@@ -231,6 +231,8 @@ class Losses:
             return
         if cls == "qdisc":
             self._parents |= swept(deleted, actual)
+            if gone := self._fate.gone:  # of a block some may go with their links, and the others with these
+                self._blocks = emptied_blocks(gone, actual, frozenset(obj.key for obj in deleted))
             return
         if cls == "chain":
             self._chains.update({obj.key: "its chain is emptied for another template" for obj in deleted})

@@ -61,12 +61,6 @@ def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
     return [*deleted, *(step for step in others if step.object.key not in again), *filter(None, created)]
 
 
-def leaving_their_place(steps: Iterable[Step]) -> Iterator[Object]:
-    """The rules that go, or are said again: the kernel puts one that changes where it was."""
-    gone = (step.before for step in steps if step.op is Op.DELETE or step.why)
-    return (rule for rule in gone if rule and rule.cls == "filter")
-
-
 def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
     """The rules that are asked in turn, from the first on that comes back at the end if ``doomed`` ones do."""
     going: dict[Key, set[Key]] = defaultdict(set)

@@ -63,13 +63,16 @@ def test_rules_have_the_handles_that_they_had_after_a_refused_change(
     assert sorted(here("tc filter show dev d ingress").split("filter")) == sorted(was.split("filter"))
 
 
-def test_masks_are_asked_in_the_same_order_after_a_refused_change_that_deleted_the_first(engine_in: EngineIn) -> None:
+@pytest.mark.parametrize("then", [(), (_NET.replace("8", "0"),)], ids=["deleted", "changed"])
+def test_masks_are_asked_in_the_same_order_after_a_refused_change_of_the_first(
+    engine_in: EngineIn, then: tuple[str, ...]
+) -> None:
     first = '{pref: 5, protocol: ip, flower: {dst_ip: "10.0.0.0/16"}, action: pass}'
     text = "links: {d: {kind: dummy, up: true, addresses: [10.0.9.1/16]}}\ntc:\n  d:\n    egress:\n      - %s\n"
     lines = [_LINE % "0-1", _LINE % "2-3"]
     engine_in("here", text % "\n      - ".join([first, *lines])).apply()
     with pytest.raises(KernelError):
-        engine_in("here", text % "\n      - ".join([*lines, _REFUSED])).apply()
+        engine_in("here", text % "\n      - ".join([*then, *lines, _REFUSED])).apply()
     subprocess.run(["ip", "netns", "exec", "here", "bash", "-c", "echo > /dev/udp/10.0.0.7/9"], check=False)
     rules = [rule["options"] for rule in json.loads(here("tc -s -j filter show dev d egress")) if "options" in rule]
     asked = [rule["keys"]["dst_ip"] for rule in rules if rule["actions"][0]["stats"]["packets"]]

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from netgroupd.errors import KernelError
+from netgroupd.plan import present
 from tests.vm.hosts import EngineIn, here
 from tests.vm.tc_action_cases import ACTION_CASES
 
@@ -217,6 +218,23 @@ def test_rules_of_a_block_go_before_the_last_that_is_in_it(engine_in: EngineIn, 
     assert "block 7" not in engine_in("here", "{}").capture()
     engine_in("here", text).rollback(1)
     assert not engine_in("here", text).diff().steps
+
+
+@pytest.mark.vm("stock")
+def test_rules_of_a_block_are_there_when_one_in_it_goes_with_its_link_and_the_last_is_made_anew(
+    engine_in: EngineIn,
+) -> None:
+    links = "links: {v0: {kind: dummy}%s}\n"
+    blocks = "block 7: {filters: {pref: 9, matchall: {}, action: drop}}, block 8: {filters: [%s]}"
+    before = (
+        links % ", w0: {kind: dummy}" + f"tc: {{v0: {{egress_block: 7}}, w0: {{egress_block: 7}}, {blocks % ''}}}\n"
+    )
+    after = links % "" + f"tc: {{v0: {{egress_block: 7, ingress_block: 8}}, {blocks}}}\n"
+    engine_in("here", before).apply()
+    with pytest.raises(KernelError):
+        engine_in("here", after % json.dumps(_REFUSED)).apply()
+    assert not engine_in("here", before).diff().steps
+    assert "block 7" in present.text(engine_in("here", after % "").diff())
 
 
 @pytest.mark.vm("stock")
