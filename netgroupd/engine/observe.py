@@ -264,6 +264,7 @@ def look(kernel: Connection, wanted: State, mine: Mine, links: Links | None = No
         rules=wanted.of("filter"),
         handles=not briefly,
         cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
+        vlans_apart=spoken.vlans_apart,
     )
     actual.classes.update(kernel.dump(selection).classes)
     _drop_echoes(actual)
