@@ -276,6 +276,7 @@ def look(
         rules=wanted.of("filter"),
         handles=not briefly,
         cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
+        vlans_apart=spoken.vlans_apart,
     )
     actual.classes.update(kernel.dump(selection).classes)
     if begun := spoken.hooks - mine.hooks if "chain" not in classes else None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from netgroupd.kernel.request import Away
+from netgroupd.model.bridge_vlan import LOST_IN_RANGES
 from netgroupd.model.state import Attrs, State
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.hooks import Hook, classes_on, hooks_of
@@ -15,7 +16,7 @@ from netgroupd.plan.hooks import Hook, classes_on, hooks_of
 class Spoken(NamedTuple):
     """The names and attributes of all links, key files of WireGuard ones, those that live elsewhere, hooks, classes.
 
-    And the IPv6 addresses that routes send from.
+    And the IPv6 addresses that routes send from, and whether what is said of VLANs is lost in ranges of them.
     """
 
     links: frozenset[str]
@@ -25,6 +26,7 @@ class Spoken(NamedTuple):
     hooks: frozenset[Hook]
     classes: frozenset[str]
     sources: frozenset[str]
+    vlans_apart: bool
 
 
 _found: WeakKeyDictionary[State, Spoken] = WeakKeyDictionary()
@@ -37,8 +39,9 @@ def spoken_of(wanted: State) -> Spoken:
         classes = {cls for cls, objects in wanted.classes.items() if objects} | classes_on(wanted.of("qdisc").values())
         sources = {str(route.attrs.get("src")) for route in wanted.of("route").values()}
         ipv6 = frozenset(source for source in sources if ":" in source)
+        apart = any(not LOST_IN_RANGES.isdisjoint(vlan.attrs) for vlan in wanted.of("bridge_vlan").values())
         told = (_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted), frozenset(classes))
-        spoken = _found[wanted] = Spoken(*told, ipv6)
+        spoken = _found[wanted] = Spoken(*told, ipv6, apart)
     return spoken
 
 

@@ -7,6 +7,7 @@ too.  Each VLAN has its own object, and a message is about one or a range of the
 
 import struct
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from netgroupd.kernel import message
 from netgroupd.kernel.by_a_port import by_a_port
@@ -15,7 +16,7 @@ from netgroupd.kernel.lists import BODY, dump_lists, ends, header
 from netgroupd.kernel.message import attr, attributes, nest, u8, u16, u32, walk
 from netgroupd.kernel.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, pack_rows, paths_of
-from netgroupd.model.bridge_vlan import CLASS, STATES
+from netgroupd.model.bridge_vlan import CLASS, LOST_IN_RANGES, STATES
 from netgroupd.model.state import NOTHING, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op
@@ -23,6 +24,7 @@ from netgroupd.plan.without_mac import BY_A_PORT
 
 RTM_NEWVLAN, RTM_DELVLAN, RTM_GETVLAN = 112, 113, 114
 
+_FLAGS, _STATS = 1, 1  # of a dump: with them no VLANs come as one range
 _ENTRY = 1
 _INFO, _RANGE, _STATE, _TUNNEL, _NEIGH_SUPPRESS = 1, 2, 3, 4, 9
 _MULTICAST = (CLASS.attrs["mcast_router"], CLASS.attrs["mcast_max_groups"])
@@ -34,7 +36,12 @@ _BITS = {"pvid": 2, "untagged": 4}
 
 def dump(context: Context, selection: Selection) -> list[Object]:
     """Every VLAN of the selected links, the one that a new port is in by itself too."""
-    return dump_lists(context, selection, RTM_GETVLAN, _decode, "dump of VLANs")
+    ask = partial(dump_lists, context, selection, RTM_GETVLAN, _decode, "dump of VLANs")
+    if not selection.vlans_apart and not selection.everything:
+        found = ask()
+        if not any(vlan.attrs.get(name) for vlan in found for name in LOST_IN_RANGES):
+            return found
+    return ask(said=u32(_FLAGS, _STATS))
 
 
 def _decode(payload: memoryview, link: str) -> Iterator[Object]:

@@ -61,6 +61,7 @@ class Selection(NamedTuple):
     ``rules`` of traffic control are expected: one that is there takes its key from them.  Without ``handles``
     rules that are as expected share what is said of them.
     ``nexthops`` are ids: of routes those of others come that go with these.
+    With ``vlans_apart`` what ranges of VLANs do not tell matters.
     ``everything`` is what ``capture`` wants.
     """
 
@@ -85,6 +86,7 @@ class Selection(NamedTuple):
     rules: Mapping[Key, Object] = MappingProxyType({})
     handles: bool = True
     nexthops: frozenset[int] = frozenset()
+    vlans_apart: bool = False
     everything: bool = False
 
     def has_link(self, name: str, group: int) -> bool:

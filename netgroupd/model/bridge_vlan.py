@@ -45,6 +45,9 @@ USUAL: Mapping[str, Value] = {"state": "forwarding", "mcast_router": 1, "mcast_m
 OF_PORTS = ("tunnel_id", "mcast_max_groups", "neigh_suppress")
 """What the VLANs of a bridge itself do not have."""
 
+LOST_IN_RANGES = frozenset({"mcast_max_groups", "neigh_suppress"})
+"""What VLANs may differ in that the kernel tells of as one range, with what the first of them has."""
+
 AS_LONG_AS_ASKED = 3
 """The ``mcast_router`` that becomes 1 again by itself, some minutes later; only a port takes it."""
 

@@ -13,7 +13,7 @@ from netgroupd.model.state import State
 from netgroupd.plan.serialise import singles
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
 
 BRIDGE = "br: {kind: bridge, up: true, mac: '02:00:00:00:00:01', vlan_filtering: true, mcast_vlan_snooping: %s, %s}"
 OPTIONS = "{vid: '[10-14]', mcast_router: 2, mcast_max_groups: 7, neigh_suppress: true, state: learning}"
@@ -58,6 +58,7 @@ WAYS = [
     pytest.param(said("", more="vlans: []"), said("", more="vlans: [{vid: 9, mcast_router: 2}]"), id="bridge_itself"),
     pytest.param(said(OPTIONS), said(OPTIONS, more="vlan_stats_per_port: true"), id="port_leaves_and_comes_back"),
     pytest.param(said(OPTIONS), said("{vid: '[10-14]', mcast_router: 0}", more="vlan_default_pvid: 11"), id="default"),
+    pytest.param(said("12, 13"), said("12, {vid: 13, neigh_suppress: true}"), id="neighbours_become_different"),
 ]
 
 
@@ -80,6 +81,14 @@ def test_range_is_one_message(kernel: Stumbling) -> None:
 def test_options_that_are_not_mentioned_any_more_stay(kernel: Stumbling) -> None:
     become(kernel, said(OPTIONS))
     assert not plan_now(kernel, said("'[10-14]'"), MINE)[0].steps
+
+
+def test_vlan_becomes_what_the_one_before_it_is(kernel: Stumbling) -> None:
+    become(kernel, said("{vid: 12, neigh_suppress: true, mcast_max_groups: 7}, 13"))
+    become(kernel, said("{vid: '[12-13]', neigh_suppress: true, mcast_max_groups: 7}"))
+    told("bridge", "vlan", "del", "dev", "p1", "vid", "12")
+    have = options(kernel, 13)
+    assert (have["mcast_max_groups"], have["neigh_suppress"]) == (7, True)
 
 
 def options(kernel: Stumbling, vid: int) -> dict[str, object]:
