@@ -17,7 +17,7 @@ from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.bridge_vlan import SNOOPING, apart, bridge_in
 from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.depth import Depths
+from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
 from netgroupd.plan.hooks import Hook, Queues
@@ -100,6 +100,7 @@ PHASES = (
 )
 _KNOWN = frozenset(PHASES)
 QUEUES = frozenset({"qdisc", "tclass"})
+_CREATING = frozenset({"create links", "create links of bridges"})
 UPPER_FIRST = frozenset({"delete link", "take links down", "take links down again", "shrink links"})
 
 
@@ -160,7 +161,8 @@ def _stage(phase: str, steps: list[Step], was: Depths, will_be: Depths, links: M
     # What is given comes before all others, for a link below may take what one above it gives.
     given, steps = untangle(steps, links) if phase == "change links" else ([], steps)
     found = [sign * depths[link.key[0]] for step in steps if (link := step.after or step.before)]
-    ranked = sorted(range(len(steps)), key=found.__getitem__)
+    places = side_by_side(steps) if phase in _CREATING else range(len(steps))
+    ranked = sorted(places, key=found.__getitem__)
     return Stage(phase, [*given, *map(steps.__getitem__, ranked)], [-1] * len(given) + sorted(found))
 
 

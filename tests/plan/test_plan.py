@@ -11,6 +11,7 @@ from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, SCRATCH_MASTERS, Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.owned import Owned
+from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep, Step
 from tests.engine.universe import state_of
 
@@ -114,6 +115,20 @@ def test_port_rides_into_its_bridge_while_down_and_comes_up_last() -> None:
         f"create link d0 master=br0 group={OURS}",
         "create address d0",
         "change group 0 up=True",
+    ]
+
+
+def test_vlans_of_one_port_are_made_side_by_side() -> None:
+    plan = planned("links: {'p[1-2]': {kind: dummy}, 'b[v=7-8]': {kind: bridge, ports: 'p[1-2].{v}'}}")
+    assert [step.object.name for step in singles(plan.steps)] == [
+        "p1",
+        "p2",
+        "b7",
+        "b8",
+        "p1.7",
+        "p1.8",
+        "p2.7",
+        "p2.8",
     ]
 
 

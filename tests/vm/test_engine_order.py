@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changes that the kernel takes in one order only: there, back to what was, and back by what was said before."""
 
+import json
+from operator import itemgetter
+
 import pytest
 
 from tests.engine.universe import state_of
-from tests.vm.stumbling import Stumbling, become, there_and_back
+from tests.vm.stumbling import Stumbling, become, there_and_back, told
 
 _ROUTED = """
 links: {%s}
@@ -77,3 +80,10 @@ def test_change_takes_one_run_there_and_back(kernel: Stumbling, name: str) -> No
     there_and_back(kernel, after)
     become(kernel, after)
     become(kernel, before)
+
+
+def test_vlans_of_one_port_come_into_being_side_by_side(kernel: Stumbling) -> None:
+    """The kernel walks all of a port for each: among a port's own it finds the others where it has just looked."""
+    become(kernel, state_of("links: {'p[1-3]': {kind: dummy}, 'b[v=7-9]': {kind: bridge, ports: 'p[1-3].{v}'}}"))
+    made = json.loads(told("ip", "-j", "link", "show", "type", "vlan"))
+    assert [each["link"] for each in sorted(made, key=itemgetter("ifindex"))] == [*["p1"] * 3, *["p2"] * 3, *["p3"] * 3]
