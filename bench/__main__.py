@@ -69,7 +69,7 @@ BENCHES = (
     Bench("kernel_scale", memory_mib=6144),
     Bench("packets"),
     Bench("stacks", memory_mib=18432, limit_s=14400, parts=each(stacks.NAMES)),
-    Bench("peers", ("stock",), 8192, 28800, tuple(program.name for program in ALL if program.name != "iperf3")),
+    Bench("peers", ("counting",), 8192, 28800, tuple(program.name for program in ALL if program.name != "iperf3")),
 )
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.costs import MONITOR
+
 
 class Size(NamedTuple):
     """So many VLANs on so many ports, and a bridge for each VLAN."""
@@ -63,7 +65,7 @@ def ifupdown2(size: Size, directory: Path) -> None:
 
 def ifstate(size: Size, directory: Path) -> None:
     """Each link for itself; what is not named it deletes."""
-    lines = ["interfaces:"]
+    lines = [f"parameters: {{ignore: {{ifname: ['^{MONITOR}$']}}}}", "interfaces:"]
     lines += [f"  p{port}: {{link: {{state: up, kind: dummy}}}}" for port in range(size.ports)]
     lines += [f"  br{vlan}: {{link: {{state: up, kind: bridge}}}}" for vlan in range(1, size.vlans + 1)]
     lines += [

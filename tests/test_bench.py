@@ -3,6 +3,7 @@
 
 import importlib
 import resource
+import struct
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,10 +12,10 @@ import pytest
 
 from bench import __main__ as runner
 from bench import stacks
+from bench.costs import messages_of
 from bench.harness import Cell, Table, as_json, markdown, significant
 from bench.peer_files import Size, ip_lines, ip_removal, netgroupd
 from bench.plot import svg
-from bench.traced import Costs, tally
 from netgroupd.config import load
 from netgroupd.config.facts import Facts
 from netgroupd.config.known import Known
@@ -83,19 +84,9 @@ def test_figures_that_are_alike_fill_the_picture_and_their_marks_have_room() -> 
     assert all(float(mark.attrib["x"]) > 6 * len(mark.text or "") for mark in marks)
 
 
-def test_strace_is_counted_where_calls_are_cut_in_two() -> None:
-    log = """\
-7 execve("/bin/ip", [...], 0x7f /* 3 vars */) = 0
-7 execve("/bin/none", [...], 0x7f /* 3 vars */) = -1 ENOENT (No such file or directory)
-7 sendmsg(3, {msg_iov=[{iov_base=[[{nlmsg_len=32, nlmsg_type=0}, {}], [{nlmsg_len=40}, {}]], iov_len=72}]}, 0) = 72
-8 sendto(3, [{nlmsg_len=32, nlmsg_type=0}, {}], 32, 0, NULL, 0 <unfinished ...>
-7 recvmsg(3, {msg_flags=MSG_TRUNC}, MSG_PEEK|MSG_TRUNC) = 500
-7 recvmsg(3,  <unfinished ...>
-8 <... sendto resumed>) = 32
-7 <... recvmsg resumed>{msg_flags=0}, 0) = 500
-7 +++ exited with 0 +++
-"""
-    assert tally(log.splitlines()) == Costs(messages=3, syscalls=6, received=500, reads=2, processes=1)
+def test_each_message_of_a_packet_is_counted() -> None:
+    packet = b"".join(struct.pack("=IHHII", 16 + size, 18, 1, 0, 0) + bytes((size + 3) & ~3) for size in (0, 5, 16))
+    assert [len(message) for message in messages_of(memoryview(packet))] == [16, 21, 32]
 
 
 def test_the_peers_get_the_same_stack(tmp_path: Path) -> None:

@@ -46,19 +46,20 @@ class Flavour(NamedTuple):
     """One kernel to build from the source."""
 
     name: str
-    patched: bool
+    series: str
     fragments: tuple[str, ...]
 
 
 FLAVOURS = {
     flavour.name: flavour
     for flavour in (
-        Flavour("stock", patched=False, fragments=("config",)),
-        Flavour("patched", patched=True, fragments=("config",)),
-        Flavour("debug", patched=True, fragments=("config", "config.debug")),
-        Flavour("kcsan", patched=True, fragments=("config", "config.kcsan")),
-        Flavour("bare", patched=False, fragments=("config", "config.bare")),
-        Flavour("flat", patched=False, fragments=("config", "config.flat")),
+        Flavour("stock", series="", fragments=("config",)),
+        Flavour("patched", series="series", fragments=("config",)),
+        Flavour("debug", series="series", fragments=("config", "config.debug")),
+        Flavour("kcsan", series="series", fragments=("config", "config.kcsan")),
+        Flavour("bare", series="", fragments=("config", "config.bare")),
+        Flavour("flat", series="", fragments=("config", "config.flat")),
+        Flavour("counting", series="series.counting", fragments=("config",)),
     )
 }
 
@@ -108,7 +109,7 @@ def recipe(name: str, checkout: Path = CHECKOUT, arch: Arch = Arch.PC) -> Recipe
     of_arch = (directory / f"{fragment}.{arch.value}" for fragment in flavour.fragments)
     fragments = [*(directory / fragment for fragment in flavour.fragments), *filter(Path.exists, of_arch)]
     config = b"".join(fragment.read_bytes() for fragment in fragments)
-    patches = read_series(directory / "series") if flavour.patched else ()
+    patches = read_series(directory / flavour.series) if flavour.series else ()
     return Recipe(flavour, arch, _source_version(), config, patches)
 
 

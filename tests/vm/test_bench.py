@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import apply, groups, l3mdev, links, memory, packets, peers, traced
+from bench import apply, groups, l3mdev, links, memory, packets, peers
 from bench.apply import Desk
+from bench.costs import costs
 from bench.links import Stack
 from bench.peer_files import Size
 from bench.peer_tools import PHASES, TOOLS, Phase
@@ -66,7 +67,7 @@ def test_packets_go_through_what_lies_between(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_peer_takes_a_stack_up_and_down() -> None:
     tool = next(tool for tool in TOOLS if "ip -batch" in tool.name)
-    found = peers.results(tool, Size(1, 2), 60.0, traced=True)
+    found = peers.results(tool, Size(1, 2), 60.0)
     messages = {phase: one["costs"][0] for phase, one in zip(PHASES, found, strict=True) if "costs" in one}
     assert messages[Phase.CREATE] == messages[Phase.ADD] >= 3  # one for each link, and ip's own questions
     assert messages[Phase.REMOVE] >= 6
@@ -75,4 +76,4 @@ def test_a_peer_takes_a_stack_up_and_down() -> None:
 
 def test_messages_of_netgroupd_are_counted() -> None:
     program = "from netgroupd.kernel.socket import Socket, noop; Socket().send(noop(1), noop(2), count=2)"
-    assert traced.costs([sys.executable, "-c", program]).messages == 2
+    assert costs([sys.executable, "-c", program]).messages == 2
