@@ -6,9 +6,10 @@ them: those are no others'.  What daemons learn or are told of by others they te
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from netgroupd.engine.observe import Connection, Mine, read
+from netgroupd.kernel.links import FEW
 from netgroupd.kernel.request import Selection
 from netgroupd.model.bridge_vlan import USUAL, bridge_of, default_vid
 from netgroupd.model.mdb import is_of_host
@@ -30,8 +31,9 @@ _BY_ITSELF = dict.fromkeys(_FLAGS, True)
 def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
     """All of it, with a VLAN that has nothing where a port is not in the one that any new port is in."""
     names = frozenset(name for name in plan.gone | plan.moved if _has_lists(actual.link(name), actual))
+    received = _received(kernel, plan.gone - names, goal, mine)
     if not names:
-        return ()
+        return received
     bridges = frozenset(bridge for name in names if (link := actual.link(name)) and (bridge := bridge_of(link)))
     found = read(kernel, Selection(LISTED - {"mdb"}, links=names | bridges), mine.away)
     found.classes |= read(kernel, Selection(frozenset({"mdb"}), everything=True), mine.away).classes
@@ -50,7 +52,17 @@ def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State,
     for (name, vid), vlan in told.items():
         by_link[str(name)][vid] = vlan
     vlans = [vlan for name in members if told for vlan in _vlans(name, by_link[name], goal, actual)]
-    return (*vlans, *_options(kernel, vlans, goal, actual, mine), *entries)
+    return (*vlans, *_options(kernel, vlans, goal, actual, mine), *entries, *received)
+
+
+def _received(kernel: Connection, names: Set[str], goal: State, mine: Mine) -> tuple[Object, ...]:
+    """The addresses that others have put beside the own ones of links without tables, looked for on few of them."""
+    if not 0 < len(names) <= FEW:
+        return ()
+    found = read(kernel, Selection(frozenset({"fdb"}), links=frozenset(names)), mine.away).of("fdb")
+    whole = named_in(mine.named).listed
+    wants = goal.of("fdb")
+    return tuple(obj for obj in found.values() if obj.key not in wants and (obj.cls, obj.name) not in whole)
 
 
 def _options(kernel: Connection, vlans: list[Object], goal: State, actual: State, mine: Mine) -> Iterator[Object]:

@@ -79,6 +79,9 @@ class Connection(Protocol):
     def settings_of(self, names: Collection[str]) -> list[Object]:
         """The kernel settings of the links of these names that no new link has, and what their drivers are told."""
 
+    def rules_to(self, names: Set[str]) -> list[Object]:
+        """The rules of traffic control that lead packets to the links of these names."""
+
     def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""
 

@@ -10,7 +10,7 @@ from netgroupd.engine.taken_over import as_had, as_it_was, is_had
 from netgroupd.model.state import NOTHING, Object, State
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.fate import hangs_on
-from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED, Hook, blocks_of, hooks_of
+from netgroupd.plan.hooks import Hook, blocks_of, hook_of, hooks_of
 from netgroupd.plan.unsaid import is_foreign
 
 _CLASSES = ("action", "qdisc", "tclass", "chain", "filter")
@@ -21,7 +21,7 @@ def had(desired: State, actual: State, before: Set[Hook]) -> Iterator[tuple[Obje
     """All that is at the hooks which files name in ``desired``, and did not ``before``."""
     begun = hooks_of(desired) - before
     for obj in _at(actual) if begun else ():
-        if _hook_of(obj) in begun and UNSAID not in obj.attrs and not is_foreign(obj):
+        if hook_of(obj) in begun and UNSAID not in obj.attrs and not is_foreign(obj):
             yield as_had(obj), obj._replace(attrs=NOTHING)
 
 
@@ -34,14 +34,14 @@ def give_back(
     goal: State, replaced: Iterable[Object], desired: State, actual: State, ours: Set[Hook], gone: Set[str]
 ) -> None:
     """Add to ``goal`` what is to be there again; ``ours`` are the hooks that are netgroupd's still."""
-    there = {_hook_of(obj) for obj in _at(actual)}
+    there = {hook_of(obj) for obj in _at(actual)}
     closed = hooks_of(desired) | (there - ours)
     links = {name for (name,) in actual.of("link")} - gone
     for cls in _CLASSES:
         for was in (was for was in replaced if was.cls == cls and is_had(was)):
             blocks = {name for qdisc in goal.of("qdisc").values() for name, _ in blocks_of(qdisc)}
             stands = cls == "action" or was.name in links or was.name in blocks
-            if stands and _hook_of(was) not in closed and gone.isdisjoint(hangs_on(was)):
+            if stands and hook_of(was) not in closed and gone.isdisjoint(hangs_on(was)):
                 attrs = {name: value for name, value in as_it_was(was).attrs.items() if name not in _NOT_THEIRS}
                 goal.add(was._replace(attrs=attrs))
 
@@ -49,16 +49,3 @@ def give_back(
 def _at(state: State) -> Iterator[Object]:
     for cls in _CLASSES:
         yield from state.of(cls).values()
-
-
-def _hook_of(obj: Object) -> Hook:
-    """The hook at which an object is."""
-    where, parent = str(obj.key[0]), str(obj.key[1])
-    match obj.cls:
-        case "action":
-            return f"{SHARED}{where}", parent
-        case "qdisc":
-            return where, CLSACT if parent == CLSACT else ROOT
-        case "tclass":
-            return where, ROOT
-    return where, parent if parent in CLSACT_HOOKS or not parent else ROOT

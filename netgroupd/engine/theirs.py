@@ -8,6 +8,7 @@ take any more keeps nothing else from coming back.  So it is with what no file s
 import errno
 from collections.abc import Iterable, Iterator, Set
 
+from netgroupd.engine.astray import is_astray, led_again
 from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.kernel.request import Selection
 from netgroupd.model.address import plain_address
@@ -121,10 +122,12 @@ def settings_of_others(kernel: Connection, plan: Plan) -> tuple[Object, ...]:
 
 def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tuple[str, ...]:
     """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
-    found = [*objects]
+    given = [*objects]
+    found = [obj for obj in given if not is_astray(obj)]
     depths = Queues(State(found))
     ordered = sorted((obj for obj in found if obj.cls not in _STAYING), key=lambda obj: _turn(obj, depths))
     steps = [*_staying(kernel, [obj for obj in found if obj.cls in _STAYING], mine), *map(_step, ordered)]
+    steps += led_again(kernel, [obj for obj in given if is_astray(obj)], mine)
     refused = kernel.apply(steps) if steps else ()
     lost = [str(each.refusal) for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
     if not lost:

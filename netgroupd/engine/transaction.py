@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress, count, islice
 from typing import NamedTuple, TypeAlias
 
+from netgroupd.engine.astray import led_astray, on_links_again
 from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.listed import listed_by_others
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
@@ -30,7 +31,15 @@ from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan import affected, present
-from netgroupd.plan.along import deleted_nexthops, told, told_of_lists, told_of_loss, told_of_queues, told_of_watched
+from netgroupd.plan.along import (
+    deleted_nexthops,
+    told,
+    told_of_astray,
+    told_of_lists,
+    told_of_loss,
+    told_of_queues,
+    told_of_watched,
+)
 from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
@@ -131,6 +140,9 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     hanging = add_unseen_on_qdiscs(kernel, plan, goal, actual, mine)
     queues = queues_of_others(kernel, plan, mine)
     warnings += (*affected.warnings(plan, goal, actual), *told_of_queues((*hanging, *queues)))
+    astray = led_astray(kernel, plan, goal, mine)
+    led = on_links_again(astray, goal)
+    warnings += told_of_astray(astray, led)
     lost = of_others(kernel, plan, nexthops, goal, actual)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
     warnings += told(lost, back)
@@ -142,8 +154,8 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     listed = listed_by_others(kernel, plan, goal, actual, mine)
     kept = on_returning(listed, plan)
     warnings += told_of_lists(listed, kept)
-    back += (*kept, *options_of_ports(plan, goal, actual))
-    others = (*(obj for theirs in found for obj in theirs.objects), *listed, *queues)
+    back += (*kept, *options_of_ports(plan, goal, actual), *led)
+    others = (*(obj for theirs in found for obj in theirs.objects), *listed, *queues, *astray)
     return plan._replace(warnings=warnings, others=others, passing=back, watched=told_of_watched(*found))
 
 

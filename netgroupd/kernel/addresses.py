@@ -9,6 +9,7 @@ from the first two single steps: an address and the distance to the next.
 
 import struct
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 
 from netgroupd.kernel import message
@@ -239,21 +240,25 @@ def _encode_group(step: GroupStep, context: Context) -> bytes:
     return message.request(kind, how, body, selector)
 
 
-def _tell(step: AnyStep, context: Context) -> None:
+def _tell(step: AnyStep, context: Context) -> Iterator[bytes]:
     """An IPv4 address that goes may be the one that others hang on: those of others, or one that comes before."""
-    tell = context.spare if step.op is Op.DELETE else context.came
     for one in singles((step,)):
         name, address, _ = one.object.key
-        if ":" not in str(address):
-            with suppress(UnknownLinkError):  # a member that has gone meanwhile
-                tell(context.names.index(str(name)))
+        if ":" in str(address):
+            continue
+        with suppress(UnknownLinkError):  # a member that has gone meanwhile
+            index = context.names.index(str(name))
+            if step.op is not Op.DELETE:
+                context.came(index)
+            elif before := context.spare(index):
+                yield before
 
 
-def encode(step: AnyStep, context: Context) -> tuple[Request]:
-    """The one message that a step takes."""
+def encode(step: AnyStep, context: Context) -> Iterator[Request]:
+    """The one message that a step takes, behind those that let others stay."""
     if step.op is not Op.CHANGE:
-        _tell(step, context)
-    return (_encode_group(step, context) if isinstance(step, GroupStep) else _encode_one(single(step), context),)
+        yield from _tell(step, context)
+    yield _encode_group(step, context) if isinstance(step, GroupStep) else _encode_one(single(step), context)
 
 
 CODEC = Codec(

@@ -111,18 +111,19 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     link, part = map(str, one.object.key)
     whole = {name: value for name, value in one.object.attrs.items() if name != "optional"}
     attrs = {**whole, **one.attrs} if part in _WHOLE else one.attrs
-    yield Call(partial(_set, context.generic, context.names.index(link), link, part, attrs))
+    strict = whole.keys() == one.object.attrs.keys()
+    yield Call(partial(_set, context.generic, context.names.index(link), link, part, attrs, strict=strict))
 
 
-def _set(generic: Generic, index: int, link: str, part: str, attrs: Attrs) -> None:
-    """Have the driver take ``attrs``.
+def _set(generic: Generic, index: int, link: str, part: str, attrs: Attrs, *, strict: bool) -> None:
+    """Have the driver take ``attrs``; unless ``strict`` a feature may wait for what it depends on.
 
     Raises:
         OSError: It does not, with the reason, and the most there is of what is too much.
     """
     try:
         if part == FEATURES:
-            configure(generic, _header(part, index), link, attrs)
+            configure(generic, _header(part, index), link, attrs, strict=strict)
         else:
             generic.tell(FAMILY, PARTS[part].set, _header(part, index), *_packed(part, attrs))
     except KernelError as error:

@@ -141,8 +141,8 @@ def _asked(value: Value, members: Mapping[str, int]) -> int:
     return _joined(members) if value else 0
 
 
-def configure(generic: Generic, link: bytes, name: str, attrs: Attrs) -> None:
-    """Give the link, whose header is ``link``, the features in ``attrs``.
+def configure(generic: Generic, link: bytes, name: str, attrs: Attrs, *, strict: bool = True) -> None:
+    """Give the link, whose header is ``link``, the features in ``attrs``; ``strict``, all of them at once.
 
     Raises:
         OSError: There is no such feature, it cannot change there, or the kernel leaves it as it is.
@@ -157,13 +157,13 @@ def configure(generic: Generic, link: bytes, name: str, attrs: Attrs) -> None:
         FAMILY, part.get, lambda _kind, payload: Features.told(attributes(payload, 4)), link, dump=False
     )
     before = decoded[0]
-    value, mask, strict = _wanted(attrs, before, numbers)
+    value, mask, at_once = _wanted(attrs, before, numbers)
     if fixed := (value ^ before.active) & mask & ~before.changeable:
         told = _named(fixed, attrs, before, numbers)
         raise OSError(errno.EOPNOTSUPP, f"{told} of {name} cannot be changed: it is fixed {_state(before, fixed)}")
     size = max(numbers.values()) + 1
     mask &= before.changeable
-    unmet = _set(generic, link, size, value, mask) & strict
+    unmet = _set(generic, link, size, value, mask) & (at_once if strict else 0)
     if unmet:
         _set(generic, link, size, before.wanted, mask)
         told, state = _named(unmet, attrs, before, numbers), _OFF if value & unmet else _ON

@@ -32,6 +32,10 @@ class FakeCards:
         """Nobody has changed any here."""
         return []
 
+    def rules_to(self, names: Set[str]) -> list[Object]:
+        """Nobody else has any rules here."""
+        return []
+
     def theirs(
         self,
         names: Iterable[str],

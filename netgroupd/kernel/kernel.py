@@ -158,6 +158,12 @@ class Kernel:
         told = ethtool_changed.of_links(self._context, names)
         return [*sysctls_changed.of_links(self._context, names), *told]
 
+    def rules_to(self, names: Set[str]) -> list[Object]:
+        """The rules of traffic control that lead packets to the links of these names."""
+        from netgroupd.kernel.tc.leading import rules_to  # noqa: PLC0415  # only a plan that deletes links needs it
+
+        return rules_to(self._context, names)
+
     def unknown_settings(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of ``paths`` that are no kernel settings, each with the name that may be meant."""
         return sysctls.unknown(self._context, paths)

@@ -22,8 +22,8 @@ Away: TypeAlias = frozenset[tuple[str, str]]
 class Context(NamedTuple):
     """One network namespace as the modules of the classes see it.
 
-    ``spare`` is told of each link that is about to lose an IPv4 address, and
-    ``came`` of each that gets one.  ``beside`` are IPv4 routes of ours that others
+    ``spare`` is told of each link that is about to lose an IPv4 address, and tells what
+    to say before; ``came`` of each that gets one.  ``beside`` are IPv4 routes of ours that others
     have too, and whether ours comes first.
     ``standing`` are the rules, where some are about to be deleted.
     """
@@ -35,7 +35,7 @@ class Context(NamedTuple):
     generic: Generic
     proto: int = PROTO
     seen: Seen | None = None
-    spare: Callable[[int], None] = lambda _link: None
+    spare: Callable[[int], bytes] = lambda _link: b""
     came: Callable[[int], None] = lambda _link: None
     beside: Mapping[Key, bool] = MappingProxyType({})
     standing: Standing | None = None

@@ -37,23 +37,22 @@ class Secondaries:
         """Note that the link of this number gets an address: what it loses afterwards goes in favour of that one."""
         self._come.add(link)
 
-    def spare(self, link: int) -> None:
-        """Let others' addresses stay on the link of this number, which is about to lose one."""
+    def spare(self, link: int) -> bytes:
+        """What lets others' addresses stay on the link of this number, if said before it loses one; "" for nothing."""
         if self._links is None:
             self._settle()
             self._links = links_of_others(self._socket, self._proto)
         if link in self._links or link in self._come:
             self._links.discard(link)
             self._come.discard(link)
-            self._settle()
             if not self._promotes(link):
-                self._promote(link, 1)
                 self._promoting.append(link)
+                return _promote(link, 1)
+        return b""
 
     def done(self) -> None:
         """Have the links as they were; one that has gone is none any more."""
-        for link in self._promoting:
-            self._promote(link, 0)
+        self._socket.tell([_promote(link, 0) for link in self._promoting])
         self._promoting.clear()
         self._asked = 0
         self._known.clear()
@@ -69,9 +68,10 @@ class Secondaries:
             self._known.update(self._socket.dump(request(RTM_GETLINK, NLM_F_DUMP, header(0), skip), _setting))
         return self._known.get(link, False)
 
-    def _promote(self, link: int, wanted: int) -> None:
-        said = nest(IFLA_AF_SPEC, nest(_AF_INET, nest(_CONF, u32(_PROMOTE, wanted))))
-        self._socket.ask(request(RTM_NEWLINK, 0, header(link), said))
+
+def _promote(link: int, wanted: int) -> bytes:
+    said = nest(IFLA_AF_SPEC, nest(_AF_INET, nest(_CONF, u32(_PROMOTE, wanted))))
+    return request(RTM_NEWLINK, 0, header(link), said)
 
 
 def _setting(_kind: int, payload: memoryview) -> tuple[int, bool]:

@@ -46,6 +46,7 @@ _SO_RCVBUFFORCE = 33
 _RECEIVE = 64 << 10
 _LAST_SEQUENCE = 0xFFFFFFFF
 _TRIES = 8
+_TOLD_AT_ONCE = 128
 _PATIENCE_S = 10.0  # thousands of links that came up get their link-local addresses for some seconds
 _PAUSE_S = 0.001
 _ENDS = frozenset({NLMSG_DONE, NLMSG_ERROR})
@@ -256,6 +257,18 @@ class Socket:
             elif decode and (item := decode(kind, payload)) is not None:
                 found.append(item)
         return answer, found
+
+    def tell(self, messages: Sequence[bytes]) -> None:
+        """Send requests, many at once, and see that they are done; nobody wants to know what was refused."""
+        for start in range(0, len(messages), _TOLD_AT_ONCE):
+            packets = [bytearray(message) for message in messages[start : start + _TOLD_AT_ONCE]]
+            first = self.next_sequence(len(packets) + 1)
+            for sequence, packet in enumerate(packets, first):
+                SEQUENCE.pack_into(packet, 8, sequence)
+            last = first + len(packets)
+            self.send(b"".join((*packets, noop(last))), count=len(packets))
+            for _ in self.answers(last):
+                pass
 
     def dump(
         self,

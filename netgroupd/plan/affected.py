@@ -37,7 +37,7 @@ def _smaller(steps: Sequence[Step], links: dict[Key, Object], goal: State) -> It
     for name, mtu in made_smaller(sizes | narrowed(steps, links), links):
         want = goal.link(name)
         if not want or "mtu" not in want.attrs:
-            yield f"{name} mtu {links[name,].attrs['mtu']} -> {mtu}"
+            yield f"{name} mtu {links[name,].attrs['mtu']} -> {mtu or 'less'}"
 
 
 def _with_another_mode(steps: Sequence[Step], links: dict[Key, Object], goal: State) -> Iterator[str]:

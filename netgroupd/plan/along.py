@@ -58,6 +58,16 @@ def told_of_queues(lost: Sequence[Object]) -> tuple[str, ...]:
     return _on_links(Theirs(tuple(lost)), "goes with the qdiscs and links that are deleted")
 
 
+def told_of_astray(rules: Sequence[Object], back: Sequence[Object]) -> tuple[str, ...]:
+    """The same of rules that lead to links which go."""
+    kept = {obj[:2] for obj in back}
+    lost = tuple(obj for obj in rules if obj[:2] not in kept)
+    return (
+        *_on_links(Theirs(lost), "leads to links that go, and to nothing then"),
+        *_on_links(Theirs(tuple(back)), "leads to links that are made anew, and does so again"),
+    )
+
+
 def told_of_watched(*lost: Theirs) -> tuple[str, ...]:
     """What nobody gives back of what others had, when what there was is put back: their programs are to do that."""
     watched = (theirs._replace(objects=()) for theirs in lost)

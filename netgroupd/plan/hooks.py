@@ -65,6 +65,19 @@ def hooks_of(state: State) -> frozenset[Hook]:
     return frozenset(hooks)
 
 
+def hook_of(obj: Object) -> Hook:
+    """The hook at which an object of traffic control is."""
+    where, parent = str(obj.key[0]), str(obj.key[1])
+    match obj.cls:
+        case "action":
+            return f"{SHARED}{where}", parent
+        case "qdisc":
+            return where, CLSACT if parent == CLSACT else ROOT
+        case "tclass":
+            return where, ROOT
+    return where, parent if parent in CLSACT_HOOKS or not parent else ROOT
+
+
 def classes_on(qdiscs: Iterable[Object]) -> frozenset[str]:
     """The classes of what may hang on these, and is owned with them whether or not any is named."""
     found = set[str]()

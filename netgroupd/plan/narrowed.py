@@ -4,6 +4,7 @@
 When such a port has left they grow again, and what is on them does not.
 """
 
+from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from netgroupd.model.state import Attrs, Key, Object
@@ -22,17 +23,26 @@ _USUAL = 1500
 def narrowed(steps: Iterable[Step], links: Mapping[Key, Object]) -> dict[str, int]:
     """The bridges among ``links`` that become smaller by what joins them, each with its MTU then."""
     found: dict[str, int] = {}
+    steps = [*steps]
+    changed = (step for step in steps if step.object.cls == "link" and (not step.before or "mtu" in step.attrs))
+    made = {step.object.key: step.object for step in changed if step.op is not Op.DELETE}
+    around = ChainMap(made, {**links}) if made else links
     for step in steps:
         bridge = links.get((step.attrs["master"],)) if "master" in step.attrs else None
         if not bridge or step.object.cls != "link" or step.op is Op.DELETE:
             continue
-        mtu = _of(step.object.attrs) or (_of(step.before.attrs) if step.before else _of_new(step.object))
+        has = step.before or step.object
+        mtu = _of(step.object.attrs) or (_of(has.attrs) if step.before else _of_new(has, around))
         if kind_of(bridge) == "bridge" and mtu < found.get(bridge.name, _of(bridge.attrs)):
             found[bridge.name] = mtu
     return found
 
 
-def _of_new(link: Object) -> int:
+def _of_new(link: Object, around: Mapping[Key, Object]) -> int:
+    while kind_of(link) in FOLLOWS_MTU and (below := around.get((link.attrs.get("link"),))):
+        if mtu := _of(below.attrs):
+            return mtu
+        link = below
     return _USUAL if kind_of(link) in _ETHERNET else UNKNOWN
 
 

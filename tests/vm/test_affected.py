@@ -62,3 +62,21 @@ def test_ipvlans_of_others_that_have_another_mode_are_told_and_given_back(
     engine.apply(confirm_s=60.0)
     engine.rollback()
     assert [here(f"ip -d link show {name}") for name in ("i0", "i1")] == before
+
+
+def test_port_that_is_made_anew_on_a_link_of_the_same_mtu_makes_nothing_smaller(engine_in: EngineIn) -> None:
+    text = (
+        "links:\n  b0: {{kind: bond, mtu: {}}}\n  b0.10: {{kind: vlan, link: b0, id: {}}}\n"
+        "  br: {{kind: bridge, ports: b0.10}}\n  br.20: {{}}\n  m: {{kind: macvlan, link: br.20}}\n"
+    )
+    engine_in("here", text.format(1500, 10)).apply()
+    assert not engine_in("here", text.format(1500, 11)).diff().warnings
+    smaller = engine_in("here", text.format(1400, 11)).diff().warnings
+    assert "br.20 mtu 1500 -> 1400, m mtu 1500 -> 1400" in " ".join(smaller)
+
+
+def test_port_of_which_nobody_can_tell_the_mtu_makes_others_smaller_by_some(engine_in: EngineIn) -> None:
+    text = "links:\n  br: {kind: bridge, mac: '02:00:00:00:00:01'}\n  br.20: {}\n"
+    engine_in("here", text).apply()
+    engine = engine_in("here", f"{text}  vx: {{kind: vxlan, id: 7, dstport: 4789, remote: 192.0.2.1, master: br}}\n")
+    assert "br.20 mtu 1500 -> less" in " ".join(engine.diff().warnings)

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from netgroupd.errors import KernelError
+from netgroupd.kernel.kernels import Kernels
 from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
 from tests.vm.hosts import EngineIn, here
@@ -206,6 +207,26 @@ def test_other_addresses_of_many_links_take_no_routes_of_others_along(engine_in:
     engine.apply()
     assert here("ip route").count("proto bird") == 20
     assert not engine.diff().steps
+
+
+def test_that_links_keep_other_addresses_meanwhile_takes_no_calls_of_its_own(engine_in: EngineIn) -> None:
+    text = "links: {'%s[n=1-60]': {kind: dummy, up: true, addresses: '10.0.{n}.%d/24'}}\n"
+    opened: list[Kernels] = []
+
+    def connect(netns: str | None) -> Kernels:
+        opened.append(Kernels(netns))
+        return opened[-1]
+
+    calls = []
+    for name, promoting in (("d", 1), ("e", 0)):
+        setting = f"sysctl: {{net.ipv4.conf.default.promote_secondaries: {promoting}}}\n"
+        engine_in("here", setting).apply()
+        engine_in("here", setting + text % (name, 1)).apply()
+        opened.clear()
+        engine_in("here", setting + text % (name, 2), connect).apply()
+        calls.append(sum(kernel.counters.syscalls for kernel in opened))
+        assert here("ip -4 address").count(".2/24") == 60
+    assert calls[1] <= calls[0] + 10, calls
 
 
 @pytest.mark.parametrize("more", ["", ", ttl: 9", ", mtu: 1300", ", mtu: 1200"])

@@ -107,3 +107,18 @@ def test_what_others_have_told_a_driver_is_back_with_its_link(engine_in: EngineI
     assert features("vx", "here") != before["vx"]
     assert "could not" not in " ".join(engine.rollback().plan.warnings)
     assert {name: features(name, "here") for name in before} == before
+
+
+def wanted(link: str) -> dict[str, bool]:
+    return {name: asked for name, (asked, _) in features(link, "here").items()}
+
+
+def test_features_are_back_that_depend_on_what_comes_back_too(engine_in: EngineIn) -> None:
+    text = "links:\n  p: {kind: dummy}\n  b0: {kind: %s, ports: p}\n  b0.10: {}\n  b0.10.5: {}\n"
+    engine_in("here", text % "bond").apply()
+    names = ("b0", "b0.10", "b0.10.5")
+    before = [wanted(name) for name in names]
+    engine = engine_in("here", text % "team")
+    engine.apply(confirm_s=60.0)
+    assert "could not" not in " ".join(engine.rollback().plan.warnings)
+    assert [wanted(name) for name in names] == before

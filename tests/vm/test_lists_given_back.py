@@ -162,3 +162,23 @@ def test_what_bridges_do_in_vlans_of_others_comes_back_with_these(
         assert (in_trees(kernel) == before) is (master == "br0")
         engine.rollback()
         assert in_trees(kernel) == before
+
+
+@pytest.mark.parametrize("kind", ["bond", "dummy"])
+def test_address_that_others_put_beside_the_own_one_of_a_link_is_told_and_given_back(
+    engine_in: EngineIn, kind: str
+) -> None:
+    text = "links: {t: {kind: %s, up: on, addresses: '2001:db8::1/64'}}\n"
+    engine_in("here", text % kind).apply()
+    here("ip link add link t name m type macvlan")
+    here("ip link add link t name t.5 address 02:00:00:00:07:05 type vlan id 5")
+    here("bridge fdb add 02:00:00:00:01:04 dev t self")
+    here("bridge fdb add 01:00:5e:00:00:77 dev t self")
+    before = [line for line in here("bridge fdb show dev t").splitlines() if ":01:04" in line or ":00:77" in line]
+    assert len(before) == 2
+    engine = engine_in("here", text % "ifb")
+    told = [said for said in engine.apply(confirm_s=60.0).plan.warnings if "forwarding" in said]
+    assert told == ["what is not netgroupd's goes when links go or leave their bridge: forwarding entries (2) on t"]
+    engine.rollback()
+    entries = here("bridge fdb show dev t").splitlines()
+    assert [line for line in entries if ":01:04" in line or ":00:77" in line] == before

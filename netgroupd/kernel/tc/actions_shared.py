@@ -52,7 +52,16 @@ def _one(context: Context, kind: str, index: int) -> list[Object]:
     return [obj if stands else obj._replace(attrs={**obj.attrs, OF_RULES: True}) for obj, stands in found]
 
 
+def of_kind(context: Context, kind: str) -> list[Object]:
+    """All actions of a kind, those of rules too."""
+    return [obj for obj, _ in _all(context, kind)]
+
+
 def _standing(context: Context, kind: str) -> list[Object]:
+    return [obj for obj, stands in _all(context, kind) if stands]
+
+
+def _all(context: Context, kind: str) -> list[tuple[Object, bool]]:
     asked = message.request(
         RTM_GETACTION,
         message.NLM_F_DUMP,
@@ -64,7 +73,7 @@ def _standing(context: Context, kind: str) -> list[Object]:
         told = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of actions")
     except KernelError:
         return []  # a kernel without this kind
-    return [obj for payload in told for obj, stands in _read(payload, context.names) if stands]
+    return [read for payload in told for read in _read(payload, context.names)]
 
 
 def _read(payload: bytes, names: Names) -> Iterator[tuple[Object, bool]]:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules of others, on links that stay, which lead packets to links that go: they lead nowhere then.
+
+Where such a link is there again, made anew or put back, so do they lead there again.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from netgroupd.engine.observe import Connection, Mine, read
+from netgroupd.engine.spoken import spoken_of
+from netgroupd.kernel.request import Selection
+from netgroupd.model.state import Attrs, Object, State, records
+from netgroupd.plan.compare import UNSAID
+from netgroupd.plan.hooks import hook_of
+from netgroupd.plan.step import Op, Plan, Step
+
+_LED = "led"
+"""Marks one that is there still, but for where it leads."""
+
+
+def led_astray(kernel: Connection, plan: Plan, goal: State, mine: Mine) -> tuple[Object, ...]:
+    """What others have of such rules."""
+    if not plan.gone:
+        return ()
+    ours = mine.hooks | spoken_of(goal).hooks
+    rules = (rule for rule in kernel.rules_to(plan.gone) if rule.name not in plan.gone and hook_of(rule) not in ours)
+    return tuple(rule._replace(attrs={**rule.attrs, _LED: True}) for rule in rules)
+
+
+def on_links_again(rules: Iterable[Object], goal: State) -> tuple[Object, ...]:
+    """Those that lead only to links which are there in the end."""
+    return tuple(rule for rule in rules if not any((name,) not in goal.of("link") for name in _led_to(rule)))
+
+
+def is_astray(obj: Object) -> bool:
+    """Whether it is one of these."""
+    return _LED in obj.attrs
+
+
+def led_again(kernel: Connection, rules: Sequence[Object], mine: Mine) -> Iterator[Step]:
+    """What has those lead again that are there as they were, and lead nowhere."""
+    hooks = frozenset((rule.name, str(rule.key[1])) for rule in rules)
+    there = read(kernel, Selection(frozenset({"filter"}), hooks=hooks), mine.away).of("filter") if rules else {}
+    for rule in rules:
+        was = {name: value for name, value in rule.attrs.items() if name != _LED}
+        now = there.get(rule.key)
+        lost = now and now.attrs["actions"] != was["actions"] and _without_way(now.attrs) == _without_way(was)
+        if now and lost and UNSAID not in was and not any(_led_to(now)):
+            want = rule._replace(attrs={**was, "optional": True})
+            yield Step(Op.CHANGE, now, want, {"actions": was["actions"]})
+
+
+def _without_way(attrs: Attrs) -> tuple[dict[str, object], ...]:
+    return tuple({name: value for name, value in one.items() if name != "dev"} for one in records(attrs, "actions"))
+
+
+def _led_to(rule: Object) -> Iterator[str]:
+    yield from (str(action["dev"]) for action in records(rule.attrs, "actions") if "dev" in action)

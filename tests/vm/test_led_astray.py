@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules of others that lead packets to links which are made anew or go: they lead there again, or it is told."""
+
+import re
+
+import pytest
+
+from netgroupd.engine.engine import Engine
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm("stock")
+
+VXLAN = "links: {{vx: {{kind: vxlan, id: {}, dstport: 4789, local: 127.0.0.1, up: on}}{}}}\n"
+RULES = ("flower dst_ip 10.0.0.1", "matchall", "u32 match ip dst 10.0.0.1/32", "flower dst_ip 10.0.0.2")
+ACTIONS = "action csum ip pipe action mirred egress redirect dev vx"
+
+
+def made(engine_in: EngineIn) -> Engine:
+    engine_in("here", VXLAN.format(7, "")).apply()
+    here("ip link add x type dummy")
+    here("tc qdisc add dev x clsact")
+    for pref, rule in enumerate(RULES, 1):
+        here(f"tc filter add dev x egress pref {pref} protocol ip {rule} {ACTIONS}")
+    here("tc filter add dev x ingress pref 1 protocol ip matchall action drop")
+    return engine_in("here", VXLAN.format(8, ""))
+
+
+def rules() -> str:
+    return re.sub(r"handle \S+|index \d+|fh \S+|key ht \S+ bkt \S+", "", here("tc filter show dev x egress"))
+
+
+def test_rules_to_a_link_that_is_made_anew_lead_there_again(engine_in: EngineIn) -> None:
+    engine = made(engine_in)
+    before = rules()
+    assert before.count("to device vx") == len(RULES)
+    told = "what is not netgroupd's leads to links that are made anew, and does so again: rules (4) on x"
+    assert told in engine.diff().warnings
+    assert told in engine.apply(confirm_s=60.0).plan.warnings
+    assert rules() == before
+    engine.rollback()
+    assert rules() == before
+
+
+def test_rules_to_a_link_that_goes_lead_there_again_when_it_is_back(engine_in: EngineIn) -> None:
+    made(engine_in)
+    before = rules()
+    engine = engine_in("here", "links: {d: {kind: dummy}}\n")
+    told = "what is not netgroupd's leads to links that go, and to nothing then: rules (4) on x"
+    assert told in engine.apply(confirm_s=60.0).plan.warnings
+    assert "to device vx" not in rules()
+    here("tc filter del dev x egress pref 4")
+    engine.rollback()
+    assert rules() == before[: before.index("filter protocol ip pref 4")]
+
+
+def test_rules_of_netgroupd_are_no_others(engine_in: EngineIn) -> None:
+    own = "tc: {d: {egress: [{pref: 1, matchall: {}, action: {mirred: {egress: redirect, dev: vx}}}]}}\n"
+    more = ", d: {kind: dummy}"
+    engine_in("here", VXLAN.format(7, more) + own).apply()
+    engine = engine_in("here", VXLAN.format(8, more) + own)
+    assert "leads to" not in " ".join(engine.apply(confirm_s=60.0).plan.warnings)
+    assert "to device vx" in here("tc filter show dev d egress")
+    assert not engine.diff().steps
+    engine.rollback()
+    assert "to device vx" in here("tc filter show dev d egress")
