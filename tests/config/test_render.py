@@ -191,11 +191,6 @@ WRONG = [
     pytest.param("a: 1\nb: ${1 // 0}\n", "2:4: integer division or modulo by zero (ZeroDivisionError)", id="division"),
     pytest.param("a: ${1}${{}['k']}\n", "1:8: there is no 'k'", id="second_expression"),
     pytest.param(
-        "<%def name='port(n)'>swp${n}</%def>\na: ${port}\n",
-        "2:4: 'port' has no text before it is called; write ${port(…)} (TypeError)",
-        id="definition_that_is_not_called",
-    ),
-    pytest.param(
         "a: 1\n<%\n[].sotr()\n%>",
         "3:1: 'list' object has no attribute 'sotr' (AttributeError); did you mean 'sort'?",
         id="in_a_block",
