@@ -69,7 +69,7 @@ def says_anything(desired: Desired) -> bool:
     return any(_WORD.search(one.text) for one in desired.rendered)
 
 
-def refuse_nothing(places: Iterable[Path]) -> NoReturn:
+def refuse_nothing(places: Iterable[Path], problems: Iterable[Problem]) -> NoReturn:
     """Neither to find no file nor to find all of them empty is a wish to have everything deleted.
 
     Raises:
@@ -77,7 +77,7 @@ def refuse_nothing(places: Iterable[Path]) -> NoReturn:
     """
     where = ", ".join(map(str, places))
     hint = "an empty mapping, {}, in a file says that nothing is wanted"
-    raise ConfigError([Problem(where, 1, 1, "there is no configuration", hint)])
+    raise ConfigError([*problems, Problem(where, 1, 1, "there is no configuration", hint)])
 
 
 def nothing_in(places: Iterable[Path]) -> Problem:

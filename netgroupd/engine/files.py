@@ -74,7 +74,7 @@ class Files:
         links = look_at_links(kernel, mine, self._rows)
         desired = configuration.read(self.paths.config, known_links(kernel, links.state, mine), self._trust)
         if not configuration.says_anything(desired) and self._had_anything(desired, kernel, mine, links):
-            configuration.refuse_nothing(self.paths.config)
+            configuration.refuse_nothing(self.paths.config, desired.problems)
         self._rows = rows_for(desired.state)
         return desired, links
 

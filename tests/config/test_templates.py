@@ -153,6 +153,13 @@ def test_definition_that_was_not_taken_is_told(written: Path, taken: str, used: 
     assert str(caught.value) == f"{written}:{want}"
 
 
+def test_definition_that_is_named_and_not_called_is_told(written: Path) -> None:
+    written.write_text('<%def name="port(n)">swp${n}</%def>\nlinks:\n  ${port}: {}\n')
+    with pytest.raises(ConfigError) as caught:
+        desired(written)
+    assert str(caught.value) == f"{written}:3:3: 'port' has no text before it is called; write ${{port(…)}} (TypeError)"
+
+
 def test_definition_can_be_buffered(written: Path) -> None:
     written.write_text('<%def name="f()" buffered="True">\\\n  d0: {kind: dummy}\n</%def>\\\nlinks:\n${f()}\n')
     assert names(desired(written)) == {"d0"}

@@ -73,6 +73,13 @@ def nodes_of(tree: Any) -> Iterator[Any]:
             yield from nodes_of(node)
 
 
+def _text_of(value: object) -> str:
+    if callable(value):
+        name = getattr(value, "__name__", type(value).__name__)
+        raise TypeError(f"{name!r} has no text before it is called; write ${{{name}(…)}}")
+    return str(value)
+
+
 class _EmptyError(Exception):
     """An expression of which nothing is written."""
 
@@ -223,7 +230,7 @@ class Lookup(TemplateCollection):  # type: ignore[misc]  # mako has no types
         names = (*_defined(tree), *imported)
         self.units[name] = Unit(file, path, text, lines, instrument.columns, tree, names, undefined)
         module = types.ModuleType(name)
-        module.__dict__.update(instrument.pieces, _text=str)
+        module.__dict__.update(instrument.pieces, _text=_text_of)
         exec(compile(instrumented, name, "exec"), module.__dict__)
         return ModuleTemplate(module, template_filename=path, template_source=text, module_source=source, lookup=self)
 
