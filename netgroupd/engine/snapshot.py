@@ -37,7 +37,6 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
     "link": {"port.prio": 0, "port.queue_id": 0},
 }
 
-_UNSAID = object()
 _IN_USE = "active_slave"  # which port a bond uses follows from its ports
 _STATES = ("carrier", _IN_USE)
 _MTU = frozenset({"mtu"})
@@ -136,7 +135,9 @@ class Snapshot(NamedTuple):
         silent = _BY_ITSELF.get(obj.cls, NOTHING)
         # One that is of another kind by now does not tell what this one could be told.
         told = changed if kind_of(now) == kind_of(obj) else NOTHING
-        was = {name: value for name, value in obj.attrs.items() if name in told or silent.get(name, _UNSAID) != value}
+        # Nor can what has it by itself still always be told so: a card that comes back is told all again.
+        by_itself = {name for name, value in silent.items() if obj.attrs.get(name) == told.get(name, value) == value}
+        was = {name: value for name, value in obj.attrs.items() if name not in by_itself}
         if obj.cls == "link":
             was, refused = links_back.told(obj, was, changed, links, usual)
         new = now.attrs.keys() - obj.attrs.keys() - refused if now else ()

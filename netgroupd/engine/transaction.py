@@ -247,17 +247,19 @@ def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
         KernelError, VerifyError: Not everything could be brought back.
     """
     try:
-        plan = _put_back(kernel, before, mine)
+        plan, along = _put_back(kernel, before, mine)
     except ConfigError as error:  # no file is wrong: somebody has put something else in its place
         raise VerifyError("\n".join(_without_place(problem) for problem in error.problems)) from error
-    return plan._replace(warnings=plan.warnings + give_back(kernel, before.others + before.passing, mine))
+    lost = give_back(kernel, before.others + before.passing + along, mine)
+    return plan._replace(warnings=plan.warnings + lost)
 
 
 def _without_place(problem: Problem) -> str:
     return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
 
 
-def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
+def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, tuple[Object, ...]]:
+    """The plan that brought it back, and what others had on links that it took down."""
     actual = without_beside(look(kernel, before.state(), mine), before)
     was, there = before.state().of("link"), actual.of("link")
     masters: dict[Key, Object] = {
@@ -274,8 +276,9 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
         return plan_for(kernel, goal, there, mine)
 
     plan = plan_for(kernel, goal, actual, mine)
+    along = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual).objects
     converge(kernel, plan, goal, mine, again=again)
-    return plan
+    return plan, along
 
 
 def concluded(kernel: Connection, plan: Plan, mine: Mine, waiting: Sequence[Object]) -> Plan:

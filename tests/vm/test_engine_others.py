@@ -173,6 +173,14 @@ def test_address_that_others_gave_another_scope_does_not_keep_those_beside_it_aw
     there_and_back(kernel, goal)
 
 
+def test_what_others_have_on_a_link_that_was_down_is_there_when_it_is_down_again(kernel: Stumbling) -> None:
+    ip("link add e0 type dummy")
+    ip("address add fd01::5/64 dev e0 nodad")
+    ip("neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 dev e0 proto static")
+    goal = state_of("links: {e0: {up: true}, x: {kind: bridge}}", ("e0",))
+    there_and_back(kernel, goal, lambda: told("ip", "-o", "-6", "address") + told("ip", "neigh"), refused=True)
+
+
 def test_haste_of_a_bridge_whose_topology_changes_is_no_difference(kernel: Stumbling) -> None:
     bridge = "{kind: bridge, up: true, stp: true, forward_delay: 200, ageing_time: 60000, ports: d0}"
     goal = state_of(f"links: {{d0: {{kind: dummy, up: true}}, br0: {bridge}}}")

@@ -346,3 +346,17 @@ def test_parts_live_where_their_link_does(kernel: Stumbling) -> None:
             assert not plan_now(kernel, goal, MINE)[0].steps
     finally:
         ip("netns del blue")
+
+
+def test_card_that_goes_elsewhere_comes_back_as_it_was_told(card: Stumbling) -> None:
+    ip("netns add blue")
+    try:
+        become(card, state_of("links: {n0: {ethtool: {rings: {rx: 64}}}}"))
+        before, goal = told("n0", "rings", "engine"), state_of("links: {n0: {netns: blue, ethtool: {rings: {rx: 64}}}}")
+        mine = card.keep(goal)._replace(away=frozenset({("blue", "n0")}))
+        snapshot = Snapshot.of(*plan_now(card, goal, mine))
+        become(card, goal)
+        put_back(card, snapshot, mine)
+        assert told("n0", "rings", "engine") == before
+    finally:
+        ip("netns del blue")
