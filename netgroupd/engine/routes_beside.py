@@ -23,9 +23,9 @@ def placed(kernel: Connection, before: Snapshot) -> Snapshot:
 
 
 def without_beside(actual: State, before: Snapshot) -> State:
-    """``actual`` without what others have where ``before`` has a route of ours."""
+    """``actual`` without what others have where ``before`` has a route of ours, unless the change gave it to them."""
     routes = actual.of("route")
-    for key in _ours(before):
+    for key in _ours(before).difference(key for cls, key in before.given if cls == "route"):
         if (have := routes.get(key)) and UNOWNED in have.attrs:
             del actual.classes["route"][key]
     return actual

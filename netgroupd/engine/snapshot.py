@@ -16,7 +16,7 @@ from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
-from netgroupd.plan.compare import UNSAID, ends, kind_of
+from netgroupd.plan.compare import UNOWNED, UNSAID, ends, kind_of
 from netgroupd.plan.fate import (
     hangs_on,
     is_of_bridge,
@@ -49,12 +49,14 @@ class Snapshot(NamedTuple):
     """Objects that were there, the places where there was none, and what goes with links and is of ``others``.
 
     What is to be there again after the change too, ``passing``, is not among the others.
+    Of what was netgroupd's the change makes others' what is at the places ``given``.
     """
 
     objects: tuple[Object, ...] = ()
     absent: tuple[tuple[str, Key], ...] = ()
     others: tuple[Object, ...] = ()
     passing: tuple[Object, ...] = ()
+    given: tuple[tuple[str, Key], ...] = ()
 
     @classmethod
     def of(cls, plan: Plan, actual: State) -> "Snapshot":
@@ -90,7 +92,8 @@ class Snapshot(NamedTuple):
         objects = *_in_turn(tuple(steady), actual), *_as_added(touched, actual)
         back = {obj[:2] for obj in plan.passing}
         others = tuple(obj for obj in plan.others if obj[:2] not in back)
-        return cls(objects, tuple(absent), others, plan.passing)
+        given = (obj[:2] for step in steps if step.before and (obj := step.after) and UNOWNED in obj.attrs)
+        return cls(objects, tuple(absent), others, plan.passing, tuple(given))
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.
@@ -176,14 +179,17 @@ class Snapshot(NamedTuple):
             "absent": self.absent,
             "others": objects_to(self.others),
             "passing": objects_to(self.passing),
+            "given": self.given,
         }
 
     @classmethod
     def from_json(cls, plain: Json) -> "Snapshot":
         """Out of plain values."""
-        absent = tuple((name, key_from(key)) for name, key in plain["absent"])
+        absent, given = (
+            tuple((name, key_from(key)) for name, key in plain.get(field, ())) for field in ("absent", "given")
+        )
         others, passing = (objects_from(plain.get(name, ())) for name in ("others", "passing"))
-        return cls(objects_from(plain["objects"]), absent, others, passing)
+        return cls(objects_from(plain["objects"]), absent, others, passing, given)
 
 
 def _in_turn(objects: tuple[Object, ...], actual: State) -> Iterator[Object]:

@@ -86,3 +86,30 @@ def test_what_went_with_its_line_and_came_again_is_theirs_as_it_was(engine_in: E
     assert "metric 50" in here("ip -d address show dev e0")
     assert "10.1.0.0/16 via 192.0.2.9 dev e0 proto static" in here("ip route")
     assert not engine.drift().steps
+
+
+def test_what_is_theirs_until_a_rollback_is_not_confirmed_is_netgroupd_s_again(engine_in: EngineIn) -> None:
+    made(engine_in)
+    engine_in("here", FILE).apply()
+    before = there()
+    engine = engine_in("here", FILE)
+    engine.rollback(0, confirm_s=60.0)
+    assert there() != before
+    engine.rollback()
+    assert there() == before
+    assert not engine.drift().steps
+
+
+def test_route_that_somebody_adds_while_a_rollback_waits_stays_beside(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    here("ip link add e0 up type dummy")
+    text = "links: {e0: {addresses: 192.0.2.1/24}}\nroutes: [{to: 10.1.0.0/16, via: 192.0.2.8}]\n"
+    engine_in("here", text).apply()
+    engine = engine_in("here", text)
+    engine.rollback(0, confirm_s=60.0)
+    here("ip address add 192.0.2.2/24 dev e0")
+    here("ip route add 10.1.0.0/16 via 192.0.2.7")
+    engine.rollback()
+    routes = here("ip route show 10.1.0.0/16")
+    assert "via 192.0.2.7" in routes
+    assert "via 192.0.2.8" in routes
