@@ -122,7 +122,7 @@ class Changes:
 
     def configure(self) -> Job:
         """Bring up the network just after boot; ``trouble`` of the job says what the files ask for in vain."""
-        job = self._job("reload")
+        job = self._job("start")
         self._run(job, self._configure_work)
         return job
 

@@ -51,6 +51,7 @@ def _properties(connection: Gio.DBusConnection, path: str, interface: str) -> di
 
 def test_start_applies_the_configuration_once_in_a_boot(daemon: Daemon, engine: FakeEngine) -> None:
     assert engine.generation == 1
+    assert 'netgroup_changes_total{kind="start",result="ok"} 1' in daemon._metrics.text()
 
 
 def test_session_of_a_caller_counts_while_its_connection_is_there(remote: Remote, engine: FakeEngine) -> None:
