@@ -114,10 +114,14 @@ def _is_lasting(address: Object) -> bool:
 
 
 def settings_of_others(kernel: Connection, plan: Plan) -> tuple[Object, ...]:
-    """The settings of links that a plan deletes, whoever has changed them."""
-    steps = singles(plan.steps)
-    gone = {step.object.name for step in steps if step.object.cls == "link" and step.op is Op.DELETE}
+    """The settings of links that a plan deletes or takes to another namespace, whoever has changed them."""
+    steps = (step for step in singles(plan.steps) if step.object.cls == "link" and step.before)
+    gone = {step.object.name for step in steps if step.op is Op.DELETE or _leaves(step)}
     return tuple(kernel.settings_of(gone)) if gone else ()
+
+
+def _leaves(step: Step) -> bool:
+    return "netns" in step.attrs and step.before is not None and not step.before.attrs.get("netns")
 
 
 def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tuple[str, ...]:

@@ -126,6 +126,8 @@ class Life:
                         continue  # the kernel gives them handles, which a capture leaves out
                     # A MAC that nobody chose is another one of a link that is made again, and none cannot be said.
                     drawn = _DRAWN - links.get(str(key[1][0]), {}).keys()
+                    if self._beside and _OF_OTHERS.search(str(key)):
+                        continue  # which goes with its link, and that is told
                     lines |= {f"{key} {name}: {value}\n" for name, value in attrs.items() if name not in drawn}
         told = self._engine(self._config).capture()
         return _lasting(told, without=_OF_OTHERS if self._beside else None) + "".join(sorted(lines))

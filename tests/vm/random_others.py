@@ -33,6 +33,7 @@ _PROTOCOLS = ("boot", "static", "dhcp", "bird")
 _GIVEN_BACK = frozenset({"boot", "static", "dhcp", ""})
 _L3 = frozenset({"address", "route", "neighbour", "nexthop"})
 _ON_LINKS = frozenset({"qdisc", "filter", "fdb", "vlan"})
+_IN_BRIDGES = frozenset({"vlan", "fdb"})
 _CLASSES = {"vlan": "bridge_vlan", "fdb": "fdb", "qdisc": "qdisc", "filter": "filter"}
 _STATES = frozenset({"is up", "is in"})
 _WHOLE = frozenset({"link", "rule", *_L3, *_ON_LINKS})
@@ -325,7 +326,12 @@ class _Reasons:
             return cls in _ON_LINKS and not self._gone.isdisjoint(on)
         if cls == "master":
             return self._before[key] in self._gone and on[0] in self._released | self._gone
+        if cls in _IN_BRIDGES and self._is_elsewhere(on[0]):
+            return True
         return not self._gone.isdisjoint(on) or (_CLASSES.get(cls, ""), on[0]) in self._deleted
+
+    def _is_elsewhere(self, name: str) -> bool:
+        return self._after.get(("is in", name)) != self._before.get(("is in", name))
 
     def _excuse_l3(self, key: tuple[str, ...], on: list[str]) -> bool:
         watched = key[0] in ("route", "nexthop") and key[3] not in _GIVEN_BACK
@@ -333,6 +339,6 @@ class _Reasons:
         if self._refused:
             return watched and (by_nexthop or not (self._gone | self._shaken).isdisjoint(on))
         down = {name for name in on if self._after.get(("is up", name)) != self._before.get(("is up", name))}
-        moved = {name for name in on if self._after.get(("is in", name)) != self._before.get(("is in", name))}
+        moved = {*filter(self._is_elsewhere, on)}
         shaken = self._shaken.intersection(on)
         return not self._gone.isdisjoint(on) or by_nexthop or (bool(shaken) and (watched or bool(down or moved)))

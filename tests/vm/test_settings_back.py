@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kernel settings that others have changed below links that are made anew or go: they are back with their links."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,19 @@ def test_settings_of_others_are_back_with_their_link(
     assert not engine.apply(confirm_s=60.0).plan.warnings
     engine.rollback()
     assert told() == before == CHANGED
+
+
+def test_settings_of_others_are_back_with_a_link_that_goes_elsewhere(engine_in: EngineIn) -> None:
+    subprocess.run(["ip", "netns", "add", "blue"], check=True)
+    try:
+        engine_in("here", "links: {vx: {kind: dummy, up: true}}").apply()
+        change()
+        engine = engine_in("here", "links: {vx: {kind: dummy, up: true, netns: blue}}")
+        engine.apply(confirm_s=60.0)
+        engine.rollback()
+        assert told() == CHANGED
+    finally:
+        subprocess.run(["ip", "netns", "del", "blue"], check=True)
 
 
 def test_setting_of_ours_and_those_of_others_are_back_together(engine_in: EngineIn) -> None:
