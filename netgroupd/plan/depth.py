@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How many links are below a link, named by it or above it as masters: what must exist before it.
 
-And which links stand side by side on one.
+And which of them are best made side by side.
 """
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from itertools import chain
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
@@ -77,12 +79,16 @@ class Depths(dict[Value, int]):
 
 
 def side_by_side(steps: Sequence[Step]) -> list[int]:
-    """The places of ``steps`` in an order in which links on the same one are made together.
+    """The places of ``steps`` in an order in which links of the same lower one, or of the same master, come together.
 
-    The kernel walks all that stand on a link for each that comes, goes or gets a master,
-    and is quickest when it has looked at no others in between.
+    The kernel walks all that stand on a link, and all ports of a master, for each that comes
+    or goes, and is quickest when it has looked at no others in between.  Of a link's two lists
+    the longer one counts.
     """
+    lowers, masters = ([step.attrs.get(field) for step in steps] for field in _BELOW)
+    beside = Counter(chain(lowers, masters))
+    beside[None] = 0
+    crowds = [low if beside[low] >= beside[high] else high for low, high in zip(lowers, masters, strict=True)]
     first: dict[Value, int] = {}
-    below = [step.attrs.get("link") for step in steps]
-    among = [first.setdefault(name, place) if name else place for place, name in enumerate(below)]
+    among = [first.setdefault(crowd, place) if crowd else place for place, crowd in enumerate(crowds)]
     return sorted(range(len(steps)), key=among.__getitem__)
