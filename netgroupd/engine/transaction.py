@@ -140,7 +140,7 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     led = on_links_again(astray, goal)
     warnings += told_of_astray(astray, led)
     lost = of_others(kernel, plan, nexthops, goal, actual)
-    back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
+    back = on_passing(lost.objects, passing(plan, actual.of("link")), plan.gone | plan.cycled, goal, actual)
     warnings += told(lost, back)
     found = [lost]
     for loss in on_staying(kernel, plan, goal, actual):
