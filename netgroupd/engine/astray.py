@@ -4,7 +4,7 @@
 Where such a link is there again, made anew or put back, so do they lead there again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.engine.spoken import spoken_of
@@ -19,7 +19,7 @@ _LED = "led"
 
 
 def led_astray(kernel: Connection, plan: Plan, goal: State, mine: Mine) -> tuple[Object, ...]:
-    """What others have of such rules."""
+    """What others have of such rules, and of actions that they share."""
     if not plan.gone:
         return ()
     ours = mine.hooks | spoken_of(goal).hooks
@@ -27,9 +27,17 @@ def led_astray(kernel: Connection, plan: Plan, goal: State, mine: Mine) -> tuple
     return tuple(rule._replace(attrs={**rule.attrs, _LED: True}) for rule in rules)
 
 
-def on_links_again(rules: Iterable[Object], goal: State) -> tuple[Object, ...]:
+def on_links_again(rules: Sequence[Object], goal: State) -> tuple[Object, ...]:
     """Those that lead only to links which are there in the end."""
-    return tuple(rule for rule in rules if not any((name,) not in goal.of("link") for name in _led_to(rule)))
+    actions = (obj for obj in rules if obj.cls == "action")
+    shared = {f"{obj.key[0]} {obj.key[1]}": [*_led_to(obj)] for obj in actions}
+
+    def led_to(rule: Object) -> Iterator[str]:
+        yield from _led_to(rule)
+        for action in records(rule.attrs, "actions"):
+            yield from shared.get(str(action["kind"]), ())
+
+    return tuple(rule for rule in rules if all((name,) in goal.of("link") for name in led_to(rule)))
 
 
 def is_astray(obj: Object) -> bool:
@@ -39,11 +47,11 @@ def is_astray(obj: Object) -> bool:
 
 def led_again(kernel: Connection, rules: Sequence[Object], mine: Mine) -> Iterator[Step]:
     """What has those lead again that are there as they were, and lead nowhere."""
-    hooks = frozenset((rule.name, str(rule.key[1])) for rule in rules)
-    there = read(kernel, Selection(frozenset({"filter"}), hooks=hooks), mine.away).of("filter") if rules else {}
+    hooks = frozenset(hook_of(obj) if obj.cls == "action" else (obj.name, str(obj.key[1])) for obj in rules)
+    found = read(kernel, Selection(frozenset({"filter", "action"}), hooks=hooks), mine.away) if rules else State()
     for rule in rules:
         was = {name: value for name, value in rule.attrs.items() if name != _LED}
-        now = there.get(rule.key)
+        now = found.of(rule.cls).get(rule.key)
         lost = now and now.attrs["actions"] != was["actions"] and _without_way(now.attrs) == _without_way(was)
         if now and lost and UNSAID not in was and not any(_led_to(now)):
             want = rule._replace(attrs={**was, "optional": True})

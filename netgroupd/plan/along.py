@@ -61,10 +61,11 @@ def told_of_queues(lost: Sequence[Object]) -> tuple[str, ...]:
 def told_of_astray(rules: Sequence[Object], back: Sequence[Object]) -> tuple[str, ...]:
     """The same of rules that lead to links which go."""
     kept = {obj[:2] for obj in back}
-    lost = tuple(obj for obj in rules if obj[:2] not in kept)
+    led = [obj for obj in rules if obj.cls == "filter"]  # and not the actions that they share
+    lost, again = ([obj for obj in led if (obj[:2] in kept) is there] for there in (False, True))
     return (
-        *_on_links(Theirs(lost), "leads to links that go, and to nothing then"),
-        *_on_links(Theirs(tuple(back)), "leads to links that are made anew, and does so again"),
+        *_on_links(Theirs(tuple(lost)), "leads to links that go, and to nothing then"),
+        *_on_links(Theirs(tuple(again)), "leads to links that are made anew, and does so again"),
     )
 
 
