@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules of others, on links that stay, which lead packets to links that go: they lead nowhere then.
+"""Rules and tunnels of others, which stay, and lead packets to links that go: they lead nowhere then.
 
 Where such a link is there again, made anew or put back, so do they lead there again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.engine.spoken import spoken_of
@@ -18,18 +18,29 @@ _LED = "led"
 """Marks one that is there still, but for where it leads."""
 
 
-def led_astray(kernel: Connection, plan: Plan, goal: State, mine: Mine) -> tuple[Object, ...]:
-    """What others have of such rules."""
+def led_astray(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
+    """What others have of such rules, of actions that they share, and of tunnels."""
     if not plan.gone:
         return ()
     ours = mine.hooks | spoken_of(goal).hooks
     rules = (rule for rule in kernel.rules_to(plan.gone) if rule.name not in plan.gone and hook_of(rule) not in ours)
-    return tuple(rule._replace(attrs={**rule.attrs, _LED: True}) for rule in rules)
+    through = (link for link in actual.of("link").values() if link.attrs.get("dev") in plan.gone)
+    tunnels = (link for link in through if link.name not in plan.gone and link.key not in goal.of("link"))
+    told = (link._replace(attrs={"dev": link.attrs["dev"]}) for link in tunnels)
+    return tuple(obj._replace(attrs={**obj.attrs, _LED: True}) for obj in (*rules, *told))
 
 
-def on_links_again(rules: Iterable[Object], goal: State) -> tuple[Object, ...]:
+def on_links_again(rules: Sequence[Object], goal: State) -> tuple[Object, ...]:
     """Those that lead only to links which are there in the end."""
-    return tuple(rule for rule in rules if not any((name,) not in goal.of("link") for name in _led_to(rule)))
+    actions = (obj for obj in rules if obj.cls == "action")
+    shared = {f"{obj.key[0]} {obj.key[1]}": [*_led_to(obj)] for obj in actions}
+
+    def led_to(rule: Object) -> Iterator[str]:
+        yield from _led_to(rule)
+        for action in records(rule.attrs, "actions"):
+            yield from shared.get(str(action["kind"]), ())
+
+    return tuple(rule for rule in rules if all((name,) in goal.of("link") for name in led_to(rule)))
 
 
 def is_astray(obj: Object) -> bool:
@@ -39,15 +50,26 @@ def is_astray(obj: Object) -> bool:
 
 def led_again(kernel: Connection, rules: Sequence[Object], mine: Mine) -> Iterator[Step]:
     """What has those lead again that are there as they were, and lead nowhere."""
-    hooks = frozenset((rule.name, str(rule.key[1])) for rule in rules)
-    there = read(kernel, Selection(frozenset({"filter"}), hooks=hooks), mine.away).of("filter") if rules else {}
-    for rule in rules:
+    led = (obj for obj in rules if obj.cls != "link")
+    hooks = frozenset(hook_of(obj) if obj.cls == "action" else (obj.name, str(obj.key[1])) for obj in led)
+    found = read(kernel, Selection(frozenset({"filter", "action"}), hooks=hooks), mine.away) if hooks else State()
+    yield from _tunnels(kernel, [obj for obj in rules if obj.cls == "link"], mine)
+    for rule in (obj for obj in rules if obj.cls != "link"):
         was = {name: value for name, value in rule.attrs.items() if name != _LED}
-        now = there.get(rule.key)
+        now = found.of(rule.cls).get(rule.key)
         lost = now and now.attrs["actions"] != was["actions"] and _without_way(now.attrs) == _without_way(was)
         if now and lost and UNSAID not in was and not any(_led_to(now)):
             want = rule._replace(attrs={**was, "optional": True})
             yield Step(Op.CHANGE, now, want, {"actions": was["actions"]})
+
+
+def _tunnels(kernel: Connection, tunnels: Sequence[Object], mine: Mine) -> Iterator[Step]:
+    names = frozenset(tunnel.name for tunnel in tunnels)
+    there = read(kernel, Selection(links=names), mine.away).of("link") if names else {}
+    for tunnel in tunnels:
+        now, dev = there.get(tunnel.key), tunnel.attrs["dev"]
+        if now and not kernel.has_link(str(now.attrs.get("dev") or "")) and kernel.has_link(str(dev)):
+            yield Step(Op.CHANGE, now, now._replace(attrs={**now.attrs, "dev": dev, "optional": True}), {"dev": dev})
 
 
 def _without_way(attrs: Attrs) -> tuple[dict[str, object], ...]:
@@ -55,4 +77,6 @@ def _without_way(attrs: Attrs) -> tuple[dict[str, object], ...]:
 
 
 def _led_to(rule: Object) -> Iterator[str]:
+    if rule.cls == "link":
+        yield str(rule.attrs["dev"])
     yield from (str(action["dev"]) for action in records(rule.attrs, "actions") if "dev" in action)

@@ -119,7 +119,7 @@ class Engine(Questions):
         goal = desired.state if request.goal is None else request.goal
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
-        if not request.in_part:
+        if not request.in_part and request.result != REPAIRED:  # which may be told of a part alone
             refuse_unknown(kernel, goal, actual)
         plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
         if request.shown is not None and request.shown.steps != plan.steps:

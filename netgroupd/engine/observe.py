@@ -99,10 +99,12 @@ class Connection(Protocol):
         *,
         along: Along = Along.LINK,
         sources: Set[str] = frozenset(),
+        gone: Set[str] = frozenset(),
     ) -> Theirs:
         """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
 
         Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
+        Some of the links are ``gone`` then.
         """
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:

@@ -29,6 +29,7 @@ _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 _AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
 # What follows needs what is before it; a gateway needs the route to it.
 _IN_BRIDGES = ("bridge_vlan", "vlan_global", "mst")
+_IN_PART = frozenset({"src", "nexthops"})
 _STAYING = frozenset({"link", "ethtool"})  # there by themselves, and what they were is told
 _IN_QUEUES = ("tclass", "chain", "filter")
 _ORDER = ("sysctl", *_IN_BRIDGES, "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb", *_IN_QUEUES)
@@ -47,7 +48,7 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
         for obj in actual.of("nexthop").values()
         if isinstance(number := obj.key[0], int) and not links.isdisjoint(hangs_on(obj))
     }
-    found = kernel.theirs(links, there, deleted)
+    found = kernel.theirs(links, there, deleted, gone=plan.gone)
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
@@ -166,10 +167,11 @@ def _staying(kernel: Connection, objects: list[Object], mine: Mine) -> Iterator[
 def _step(obj: Object) -> Step:
     """One without which the rest is wanted all the same; it may be there still in part.
 
-    So are a group without some of its members, and a route of IPv6 without the address that it sends from.
+    So are a group without some of its members, and a route of IPv6 without some of its ways or the address that it
+    sends from.
     """
     want = obj._replace(attrs={**obj.attrs, "optional": True})
     if obj.cls == "bridge_vlan" and not obj.attrs:
         return Step(Op.DELETE, obj, want)  # by what comes after it a step says that it is optional
-    lessened = "group" in obj.attrs or (obj.cls == "route" and "src" in obj.attrs and not is_ipv4(obj))
+    lessened = "group" in obj.attrs or (obj.cls == "route" and not is_ipv4(obj) and not _IN_PART.isdisjoint(obj.attrs))
     return Step(Op.CHANGE if lessened else Op.CREATE, None, want, obj.attrs)

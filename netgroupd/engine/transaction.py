@@ -140,11 +140,11 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     hanging = add_unseen_on_qdiscs(kernel, plan, goal, actual, mine)
     queues = queues_of_others(kernel, plan, mine)
     warnings += (*affected.warnings(plan, goal, actual), *told_of_queues((*hanging, *queues)))
-    astray = led_astray(kernel, plan, goal, mine)
+    astray = led_astray(kernel, plan, goal, actual, mine)
     led = on_links_again(astray, goal)
     warnings += told_of_astray(astray, led)
     lost = of_others(kernel, plan, nexthops, goal, actual)
-    back = on_passing(lost.objects, passing(plan, actual.of("link")), goal, actual)
+    back = on_passing(lost.objects, passing(plan, actual.of("link")), plan.gone | plan.cycled, goal, actual)
     warnings += told(lost, back)
     found = [lost]
     for loss in on_staying(kernel, plan, goal, actual):

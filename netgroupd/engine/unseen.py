@@ -31,7 +31,10 @@ def add_unseen(kernel: Connection, plan: Plan, actual: State) -> bool:
     links = kernel.dump(Selection(rows=_STANDING, everything=True)).of("link")
     shaken = {*below, *(name for name, _ in followers(below, links, bridges=True))}
     unseen = [link for key, link in links.items() if key not in actual.of("link")]
-    names = frozenset(link.name for link in unseen if link.name in shaken or link.attrs.get("master") in shaken)
+    on = ("master", "dev")
+    names = frozenset(
+        link.name for link in unseen if link.name in shaken or any(link.attrs.get(field) in shaken for field in on)
+    )
     if names:
         actual.classes["link"] = {**actual.of("link"), **kernel.dump(Selection(links=names)).of("link")}
     return bool(names)

@@ -6,6 +6,7 @@ one took from that; of these nothing is said.  Of a link that goes and may come 
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from netgroupd.kernel.ethtool import read_part, unpack
@@ -52,8 +53,11 @@ def of_links(context: Context, names: Collection[str]) -> Iterator[Object]:
     """All that the drivers of links can be told by netlink, as it is now."""
     numbers = places(context.generic)
     alike: dict[Features, Attrs] = {}  # those of very many links
+    indices: dict[int, str] = {}
+    for name in names:
+        with suppress(UnknownLinkError):  # it is in another namespace, or has gone
+            indices[context.names.index(name)] = name
     for part in _TOLD:
-        indices = {context.names.index(name): name for name in names}
         for index, told in read_part(context, part, indices):
             if part == FEATURES:
                 features = Features.told(told)

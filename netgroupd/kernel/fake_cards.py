@@ -44,6 +44,7 @@ class FakeCards:
         *,
         along: Along = Along.LINK,
         sources: Set[str] = frozenset(),
+        gone: Set[str] = frozenset(),
     ) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()

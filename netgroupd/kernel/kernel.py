@@ -188,14 +188,16 @@ class Kernel:
         *,
         along: Along = Along.LINK,
         sources: Set[str] = frozenset(),
+        gone: Set[str] = frozenset(),
     ) -> Theirs:
         """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
 
         Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
+        Some of the links are ``gone`` then.
         """
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names, ids, deleted, along=along, sources=sources)
+        return theirs(self._context, names, ids, deleted, along=along, sources=sources, gone=gone)
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""

@@ -54,11 +54,13 @@ def theirs(
     *,
     along: Along = Along.LINK,
     sources: Set[str] = frozenset(),
+    gone: Set[str] = frozenset(),
 ) -> Theirs:
     """What others have on the links of these names, and their groups with nexthops that go.
 
     These are there, have one of ``ids``, or are ``deleted``: of routes by those alone something else tells.
     Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
+    Of several ways a route of IPv4 has all or none when one of its links is ``gone``; IPv6 takes each out for itself.
     """
     links: dict[int, str] = {}
     for name in names:
@@ -85,7 +87,9 @@ def theirs(
     lost = members.union(group for group in inside if inside[group] <= members) - deleted
     lost -= {group for group in inside if inside[group] <= deleted}
     back += (group for group in groups if group.attrs[UNOWNED] in BY_OPERATORS and UNSAID not in group.attrs)
-    ways = _Ways(links, lost, frozenset(map(ip_bytes, sources)))
+    ways = _Ways(
+        links, lost, frozenset(map(ip_bytes, sources)), {index for index, name in links.items() if name in gone}
+    )
     for found in _routes(context, ways, filters, _FAMILIES_OF.get(along, _FAMILIES)) if links else ():
         if along in FAMILIES and found.by_nexthop:
             continue
@@ -141,20 +145,23 @@ def _routes(context: Context, ways: "_Ways", filters: tuple[int, ...], families:
 class _Ways:
     """What goes: links, and nexthops with the groups that have no other members."""
 
-    def __init__(self, links: Mapping[int, str], nexthops: Set[Value], sources: Set[bytes]) -> None:
+    def __init__(self, links: Mapping[int, str], nexthops: Set[Value], sources: Set[bytes], gone: Set[int]) -> None:
         self._links = links
+        self._gone = gone
         self._sources = sources
         self._nexthops = nexthops
         self._asked: dict[int, int] = {}  # by which link routes by a nexthop came first, where nothing else tells
 
-    def loses(self, found: Mapping[int, memoryview], index: int) -> int | None:
+    def loses(self, family: int, found: Mapping[int, memoryview], index: int) -> int | None:
         """The link that a route goes with, 0 if the kernel does not say; None if it stays, or came by another link."""
         if self._sources and bytes(found.get(_PREFSRC, b"")) not in self._sources:
             return None
         ways = [*_ways(found)]
         first = next((way for way in ways if way in self._links), 0)
         number = int.from_bytes(found.get(_NHID, b""), "little")
+        losing = self._gone if family == _FAMILIES[0] else self._links
         by_links = bool(ways) and self._links.keys() >= set(ways)
+        by_links |= not number and any(way in losing for way in ways)
         if not (by_links or (number in self._nexthops and (first or not ways))):
             return None
         once = index in (0, first) if first else self._asked.setdefault(number, index) == index
@@ -167,7 +174,7 @@ def _route(family: int, ways: _Ways, index: int, _kind: int, payload: memoryview
     if told != family or flags & _CLONED or protocol in _BY_KERNEL:
         return None
     told_of = attributes(payload, HEADER.size)
-    first = ways.loses(told_of, index)
+    first = ways.loses(family, told_of, index)
     if first is None:
         return None
     return _Found(protocol, first, _NHID in told_of, bytes(payload) if protocol in BY_OPERATORS else b"")

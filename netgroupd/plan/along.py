@@ -18,7 +18,7 @@ from netgroupd.plan.theirs import Loss, Theirs
 _SHOWN = 5
 _MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entries", "mdb": "multicast groups"}
 _MANY |= {"vlan_global": "VLANs with options", "mst": "states in spanning trees"}
-_MANY |= {"vni": "VNIs", "tclass": "classes", "filter": "rules"}
+_MANY |= {"vni": "VNIs", "tclass": "classes", "filter": "rules", "link": "tunnels"}
 # As `ip route` calls them, where nobody has told it otherwise.
 _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: "dhcp", 42: "babel"}
 _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
@@ -59,12 +59,13 @@ def told_of_queues(lost: Sequence[Object]) -> tuple[str, ...]:
 
 
 def told_of_astray(rules: Sequence[Object], back: Sequence[Object]) -> tuple[str, ...]:
-    """The same of rules that lead to links which go."""
+    """The same of rules and tunnels that lead to links which go."""
     kept = {obj[:2] for obj in back}
-    lost = tuple(obj for obj in rules if obj[:2] not in kept)
+    led = [obj for obj in rules if obj.cls != "action"]  # those are told by the rules that share them
+    lost, again = ([obj for obj in led if (obj[:2] in kept) is there] for there in (False, True))
     return (
-        *_on_links(Theirs(lost), "leads to links that go, and to nothing then"),
-        *_on_links(Theirs(tuple(back)), "leads to links that are made anew, and does so again"),
+        *_on_links(Theirs(tuple(lost)), "leads to links that go, and to nothing then"),
+        *_on_links(Theirs(tuple(again)), "leads to links that are made anew, and does so again"),
     )
 
 

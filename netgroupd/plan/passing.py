@@ -34,12 +34,14 @@ def passing(plan: Plan, links: Mapping[Key, Object]) -> frozenset[str]:
     return plan.cycled - others
 
 
-def on_passing(objects: Sequence[Object], names: frozenset[str], goal: State, actual: State) -> tuple[Object, ...]:
-    """Of what others lose, what was on links of these names alone, with the groups that are whole again then."""
+def on_passing(
+    objects: Sequence[Object], names: frozenset[str], shaken: frozenset[str], goal: State, actual: State
+) -> tuple[Object, ...]:
+    """Of what others lose with ``shaken`` links, what is on those of these names alone, with groups that are whole."""
     hops = goal.of("nexthop").keys()
     if not objects or not (names or hops):
         return ()
-    back = {obj[:2]: obj for obj in objects if (on := hangs_on(obj)) and names.issuperset(on)}
+    back = {obj[:2]: obj for obj in objects if (on := shaken.intersection(hangs_on(obj))) and on <= names}
     lost = {obj.key for obj in objects if obj.cls == "nexthop" and "group" not in obj.attrs and obj[:2] not in back}
     missing = {key[0] for key in lost | (actual.of("nexthop").keys() - hops)}
     there = {key[0] for key in hops} | {key[0] for cls, key in back if cls == "nexthop"}

@@ -172,6 +172,7 @@ class _WithOthers(FakeKernel):
         *,
         along: Along = Along.LINK,
         sources: Set[str] = frozenset(),
+        gone: Set[str] = frozenset(),
     ) -> Theirs:
         return Theirs(tuple(Object("address", (name, "192.0.2.1/24", None), {UNOWNED: 0}) for name in names))
 

@@ -169,7 +169,11 @@ class Life:
 
     def _stumble(self, goal: Config) -> None:
         """Have one step refused: then all is as it was."""
-        plan = self._engine(goal).diff()
+        try:
+            plan = self._engine(goal).diff()
+        except ConfigError as error:  # it leads by what neither it nor anybody else has made
+            self.refused.append(str(error))
+            return
         steps = len(plan.steps)
         at = self._rng.randrange(max(1, steps))
         self.doing = f"stumble at {at} of {steps}\n" + _difference(text(self._config), text(goal), 999)

@@ -31,7 +31,7 @@ GIVEN = (
 WHAT = (
     "what is not netgroupd's goes when links go, go down or change their VRF: addresses ({addresses}), nexthops (1), "
     "neighbours of proto static (2), routes of proto boot (2), routes of proto dhcp (1), routes of proto static (1), "
-    "nexthops of proto zebra (1), routes of proto bgp (2) on e0"
+    "nexthops of proto zebra (1), routes of proto bgp ({bgp}) on e0"
 )
 TAKING = {
     "enters_a_vrf": "links: {v0: {kind: vrf, table: 100, up: true}, e0: {master: v0}}",
@@ -66,7 +66,7 @@ def test_what_others_have_on_a_link_that_goes_down_is_told_and_given_back(kernel
     given()
     wanted = state_of(goal, ("e0",))
     plan = plan_now(kernel, wanted, MINE)[0]
-    assert plan.warnings == (WHAT.format(addresses=1),)
+    assert plan.warnings == (WHAT.format(addresses=1, bgp=2),)
     there_and_back(kernel, wanted, lasting, refused=True)
 
 
@@ -78,7 +78,7 @@ def test_what_others_have_on_a_link_of_ours_is_told_and_given_back(kernel: Stumb
     become(kernel, state_of(OURS.format(7)))
     given()
     wanted = state_of(goal)
-    assert plan_now(kernel, wanted, MINE)[0].warnings == (WHAT.format(addresses=2),)
+    assert plan_now(kernel, wanted, MINE)[0].warnings == (WHAT.format(addresses=2, bgp=3),)
     there_and_back(kernel, wanted, lasting, refused=True)
 
 

@@ -21,6 +21,8 @@ def made(engine_in: EngineIn) -> Engine:
     here("tc qdisc add dev x clsact")
     for pref, rule in enumerate(RULES, 1):
         here(f"tc filter add dev x egress pref {pref} protocol ip {rule} {ACTIONS}")
+    here("tc actions add action mirred egress mirror dev vx index 33")
+    here("tc filter add dev x egress pref 9 protocol ip matchall action mirred index 33")
     here("tc filter add dev x ingress pref 1 protocol ip matchall action drop")
     return engine_in("here", VXLAN.format(8, ""))
 
@@ -32,8 +34,8 @@ def rules() -> str:
 def test_rules_to_a_link_that_is_made_anew_lead_there_again(engine_in: EngineIn) -> None:
     engine = made(engine_in)
     before = rules()
-    assert before.count("to device vx") == len(RULES)
-    told = "what is not netgroupd's leads to links that are made anew, and does so again: rules (4) on x"
+    assert before.count("to device vx") == len(RULES) + 1
+    told = "what is not netgroupd's leads to links that are made anew, and does so again: rules (5) on x"
     assert told in engine.diff().warnings
     assert told in engine.apply(confirm_s=60.0).plan.warnings
     assert rules() == before
@@ -45,12 +47,40 @@ def test_rules_to_a_link_that_goes_lead_there_again_when_it_is_back(engine_in: E
     made(engine_in)
     before = rules()
     engine = engine_in("here", "links: {d: {kind: dummy}}\n")
-    told = "what is not netgroupd's leads to links that go, and to nothing then: rules (4) on x"
+    told = "what is not netgroupd's leads to links that go, and to nothing then: rules (5) on x"
     assert told in engine.apply(confirm_s=60.0).plan.warnings
     assert "to device vx" not in rules()
     here("tc filter del dev x egress pref 4")
     engine.rollback()
-    assert rules() == before[: before.index("filter protocol ip pref 4")]
+    start, end = (before.index(f"filter protocol ip pref {pref}") for pref in (4, 9))
+    assert rules() == before[:start] + before[end:]
+
+
+TUNNELS = {
+    "g0": "gre local 10.9.0.1 remote 10.9.0.5 ttl 9 key 5",
+    "i0": "ipip local 10.9.0.1 remote 10.9.0.6",
+    "t0": "gretap local 10.9.0.1 remote 10.9.0.7",
+    "v0": "ip6tnl local 2001:db8::1 remote 2001:db8::2",
+}
+
+
+@pytest.mark.vm("stock", "patched")
+@pytest.mark.parametrize("goes", [False, True], ids=["made_anew", "goes"])
+def test_tunnels_through_a_link_that_is_made_anew_or_back_lead_through_it_again(
+    engine_in: EngineIn, goes: bool
+) -> None:
+    engine_in("here", VXLAN.format(7, "")).apply()
+    for name, kind in TUNNELS.items():
+        here(f"ip link add {name} up type {kind} dev vx")
+    before = [here(f"ip -d link show {name}") for name in TUNNELS]
+    assert all("@vx:" in tunnel for tunnel in before)
+    engine = engine_in("here", "links: {d: {kind: dummy}}\n" if goes else VXLAN.format(8, ""))
+    ends = "links that go, and to nothing then" if goes else "links that are made anew, and does so again"
+    told = f"what is not netgroupd's leads to {ends}: tunnels (4) on g0, i0, t0, v0"
+    assert told in engine.apply(confirm_s=60.0).plan.warnings
+    assert goes or [here(f"ip -d link show {name}") for name in TUNNELS] == before
+    engine.rollback()
+    assert [here(f"ip -d link show {name}") for name in TUNNELS] == before
 
 
 def test_rules_of_netgroupd_are_no_others(engine_in: EngineIn) -> None:

@@ -52,16 +52,12 @@ def _one(context: Context, kind: str, index: int) -> list[Object]:
     return [obj if stands else obj._replace(attrs={**obj.attrs, OF_RULES: True}) for obj, stands in found]
 
 
-def of_kind(context: Context, kind: str) -> list[Object]:
-    """All actions of a kind, those of rules too."""
-    return [obj for obj, _ in _all(context, kind)]
-
-
 def _standing(context: Context, kind: str) -> list[Object]:
-    return [obj for obj, stands in _all(context, kind) if stands]
+    return [obj for obj, stands in of_kind(context, kind) if stands]
 
 
-def _all(context: Context, kind: str) -> list[tuple[Object, bool]]:
+def of_kind(context: Context, kind: str) -> list[tuple[Object, bool]]:
+    """All actions of a kind, those of rules too, and whether each stands by itself."""
     asked = message.request(
         RTM_GETACTION,
         message.NLM_F_DUMP,
