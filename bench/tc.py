@@ -30,7 +30,7 @@ from netgroupd.kernel.tc.tcmsg import HEADER, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.filter import key
-from netgroupd.plan.diff import diff
+from netgroupd.plan.diff import Changes, diff
 from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
@@ -113,13 +113,18 @@ def _applied(kernel: Kernel, steps: list[Step]) -> Callable[[], object]:
     return action
 
 
+def _compared(kernel: Kernel, desired: State) -> Changes:
+    """Read what there is, and find what is to be done, as the engine does."""
+    asked = Selection(classes=ON_QDISCS, hooks=frozenset({_HOOK}), rules=desired.of("filter"), handles=False)
+    with uncollected():
+        return diff(desired, kernel.dump(asked), Owned())
+
+
 def _nothing_to_do(kernel: Kernel, count: int) -> Callable[[], object]:
     desired = State((_QDISC, *rules(count)))
-    asked = Selection(classes=ON_QDISCS, hooks=frozenset({_HOOK}), rules=desired.of("filter"), handles=False)
 
     def action() -> None:
-        with uncollected():  # as the engine has it, and asks
-            changes = diff(desired, kernel.dump(asked), Owned())
+        changes = _compared(kernel, desired)
         assert not changes.steps, changes.steps[:2]
 
     return action
@@ -134,8 +139,7 @@ def _one_changed(kernel: Kernel, count: int, runs: int) -> tuple[Cell, ...]:
     times, sent = [], []
     for run_ in range(runs + runs % 2):  # every second one puts it back
         start = time.perf_counter()
-        actual = kernel.dump(Selection(classes=ON_QDISCS, hooks=frozenset({_HOOK})))
-        changes = diff(goals[run_ % 2], actual, Owned())
+        changes = _compared(kernel, goals[run_ % 2])
         before = kernel.counters.messages
         refused = kernel.apply(changes.steps)
         times.append(time.perf_counter() - start)
