@@ -16,7 +16,7 @@ from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
-from netgroupd.plan.compare import UNOWNED, UNSAID, ends, kind_of
+from netgroupd.plan.compare import UNOWNED, UNSAID, UNTOLD, ends, kind_of
 from netgroupd.plan.fate import (
     hangs_on,
     is_of_bridge,
@@ -138,9 +138,10 @@ class Snapshot(NamedTuple):
         silent = _BY_ITSELF.get(obj.cls, NOTHING)
         # One that is of another kind by now does not tell what this one could be told.
         told = changed if kind_of(now) == kind_of(obj) else NOTHING
+        known = {name: value for name, value in obj.attrs.items() if value is not None or name not in UNTOLD}
         # Nor can what has it by itself still always be told so: a card that comes back is told all again.
         by_itself = {name for name, value in silent.items() if obj.attrs.get(name) == told.get(name, value) == value}
-        was = {name: value for name, value in obj.attrs.items() if name not in by_itself}
+        was = {name: value for name, value in known.items() if name not in by_itself}
         if obj.cls == "link":
             was, refused = links_back.told(obj, was, changed, links, usual)
         new = now.attrs.keys() - obj.attrs.keys() - refused if now else ()

@@ -28,7 +28,7 @@ _PORT = "port."
 # A bridge whose topology changes does not tell it.  To say it again would end the haste with which it then forgets.
 # Of a route its place among others is for when it is made.
 # Without a carrier there is no speed to tell.
-_UNTOLD = frozenset({"ageing_time", BEHIND, "speed", "duplex"})
+UNTOLD = frozenset({"ageing_time", BEHIND, "speed", "duplex"})
 # With 250 or 300 ticks to the second one hundredth is lost on the way there and back.
 _TICKS = frozenset(
     name for kind in KINDS.values() for rows in (kind.attrs, kind.port) for name, row in rows.items() if row.ticks
@@ -106,7 +106,7 @@ def ends(obj: Object, name: str) -> bool:
 
 def same(name: str, want: Value, have: Value) -> bool:
     """Whether ``have`` is what ``want`` asks for."""
-    if want == have or (have is None and name in _UNTOLD):
+    if want == have or (name in UNTOLD and (want is None or have is None)):
         return True
     if isinstance(want, Mapping) and isinstance(have, Mapping):
         fields = _fields(name, want, have)

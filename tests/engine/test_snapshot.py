@@ -6,6 +6,7 @@ import pytest
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import NO_MAC, Value
+from netgroupd.plan.compare import same
 from netgroupd.plan.step import Op, Plan, Step
 
 
@@ -45,6 +46,19 @@ def test_rings_of_a_card_that_is_made_again_are_told_nothing_that_it_may_refuse(
     snapshot = Snapshot.of(Plan((Step(Op.DELETE, link, None),)), State([link, rings]))
     goal = snapshot.over(State(), {})
     assert dict(goal.of("ethtool")[rings.key].attrs) == {"rx": 512, "rx_push": True}
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_bridge_is_not_told_what_it_did_not_tell_while_its_topology_changed(deleted: bool) -> None:
+    had, has = (
+        Object("link", ("br0",), {"kind": "bridge", "mtu": mtu, "ageing_time": ageing})
+        for mtu, ageing in ((1500, None), (1400, 30000))
+    )
+    step = Step(Op.DELETE, had, None) if deleted else Step(Op.CHANGE, had, has, {"mtu": 1400})
+    now = State() if deleted else State([has])
+    goal = Snapshot.of(Plan((step,)), State([had])).over(now, {})
+    assert "ageing_time" not in goal.of("link")[had.key].attrs
+    assert same("ageing_time", None, 30000), "of a bridge that is left as it is, too, the change may end meanwhile"
 
 
 @pytest.mark.parametrize(

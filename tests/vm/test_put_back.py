@@ -2,6 +2,7 @@
 """What a refused change leaves: links, addresses and nexthops as they were, also where the kernel took more along."""
 
 import base64
+import time
 from pathlib import Path
 
 import pytest
@@ -248,3 +249,25 @@ def test_what_is_on_a_bridge_grows_with_it(kernel: Stumbling, kind: str) -> None
     upper = f", u: {{kind: {kind}, mtu: %d}}"
     become(kernel, state_of(_ON_A_BRIDGE % ("", ", master: br", upper % 1350)))
     there_and_back(kernel, state_of(_ON_A_BRIDGE % ("mtu: 1500", ", master: null", upper % 1450)), refused=True)
+
+
+def test_bridge_whose_topology_changed_is_put_back_when_that_has_ended(engine_in: EngineIn) -> None:
+    text = """
+    links:
+      d0: {kind: dummy, up: true}
+      br0: {kind: bridge, up: true, mtu: %d, stp: true, forward_delay: 200, max_age: 600, ports: d0}
+    """
+
+    def changes(topology: int) -> None:
+        end = time.monotonic() + 60  # it listens and learns for two seconds each, and then for eight it is changing
+        while f"topology_change {topology}" not in here("ip -details link show br0"):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+    engine_in("here", text % 1500).apply()
+    changes(1)
+    engine = engine_in("here", text % 1400)
+    engine.apply(confirm_s=0.0)
+    changes(0)
+    assert "is rolled back to generation 1" in str(engine.expire())
+    assert "mtu 1500" in here("ip link show br0")
