@@ -6,7 +6,6 @@ And which of them are best made side by side.
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from itertools import chain
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
@@ -86,9 +85,12 @@ def side_by_side(steps: Sequence[Step]) -> list[int]:
     the longer one counts.
     """
     lowers, masters = ([step.attrs.get(field) for step in steps] for field in _BELOW)
-    beside = Counter(chain(lowers, masters))
-    beside[None] = 0
-    crowds = [low if beside[low] >= beside[high] else high for low, high in zip(lowers, masters, strict=True)]
-    first: dict[Value, int] = {}
-    among = [first.setdefault(crowd, place) if crowd else place for place, crowd in enumerate(crowds)]
+    uppers, ports = Counter(lowers), Counter(masters)
+    uppers[None] = ports[None] = 0
+    crowds = [
+        ("link", low) if uppers[low] >= ports[high] else ("master", high)
+        for low, high in zip(lowers, masters, strict=True)
+    ]
+    first: dict[tuple[str, Value], int] = {}
+    among = [first.setdefault(crowd, place) if crowd[1] else place for place, crowd in enumerate(crowds)]
     return sorted(range(len(steps)), key=among.__getitem__)

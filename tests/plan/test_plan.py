@@ -11,7 +11,6 @@ from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, SCRATCH_MASTERS, Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.owned import Owned
-from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep, Step
 from tests.engine.universe import state_of
 
@@ -116,14 +115,6 @@ def test_port_rides_into_its_bridge_while_down_and_comes_up_last() -> None:
         "create address d0",
         "change group 0 up=True",
     ]
-
-
-@pytest.mark.parametrize(("ports", "made"), [(2, "p1.7 p1.8 p2.7 p2.8"), (3, "p1.7 p2.7 p3.7 p1.8 p2.8 p3.8")])
-def test_vlans_of_a_port_or_ports_of_a_bridge_are_made_side_by_side(ports: int, made: str) -> None:
-    plan = planned(
-        f"links: {{'p[1-{ports}]': {{kind: dummy}}, 'b[v=7-8]': {{kind: bridge, ports: 'p[1-{ports}].{{v}}'}}}}"
-    )
-    assert " ".join(step.object.name for step in singles(plan.steps) if "." in step.object.name) == made
 
 
 def test_links_that_are_up_go_down_to_enter_a_vrf_and_lose_nothing() -> None:

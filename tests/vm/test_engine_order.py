@@ -62,6 +62,12 @@ CHANGES = {
         "links: {a: {kind: veth, peer: b, up: true, addresses: ['fd00::1/64']}, b: {up: true}}\n"
         "routes: [{to: 'fd09::/64', via: 'fd00::9', src: 'fd00::1'}]",
     ),
+    "links_are_made_without_ipv6_but_for_one": (
+        "links: {a: {kind: dummy, up: true}}",
+        "links: {a: {kind: dummy, up: true}, a.5: {up: true}, "
+        "b: {kind: dummy, up: true, sysctl: {ipv6.disable_ipv6: 0}, addresses: ['fd00::1/64']}}\n"
+        "sysctl: {net.ipv6.conf.default.disable_ipv6: 1}",
+    ),
     "stack_that_is_turned_upside_down": (
         "links: {a: {kind: dummy, up: true}, b: {kind: vlan, link: a, id: 1, up: true}, "
         "c: {kind: macvlan, link: b, up: true}, d: {kind: vlan, link: c, id: 2, up: true}, "
