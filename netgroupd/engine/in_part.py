@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """goal -> the kernel as near to it as the kernel lets it come, and what is missing.
 
-For a host that has just been started, which has no network to go back to.
+For a host that has just been started, which has no network to go back to; and for one that goes back.
 """
+
+from collections.abc import Callable
 
 from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.refusals import StepsError, error_of
@@ -20,27 +22,42 @@ def converge_in_part(
     kernel: Connection, plan: Plan, goal: State, mine: Mine, progress: Progress | None = None
 ) -> tuple[Reached, NetgroupError | None]:
     """Run ``plan``, without what is refused and what stands on it; return what was reached and what is missing."""
-    told, left = list[Refusal](), goal
     try:
-        for attempt in range(attempts()):
-            try:
-                return converge(kernel, plan, left, mine, progress), _missing(told, goal, left)
-            except StepsError as error:
-                told += (each.refusal for each in error.refused)
-                steps = singles(each.step for each in error.refused)
-                left = without(left, steps, look(kernel, left, mine), attempt)
-                plan = plan_now(kernel, left, mine)[0]
+        reached, left, told = come_near(kernel, plan, goal, mine, progress=progress)
     except (ConfigError, KernelError, VerifyError) as error:  # there is no way to the rest, or no look at it
         error.add_note(_AGAIN)
         return Reached(), error
-    return Reached(), _missing(told, goal, left)
+    return reached, _missing(told, goal, left) if told else None
 
 
-def _missing(told: list[Refusal], goal: State, left: State) -> NetgroupError | None:
-    if not told:
-        return None
+def _missing(told: list[Refusal], goal: State, left: State) -> NetgroupError:
     error = error_of(told)
     missing = len(goal) - len(left)
     on_it = f"left out with what stands on it, {missing:,} of {len(goal):,} objects; " if missing else ""
     error.add_note(f"{on_it}all the rest is configured; {_AGAIN}")
     return error
+
+
+def come_near(
+    kernel: Connection,
+    plan: Plan,
+    goal: State,
+    mine: Mine,
+    again: Callable[[State], Plan] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Reached, State, list[Refusal]]:
+    """The same, with plans that ``again`` makes if that is given; also what is left of ``goal``, and what was refused.
+
+    Raises:
+        ConfigError, KernelError, VerifyError: There is no way to the rest, or no look at it.
+    """
+    told, left = list[Refusal](), goal
+    for attempt in range(attempts()):
+        try:
+            return converge(kernel, plan, left, mine, progress, again=again), left, told
+        except StepsError as error:
+            told += (each.refusal for each in error.refused)
+            steps = singles(each.step for each in error.refused)
+            left = without(left, steps, look(kernel, left, mine), attempt)
+            plan = again(left) if again else plan_now(kernel, left, mine)[0]
+    raise error_of(told)

@@ -12,17 +12,13 @@ from itertools import chain, compress, count, islice
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.astray import led_astray, on_links_again
-from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.listed import listed_by_others
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
-from netgroupd.engine.orphans import without_orphans
 from netgroupd.engine.refusals import steps_error
-from netgroupd.engine.routes_beside import without_beside
-from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.engine.theirs import give_back, of_others, on_staying
 from netgroupd.engine.unseen import add_unseen, add_unseen_on_qdiscs, queues_of_others
-from netgroupd.errors import ConfigError, Problem, VerifyError
+from netgroupd.errors import VerifyError
 from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.links import FEW
 from netgroupd.kernel.request import Selection
@@ -238,47 +234,6 @@ def _run(kernel: Connection, steps: Sequence[AnyStep], progress: Callable[[int],
             break
         start = position
     return refused
-
-
-def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
-    """Bring back what ``before`` says, leave everything else as it is now, and say what that took.
-
-    Raises:
-        KernelError, VerifyError: Not everything could be brought back.
-    """
-    try:
-        plan, along = _put_back(kernel, before, mine)
-    except ConfigError as error:  # no file is wrong: somebody has put something else in its place
-        raise VerifyError("\n".join(_without_place(problem) for problem in error.problems)) from error
-    lost = give_back(kernel, before.others + before.passing + along, mine)
-    return plan._replace(warnings=plan.warnings + lost)
-
-
-def _without_place(problem: Problem) -> str:
-    return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
-
-
-def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, tuple[Object, ...]]:
-    """The plan that brought it back, and what others had on links that it took down."""
-    actual = without_beside(look(kernel, before.state(), mine), before)
-    was, there = before.state().of("link"), actual.of("link")
-    masters: dict[Key, Object] = {
-        key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
-    }
-    whole = before.over(actual, kernel.usual(masters | dict(was)))
-    goal = without_orphans(kernel, whole, before.objects, actual)
-    leave_handles(goal, actual)
-
-    def again(goal: State) -> Plan:
-        there = without_beside(look(kernel, goal, mine), before)
-        before.release_gone(goal, there)
-        release_states(goal, there)
-        return plan_for(kernel, goal, there, mine)
-
-    plan = plan_for(kernel, goal, actual, mine)
-    along = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual).objects
-    converge(kernel, plan, goal, mine, again=again)
-    return plan, along
 
 
 def concluded(kernel: Connection, plan: Plan, mine: Mine, waiting: Sequence[Object]) -> Plan:

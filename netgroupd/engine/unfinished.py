@@ -18,10 +18,11 @@ from netgroupd.engine.journal import Entry
 from netgroupd.engine.lock import locked
 from netgroupd.engine.observe import Connection, Mine
 from netgroupd.engine.paths import states
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.theirs import give_back
-from netgroupd.engine.transaction import plan_now, put_back
+from netgroupd.engine.transaction import plan_now
 from netgroupd.engine.uninterrupted import uninterrupted
 from netgroupd.errors import (
     BusyError,

@@ -9,8 +9,9 @@ from types import FrameType
 import pytest
 
 from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import KernelError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Key, Object, Origin, State

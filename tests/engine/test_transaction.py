@@ -10,8 +10,9 @@ import pytest
 from netgroupd.engine import observe
 from netgroupd.engine.generations import Content
 from netgroupd.engine.observe import Mine, look, look_at_links, rows_for
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
+from netgroupd.engine.transaction import converge, plan_for, plan_now
 from netgroupd.errors import KernelError, VerifyError
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.fake import FakeKernel

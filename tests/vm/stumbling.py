@@ -9,9 +9,10 @@ import pytest
 from netgroupd.engine.generations import Content
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
+from netgroupd.engine.transaction import converge, plan_for, plan_now
 from netgroupd.errors import KernelError, Refusal
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels

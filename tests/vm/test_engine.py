@@ -9,8 +9,9 @@ from itertools import pairwise
 import pytest
 
 from netgroupd.engine.observe import look
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, plan_now, put_back
+from netgroupd.engine.transaction import converge, plan_for, plan_now
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from netgroupd.engine.observe import look
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import plan_for, plan_now, put_back
+from netgroupd.engine.transaction import plan_for, plan_now
 from netgroupd.kernel import ethtool, ethtool_features, links_layout, links_read
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.monitor import Monitor

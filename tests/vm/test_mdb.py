@@ -12,8 +12,9 @@ from functools import partial
 import pytest
 
 from netgroupd.engine.observe import look
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import plan_for, plan_now, put_back
+from netgroupd.engine.transaction import plan_for, plan_now
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, attr, nest, request
 from netgroupd.kernel.request import EVERYTHING, Selection

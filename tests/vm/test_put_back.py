@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netgroupd.engine.transaction import plan_now
+from netgroupd.errors import KernelError
 from netgroupd.kernel.request import Selection
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
@@ -271,3 +272,22 @@ def test_bridge_whose_topology_changed_is_put_back_when_that_has_ended(engine_in
     changes(0)
     assert "is rolled back to generation 1" in str(engine.expire())
     assert "mtu 1500" in here("ip link show br0")
+
+
+@pytest.mark.vm("stock")
+def test_what_somebody_has_made_impossible_keeps_nothing_else_from_coming_back(engine_in: EngineIn) -> None:
+    alone = "m: {kind: macvlan, link: d, mode: passthru}"
+    text = "links: {d: {kind: dummy}, %s}"
+    before = text % f"{alone}, z: {{kind: dummy, up: true, addresses: 192.0.2.1/24, sysctl: {{ipv4.rp_filter: 2}}}}"
+    engine_in("here", before).apply()
+    engine = engine_in("here", text % "y: {kind: dummy}")
+    engine.apply(confirm_s=0.0)
+    here("ip link add w link d type macvlan")
+    with pytest.raises(KernelError, match=r"create link m: .*\nall the rest is back"):
+        engine.expire()
+    assert here("ip netns exec here cat /proc/sys/net/ipv4/conf/z/rp_filter") == "2\n"
+    assert "192.0.2.1" in here("ip address show dev z up")
+    assert "y:" not in here("ip link")
+    here("ip link delete w")
+    assert "is rolled back to generation 1" in str(engine.expire())
+    assert "passthru" in here("ip -details link show m")

@@ -12,8 +12,9 @@ import pytest
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.netns import entered

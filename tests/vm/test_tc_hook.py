@@ -8,8 +8,9 @@ import pytest
 
 from netgroupd.engine.capture import captured
 from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import converge, plan_for, put_back
+from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection

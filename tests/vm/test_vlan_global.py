@@ -10,8 +10,9 @@ import pytest
 
 from netgroupd.engine.lost_options import add_lost_options
 from netgroupd.engine.observe import look
+from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.transaction import plan_for, plan_now, put_back
+from netgroupd.engine.transaction import plan_for, plan_now
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.request import Selection

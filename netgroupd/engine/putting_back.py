@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""(what was there before a change) -> the kernel as it was, as near as the kernel lets it come to that."""
+
+from netgroupd.engine.handles import leave_handles
+from netgroupd.engine.in_part import come_near
+from netgroupd.engine.observe import Connection, Mine, look
+from netgroupd.engine.orphans import without_orphans
+from netgroupd.engine.refusals import error_of
+from netgroupd.engine.routes_beside import without_beside
+from netgroupd.engine.snapshot import Snapshot, release_states
+from netgroupd.engine.theirs import give_back, of_others
+from netgroupd.engine.transaction import plan_for
+from netgroupd.errors import ConfigError, Problem, Refusal, VerifyError
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.step import Plan
+
+
+def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
+    """Bring back what ``before`` says, leave everything else as it is now, and say what that took.
+
+    Raises:
+        KernelError, VerifyError: Not everything could be brought back; of what is refused the rest is.
+    """
+    try:
+        plan, along, refused = _put_back(kernel, before, mine)
+    except ConfigError as error:  # no file is wrong: somebody has put something else in its place
+        raise VerifyError("\n".join(_without_place(problem) for problem in error.problems)) from error
+    lost = give_back(kernel, before.others + before.passing + along, mine)
+    if refused:
+        failed = error_of(refused)
+        failed.add_note("\n".join(("all the rest is back", *lost)))
+        raise failed
+    return plan._replace(warnings=plan.warnings + lost)
+
+
+def _without_place(problem: Problem) -> str:
+    return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+
+
+def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, tuple[Object, ...], list[Refusal]]:
+    """The plan that brought it back, what others had on links that it took down, and what was refused."""
+    actual = without_beside(look(kernel, before.state(), mine), before)
+    was, there = before.state().of("link"), actual.of("link")
+    masters: dict[Key, Object] = {
+        key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
+    }
+    whole = before.over(actual, kernel.usual(masters | dict(was)))
+    goal = without_orphans(kernel, whole, before.objects, actual)
+    leave_handles(goal, actual)
+
+    def again(goal: State) -> Plan:
+        there = without_beside(look(kernel, goal, mine), before)
+        before.release_gone(goal, there)
+        release_states(goal, there)
+        return plan_for(kernel, goal, there, mine)
+
+    plan = plan_for(kernel, goal, actual, mine)
+    along = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual).objects
+    refused = come_near(kernel, plan, goal, mine, again)[-1]
+    return plan, along, refused
