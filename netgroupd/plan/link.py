@@ -6,7 +6,8 @@ what goes takes the links above it along, and what is wanted of those is made
 again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import is_not
 from typing import NamedTuple
@@ -67,6 +68,15 @@ def _doubtful(desired: State, actual: State) -> Iterable[tuple[Key, Object]]:
     return [(key, want) for key, want in wants.items() if key in changed] if changed else ()
 
 
+def _told(lost: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+    """What links lose by others, each with that one, as sentences about ranges of them."""
+    if lost:
+        from netgroupd.plan.fold import field_text, fold, name_text  # noqa: PLC0415  # seldom needed
+
+        for what, links in lost.items():
+            yield from (f"{name_text(found)}, {what} {field_text(found, 1)}" for found in fold(links))
+
+
 class _Comparison:
     """One run over all links; the lists fill as it goes."""
 
@@ -85,7 +95,7 @@ class _Comparison:
         self.down: set[str] = set()
         self.released: set[str] = set()
         self.problems: list[Problem] = []
-        self.warnings: list[str] = []
+        self.lost: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
 
     def result(self, *, whole: bool) -> LinkChanges:
         """All changes, or the first and what goes with it."""
@@ -103,7 +113,7 @@ class _Comparison:
         for upper, lower in carried_down(list(self.fate.cycled), self.have) if self.fate.cycled else ():
             self.fate.cycled.setdefault(upper, self.fate.cycled[lower])
         down, released = frozenset(self.down), frozenset(self.released)
-        return LinkChanges(self._steps(), self.fate, down, released, self.problems, self.warnings)
+        return LinkChanges(self._steps(), self.fate, down, released, self.problems, [*_told(self.lost)])
 
     def _compare(self, *, whole: bool) -> None:
         haves = self.have
@@ -232,7 +242,7 @@ class _Comparison:
             return
         self.fate.gone[name] = f"{name} is deleted"
         if not self.owned.made(link):
-            self.warnings.append(f"{name}, which is not netgroupd's, goes with {lower}")
+            self.lost["which is not netgroupd's, goes with"].append((name, lower))
 
     def _reattach(self) -> None:
         """Make the ports that stay ports again, when their master is recreated."""
@@ -254,9 +264,9 @@ class _Comparison:
             if master not in self.fate.gone or have.name in self.fate.gone:
                 continue
             if have.key in self.want and master not in self.replaced and not self.owned.names_port(master, have.name):
-                self.warnings.append(f"{have.name}, which no file has put there, loses its master {master}")
+                self.lost["which no file has put there, loses its master"].append((have.name, str(master)))
             if have.key not in self.want and (master in self.replaced or not self.owned.made(have)):
-                self.warnings.append(f"{have.name}, which no file mentions, loses its master {master}")
+                self.lost["which no file mentions, loses its master"].append((have.name, str(master)))
             kind = kind_of(self.have.get((master,)))
             if kind == "vrf":
                 self.fate.cycled[have.name] = f"{have.name} leaves {master}"

@@ -197,6 +197,19 @@ def test_links_of_others_on_ours_are_told_of_and_put_back_whatever_a_dump_tells(
     assert there(desk) == before
 
 
+def test_many_links_of_others_are_told_of_as_ranges(desk: Desk) -> None:
+    desk.wants("links: {'br[1-9]': {kind: bridge}}")
+    desk.engine.apply()
+    for number in range(1, 10):
+        desk.kernel.state.add(Object("link", (f"tap{number}",), {"kind": "tun", "master": f"br{number}", "group": 0}))
+        desk.kernel.state.add(Object("link", (f"v{number}",), {"kind": "macvlan", "link": "br9", "group": 0}))
+    desk.wants("links: {}")
+    assert {
+        "v[1-9], which is not netgroupd's, goes with br9",
+        "tap[1-9], which no file mentions, loses its master br{1}",
+    } <= {*desk.engine.diff().warnings}
+
+
 def test_virtual_link_of_somebody_else_that_is_named_as_a_port_alone_is_there_the_next_time_too(desk: Desk) -> None:
     taps = [Object("link", (f"tap{n}",), {"kind": "tun", "up": True, "group": 0, "mtu": 1500}) for n in range(2)]
     desk.kernel = FakeKernel(foreign=taps)

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from netgroupd.config.ranges import compile_text
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
 from tests.vm.hosts import here
@@ -300,7 +301,7 @@ def _named(plan: Plan, pattern: str) -> Iterator[str]:
     """The links of which a plan says this."""
     for warning in plan.warnings:
         if found := re.match(pattern, warning):
-            yield found[1]
+            yield from (str(name) for name, _ in compile_text(found[1]).instances())
 
 
 class _Reasons:
