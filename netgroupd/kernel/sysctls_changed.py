@@ -63,11 +63,18 @@ def of_links(context: Context, names: Collection[str]) -> list[Object]:
     with entered(context.netns):
         default = {**_of_link("lo"), **_of_link("default")}  # of neighbours only the first namespace has one
         links = (Object("link", (name,), {}) for name in names)
+        known: dict[int, _OfLink] = {}  # what many share is looked through once
         for link, shared, own in _of_links(context, links, wholly=len(names) <= _FEW):
-            for place, value in (*shared.items(), *own.items()):
-                if value not in {"", default.get(place, value)} and _is_writable(link.name, place):
+            if id(shared) not in known:
+                known[id(shared)] = _unusual(shared, default)
+            for place, value in (*known[id(shared)].items(), *_unusual(own, default).items()):
+                if _is_writable(link.name, place):
                     found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
     return found
+
+
+def _unusual(own: _OfLink, default: _OfLink) -> _OfLink:
+    return {place: value for place, value in own.items() if value not in {"", default.get(place, value)}}
 
 
 def _is_writable(name: str, place: tuple[str, str]) -> bool:
