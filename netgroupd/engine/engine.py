@@ -134,13 +134,7 @@ class Engine(Questions):
             return Result(plan)
         borrowed = mine.borrowing(desired.state, actual, kernel.names, again=request.borrowed)
         content = configuration.content_of(desired)._replace(borrowed=borrowed)
-        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
-        detours = Detours(
-            goal,
-            lambda address, vrf: way.link if (way := kernel.way_to(address, "", vrf)) else "",
-            accepted=request.result == REPAIRED,
-        )
-        refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
+        self._refuse_cuts(kernel, plan, goal, actual, request)
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
         plan = plan._replace(others=plan.others + settings_of_others(kernel, plan))
         add_lost_options(kernel, plan, actual, mine.away)
@@ -170,6 +164,15 @@ class Engine(Questions):
             raise
         refusals = tuple(each.refusal for each in reached.refused)
         return Result(plan, begun.number, took_s, pending, refusals, trouble, request.back_to)
+
+    def _refuse_cuts(self, kernel: Connection, plan: Plan, goal: State, actual: State, request: _Request) -> None:
+        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
+
+        def leads(address: str, vrf: str) -> str:
+            return way.link if (way := kernel.way_to(address, "", vrf)) else ""
+
+        detours = Detours(goal, leads, accepted=request.result == REPAIRED)
+        refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
 
     def _tell(self, number: int, content: Content, plan: Plan, back_to: int | None) -> Content:
         """Keep the plan of a generation in words, the last line of which is what the history shows."""

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from netgroupd.config.known import Known
 from netgroupd.engine.generations import Borrowed, Content
-from netgroupd.engine.spoken import spoken_of
+from netgroupd.engine.spoken import Spoken, spoken_of
 from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.links import FEW
@@ -257,20 +257,13 @@ def look(
     actual = links.state
     if kernel.features.dump_group:
         _add_named(kernel, wanted, actual)
-    present = {*spoken.classes}
     if keys := spoken.key_files:
         # The kernel tells keys, not files: it takes the files to see which it is.
         read = kernel.dump(Selection(links=frozenset(keys), key_files=keys))
         actual.classes["link"] = {**actual.of("link"), **read.of("link")}
-    if DEFAULT in spoken.rows and Defaults(wanted, actual).changed():
-        present.add("bridge_vlan")
-    if "sriov" in present:
-        present.add("vf")  # which go with another number of them, whoever has set them
-    classes = (_MARKED | mine.classes | present) & CLASSES.keys() - {"link"}
-    if "chain" in classes:
-        classes |= {"filter"}  # an atomic one without rules has one that leads to where they would be
+    classes = _classes(wanted, actual, mine, spoken)
     selection = Selection(
-        classes=frozenset(classes if rules is None else classes - {"filter"}),
+        classes=classes if rules is None else classes - {"filter"},
         links=_listed(wanted, actual, mine) if classes & _LISTS else frozenset(),
         settings=frozenset(str(key[0]) for key in wanted.of("sysctl")),
         hooks=mine.hooks | spoken.hooks,
@@ -291,14 +284,24 @@ def look(
         actual.classes["filter"] = {**rules}
     _drop_echoes(actual)
     _add_holders(kernel, wanted, actual, selection)
-    away = mine.away | spoken.away
-    if away:
-        with_links = selection._replace(classes=selection.classes | {"link"}, key_files=keys)
-        kernel.add_away(actual, away, with_links)
+    if away := mine.away | spoken.away:
+        kernel.add_away(actual, away, selection._replace(classes=selection.classes | {"link"}, key_files=keys))
     _add_unowned(kernel, wanted, actual, away)
     _narrow(actual, wanted)
     actual.groups = wanted.groups
     return actual
+
+
+def _classes(wanted: State, actual: State, mine: Mine, spoken: Spoken) -> frozenset[str]:
+    """Those of the objects to look at besides links."""
+    found = {*_MARKED, *mine.classes, *spoken.classes}
+    if DEFAULT in spoken.rows and Defaults(wanted, actual).changed():
+        found.add("bridge_vlan")
+    if "sriov" in spoken.classes:
+        found.add("vf")  # which go with another number of them, whoever has set them
+    if "chain" in found:
+        found.add("filter")  # an atomic one without rules has one that leads to where they would be
+    return frozenset(found & CLASSES.keys() - {"link"})
 
 
 def add_foundations(kernel: Connection, wanted: State, actual: State) -> bool:
@@ -352,11 +355,9 @@ def _add_named(kernel: Connection, wanted: State, actual: State) -> None:
 def _add_unowned(kernel: Connection, wanted: State, actual: State, away: Away) -> None:
     """Bring what is where something is wanted, and not marked as netgroupd's: to be taken over or to give way."""
     missing = {cls: frozenset(wanted.of(cls).keys() - actual.of(cls).keys()) for cls in _HELD}
-    held = {cls: keys for cls, keys in missing.items() if keys}
-    if not held:
-        return
-    for obj in read(kernel, Selection(classes=frozenset(held), held=held), away):
-        actual.add(obj)
+    if held := {cls: keys for cls, keys in missing.items() if keys}:
+        for obj in read(kernel, Selection(classes=frozenset(held), held=held), away):
+            actual.add(obj)
 
 
 def _drop_echoes(actual: State) -> None:
