@@ -29,9 +29,8 @@ def passing(plan: Plan, links: Mapping[Key, Object]) -> frozenset[str]:
         if step.object.cls == "link" and name in plan.cycled:
             up[name] = bool(step.attrs.get("up", up.get(name, True)))
             others |= set() if _ELSEWHERE.isdisjoint(step.attrs) else {name}
-    others |= {name for name, stays in up.items() if not stays}
-    others |= {upper for upper, _ in carried_down([*others], links)}
-    return plan.cycled - others
+    down = [name for name, stays in up.items() if not stays]
+    return plan.cycled - others.union(down, (upper for upper, _ in carried_down(down, links)))
 
 
 def on_passing(

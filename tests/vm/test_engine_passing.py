@@ -121,3 +121,17 @@ def test_what_others_have_on_a_link_that_goes_down_for_a_moment_outlives_a_kill(
         ends.add(str(said))
         engine_in("here", old).apply(allow=PORTS)
     assert {end.rpartition(" ")[2] for end in ends} == {"kept", "1"}
+
+
+def test_what_others_have_above_a_link_that_changes_its_vrf_is_there_again(engine_in: EngineIn) -> None:
+    text = "links: {{d: {{kind: dummy, up: true{}}}, d.5: {{kind: vlan, up: true}}}}\nvrfs: {{v0: {{table: 7}}}}"
+    engine_in("here", text.format(", master: v0")).apply()
+    here("ip address add fd01::5/64 dev d.5 nodad")
+    here("ip address add fd02::5/64 dev d nodad")
+    engine = engine_in("here", text.format(""))
+    back = "what is not netgroupd's goes with links that go down for a moment, and is given back: addresses (1) on d.5"
+    assert engine.diff().warnings == (f"{LOST}addresses (1) on d", back)
+    engine.apply()
+    assert "fd01::5/64" in here("ip address show dev d.5 up")
+    assert "fd02::5/64" not in here("ip address show dev d up")
+    assert not engine.diff().steps
