@@ -38,8 +38,8 @@ def give_back(
     closed = hooks_of(desired) | (there - ours)
     links = {name for (name,) in actual.of("link")} - gone
     for cls in _CLASSES:
+        blocks = {name for qdisc in goal.of("qdisc").values() for name, _ in blocks_of(qdisc)}
         for was in (was for was in replaced if was.cls == cls and is_had(was)):
-            blocks = {name for qdisc in goal.of("qdisc").values() for name, _ in blocks_of(qdisc)}
             stands = cls == "action" or was.name in links or was.name in blocks
             if stands and hook_of(was) not in closed and gone.isdisjoint(hangs_on(was)):
                 attrs = {name: value for name, value in as_it_was(was).attrs.items() if name not in _NOT_THEIRS}
