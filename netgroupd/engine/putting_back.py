@@ -55,6 +55,6 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, t
         return plan_for(kernel, goal, there, mine)
 
     plan = plan_for(kernel, goal, actual, mine)
-    along = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual).objects
+    along = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual, mine).objects
     refused = come_near(kernel, plan, goal, mine, again)[-1]
     return plan, along, refused

@@ -35,7 +35,7 @@ _IN_QUEUES = ("tclass", "chain", "filter")
 _ORDER = ("sysctl", *_IN_BRIDGES, "vni", "address", "nexthop", "route", "neighbour", "fdb", "mdb", *_IN_QUEUES)
 
 
-def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, actual: State) -> Theirs:
+def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, actual: State, mine: Mine) -> Theirs:
     """What a plan takes away from others, with the nexthops that are ``deleted`` too, but for what becomes netgroupd's.
 
     Nothing is looked at where nothing goes.
@@ -50,7 +50,7 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
     }
     found = kernel.theirs(links, there, deleted, gone=plan.gone)
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
-    kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone)
+    kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone, actual, mine)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
     staying = {obj.key for obj in stays}
     return found._replace(
@@ -100,14 +100,15 @@ def _is_ipv4_and_stays(obj: Object, plan: Plan) -> bool:
     return obj.cls == "address" and is_ipv4(obj) and obj.name not in plan.gone
 
 
-def _keeping(kernel: Connection, links: set[str]) -> set[str]:
+def _keeping(kernel: Connection, links: set[str], actual: State, mine: Mine) -> set[str]:
     """Those of ``links`` that keep lasting IPv6 addresses when they are down."""
     if not links:
         return links
     settings = frozenset(_KEEP.format(where) for where in ("all", *links))
-    read = kernel.dump(Selection(frozenset({"sysctl"}), settings=settings)).of("sysctl").values()
-    keep = {str(one.key[0]).split("/")[3] for one in read if int(str(one.attrs["value"])) > 0}
-    return links if "all" in keep else links & keep
+    found = read(kernel, Selection(frozenset({"sysctl"}), settings=settings), mine.away).of("sysctl").values()
+    keep = {str(one.key[0]).split("/")[3] for one in found if int(str(one.attrs["value"])) > 0}
+    here = {name for name in links if not ((link := actual.link(name)) and link.attrs.get("netns"))}
+    return links & (keep | here) if "all" in keep else links & keep
 
 
 def _is_lasting(address: Object) -> bool:
@@ -117,12 +118,8 @@ def _is_lasting(address: Object) -> bool:
 def settings_of_others(kernel: Connection, plan: Plan) -> tuple[Object, ...]:
     """The settings of links that a plan deletes or takes to another namespace, whoever has changed them."""
     steps = (step for step in singles(plan.steps) if step.object.cls == "link" and step.before)
-    gone = {step.object.name for step in steps if step.op is Op.DELETE or _leaves(step)}
+    gone = {step.object.name for step in steps if step.op is Op.DELETE or "netns" in step.attrs}
     return tuple(kernel.settings_of(gone)) if gone else ()
-
-
-def _leaves(step: Step) -> bool:
-    return "netns" in step.attrs and step.before is not None and not step.before.attrs.get("netns")
 
 
 def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     astray = led_astray(kernel, plan, goal, actual, mine)
     led = on_links_again(astray, goal)
     warnings += told_of_astray(astray, led)
-    lost = of_others(kernel, plan, nexthops, goal, actual)
+    lost = of_others(kernel, plan, nexthops, goal, actual, mine)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), plan.gone | plan.cycled, goal, actual)
     warnings += told(lost, back)
     found = [lost]

@@ -9,7 +9,7 @@ name alone, whichever namespace it is in.
 import errno
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 
 from netgroupd.errors import AccessError
@@ -28,6 +28,7 @@ from netgroupd.model.state import Attrs, Object, State
 from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, cls_of
+from netgroupd.plan.theirs import Along, Theirs
 
 _HOME = ""
 # Refers to links of the new namespace, or is not heeded when the link is made.
@@ -131,6 +132,39 @@ class Kernels(Kernel):
         for obj in self._at(netns).dump(selection._replace(classes=classes, links=links, settings=settings)):
             if links.issuperset(hangs_on(obj)):
                 state.add(obj)
+
+    def settings_of(self, names: Collection[str]) -> list[Object]:
+        """The kernel settings of links that no new link has, and what their drivers are told."""
+        places = self._by_place(names)
+        found = super().settings_of(places.pop(_HOME, ()))
+        for netns, there in places.items():
+            found += self._others[netns].settings_of(there)
+        return found
+
+    def theirs(
+        self,
+        names: Iterable[str],
+        ids: Set[int],
+        deleted: Set[int] = frozenset(),
+        *,
+        along: Along = Along.LINK,
+        sources: Set[str] = frozenset(),
+        gone: Set[str] = frozenset(),
+    ) -> Theirs:
+        """What others have on links; elsewhere their routes and nexthops are not to be given back, but to be told."""
+        places = self._by_place(names)
+        found = super().theirs(places.pop(_HOME, ()), ids, deleted, along=along, sources=sources, gone=gone)
+        for netns, there in places.items():
+            found = found.beside(
+                self._others[netns].theirs(there, frozenset(), along=along, sources=sources, gone=gone)
+            )
+        return found
+
+    def _by_place(self, names: Iterable[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for name in names:
+            found[self._place(name)].append(name)
+        return found
 
     def _place(self, name: object) -> str:
         return self._places.get(str(name), _HOME)

@@ -23,7 +23,6 @@ _DST, _LLADDR, _IFINDEX, _PROTOCOL, _FLAGS_EXT = 1, 2, 8, 12, 15
 _PROXY = 0x08
 _BITS = {"router": 0x80, "extern_learn": 0x10}
 _MANAGED = 1
-_STATIC = 4  # RTPROT_STATIC
 _ALL_LINKS = "*"  # as ``ip`` says it; no file can
 _MAC_SIZE = 6
 _LLADDR_ROW = CLASS.attrs["lladdr"]
@@ -85,8 +84,7 @@ def _decode(
     if found.get(_LLADDR) and _LLADDR_ROW.type.unpack and not managed:  # which the kernel finds out
         attrs["lladdr"] = _LLADDR_ROW.type.unpack(bytes(found[_LLADDR]))
     if protocol != proto:
-        # The kernel does not take zero in the place of a protocol, so this is what it can be given back.
-        attrs[UNOWNED] = protocol or _STATIC
+        attrs[UNOWNED] = protocol
     if of_all_links:
         attrs[UNSAID] = True
     return Object("neighbour", key, attrs)
@@ -105,14 +103,16 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     index = context.names.index(str(link))
     target = ip_bytes(str(address))
     flags = _PROXY if proxy else 0
-    if one.op is Op.DELETE:
-        header = HEADER.pack(_FAMILIES[len(target)], 0, 0, index, 0, flags, 0)
-        yield message.request(RTM_DELNEIGH, 0, header, attr(_DST, target))
-        return
     attrs = goal(one)
-    flags |= sum(bit for name, bit in _BITS.items() if attrs.get(name))
     protocol = attrs.get(UNOWNED, context.proto)
     assert isinstance(protocol, int)
+    # The kernel takes no zero in the place of a protocol: one of nobody's is one that nobody has been told of.
+    if one.op is Op.DELETE or (one.op is Op.CHANGE and not protocol):
+        header = HEADER.pack(_FAMILIES[len(target)], 0, 0, index, 0, flags, 0)
+        yield message.request(RTM_DELNEIGH, 0, header, attr(_DST, target))
+    if one.op is Op.DELETE:
+        return
+    flags |= sum(bit for name, bit in _BITS.items() if attrs.get(name))
     managed = _is_managed(attrs, one.object.attrs)
     # The kernel finds out what a managed neighbour has, so it begins in no state.
     state = 0 if managed else STATES[str(attrs.get("state", "permanent"))]
@@ -121,7 +121,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         message.NLM_F_CREATE | message.NLM_F_REPLACE,  # what was learnt meanwhile makes room
         HEADER.pack(_FAMILIES[len(target)], 0, 0, index, state, flags, 0),
         attr(_DST, target),
-        u8(_PROTOCOL, protocol),
+        u8(_PROTOCOL, protocol) if protocol else b"",
         pack_row(_LLADDR_ROW, attrs["lladdr"], context.names) if "lladdr" in attrs and not managed else b"",
         u32(_FLAGS_EXT, _MANAGED) if managed else b"",
     )

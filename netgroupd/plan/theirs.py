@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What others have on links of ours, which goes when these go or go down, or with something that these lose."""
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
 from netgroupd.model.state import Object
+from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.fate import hangs_on
+
+_OF_NAMESPACE = frozenset({"route", "nexthop"})
 
 
 class Along(StrEnum):
@@ -29,6 +34,19 @@ class Theirs(NamedTuple):
     objects: tuple[Object, ...] = ()
     watched: Mapping[tuple[str, int, str], int] = MappingProxyType({})
     groups: tuple[Object, ...] = ()
+
+    def beside(self, elsewhere: "Theirs") -> "Theirs":
+        """With what is in another network namespace, the routes and nexthops of which are none of this one."""
+        counted = Counter({**self.watched, **elsewhere.watched})
+        counted.update(_counted(obj) for obj in elsewhere.objects if obj.cls in _OF_NAMESPACE)
+        kept = (obj for obj in elsewhere.objects if obj.cls not in _OF_NAMESPACE)
+        return self._replace(objects=(*self.objects, *kept), watched=counted)
+
+
+def _counted(obj: Object) -> tuple[str, int, str]:
+    protocol = obj.attrs[UNOWNED]
+    assert isinstance(protocol, int)
+    return obj.cls, protocol, next(iter(hangs_on(obj)), "")
 
 
 class Loss(NamedTuple):

@@ -13,6 +13,7 @@ MADE_BY_OTHERS = (
     "ip address add 192.0.2.5/24 dev e0 metric 50",
     "ip address add 2001:db8::5/64 dev e0 nodad",
     "ip neighbour add 192.0.2.9 lladdr 02:00:00:00:00:09 dev e0 proto static",
+    "ip neighbour add 192.0.2.6 lladdr 02:00:00:00:00:06 dev e0",
     "ip nexthop add id 7 via 192.0.2.9 dev e0",
     "ip nexthop add id 8 group 7",
     "ip route add 10.1.0.0/16 via 192.0.2.9 dev e0 proto static",
@@ -25,7 +26,7 @@ FILE = """
 links:
   e0:
     addresses: [{address: 192.0.2.5/24, metric: 70}, "2001:db8::5/64"]
-    neighbours: [{ip: 192.0.2.9, lladdr: "02:00:00:00:00:08"}]
+    neighbours: [{ip: 192.0.2.9, lladdr: "02:00:00:00:00:08"}, {ip: 192.0.2.6, lladdr: "02:00:00:00:00:07"}]
 nexthops:
   7: {via: 192.0.2.8, dev: e0}
   8: {group: [{id: 7}]}
