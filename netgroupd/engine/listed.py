@@ -12,6 +12,7 @@ from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.kernel.links import FEW
 from netgroupd.kernel.request import Selection
 from netgroupd.model.bridge_vlan import USUAL, bridge_of, default_vid
+from netgroupd.model.fdb import WITH_TABLES
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
 from netgroupd.model.state import Attrs, Object, State
@@ -23,7 +24,6 @@ from netgroupd.plan.fate import hangs_on, is_of_bridge
 from netgroupd.plan.named import named_in
 from netgroupd.plan.step import Plan
 
-_WITH_TABLES = frozenset({"bridge", "vxlan"})
 _FLAGS = ("pvid", "untagged")
 _BY_ITSELF = dict.fromkeys(_FLAGS, True)
 
@@ -84,7 +84,7 @@ def _has_lists(link: Object | None, actual: State) -> bool:
     if link is None:
         return False
     master = link.attrs.get("master")
-    return kind_of(link) in _WITH_TABLES or (bool(master) and kind_of(actual.link(str(master))) in ("", "bridge"))
+    return kind_of(link) in WITH_TABLES or (bool(master) and kind_of(actual.link(str(master))) in ("", "bridge"))
 
 
 def _vlans(name: str, vlans: Mapping[Value, Object], goal: State, actual: State) -> Iterator[Object]:

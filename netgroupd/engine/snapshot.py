@@ -10,6 +10,7 @@ from netgroupd.engine.lent import Lent
 from netgroupd.engine.taken_along import may_take, taken_along, taken_sizes
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
+from netgroupd.model.fdb import WITH_TABLES
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.tc.red import lasting
 from netgroupd.model.tc.shared import OF_RULES
@@ -17,10 +18,7 @@ from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
 from netgroupd.plan.compare import UNOWNED, UNSAID, UNTOLD, ends, kind_of
-from netgroupd.plan.fate import (
-    hangs_on,
-    is_of_bridge,
-)
+from netgroupd.plan.fate import hangs_on, is_of_bridge
 from netgroupd.plan.hooks import hangs_on_one_of, swept
 from netgroupd.plan.mst import without_states
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles, touching
@@ -168,6 +166,14 @@ class Snapshot(NamedTuple):
                 del goal.classes[obj.cls][obj.key]
             elif obj.cls == "link" and obj.attrs.get("master") in gone:
                 goal.classes["link"][obj.key] = _without(obj, "master")
+        self._release_received(goal, actual)
+
+    def _release_received(self, goal: State, actual: State) -> None:
+        """Leave out MACs that links received for what is above them elsewhere, and that have another one by now."""
+        known = {obj.key for obj in self.objects if obj.cls == "fdb"}
+        for key in goal.of("fdb").keys() - actual.of("fdb").keys() - known:
+            if key[3] == "self" and kind_of(goal.link(str(key[0]))) not in WITH_TABLES:
+                del goal.classes["fdb"][key]
 
     def state(self) -> State:
         """The objects that were there, for finding what to look at."""

@@ -9,6 +9,8 @@ VNI = number(32, 0, (1 << 24) - 1)
 # Learnt entries come and go by themselves, so they are nobody's to configure.
 STATES = {"permanent": 0x80, "static": 0x42}
 TABLES = {"self": 0x02, "master": 0x04}
+WITH_TABLES = frozenset({"bridge", "vxlan"})
+"""The kinds of links that forward; any other receives for the MACs that it has entries of."""
 
 CLASS = Class(
     "fdb",

@@ -291,3 +291,21 @@ def test_what_somebody_has_made_impossible_keeps_nothing_else_from_coming_back(e
     here("ip link delete w")
     assert "is rolled back to generation 1" in str(engine.expire())
     assert "passthru" in here("ip -details link show m")
+
+
+@pytest.mark.vm("stock")
+def test_mac_that_a_link_received_for_one_elsewhere_meanwhile_is_not_kept(kernel: Stumbling) -> None:
+    ip("netns add blue")
+    try:
+        text = "links: {a: {kind: dummy, up: true}, b: {kind: macvlan, link: a, netns: blue, up: true, mac: '%s'}%s}"
+        become(kernel, state_of(text % ("02:00:00:00:00:01", "")))
+        before = told("bridge", "fdb", "show", "dev", "a")
+        assert "02:00:00:00:00:01" in before
+        there_and_back(
+            kernel,
+            state_of(text % ("02:00:00:00:00:02", ", c: {kind: dummy}")),
+            lambda: sorted(told("bridge", "fdb", "show", "dev", "a").splitlines()),
+            refused=True,
+        )
+    finally:
+        ip("netns del blue")
