@@ -42,6 +42,7 @@ _MANY_TO_ONE = 4  # with more that are new a look at the others is no great part
 # Of these it says so too, but they are looked for where they are configured only.
 _HELD = _MARKED | {"mdb"}
 _LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "mst", "vni"})
+_ASKED = frozenset({"filter", "chain"})  # a template, whoever made it, keeps rules that do not fit it from its chain
 # Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
 _STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", DEFAULT})
 
@@ -277,9 +278,6 @@ def look(
         vlans_apart=spoken.vlans_apart,
     )
     actual.classes.update(kernel.dump(selection).classes)
-    if begun := spoken.hooks - mine.hooks if "chain" not in classes else None:
-        # Where a hook comes to be ours there may be templates of others; no others are made without a word in a file.
-        actual.classes.update(kernel.dump(Selection(frozenset({"chain"}), hooks=begun)).classes)
     if rules is not None:
         actual.classes["filter"] = {**rules}
     _drop_echoes(actual)
@@ -299,8 +297,8 @@ def _classes(wanted: State, actual: State, mine: Mine, spoken: Spoken) -> frozen
         found.add("bridge_vlan")
     if "sriov" in spoken.classes:
         found.add("vf")  # which go with another number of them, whoever has set them
-    if "chain" in found:
-        found.add("filter")  # an atomic one without rules has one that leads to where they would be
+    if not found.isdisjoint(_ASKED):
+        found |= _ASKED  # an atomic chain without rules has one that leads to where they would be
     return frozenset(found & CLASSES.keys() - {"link"})
 
 

@@ -21,6 +21,7 @@ from netgroupd.kernel.netns import entered
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import Object, State
+from netgroupd.plan import present
 from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.present import text
 from tests.vm.hosts import EngineIn, here
@@ -164,3 +165,19 @@ def test_link_that_no_dump_has_brought_is_asked_for_in_the_middle_of_one(engine_
     assert isinstance(led[0], Mapping)
     assert led[0]["dev"] == "e"
     assert len(rules) == 501
+
+
+def test_template_that_others_add_at_a_hook_makes_room_for_rules_that_do_not_fit_it(engine_in: EngineIn) -> None:
+    text = "links: {d0: {kind: dummy}}\ntc: {d0: {ingress: [%s]}}\n"
+    rule = "{pref: 1, chain: 5, protocol: ip, flower: {dst_ip: 10.0.0.1}, action: drop}"
+    engine_in("here", text % "").apply()
+    here("tc chain add dev d0 ingress chain 5 protocol ip flower dst_ip 0.0.0.0/24")
+    before = here("tc chain show dev d0 ingress")
+    engine = engine_in("here", text % rule)
+    assert "- chain d0  ingress  5" in present.text(engine.diff())
+    engine.apply(confirm_s=60.0)
+    assert "dst_ip 10.0.0.1" in here("tc filter show dev d0 ingress")
+    engine.rollback()
+    assert here("tc chain show dev d0 ingress") == before
+    assert len(engine_in("here", text % "").apply().plan.steps) == 1
+    assert "flower" not in here("tc chain show dev d0 ingress")
