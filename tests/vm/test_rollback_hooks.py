@@ -69,7 +69,8 @@ def there() -> list[list[str]]:
     """All that is there of traffic control, chain by chain, but for what is counted and numbered as it comes."""
     asked = ["qdisc show", "class show dev d", "actions ls action police"]
     asked += [f"{what} show dev d {hook}" for what in ("filter", "chain") for hook in ("", "ingress", "egress")]
-    shown = (re.sub(r"handle 0x\w+|index \d+|refcnt \d+|direct_packets_stat \d+|clsact ffff: .*", "", here(f"tc {said}")) for said in asked)
+    passing = r"handle 0x\w+|index \d+|refcnt \d+|direct_packets_stat \d+|clsact ffff: .*"
+    shown = (re.sub(passing, "", here(f"tc {said}")) for said in asked)
     return [sorted(one.strip() for one in re.split(r"\n(?=chain|filter)", text)) for text in shown]
 
 
