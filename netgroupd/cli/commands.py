@@ -150,7 +150,7 @@ COMMANDS = (
                     "settings",
                 ),
             ),
-            Option("name", "Only the group, VRF or link with this name.", "NAME"),
+            Option("name", "Only the group, VRF or link with this name.", "NAME", complete="link"),
             Option("--desired", "What the configuration asks for, not what is there."),
         ),
         examples=(

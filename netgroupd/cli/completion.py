@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from netgroupd.cli.command import Command, Option
 from netgroupd.cli.commands import COMMANDS, COMMON, PROGRAM
+from netgroupd.cli.parser import singulars
 from netgroupd.cli.terminal import Terminal
 
-_LISTED = {"netns": "ls /run/netns 2>/dev/null", "link": "ls /sys/class/net"}
+_PLACES = {"netns": "/run/netns", "link": "/sys/class/net"}
+_LISTED = {kind: f"ls {place} 2>/dev/null" for kind, place in _PLACES.items()}
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
@@ -26,48 +28,61 @@ def _switches(command: Command) -> list[Option]:
 
 
 def _words(command: Command) -> list[str]:
-    return [word for option in command.options if option.positional for word in option.words]
+    return [word for option in command.options if option.positional for word in (*option.words, *singulars(option))]
 
 
-def _with(kind: str, options: Iterable[Option]) -> str:
-    return "|".join(sorted({option.name for option in options if option.complete == kind}))
+def _named(options: Iterable[Option]) -> str:
+    return "|".join(sorted({option.name for option in options}))
 
 
 def bash() -> str:
     """A function and its registration for bash."""
-    every = [option for command in COMMANDS for option in _switches(command)]
-    files = [command.name for command in COMMANDS if any(o.positional and o.complete for o in command.options)]
+    every = [option for command in COMMANDS for option in _switches(command) if option.metavar]
     lines = [
         f"# Completion of {PROGRAM} for bash.",
         f"_{PROGRAM}() {{",
-        '    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" verb="" word',
+        '    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" verb="" given=0 at',
         "    COMPREPLY=()",
-        f'    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do case "$word" in {_verbs("|")}) verb="$word"; break;;'
-        " esac; done",
+        "    # An equals sign is a word of its own.",
+        '    if [[ $current == = ]]; then current=""; elif [[ $previous == = ]]; then'
+        ' previous="${COMP_WORDS[COMP_CWORD-2]}"; fi',
+        "    for ((at = 1; at < COMP_CWORD; at++)); do",
+        '        case "${COMP_WORDS[at]}" in',
+        f"            {_named(every)}) ((at++)); [[ ${{COMP_WORDS[at]}} == = ]] && ((at++));;",
+        "            -*) ;;",
+        '            *) if [[ -z $verb ]]; then verb="${COMP_WORDS[at]}"; else ((given++)); fi;;',
+        "        esac",
+        "    done",
         '    case "$previous" in',
-        *(
-            f'        {_with(kind, every)}) COMPREPLY=($(compgen -W "$({listing})" -- "$current")); return;;'
-            for kind, listing in _LISTED.items()
-        ),
-        f'        {_with("file", every)}) COMPREPLY=($(compgen -f -- "$current")); return;;',
     ]
-    lines += [
-        f'        {option.name}) COMPREPLY=($(compgen -W "{" ".join(option.words)}" -- "$current")); return;;'
-        for option in {option.name: option for option in every if option.words}.values()
-    ]
+    values = {option.name: _bash_value(option) for option in every}
+    lines += [f"        {name}) {value}return;;" for name, value in values.items()]
     lines += ["    esac", '    case "$verb" in']
+    lines.append(f"        '') {_bash_words([command.name for command in COMMANDS], COMMON, '--version')};;")
     for command in COMMANDS:
-        words = " ".join([*_words(command), *(option.name for option in _switches(command)), "--help"])
-        extra = ' $(compgen -f -- "$current")' if command.name in files else ""
-        lines.append(f'        {command.name}) COMPREPLY=($(compgen -W "{words}" -- "$current"){extra});;')
-    common = " ".join([*(command.name for command in COMMANDS), *(o.name for o in COMMON), "--help", "--version"])
-    lines += [
-        f'        *) COMPREPLY=($(compgen -W "{common}" -- "$current"));;',
-        "    esac",
-        "}",
-        f"complete -F _{PROGRAM} {PROGRAM}",
-    ]
+        lines.append(f"        {command.name}) {_bash_words([], _switches(command))}")
+        for place, option in enumerate(option for option in command.options if option.positional):
+            if value := _bash_value(option):
+                lines.append(f"            ((given {'>=' if option.repeat else '=='} {place})) && {{ {value}}}")
+        lines[-1] += ";;"
+    lines += ["    esac", "}", f"complete -F _{PROGRAM} {PROGRAM}"]
     return "\n".join(lines) + "\n"
+
+
+def _bash_words(words: Iterable[str], options: Iterable[Option], *more: str) -> str:
+    every = " ".join([*words, *(option.name for option in options), "--help", *more])
+    return f'COMPREPLY=($(compgen -W "{every}" -- "$current"))'
+
+
+def _bash_value(option: Option) -> str:
+    """What adds all that an option can be, as far as that is known."""
+    if option.complete == "file":
+        return 'compopt -o filenames; mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$current"); '
+    if option.complete:
+        # No words for -W, which would carry out what is written in the name of a link.
+        found = f'cd {_PLACES[option.complete]} 2>/dev/null && compgen -f -- "$current"'
+        return f"mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <({found}); "
+    return f'COMPREPLY+=($(compgen -W "{" ".join(option.words)}" -- "$current")); ' if option.words else ""
 
 
 def zsh() -> str:
@@ -80,7 +95,8 @@ def zsh() -> str:
         "    local at=2",
         "    while (( at < CURRENT )) && [[ -z ${commands[(r)$words[at]:*]} ]]; do (( at++ )); done",
         "    if (( at == CURRENT )); then",
-        "        _describe command commands",
+        f"        [[ $words[at-1] == ({_named(option for option in COMMON if option.metavar)}) ]]"
+        " || _describe command commands",
         f"        _arguments {common} --help --version",
         "        return",
         "    fi",
@@ -107,7 +123,10 @@ def _zsh_spec(option: Option) -> str:
     star = "*" if option.repeat else ""
     if option.positional:
         return _quoted(f"{star}:{option.name}:{action}")
-    return _quoted(f"{star}{option.name}[{doc}]" + (f":{option.metavar}:{action}" if option.metavar else ""))
+    return _quoted(
+        f"{star}{option.name}{'=' if option.metavar else ''}[{doc}]"
+        + (f":{option.metavar}:{action}" if option.metavar else "")
+    )
 
 
 def fish() -> str:
@@ -118,14 +137,17 @@ def fish() -> str:
         lines.append(
             f"complete -c {PROGRAM} -n 'not {seen}' -a {command.name} -d {_quoted(command.summary.replace('`', ''))}"
         )
-        inside = f"complete -c {PROGRAM} -n '__fish_seen_subcommand_from {command.name}'"
-        if words := _words(command):
-            lines.append(f"{inside} -a '{' '.join(words)}'")
+        inside = f"complete -c {PROGRAM} -n '__fish_seen_subcommand_from {command.name}"
+        given = f"__fish_seen_subcommand_from {' '.join(_words(command))}"
         for option in command.options:
             if not option.positional:
-                lines.append(inside + _fish_option(option))
+                lines.append(f"{inside}'{_fish_option(option)}")
+            elif option.words:
+                lines.append(f"{inside}; and not {given}' -a '{' '.join(option.words)}'")
             elif option.complete == "file":
-                lines.append(f"{inside} -F")
+                lines.append(f"{inside}; and {given}' -F")
+            elif option.complete:
+                lines.append(f"{inside}; and {given}' -a '({_LISTED[option.complete]})'")
     lines += [f"complete -c {PROGRAM}{_fish_option(option)}" for option in COMMON]
     return "\n".join(lines) + "\n"
 

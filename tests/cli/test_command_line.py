@@ -192,12 +192,45 @@ def test_manual_page_says_what_can_be_repeated_and_every_exit_status() -> None:
     ids=["command", "word", "option", "values", "link"],
 )
 def test_bash_completes(line: str, offered: set[str]) -> None:
+    assert offered <= set(_offered_by_bash(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("netgroupctl show vrf l", ["lo"]),
+        ("netgroupctl show links li", []),
+        ("netgroupctl --netns blue show li", ["links"]),
+        ("netgroupctl --config = apply show vrf l", ["lo"]),
+        ("netgroupctl completion bash ba", []),
+        ("netgroupctl import ifupdown2 ifu", []),
+        ("netgroupctl apply --confirm ", []),
+        ("netgroupctl --config = /etc/host-that-is-n", []),
+        ("netgroupctl --config = /etc/os-rele", ["/etc/os-release"]),
+    ],
+    ids=["name", "class", "behind_a_value", "a_value_is_no_verb", "shell", "format", "number", "no_file", "file"],
+)
+def test_bash_offers_nothing_else(line: str, offered: list[str]) -> None:
+    assert _offered_by_bash(line) == offered
+
+
+def test_bash_carries_out_no_name_of_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completion, "_PLACES", {"link": tmp_path, "netns": tmp_path})
+    (tmp_path / "$(>done)").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert _offered_by_bash("netgroupctl apply --allow ") == ["$(>done)"]
+    assert [path.name for path in tmp_path.iterdir()] == ["$(>done)"]
+
+
+def _offered_by_bash(line: str) -> list[str]:
     words = line.split(" ")
-    script = f"""{completion.bash()}
+    script = f"""compopt() {{ :; }}
+{completion.bash()}
 COMP_WORDS=({" ".join(repr(word) for word in words)}); COMP_CWORD={len(words) - 1}
 _netgroupctl; printf '%s\\n' "${{COMPREPLY[@]}}" """
-    got = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert offered <= set(got)
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert not ran.stderr
+    return ran.stdout.split()
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
