@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.kernel import message, vnis
-from netgroupd.kernel.links_numbers import IFLA_ADDRESS, IFLA_EXT_MASK, IFLA_LINKINFO, IFLA_MASTER, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, RTM_GETLINK
+from netgroupd.kernel.links_read import Reader
 from netgroupd.kernel.message import attr, attributes, u16, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.neighbours import HEADER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWNEIGH
@@ -34,8 +35,7 @@ _STATIC = 0x40
 _STICKY, _EXTERN_LEARN = 0x40, 0x10
 _PLAIN = simple_rows(CLASS.attrs)
 
-_INFO_KIND, _INFO_DATA = 1, 2
-_VXLAN_REMOTES = (2, 16)  # IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6
+_OF_LINKS = frozenset({"kind", "mac", "master", "remote"})
 _LINK_HEADER = 16
 _MEMBERSHIPS = Path("/proc/thread-self/net/dev_mcast")
 _MEMBERSHIP_FIELDS = 5  # index, name, users, whether an administrator added it, address
@@ -81,31 +81,19 @@ def _told_apart(found: Iterable[Object]) -> list[Object]:
 
 
 def _own(context: Context, selection: Selection) -> _Own:
-    macs: dict[int, str] = {}
-    masters: dict[int, int] = {}
-    remotes: set[tuple[str, str]] = set()
-    bridges: set[str] = set()
-    names = context.names.by_index
-    asked = message.request(
-        RTM_GETLINK, message.NLM_F_DUMP, bytes(_LINK_HEADER), u32(IFLA_EXT_MASK, context.features.skip)
-    )
-    for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of links"):
-        found = attributes(memoryview(payload), _LINK_HEADER)
-        index = int.from_bytes(payload[4:8], "little")
-        macs[index] = mac_text(bytes(found.get(IFLA_ADDRESS, b"")))
-        masters[index] = int.from_bytes(found.get(IFLA_MASTER, b""), "little")
-        about = attributes(found.get(IFLA_LINKINFO, memoryview(b"")))
-        if bytes(about.get(_INFO_KIND, b"")).rstrip(b"\0") == b"bridge" and index in names:
-            bridges.add(names[index])
-        details = attributes(about.get(_INFO_DATA, memoryview(b"")))
-        for number in _VXLAN_REMOTES:
-            # Other kinds have other things under these numbers, but no zero MAC with a destination.
-            if len(details.get(number, b"")) in (4, 16) and index in names:
-                remotes.add((names[index], ip_text(bytes(details[number]))))
-    by_link = {names[index]: {mac, macs.get(masters[index], mac)} for index, mac in macs.items() if index in names}
+    reader = Reader(context.names, rows=_OF_LINKS)
+    header = bytes(_LINK_HEADER)
+    asked = message.request(RTM_GETLINK, message.NLM_F_DUMP, header, u32(IFLA_EXT_MASK, context.features.skip))
+    links = context.socket.dump(asked, reader.read, "dump of links")
+    reader.finish(whole=True)
+    macs = {link.name: str(link.attrs.get("mac", "")) for link in links}
+    by_link = {link.name: {mac := macs[link.name], macs.get(str(link.attrs.get("master")), mac)} for link in links}
+    told = ((link.name, link.attrs.get("remote")) for link in links)
+    remotes = frozenset((name, str(remote)) for name, remote in told if remote)
     of_vnis = ((vni.name, vni.attrs.get("remote"), vni.key[1]) for vni in vnis.dump(context, selection))
+    bridges = frozenset(link.name for link in links if link.attrs["kind"] == "bridge")
     groups = frozenset(_memberships(context.netns))
-    return _Own(frozenset(macs.values()), by_link, groups, frozenset(remotes), frozenset(of_vnis), frozenset(bridges))
+    return _Own(frozenset(macs.values()), by_link, groups, remotes, frozenset(of_vnis), bridges)
 
 
 def _memberships(netns: str | None) -> Iterator[tuple[str, str]]:
