@@ -11,6 +11,7 @@ The table of a bridge is that of its ports; for the bridge it is its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,8 +63,9 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     """The entries that somebody has set on the selected links."""
     header = HEADER.pack(_AF_BRIDGE, 0, 0, 0, 0, 0, 0)
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
-    found = dump_objects(context, asked, _decode, "dump of forwarding entries")
-    chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
+    wanted = None if selection.everything else selection.links
+    found = dump_objects(context, asked, partial(_decode, wanted), "dump of forwarding entries")
+    chosen = [obj for obj in found if wanted is None or obj.name in wanted]
     if not chosen:
         return []
     in_bridges = frozenset(str(obj.key[1]) for obj in found if obj.key[3] == "master")
@@ -97,12 +99,12 @@ def _own(context: Context, selection: Selection) -> _Own:
 
 
 def _memberships(netns: str | None) -> Iterator[tuple[str, str]]:
-    """Links, and the group addresses that no administrator has added to them."""
+    """Links, and the group addresses that no administrator has added to them, without colons."""
     with entered(netns):
         lines = _MEMBERSHIPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     for fields in map(str.split, lines):
         if len(fields) == _MEMBERSHIP_FIELDS and fields[3] == "0":
-            yield fields[1], mac_text(bytes.fromhex(fields[4]))
+            yield fields[1], fields[4]
 
 
 def _made_by_operators(found: Iterable[Object], own: _Own, wanted: Set[Key]) -> Iterator[Object]:
@@ -123,7 +125,7 @@ def _is_of_links(obj: Object, own: _Own) -> bool:
         return True
     if dst is not None or "dst" in obj.attrs or "nhid" in obj.attrs:
         return False
-    if where == "self" and (link, mac) in own.groups:
+    if where == "self" and (str(link), str(mac).replace(":", "")) in own.groups:
         return True
     if obj.attrs["state"] != "permanent":
         return False
@@ -132,16 +134,22 @@ def _is_of_links(obj: Object, own: _Own) -> bool:
     return mac in own.by_link.get(str(link), own.macs)
 
 
-def _decode(payload: memoryview, names: Names) -> Object | None:
+def _decode(wanted: Set[str] | None, payload: memoryview, names: Names) -> Object | None:
+    """An entry of one of the ``wanted`` links, or of the table of any bridge."""
     family, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
-    found = attributes(payload, HEADER.size)
     lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
-    if family != _AF_BRIDGE or not lasting or _LLADDR not in found:
+    if family != _AF_BRIDGE or not lasting:
+        return None
+    link = names.name(index)
+    if wanted is not None and link not in wanted and flags & TABLES["self"]:
+        return None
+    found = attributes(payload, HEADER.size)
+    if _LLADDR not in found:
         return None
     mac = mac_text(bytes(found[_LLADDR]))
     receiver = bytes(found.pop(_DST)) if _DST in found and has_several(mac) else b""
     key: Key = (
-        names.name(index),
+        link,
         mac,
         int.from_bytes(found.get(_VLAN, b""), "little"),
         "self" if flags & TABLES["self"] else "master",
