@@ -6,7 +6,7 @@ them: those are no others'.  What daemons learn or are told of by others they te
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
 from netgroupd.engine.observe import Connection, Mine, read
 from netgroupd.kernel.links import FEW
@@ -31,12 +31,15 @@ _BY_ITSELF = dict.fromkeys(_FLAGS, True)
 def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
     """All of it, with a VLAN that has nothing where a port is not in the one that any new port is in."""
     names = frozenset(name for name in plan.gone | plan.moved if _has_lists(actual.link(name), actual))
-    received = _received(kernel, plan.gone - names, goal, mine)
-    if not names:
-        return received
+    others = plan.gone - names  # which may have addresses beside their own: looked for on few
+    alone = others if len(others) <= FEW else frozenset[str]()
+    if not (names or alone):
+        return ()
     bridges = frozenset(bridge for name in names if (link := actual.link(name)) and (bridge := bridge_of(link)))
-    found = read(kernel, Selection(LISTED - {"mdb"}, links=names | bridges), mine.away)
-    found.classes |= read(kernel, Selection(frozenset({"mdb"}), everything=True), mine.away).classes
+    classes = LISTED - {"mdb"} if names else frozenset({"fdb"})
+    found = read(kernel, Selection(classes, links=names | bridges | alone), mine.away)
+    if names:
+        found.classes |= read(kernel, Selection(frozenset({"mdb"}), everything=True), mine.away).classes
     whole = named_in(mine.named).listed.union((cls, str(key[0])) for cls in LISTED for key in goal.of(cls))
 
     def is_lost(obj: Object) -> bool:
@@ -52,17 +55,7 @@ def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State,
     for (name, vid), vlan in told.items():
         by_link[str(name)][vid] = vlan
     vlans = [vlan for name in members if told for vlan in _vlans(name, by_link[name], goal, actual)]
-    return (*vlans, *_options(kernel, vlans, goal, actual, mine), *entries, *received)
-
-
-def _received(kernel: Connection, names: Set[str], goal: State, mine: Mine) -> tuple[Object, ...]:
-    """The addresses that others have put beside the own ones of links without tables, looked for on few of them."""
-    if not 0 < len(names) <= FEW:
-        return ()
-    found = read(kernel, Selection(frozenset({"fdb"}), links=frozenset(names)), mine.away).of("fdb")
-    whole = named_in(mine.named).listed
-    wants = goal.of("fdb")
-    return tuple(obj for obj in found.values() if obj.key not in wants and (obj.cls, obj.name) not in whole)
+    return (*vlans, *_options(kernel, vlans, goal, actual, mine), *entries)
 
 
 def _options(kernel: Connection, vlans: list[Object], goal: State, actual: State, mine: Mine) -> Iterator[Object]:

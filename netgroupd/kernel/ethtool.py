@@ -24,7 +24,7 @@ from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op
 
-_HEADER = 1
+HEADER = 1
 _INDEX, _FLAGS = 1, 3
 _OF_FLAGS = 2
 _LINK_MODES = "link_modes"
@@ -61,14 +61,14 @@ def read_part(context: Context, part: str, indices: Iterable[int]) -> Iterator[t
         payloads = [payload for index in wanted for payload in asking(_header(part, index))]
     for payload in payloads:
         told = attributes(memoryview(payload), 4)
-        index = int.from_bytes(attributes(told[_HEADER])[_INDEX], "little")
+        index = int.from_bytes(attributes(told[HEADER])[_INDEX], "little")
         if index in wanted:
             yield index, told
 
 
 def _header(part: str, index: int = 0) -> bytes:
     flags = u32(_FLAGS, COMPACT) if part == FEATURES else b""
-    return nest(_HEADER, u32(_INDEX, index) if index else b"", flags)
+    return nest(HEADER, u32(_INDEX, index) if index else b"", flags)
 
 
 def _ask(generic: Generic, part: str, header: bytes, *, dump: bool = False) -> list[bytes]:

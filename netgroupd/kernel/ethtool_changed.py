@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from netgroupd.kernel.ethtool import read_part, unpack
+from netgroupd.kernel.ethtool import HEADER, read_part, unpack
 from netgroupd.kernel.ethtool_features import Features, changed, features_of, places, values
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netns import fresh
@@ -52,7 +52,7 @@ def changed_features(
 def of_links(context: Context, names: Collection[str]) -> Iterator[Object]:
     """All that the drivers of links can be told by netlink, as it is now."""
     numbers = places(context.generic)
-    alike: dict[Features, Attrs] = {}  # those of very many links
+    alike: dict[bytes, Attrs] = {}  # those of very many links
     indices: dict[int, str] = {}
     for name in names:
         with suppress(UnknownLinkError):  # it is in another namespace, or has gone
@@ -60,10 +60,11 @@ def of_links(context: Context, names: Collection[str]) -> Iterator[Object]:
     for part in _TOLD:
         for index, told in read_part(context, part, indices):
             if part == FEATURES:
-                features = Features.told(told)
-                if (attrs := alike.get(features)) is None:
+                said = b"".join(value for number, value in told.items() if number != HEADER)
+                if (attrs := alike.get(said)) is None:
+                    features = Features.told(told)
                     can = [name for name, number in numbers.items() if features.changeable >> number & 1]
-                    attrs = alike[features] = values(features, can, numbers)
+                    attrs = alike[said] = values(features, can, numbers)
             else:
                 attrs = unpack(part, told, (), context.generic)
             yield Object("ethtool", (indices[index], part), attrs)

@@ -11,11 +11,13 @@ The table of a bridge is that of its ports; for the bridge it is its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.kernel import message, vnis
-from netgroupd.kernel.links_numbers import IFLA_ADDRESS, IFLA_EXT_MASK, IFLA_LINKINFO, IFLA_MASTER, RTM_GETLINK
+from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, RTM_GETLINK
+from netgroupd.kernel.links_read import Reader
 from netgroupd.kernel.message import attr, attributes, u16, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.neighbours import HEADER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWNEIGH
@@ -34,8 +36,7 @@ _STATIC = 0x40
 _STICKY, _EXTERN_LEARN = 0x40, 0x10
 _PLAIN = simple_rows(CLASS.attrs)
 
-_INFO_KIND, _INFO_DATA = 1, 2
-_VXLAN_REMOTES = (2, 16)  # IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6
+_OF_LINKS = frozenset({"kind", "mac", "master", "remote"})
 _LINK_HEADER = 16
 _MEMBERSHIPS = Path("/proc/thread-self/net/dev_mcast")
 _MEMBERSHIP_FIELDS = 5  # index, name, users, whether an administrator added it, address
@@ -62,8 +63,9 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     """The entries that somebody has set on the selected links."""
     header = HEADER.pack(_AF_BRIDGE, 0, 0, 0, 0, 0, 0)
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
-    found = dump_objects(context, asked, _decode, "dump of forwarding entries")
-    chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
+    wanted = None if selection.everything else selection.links
+    found = dump_objects(context, asked, partial(_decode, wanted), "dump of forwarding entries")
+    chosen = [obj for obj in found if wanted is None or obj.name in wanted]
     if not chosen:
         return []
     in_bridges = frozenset(str(obj.key[1]) for obj in found if obj.key[3] == "master")
@@ -81,40 +83,28 @@ def _told_apart(found: Iterable[Object]) -> list[Object]:
 
 
 def _own(context: Context, selection: Selection) -> _Own:
-    macs: dict[int, str] = {}
-    masters: dict[int, int] = {}
-    remotes: set[tuple[str, str]] = set()
-    bridges: set[str] = set()
-    names = context.names.by_index
-    asked = message.request(
-        RTM_GETLINK, message.NLM_F_DUMP, bytes(_LINK_HEADER), u32(IFLA_EXT_MASK, context.features.skip)
-    )
-    for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of links"):
-        found = attributes(memoryview(payload), _LINK_HEADER)
-        index = int.from_bytes(payload[4:8], "little")
-        macs[index] = mac_text(bytes(found.get(IFLA_ADDRESS, b"")))
-        masters[index] = int.from_bytes(found.get(IFLA_MASTER, b""), "little")
-        about = attributes(found.get(IFLA_LINKINFO, memoryview(b"")))
-        if bytes(about.get(_INFO_KIND, b"")).rstrip(b"\0") == b"bridge" and index in names:
-            bridges.add(names[index])
-        details = attributes(about.get(_INFO_DATA, memoryview(b"")))
-        for number in _VXLAN_REMOTES:
-            # Other kinds have other things under these numbers, but no zero MAC with a destination.
-            if len(details.get(number, b"")) in (4, 16) and index in names:
-                remotes.add((names[index], ip_text(bytes(details[number]))))
-    by_link = {names[index]: {mac, macs.get(masters[index], mac)} for index, mac in macs.items() if index in names}
+    reader = Reader(context.names, rows=_OF_LINKS)
+    header = bytes(_LINK_HEADER)
+    asked = message.request(RTM_GETLINK, message.NLM_F_DUMP, header, u32(IFLA_EXT_MASK, context.features.skip))
+    links = context.socket.dump(asked, reader.read, "dump of links")
+    reader.finish(whole=True)
+    macs = {link.name: str(link.attrs.get("mac", "")) for link in links}
+    by_link = {link.name: {mac := macs[link.name], macs.get(str(link.attrs.get("master")), mac)} for link in links}
+    told = ((link.name, link.attrs.get("remote")) for link in links)
+    remotes = frozenset((name, str(remote)) for name, remote in told if remote)
     of_vnis = ((vni.name, vni.attrs.get("remote"), vni.key[1]) for vni in vnis.dump(context, selection))
+    bridges = frozenset(link.name for link in links if link.attrs["kind"] == "bridge")
     groups = frozenset(_memberships(context.netns))
-    return _Own(frozenset(macs.values()), by_link, groups, frozenset(remotes), frozenset(of_vnis), frozenset(bridges))
+    return _Own(frozenset(macs.values()), by_link, groups, remotes, frozenset(of_vnis), bridges)
 
 
 def _memberships(netns: str | None) -> Iterator[tuple[str, str]]:
-    """Links, and the group addresses that no administrator has added to them."""
+    """Links, and the group addresses that no administrator has added to them, without colons."""
     with entered(netns):
         lines = _MEMBERSHIPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     for fields in map(str.split, lines):
         if len(fields) == _MEMBERSHIP_FIELDS and fields[3] == "0":
-            yield fields[1], mac_text(bytes.fromhex(fields[4]))
+            yield fields[1], fields[4]
 
 
 def _made_by_operators(found: Iterable[Object], own: _Own, wanted: Set[Key]) -> Iterator[Object]:
@@ -135,7 +125,7 @@ def _is_of_links(obj: Object, own: _Own) -> bool:
         return True
     if dst is not None or "dst" in obj.attrs or "nhid" in obj.attrs:
         return False
-    if where == "self" and (link, mac) in own.groups:
+    if where == "self" and (str(link), str(mac).replace(":", "")) in own.groups:
         return True
     if obj.attrs["state"] != "permanent":
         return False
@@ -144,16 +134,22 @@ def _is_of_links(obj: Object, own: _Own) -> bool:
     return mac in own.by_link.get(str(link), own.macs)
 
 
-def _decode(payload: memoryview, names: Names) -> Object | None:
+def _decode(wanted: Set[str] | None, payload: memoryview, names: Names) -> Object | None:
+    """An entry of one of the ``wanted`` links, or of the table of any bridge."""
     family, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
-    found = attributes(payload, HEADER.size)
     lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
-    if family != _AF_BRIDGE or not lasting or _LLADDR not in found:
+    if family != _AF_BRIDGE or not lasting:
+        return None
+    link = names.name(index)
+    if wanted is not None and link not in wanted and flags & TABLES["self"]:
+        return None
+    found = attributes(payload, HEADER.size)
+    if _LLADDR not in found:
         return None
     mac = mac_text(bytes(found[_LLADDR]))
     receiver = bytes(found.pop(_DST)) if _DST in found and has_several(mac) else b""
     key: Key = (
-        names.name(index),
+        link,
         mac,
         int.from_bytes(found.get(_VLAN, b""), "little"),
         "self" if flags & TABLES["self"] else "master",

@@ -103,7 +103,7 @@ class Layout(NamedTuple):
         return self._replace(rows=tuple(rows))
 
 
-def _spans(places: list[tuple[int, int]]) -> tuple[int, int, int]:
+def spans(places: list[tuple[int, int]]) -> tuple[int, int, int]:
     """The piece that holds all of ``places``, and which bits of it do."""
     start, end = min(places)[0], max(end for _, end in places)
     mask = bytearray(end - start)
@@ -239,7 +239,7 @@ class Shape:
         references = {each.start: "I" for each in own if each.wire.refers}
         places = [(4, 8), self.name, *((each.start, each.end) for each in own)]
         return Layout(
-            *_spans(self._kept),
+            *spans(self._kept),
             _cut(places, {4: "i", **references}),
             tuple((each.row, *_meaning(each)) for each in own),
             {},

@@ -7,7 +7,7 @@ an empty one.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from stat import S_IWUSR
 
 from netgroupd.kernel.netns import entered, fresh
@@ -26,6 +26,7 @@ _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_
 
 _LO = Likeness("lo")
 _FEW = 64  # links of which a few files each may be read
+_FILES = 128  # to read all those of a link takes as long as to hear what netlink tells of so many
 _OfLink = Mapping[tuple[str, str], str]
 
 
@@ -62,7 +63,7 @@ def of_links(context: Context, names: Collection[str]) -> list[Object]:
     found = []
     with entered(context.netns):
         default = {**_of_link("lo"), **_of_link("default")}  # of neighbours only the first namespace has one
-        links = (Object("link", (name,), {}) for name in names)
+        links = [Object("link", (name,), {}) for name in names]
         known: dict[int, _OfLink] = {}  # what many share is looked through once
         for link, shared, own in _of_links(context, links, wholly=len(names) <= _FEW):
             if id(shared) not in known:
@@ -115,14 +116,16 @@ def _shared(directory: str = _ROOT) -> Iterator[tuple[str, str]]:
 
 
 def _of_links(
-    context: Context, links: Iterable[Object], *, wholly: bool = True
+    context: Context, links: Collection[Object], *, wholly: bool = True
 ) -> Iterator[tuple[Object, _OfLink, _OfLink]]:
     """The settings of links, those that it shares with others and those of its own.
 
     Of those of which netlink tells the same, all files are read of one alone; unless ``wholly`` none of the others.
     """
-    alike = told(context)
-    there = [frozenset(os.listdir(place)) for place in _OF_LINKS if os.path.isdir(place)]  # noqa: PTH112, PTH208  # as below
+    few = len(links) * _FILES < len(context.names)
+    alike = {} if few else told(context)
+    places = () if few else filter(os.path.isdir, _OF_LINKS)  # as below
+    there = [frozenset(os.listdir(place)) for place in places]  # noqa: PTH208  # as below
     firsts: dict[object, tuple[_OfLink, list[tuple[str, str]]]] = {}
     for link in links:
         name = link.name

@@ -5,12 +5,14 @@ It is not read: links of which it tells the same have the same settings, so that
 the files of one of them say what all have.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from sys import byteorder
 
+from netgroupd.kernel.links_layout import spans
 from netgroupd.kernel.links_numbers import IFLA_AF_SPEC, IFLA_EXT_MASK, RTM_GETLINK, SKIP_STATS
 from netgroupd.kernel.links_write import header
-from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, u32
+from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, u32, walk
 from netgroupd.kernel.request import Context
 
 _IPV4 = (
@@ -53,39 +55,84 @@ _PARMS, _IFINDEX = 6, 1
 _SWAYING = frozenset({_IFINDEX, 2, 3})  # nor how many use it, nor a time that the kernel draws anew
 _LINK_HEADER = 16
 _INDEX_AT = 4
+_ATTR = 4  # the header of an attribute
 
 
 def told(context: Context) -> dict[str, tuple[bytes, ...]]:
     """By the name of a link what is told of its settings."""
     asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
-    links = dict(context.socket.dump(asked, _of_link, "read the settings of links"))
-    neighbours = [
-        dict(context.socket.dump(request(_RTM_GETNEIGHTBL, NLM_F_DUMP, bytes((family, 0, 0, 0))), _of_neighbours))
-        for family in _CONF
-    ]
+    links = dict(context.socket.dump(asked, _Once(_of_link, _places_of_link).read, "read the settings of links"))
+    neighbours = [dict(_tables(context, family)) for family in _CONF]
     names = context.names.by_index
     return {
-        names[index]: (*parts, *(table.get(index, b"") for table in neighbours))
+        names[index]: (*parts, *chain.from_iterable(table.get(index, (b"",)) for table in neighbours))
         for index, parts in links.items()
         if index in names
     }
 
 
-def _of_link(_kind: int, payload: memoryview) -> tuple[int, tuple[bytes, ...]]:
+def _tables(context: Context, family: int) -> list[tuple[int, tuple[bytes, ...]]]:
+    asked = request(_RTM_GETNEIGHTBL, NLM_F_DUMP, bytes((family, 0, 0, 0)))
+    return context.socket.dump(asked, _Once(_of_neighbours, _places_of_neighbours).read, "read the settings of links")
+
+
+class _Once:
+    """Takes messages apart, but those that are as one before at the ``places`` that count: these say the same."""
+
+    def __init__(
+        self,
+        parts: Callable[[memoryview], tuple[bytes, ...]],
+        places: Callable[[memoryview], tuple[int, Iterable[tuple[int, int]]]],
+    ) -> None:
+        self._parts = parts
+        self._places = places
+        self._shapes: dict[int, tuple[int, int, int, int]] = {}  # by length: where the index is, and what counts
+        self._known: dict[tuple[int, int], tuple[bytes, ...]] = {}
+
+    def read(self, _kind: int, payload: memoryview) -> tuple[int, tuple[bytes, ...]]:
+        """The index of a link, and what is told of its settings."""
+        size = len(payload)
+        if (shape := self._shapes.get(size)) is None:
+            at, places = self._places(payload)
+            shape = self._shapes[size] = (at, *spans([*places]))
+        at, start, end, mask = shape
+        said = size, int.from_bytes(payload[start:end], "little") & mask
+        if (parts := self._known.get(said)) is None:
+            parts = self._known[said] = self._parts(payload)
+        return int.from_bytes(payload[at : at + 4], byteorder), parts
+
+
+def _of_link(payload: memoryview) -> tuple[bytes, ...]:
     families = _inside(attributes(payload, _LINK_HEADER).get(IFLA_AF_SPEC))
-    parts = (bytes(_inside(families.get(family)).get(conf, b"")) for family, conf in _CONF.items())
-    return _number(payload[_INDEX_AT : _INDEX_AT + 4]), tuple(parts)
+    return tuple(bytes(_inside(families.get(family)).get(conf, b"")) for family, conf in _CONF.items())
 
 
-def _of_neighbours(_kind: int, payload: memoryview) -> tuple[int, bytes]:
+def _places_of_link(payload: memoryview) -> tuple[int, list[tuple[int, int]]]:
+    """Where its index is, and the headers of all attributes with what counts of their values."""
+    found = []
+    for number, begin, stop in walk(payload, _LINK_HEADER):
+        found.append((begin - _ATTR, begin))
+        for family, first, last in walk(payload, begin, stop) if number == IFLA_AF_SPEC else ():
+            found.append((first - _ATTR, first))
+            told = walk(payload, first, last)
+            found += ((start - _ATTR, end if conf == _CONF.get(family) else start) for conf, start, end in told)
+    return _INDEX_AT, found
+
+
+def _of_neighbours(payload: memoryview) -> tuple[bytes, ...]:
     parms = _inside(attributes(payload, _TABLE_HEADER).get(_PARMS))
-    same = (bytes(value) for name, value in parms.items() if name not in _SWAYING)
-    return _number(parms.get(_IFINDEX, b"")), b"".join(same)
+    return (b"".join(bytes(value) for name, value in parms.items() if name not in _SWAYING),)
+
+
+def _places_of_neighbours(payload: memoryview) -> tuple[int, list[tuple[int, int]]]:
+    found, at = [], len(payload)  # nowhere in what is told of all links
+    for number, begin, stop in walk(payload, _TABLE_HEADER):
+        found.append((begin - _ATTR, begin))
+        for name, start, end in walk(payload, begin, stop) if number == _PARMS else ():
+            found.append((start - _ATTR, start if name in _SWAYING else end))
+            at = start if name == _IFINDEX else at
+    return at, found
 
 
 def _inside(nest: memoryview | None) -> dict[int, memoryview]:
     return {} if nest is None else attributes(nest)
-
-
-def _number(value: bytes | memoryview) -> int:
-    return int.from_bytes(value, byteorder)

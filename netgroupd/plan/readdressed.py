@@ -2,7 +2,7 @@
 """Links that get another MAC, by a step or with what they have it of, or ARP: the kernel forgets their neighbours."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from netgroupd.model.state import Key, State
 from netgroupd.plan.compare import kind_of
@@ -17,7 +17,7 @@ _LEAVING = frozenset({"master", "netns"})
 _HAVE_THAT_OF_LOWER = frozenset({"vlan", "macsec"})
 
 
-def forgotten(steps: Iterable[Step], actual: State) -> Iterator[Key]:
+def forgotten(steps: Collection[Step], actual: State) -> Iterator[Key]:
     """The neighbours that links may lose with the MACs or the ARP that they have, but those that are answered for."""
     neighbours = [obj for obj in actual.of("neighbour").values() if not obj.key[2]]
     names = readdressed(steps, actual) if neighbours else frozenset[str]()
@@ -34,9 +34,10 @@ def forgetting(steps: Iterable[Step]) -> dict[str, str]:
     }
 
 
-def readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
-    """The names of the links that may get another MAC, or begin or cease to ask for those of others."""
+def readdressed(steps: Collection[Step], actual: State) -> frozenset[str]:
+    """The names of the links that stay and may get another MAC, or begin or cease to ask for those of others."""
     found: set[str] = set()
+    gone = {step.object.name for step in steps if step.op is Op.DELETE and step.object.cls == "link"}
     for step in steps:
         if step.object.cls != "link":
             continue
@@ -46,7 +47,8 @@ def readdressed(steps: Iterable[Step], actual: State) -> frozenset[str]:
             continue
         before = step.before.attrs.get("master") if step.before else None
         for master in filter(None, (actual.link(str(name)) for name in (before, step.attrs.get("master")) if name)):
-            found.add(master.name)
+            if master.name not in gone:
+                found.add(master.name)
             if kind_of(master) in TEAMING:
                 found.add(step.object.name)  # which has the MAC of these meanwhile
     return _followed(found, actual)

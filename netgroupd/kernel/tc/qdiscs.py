@@ -35,6 +35,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED, WITHOUT_RULES, Hook
 from netgroupd.plan.step import AnyStep, Op, Step
 
+_HANDLE = 4  # of the header's fields
 _FEW = 16  # dumps of classes, which the kernel tells by link
 _RATES = frozenset({"rate", "ceil"})
 _FROM_RATES = frozenset({"ceil", "burst", "cburst", "quantum"})
@@ -45,7 +46,11 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     """The qdiscs of the selected hooks; of clsact, whether somebody else uses it too."""
     asked = message.request(RTM_GETQDISC, message.NLM_F_DUMP, bytes(HEADER.size))
     found = []
-    for payload in context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of qdiscs"):
+
+    def take(_kind: int, payload: memoryview) -> bytes | None:
+        return bytes(payload) if HEADER.unpack_from(payload)[_HANDLE] else None  # most links have the kernel's alone
+
+    for payload in context.socket.dump(asked, take, "dump of qdiscs"):
         obj = _decode(memoryview(payload), context.names)
         if obj is None or selection.everything:
             found += [obj] if obj else []
@@ -116,7 +121,7 @@ def _decode(payload: memoryview, names: Names) -> Object | None:
     where = Place(index, parent).names(names)
     found = attributes(payload, HEADER.size)
     kind = bytes(found[KIND]).rstrip(b"\0").decode()
-    if not handle or where is None:
+    if where is None:
         return None
     attrs: dict[str, Value] = {"kind": kind, "handle": handle_text(handle)}
     if kind in QDISCS and OPTIONS in found:
