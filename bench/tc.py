@@ -19,10 +19,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.harness import Cell, Table, Way, by_rounds, in_turn, run, seconds
-from netgroupd.kernel.compound import MOST, RTM_BATCHTFILTER, compound, entry
+from netgroupd.kernel.compound import compound, entry
 from netgroupd.kernel.features import features
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.message import NLM_F_DUMP, SEQUENCE, attr, request
+from netgroupd.kernel.message import NLM_F_DUMP, attr, request
 from netgroupd.kernel.request import Selection
 from netgroupd.kernel.socket import Socket, noop
 from netgroupd.kernel.tc import filters
@@ -39,6 +39,8 @@ _LINK = "dum0"
 _HOOK = (_LINK, "ingress")
 _QDISC = Object("qdisc", (_LINK, "clsact"), {"kind": "clsact", "hooks": ("ingress",)})
 _PACKED = 256
+_TOGETHER = 8192  # in one compound message
+_LAST = 1  # the number of the message that ends a packet
 _TERSE = attr(15, struct.pack("=II", 1, 1))  # TCA_DUMP_FLAGS: that there are rules, not what they say
 
 
@@ -77,14 +79,15 @@ def _batch_file(count: int, folder: str) -> str:
 
 
 def _laid_out(kernel: Kernel, count: int) -> list[bytes]:
-    """The packets of so many rules, as large as this kernel likes them best."""
+    """The packets of so many rules, as large as this kernel likes them best, to the last byte."""
     batched = kernel.features.tc_batch
-    size = MOST if batched else _PACKED
+    size = _TOGETHER if batched else _PACKED
     messages = [filters._write(step, kernel.names) for step in _steps(count)]
     packets = []
     for start in range(0, count, size):
         some = messages[start : start + size]
-        packets.append(b"".join(compound(b"".join(map(entry, some))) if batched else some))
+        parts = compound(b"".join(map(entry, some))) if batched else some
+        packets.append(b"".join((*parts, noop(_LAST))))
     return packets
 
 
@@ -92,13 +95,8 @@ def _send(packets: list[bytes]) -> None:
     """Send what is laid out, and wait for the end of each packet."""
     with Socket() as socket:
         for packet in packets:
-            last = socket.next_sequence()
-            whole = bytearray(packet)
-            if whole[4] == RTM_BATCHTFILTER:
-                SEQUENCE.pack_into(whole, 8, last)
-                last = socket.next_sequence()
-            socket.send(bytes(whole) + noop(last))
-            for answer in socket.answers(last):
+            socket.send(packet)
+            for answer in socket.answers(_LAST):
                 raise AssertionError(answer)
 
 

@@ -120,18 +120,30 @@ def _built(policy: _Policy, haves: Mapping[Key, Object], held: Mapping[_Side, in
     """The rules where they are if they are all there as wanted, otherwise on the side that is not gone to.
 
     One that the kernel may have refused and that alone is missing needs no other side: it is there at once, or is not.
+    Several are tried there first, where no packet comes: if all are refused again, nothing is built for them.
     """
     now = next((side for side in (0, 1) if _is_there(policy.switch(side), haves)), None)
     if now is None:
         return policy.at(0)
     wants = policy.at(now)
     missing = frozenset(one.key for one in wants.values() if one.key not in haves)
-    if len(missing) > 1 or any(wants[key].attrs.get("optional") is not True for key in missing):
-        return policy.at(1 - now)
     alike = all(_is_there(one, haves) for key, one in wants.items() if key not in missing)
-    if not alike or len(wants) - 1 - len(missing) != held.get((policy.chain.key, now), 0):
+    whole = len(wants) - 1 - len(missing) == held.get((policy.chain.key, now), 0)
+    if not (alike and whole) or any(wants[key].attrs.get("optional") is not True for key in missing):
         return policy.at(1 - now)
-    return policy.at(1 - now) if turns.astray(wants.values(), missing) else wants
+    if len(missing) <= 1 and not turns.astray(wants.values(), missing):
+        return wants
+    other = policy.at(1 - now)
+    tried = frozenset(map(_across, missing))
+    if not tried or any(one in haves for one in tried):
+        return other
+    there = {key: one for key, one in wants.items() if key not in missing}
+    return there | {key: other[key] for key in other if key in tried}
+
+
+def _across(rule: Key) -> Key:
+    """The key that a rule has on the other side."""
+    return (*rule[:2], chain_of(rule) ^ 1, *rule[3:])
 
 
 def _is_there(want: Object, haves: Mapping[Key, Object]) -> bool:

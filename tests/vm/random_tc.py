@@ -58,9 +58,7 @@ class Hook:
         groups = list(self.rules.values())
         if {"atomic": True} in self.chains:  # tables have one number, and cannot be beside themselves
             groups = [group for group in groups if "table" not in str(group)]
-        # Each time that one is tried, all of a chain that is replaced as a whole are built again.
-        whole = any(chain.get("atomic") for chain in self.chains)
-        return [_without(rule, "skip_sw") if whole else rule for group in groups for rule in group]
+        return [rule for group in groups for rule in group]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +89,6 @@ class Policy:
             if number in blocks:
                 tc[f"block {number}"] = {"filters": block.entries(), "chains": block.chains}
         return json.dumps({"links": links, "actions": self.shared, "tc": tc}, indent=1)
-
-
-def _without(rule: Raw, name: str) -> Raw:
-    return {key: value for key, value in rule.items() if key != name}
 
 
 def _add_hook(tc: dict[str, Any], hook: str, said: Hook, *, by_itself: bool) -> None:

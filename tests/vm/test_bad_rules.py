@@ -13,6 +13,7 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.request import Selection
 from netgroupd.model.state import Attrs, Key
+from netgroupd.model.tc.chain import chain_of
 from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.step import Step
 
@@ -117,6 +118,34 @@ def test_rule_that_is_refused_and_optional_is_all_that_is_tried_again(file: Path
     assert not _engine(file).apply().refused
     assert len(_there()) == len(before) + 1
     assert not _engine(file).diff().steps
+
+
+_REFUSED = "skip_sw: true, optional: true"
+_SEVERAL = """\
+      - {pref: 8, protocol: ip, flower: {dst_ip: 10.3.0.2}, skip_sw: true, optional: true, action: drop}
+      - {pref: 8, protocol: ip, flower: {dst_ip: 10.3.0.3}, skip_sw: true, optional: true, action: pass}
+"""
+
+
+@pytest.mark.parametrize("whole", ["chain: 0, ", ""], ids=["chain", "hook"])
+def test_of_rules_that_are_refused_and_optional_none_is_met_without_those_that_are_taken(
+    file: Path, whole: str
+) -> None:
+    chains = f"    chains: {{parent: ingress, {whole}atomic: true}}\n"
+    file.write_text(text := _PLACES + chains + _WANTED.replace("skip_sw: true", _REFUSED) + _SEVERAL)
+    assert len(_engine(file).apply().refused) == 3
+    before = _there()
+    plan = _engine(file).diff()
+    assert [str(step.object.key[3]) for step in plan.steps if isinstance(step, Step)] == ["6", "8", "8"]
+    assert len(_engine(file).apply().refused) == 3
+    assert _there() == before
+    file.write_text(text.replace("skip_sw: true", "skip_sw: false", 2))
+    (refusal,) = _engine(file).apply().refused
+    assert refusal.what == "create filter d ingress pref 8 dst_ip 10.3.0.3"
+    after = _there()
+    assert len(after) == len(before) + 2
+    assert [chain_of(key) for key in after.keys() & before.keys()] == [0]  # all but the rule that leads there is new
+    assert [str(step.object.key[3]) for step in _engine(file).diff().steps if isinstance(step, Step)] == ["8"]
 
 
 def test_line_of_which_all_is_refused_is_told_by_its_first_rule(file: Path) -> None:
