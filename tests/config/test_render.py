@@ -195,11 +195,6 @@ WRONG = [
         "3:1: 'list' object has no attribute 'sotr' (AttributeError); did you mean 'sort'?",
         id="in_a_block",
     ),
-    pytest.param(
-        '<%def name="br(v, mtu)"></%def>\n${br(1)}',
-        "2:1: br() missing 1 required positional argument: 'mtu' (TypeError)",
-        id="argument_missing",
-    ),
     pytest.param("% for v in 5:\n% endfor", "1:1: 'int' object is not iterable (TypeError)", id="control_line"),
     pytest.param("a: ${fail('needs a spine; set spine in vars')}", "1:4: needs a spine; set spine in vars", id="fail"),
     pytest.param("a: ${numbers('5-1')}", "1:4: 5-1 runs backwards: 5 is greater than 1 (ValueError)", id="notation"),
