@@ -23,7 +23,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.token import NONE
-from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.model.value import NO_MAC, Value, ip_bytes, split_prefix
 from netgroupd.plan.beside import unplaced
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
 from netgroupd.plan.fate import TEAMING, hangs_on
@@ -127,7 +127,8 @@ def _counted_macs(actual: State) -> dict[str, str]:
     rows: dict[str, list[Row]] = defaultdict(list)
     for link in links:
         lower, mac = actual.link(str(link.attrs.get("link"))), link.attrs.get("mac")
-        if kind_of(link) and mac and not (lower and lower.attrs.get("mac") == mac) and (link.name, mac) not in of_ports:
+        follows = (lower and lower.attrs.get("mac") == mac) or (link.name, mac) in of_ports
+        if kind_of(link) and mac not in (None, NO_MAC) and not follows:
             rows[kind_of(link)].append((link.name, str(mac)))
     return {name: mac for found in rows.values() if _counts(found) for name, mac in found}
 

@@ -5,11 +5,13 @@ import pytest
 
 from netgroupd.engine.capture import captured
 from netgroupd.model.state import Attrs, Object, State
+from netgroupd.model.value import NO_MAC
 
 
-def test_links_without_a_mac_are_not_counted_by_it() -> None:
-    tunnels = [Object("link", (f"wg{number}",), {"kind": "wireguard"}) for number in range(4)]
-    assert "mac" not in captured(State(tunnels), {}, {})
+@pytest.mark.parametrize("attrs", [{"kind": "wireguard"}, {"kind": "netkit", "mac": NO_MAC}], ids=["none", "zeros"])
+def test_links_without_a_mac_are_not_counted_by_it(attrs: Attrs) -> None:
+    links = [Object("link", (f"l{number}",), attrs) for number in range(4)]
+    assert "mac" not in captured(State(links), {}, {})
 
 
 @pytest.mark.parametrize(("mac", "counted"), [("00:09", False), ("01:{:02}", True)], ids=["of_a_port", "counted_up"])
