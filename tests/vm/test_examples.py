@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the documentation shows and what is shipped, on a real kernel: it is reached, and captured as something usable."""
+"""What is documented and what is shipped, on a real kernel: it is reached, and captured as something usable."""
 
 import re
 from pathlib import Path
