@@ -1,53 +1,85 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What other tools call things: who comes from them writes that, and nothing here is spelt like it."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
+
+from netgroupd.model.kinds import KINDS
 
 _CALLED = {
+    "address": "inet ip ip_address ipaddr",
     "addresses": "address inet ip ip_address ip_addresses ipaddr ipv4 ipv6",
     "alias": "description",
+    "ageing_time": "age ageing aging",
     "altnames": "alt_names altname",
-    "dev": "device iface interface next_hop_interface oif physdev vxlan_physdev",
+    "classid": "flowid",
+    "dev": "device iface interface next_hop_interface oif physdev",
     "dst": "remote",
-    "dstport": "destination_port dst_port remote_port udp_port vxlan_port",
+    "dstport": "destination_port dst_port remote_port udp_port",
+    "forward_delay": "fd",
+    "from": "source src",
     "fwmark": "firewall_mark mark",
     "id": "tag tunnel_id vid vlan vlan_id vlanid vni vxlan_id",
     "ip": "address",
     "kind": "link_type type",
-    "link": "base_iface dev device lower lower_device parent physdev raw_device real_dev vlan_device vlan_raw_device",
+    "link": "base_iface dev device lower lower_device parent physdev raw_device real_dev",
     "lladdr": "link_layer_address mac mac_address",
-    "local": "local_address local_ip vxlan_local_tunnelip",
+    "local": "local_address local_ip local_tunnelip",
     "lookup": "route_table table table_id",
     "mac": "address cloned_mac_address ether hwaddr hwaddress lladdr mac_address macaddress",
-    "master": "bond bond_master bridge controller vrf",
+    "master": "bond bridge controller vrf",
     "metric": "preference priority",
-    "ports": "bond_slaves bridge_ports ifaces interfaces members slaves vrf_members",
-    "pref": "priority",
-    "pvid": "bridge_pvid default_vid",
-    "remote": "destination remote_address remote_ip vxlan_remoteip",
+    "neigh_suppress": "arp_nd_suppress arp_suppress",
+    "netns": "namespace net_namespace network_namespace",
+    "nexthops": "nexthop",
+    "ports": "ifaces interfaces members slaves",
+    "pref": "prio priority",
+    "pvid": "default_vid",
+    "qdiscs": "qdisc root",
+    "remote": "destination remote_address remote_ip remoteip",
     "src": "preferred_source prefsrc source",
-    "table": "route_table route_table_id table_id vrf_table",
+    "stp": "spanning_tree",
+    "table": "route_table route_table_id table_id",
     "to": "destination dest dst network prefix",
     "max_tx_rate": "maximum_tx_rate rate",
     "min_tx_rate": "minimum_tx_rate",
     "num_vfs": "sriov_numvfs total_vfs virtual_function_count",
     "proto": "protocol vlan_proto vlan_protocol",
+    "protocol": "proto",
     "qos": "quality_of_service",
     "query_rss": "query_receive_side_scaling",
     "spoofchk": "mac_spoof_check spoof_check",
     "vfs": "sr_iov",
     "token": "ipv6_address_token ipv6_token",
     "up": "admin_state admin_up auto autostart enabled onboot state",
-    "via": "gateway gw next_hop next_hop_address nexthop nexthop_via",
+    "via": "gateway gw next_hop next_hop_address nexthop_via",
+    "vid": "id tag vlan vlan_id vlanid",
     "vlan": "vlan_id vlanid",
-    "vlan_filtering": "bridge_vlan_aware vlan_aware",
-    "vlans": "allowed_vlans bridge_vids trunk vids",
+    "vlan_default_pvid": "pvid",
+    "vlan_filtering": "vlan_aware",
+    "vlans": "allowed_vlans trunk vids",
     # The last, for a link has ``links`` too.
     "links": "bonds bridges devices ethernets ifaces interface interfaces network tunnels vlans vrfs",
 }
 _ELSEWHERE = {
     "routes": "gateway gateway4 gateway6 gw route routes",
     "rules": "routing_policy rules",
+}
+_UNDER_A_LINK = {
+    "a link": "address addresses ethtool neighbors vfs vlan_global vnis",
+    "a link in 'tc'": "class classes egress filter filters ingress qdisc qdiscs",
+}
+_IN_A_VLAN = frozenset({"access", "access_vlan", "pvid", "tagged", "untagged"})
+_SETTINGS = {
+    "ipv4.forwarding": "forwarding ip_forward ip4_forward ipv4_forwarding",
+    "ipv4.proxy_arp": "proxy_arp",
+    "ipv4.rp_filter": "rp_filter",
+    "ipv6.accept_ra": "accept_ra ipv6_accept_ra",
+    "ipv6.addr_gen_mode": "addr_gen_mode addrgenmode ip6_addrgen ipv6_address_generation",
+    "ipv6.autoconf": "autoconf",
+    "ipv6.disable_ipv6": "disable_ipv6",
+    "ipv6.forwarding": "ip6_forward ipv6_forwarding",
+    "ipv6.use_tempaddr": "ipv6_privacy use_tempaddr",
+    "mpls.input": "mpls mpls_enable",
 }
 _IN_A_PART = {
     "link_modes": "advertise duplex speed",
@@ -56,32 +88,79 @@ _IN_A_PART = {
     "channels": "combined",
     "coalesce": "adaptive_rx adaptive_tx rx_frames rx_usecs tx_frames tx_usecs",
 }
+_SENTENCES = (  # the words, what is known where they say so, and what to write
+    ("latency", "burst", "it is 'limit' here, in bytes: the rate times the latency, and the burst"),
+    ("key", "ikey", "it is 'ikey' for what comes in, and 'okey' for what goes out"),
+    ("netmask prefix prefixlen prefix_length", "address", "it stands behind the address: 192.0.2.1/24"),
+    ("netmask", "addresses", "the length of the network stands behind the address: addresses: [192.0.2.1/24]"),
+    ("interfaces links ports", "drift", "a link names its group: group: NAME"),
+    ("weight", "group_type", "the group says it, as in group: [{id: 1, weight: 5}]"),
+    ("blackhole prohibit unreachable", "nhid", "as in {type: WORD, to: 10.0.0.0/8}"),
+    ("drop pass", "action", "as in action: WORD"),
+)
 _DHCP = frozenset({"bootproto", "dhcp", "dhcp4", "dhcp6"})
 
 
 def name_here(word: str, known: Container[str]) -> str:
     """The key that another tool has this word for; nothing where that is no such word."""
-    same = _plain(word)
-    return next((name for name, others in _CALLED.items() if name in known and same in others.split()), "")
+    same, short = _plain(word), _without_kind(word)
+    if short in known:
+        return short
+    said = {same, short} - {""}
+    return next((name for name, others in _CALLED.items() if name in known and said & {*others.split()}), "")
 
 
 def called_here(word: str, known: Container[str]) -> str:
     """What to write in place of another tool's word, as a sentence; nothing where that is no such word."""
+    same = _plain(word)
+    if "mtu" in known and "kind" in known and (told := _of_a_link(word, known)):
+        return told
     if name := name_here(word, known):
         return f"it is {name!r} here"
-    same = _plain(word)
-    if same == "latency" and "burst" in known:
-        return "it is 'limit' here, in bytes: the rate times the latency, and the burst"
     if "link_modes" in known:  # what ethtool sets
-        part = next((part for part, words in _IN_A_PART.items() if same in words.split()), "")
-        return f"that stands under {part!r}" if part else ""
-    if "mtu" in known and "kind" in known:  # of a link
-        for section, others in _ELSEWHERE.items():
-            if same in others.split():
-                return f"that stands under {section!r}, beside 'links'"
-        if same in _DHCP:
-            return "a client of DHCP does that, and the addresses that it gives are left alone"
-    return ""
+        return _stands(f"under {part!r}" for part, words in _IN_A_PART.items() if same in words.split())
+    if "links" in known and "routes" in known:  # the sections
+        return _stands(f"under {place}" for place, words in _UNDER_A_LINK.items() if same in words.split())
+    return _in_an_entry(same, known)
+
+
+def _in_an_entry(same: str, known: Container[str]) -> str:
+    if numbered := numbered_by(same, known):
+        return f"as in {{{numbered}: {same}}}, and several are a list"
+    told = (sentence for words, beside, sentence in _SENTENCES if same in words.split() and beside in known)
+    return next(told, "").replace("WORD", same)
+
+
+def numbered_by(word: str, known: Container[str]) -> str:
+    """The key for the number that stands in place of a key; or nothing."""
+    return next((name for name in ("vid", "vni", "msti") if name in known and word.isdecimal()), "")
+
+
+def _of_a_link(word: str, known: Container[str]) -> str:
+    same, short = _plain(word), _without_kind(word)
+    if section := next((name for name, others in _ELSEWHERE.items() if same in others.split()), ""):
+        return f"that stands under {section!r}, beside 'links'"
+    if same in _DHCP:
+        return "a client of DHCP does that, and the addresses that it gives are left alone"
+    if path := next((path for path, others in _SETTINGS.items() if same in others.split()), ""):
+        return f"that stands under 'sysctl', as in sysctl: {{{path}: 1}}"
+    if "vlan_filtering" in known:  # of a bridge, whose own it may be
+        return ""
+    if (short or same) in _IN_A_VLAN:
+        return "that stands under 'vlans', as in {vid: 10, pvid: true, untagged: true}"
+    of_ports = {row for kind in KINDS.values() for row in kind.port}
+    name = short if short in of_ports else name_here(word, of_ports)
+    return f"that stands under 'port', as {name!r}" if name and word not in known else ""
+
+
+def _stands(places: Iterable[str]) -> str:
+    return next((f"that stands {place}" for place in places), "")
+
+
+def _without_kind(word: str) -> str:
+    """The rest of a word that says beforehand of what kind of links it is, as ``bridge_ports``; or nothing."""
+    kind, _, rest = _plain(word).partition("_")
+    return rest if kind in KINDS else ""
 
 
 def unspaced(word: str, known: Container[str]) -> str:

@@ -7,9 +7,13 @@ order of magnitude faster than a general parser makes nodes of it.  A text with
 anything else in it goes to that one as a whole.
 """
 
+import re
+
 from netgroupd.config.block import BlockParser, UncommonError
 from netgroupd.config.node import Mapping, Node, Scalar, pack
 from netgroupd.config.report import Report
+
+_IFUPDOWN = re.compile(r"(?:auto|allow-\S+|iface|source)\s")
 
 
 def parse(text: str, number: int, report: Report) -> Mapping:
@@ -18,7 +22,10 @@ def parse(text: str, number: int, report: Report) -> Mapping:
     if isinstance(node, Mapping):
         return node
     if node is not None and not (isinstance(node, Scalar) and node.null):
-        report.unread(node.at, "expected sections such as `links:` at the top of the file")
+        hint = ""
+        if isinstance(node, Scalar) and _IFUPDOWN.match(node.text):
+            hint = "netgroupctl import ifupdown2 FILE makes a configuration of such a file"
+        report.unread(node.at, "expected sections such as `links:` at the top of the file", hint)
     return Mapping({}, pack(number, 1, 1))
 
 

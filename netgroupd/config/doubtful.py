@@ -9,6 +9,7 @@ from netgroupd.config import doubtful_tc
 from netgroupd.config.checked import Checked
 from netgroupd.config.entries import told
 from netgroupd.config.loops import way
+from netgroupd.config.ports import meant_by
 from netgroupd.config.semantic_mdb import unspoken, unspoken_in_vlan
 from netgroupd.config.semantic_mst import shut_ports
 from netgroupd.config.semantic_vlan_global import unused
@@ -68,9 +69,11 @@ def _unfiltered(checked: Checked) -> None:
 def _patterns(checked: Checked) -> None:
     """Hardware with a name as a shell would look for it."""
     for name, attrs in checked.links.attrs.items():
-        if attrs.get("kind") in _HARDWARE and not _PATTERN.isdisjoint(name):
+        if attrs.get("kind") not in _HARDWARE or name in checked.links.known:
+            continue
+        if hint := meant_by(name) or ("" if _PATTERN.isdisjoint(name) else "several are a range, such as eth[0-3]"):
             told_ = f"{name!r} is one link, of that very name"
-            checked.report.warn(checked.links.places[name], told_, "several are a range, such as eth[0-3]")
+            checked.report.warn(checked.links.places[name], told_, hint)
 
 
 def _is_down(attrs: Attrs) -> bool:

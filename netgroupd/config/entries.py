@@ -9,6 +9,7 @@ and of the link it is written under.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from ipaddress import IPv4Network
 from itertools import chain, product
 from typing import Any, NamedTuple
 
@@ -19,14 +20,15 @@ from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
 from netgroupd.config.ranges import Range, referring
 from netgroupd.config.report import Report
-from netgroupd.config.values import Record, Scope, Values, fixed, instances
+from netgroupd.config.values import Record, Scope, Values, fixed, instances, meant_range
 from netgroupd.model.attr import Attr, Class
 from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.state import Attrs, Key, Object, called
-from netgroupd.model.value import Value
+from netgroupd.model.value import FLAG, Value
 
 Fields = Mapping[str, Value]
 _BETWEEN = re.compile(r"[\s,]+")
+_NETMASK = re.compile(r"([0-9.]+)(?:/|\s+(?:netmask\s+)?)([0-9]+(?:\.[0-9]+){3})", re.ASCII)
 
 
 class Form(NamedTuple):
@@ -138,22 +140,20 @@ def compile_items(items: Iterable[Item], form: Form, values: Values) -> Iterator
 def compile_entry(node: Node, form: Form, scope: Scope, values: Values) -> Compiled | None:
     """Compile one entry; what is wrong with it is reported."""
     if isinstance(node, Scalar) and form.main and not node.null:
-        if several := _several(node.text, form.rows[form.main]):
-            values.report.error(
-                node.at, f"{form.main}: expected one, not {kind_of(node)}", f"several are a list: {several}"
-            )
+        if meant := _meant(node.text, form):
+            values.report.error(node.at, f"{form.main}: expected one, not {kind_of(node)}", meant)
             return None
         entries: Mapping[str, Entry] = {form.main: Entry(node.at, node)}
     elif isinstance(node, MappingNode):
         entries = node.entries
     else:
-        meant = as_mapping(node.text, form.rows) if isinstance(node, Scalar) else ""
+        meant = as_mapping(node.text, form.rows) if isinstance(node, Scalar) and not node.null else ""
         expected = f"a mapping like {meant}" if meant else f"a mapping of {', '.join(form.rows)}"
-        values.report.error(node.at, f"expected {expected}, not {kind_of(node)}")
+        values.report.error(node.at, f"expected {expected}, not {kind_of(node)}", meant_range(node))
         return None
     missing = sorted(form.required - entries.keys())
-    if missing:
-        values.report.error(node.at, f"this {form.what} needs {' and '.join(map(repr, missing))}")
+    if lacks := [name for name in missing if name not in values.meant(entries, tuple(form.rows))]:
+        values.report.error(node.at, f"this {called(form.what)} needs {' and '.join(map(repr, lacks))}")
     lifted = _Lifted(scope, values.report)
     texts = {key: Entry(entry.at, lifted.without_ranges(entry.value)) for key, entry in entries.items()}
     ranges = tuple(lifted.ranges)
@@ -168,17 +168,27 @@ def compile_entry(node: Node, form: Form, scope: Scope, values: Values) -> Compi
     return Compiled(node.at, entries, ranges, record, keys, attrs, form.keys)
 
 
-def _several(text: str, row: Attr) -> str:
-    """A text that is several values of an attribute, as a list; nothing if it is not."""
+def _meant(text: str, form: Form) -> str:
+    """What was probably meant by a text that is several values of the main field, or more than it; or nothing."""
+    if masked := _NETMASK.fullmatch(text):
+        with suppress(ValueError):
+            return f"with the length of its network it is {masked[1]}/{IPv4Network(f'0.0.0.0/{masked[2]}').prefixlen}"
     pieces = [piece for piece in _BETWEEN.split(text) if piece]
     if len(pieces) < 2:
         return ""
+    first, *words = pieces
+    if all(form.rows[word].type is FLAG for word in words if word in form.rows) and form.rows.keys() >= {*words}:
+        return f"as in {{{', '.join((f'{form.main}: {first}', *(f'{word}: true' for word in words)))}}}"
+    return f"several are a list: [{', '.join(pieces)}]" if _are_values(pieces, form.rows[form.main]) else ""
+
+
+def _are_values(pieces: Iterable[str], row: Attr) -> bool:
     try:
         for piece in pieces:
             row.type.parse(piece)
     except ValueError:
-        return ""
-    return f"[{', '.join(pieces)}]"
+        return False
+    return True
 
 
 class _Lifted:

@@ -9,7 +9,7 @@ something refers to it.  Ports are noted here and joined to their masters in
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from netgroupd.config.called import unspaced
+from netgroupd.config.called import name_here, unspaced
 from netgroupd.config.entries import Form, Made, compile_entries
 from netgroupd.config.expression import Env
 from netgroupd.config.known import Known
@@ -28,7 +28,7 @@ from netgroupd.model.value import Value
 NESTED = frozenset(
     ("addresses", "vlans", "vlan_global", "mst", "vnis", "fdb", "mdb", "neighbours", "ethtool", "num_vfs", "vfs")
 ) | {"sysctl", "token", "ports", "port", "links"}
-_BESIDE = ("kind", *sorted(NESTED))
+BESIDE = ("kind", *sorted(NESTED))
 
 _NAMELESS = Pattern("", (Range("", (), 0),), lambda env: "", True)  # of a key that cannot be read: no instances
 
@@ -139,7 +139,8 @@ class Links:
     def _kind_of(self, node: MappingNode) -> str | None:
         entry = node.entries.get("kind")
         if not entry:
-            return ""
+            named = (entry.value for key, entry in node.entries.items() if name_here(key, ("kind",)))
+            return next((one.text for one in named if isinstance(one, Scalar) and one.text in KINDS), "")
         kind = self.values.constant(COMMON["kind"], entry.value)
         if kind is None or kind in KINDS:
             return None if kind is None else str(kind)
@@ -235,7 +236,7 @@ def rows_of(kind: str) -> Mapping[str, Attr]:
 
 def _no_mapping(key: str, node: Node) -> str:
     """What was probably meant by something else than attributes in the place of a link's; or nothing."""
-    known = {*rows_of(""), *_BESIDE}
+    known = {*rows_of(""), *BESIDE}
     if key in known:
         return f"{key!r} is an attribute: indent it below the link that it is of"
     if ":{" in key:
@@ -305,7 +306,7 @@ class _Expansion:
         entries = _of_all_kinds(block.entries) if not kind and self.links.report.partial else block.entries
         plain = {key: entry for key, entry in entries.items() if key not in NESTED and key != "kind"}
         plain = self._without_foreign(plain, kind)
-        record = self.links.values.record(plain, rows_of(kind), block.pattern.ranges, _BESIDE)
+        record = self.links.values.record(plain, rows_of(kind), block.pattern.ranges, BESIDE)
         if kind:
             record.shared["kind"] = kind
         self.records[kind] = record
@@ -313,7 +314,9 @@ class _Expansion:
 
     def _without_foreign(self, entries: dict[str, Entry], kind: str) -> dict[str, Entry]:
         """Tell of what only links of other kinds have, and leave it out."""
-        foreign = {key: owners for key in entries.keys() - rows_of(kind).keys() if (owners := _owners(key))}
+        rows = rows_of(kind)
+        others = (key for key in entries.keys() - rows.keys() if not name_here(key, (*rows, *BESIDE)))
+        foreign = {key: owners for key in others if (owners := _owners(key))}
         what = kind or "link without a kind"
         for key, owners in foreign.items():
             self.links.report.error(entries[key].at, f"unknown key {key!r} of a {what}", owners)

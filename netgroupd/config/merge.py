@@ -45,6 +45,8 @@ def _items(section: str, node: Node, report: Report) -> list[Item]:
         return [Item("", item.at, item) for item in node.items]
     if section in KEYED and isinstance(node, Mapping):
         return [Item(key, entry.at, entry.value) for key, entry in node.entries.items()]
-    wanted = "a list, with - in front of each" if section in LISTED else "a mapping of names"
-    report.unread(node.at, f"{section!r} must be {wanted}, not {kind_of(node)}")
+    name, example = ("numbers", "1") if section == "nexthops" else ("names", "eth1")
+    wanted = "a list, with - in front of each" if section in LISTED else f"a mapping of {name}"
+    hint = f"what each is called stands before it, as in {example}: {{…}}" if isinstance(node, Sequence) else ""
+    report.unread(node.at, f"{section!r} must be {wanted}, not {kind_of(node)}", hint)
     return []

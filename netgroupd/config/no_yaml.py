@@ -17,6 +17,7 @@ _NEVER_CLOSED = "what begins here is never closed"
 _BRACES = "a name or value that begins with { or [, or has one between { } or [ ], must be quoted"
 _QUOTES = {"'": "inside of '…' a ' is written twice", '"': 'inside of "…" a " is written \\"'}
 _MERGE = re.compile(r"(?:<<<<<<<|=======|>>>>>>>)(?: |$)")
+_ENDS = re.compile(r"(?<=: )[^\s,:{}\[\]]+$")
 _DASH = re.compile(r"\s*-[^\s-]")
 _ABOUT_VALUES = {
     "found unknown escape character": "between \" \" a \\ begins an escape: write it twice; between ' ' it is none",
@@ -79,6 +80,8 @@ def _hint(stop: _Stop) -> str:
 def _about_value(stop: _Stop) -> str:
     """What cannot stand in a value, or in place of a key."""
     before = stop.before.rstrip()
+    if stop.found[:1] == "%" and before[-1:] == "{":
+        return "in a *.mako file a loop is a line such as % for v in range(3): with % endfor behind it"
     if stop.problem == "found character that cannot start any token":
         return (
             "a tab cannot stand here"
@@ -115,6 +118,8 @@ def _about_indent(stop: _Stop) -> str:
 
 def _about_brackets(stop: _Stop) -> str:
     """What is wrong with what stands between brackets."""
+    if stop.problem == "found unexpected ':'" and (ends := _ENDS.search(stop.before)):
+        return f'a value that ends with : must be quoted: "{ends[0]}:"'
     found, between = stop.found[:1], stop.context.startswith("while parsing a flow")
     if found in ("}", "]"):
         closes = f"what is open here is closed by {stop.problem[-2]}"

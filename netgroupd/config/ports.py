@@ -17,7 +17,8 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.value import Value
 
-_SPAN = re.compile(r"(.*?)([0-9]+-[0-9]+)(\..*)?", re.ASCII)
+_SPAN = re.compile(r"(.*?)([0-9]+)-(?:\1)?([0-9]+)(\..*)?", re.ASCII)
+_BETWEEN = re.compile(r"[\s,]+")
 _ROLES = {"link": "lower link"}
 
 
@@ -28,6 +29,7 @@ class Ports:
         self.links = links
         self.report = links.report
         self.by: dict[str, int] = {}  # port -> where its master says so
+        self._astray = False  # whether there is no link of a name that may stand for some
 
     def join(self) -> None:
         """Make the other ends of cables, give every port its master, and make the VLANs that are missing."""
@@ -130,7 +132,8 @@ class Ports:
             return
         # Neither who asks nor a VLAN of what is asked for can be meant.
         others = (one for one in self.links.attrs if one != asker and not one.startswith(f"{name}."))
-        hint = _meant(name) or self.links.known.meant(name) or self.report.nearest(name, others)
+        hint = meant_by(name) or self.links.known.meant(name) or self.report.nearest(name, others)
+        self._astray = self._astray or role == "port"
         hint = hint or "name it under `links`, or is it misspelt?"
         self.report.missing(at, f"there is no link {name!r} ({role} of {asker!r})", hint)
 
@@ -164,6 +167,8 @@ class Ports:
 
     def _kind_of_master(self, name: str, master: Value, node: Node) -> str:
         """The kind whose ports have attributes; "" where there is none, which is told."""
+        if not master and self._astray:
+            return ""
         if not master:
             self.report.missing(node.at, f"{name!r} has no master, so it has no attributes of a port")
             return ""
@@ -186,9 +191,14 @@ class Ports:
                 self._missing(str(value), node.entries[key].value.at, key, name)
 
 
-def _meant(name: str) -> str:
+def meant_by(name: str) -> str:
     """What was probably meant by a name in the notation of another program."""
-    if " " in name:
-        return f"several names are a list: [{', '.join(name.split())}]"
+    if len(names := _BETWEEN.split(name)) > 1:
+        return f"several names are a list: [{', '.join(map(_in_brackets, names))}]"
+    written = _in_brackets(name)
+    return f"a range has brackets: {written}" if written != name else ""
+
+
+def _in_brackets(name: str) -> str:
     span = _SPAN.fullmatch(name)
-    return f"a range has brackets: {span[1]}[{span[2]}]{span[3] or ''}" if span else ""
+    return f"{span[1]}[{span[2]}-{span[3]}]{span[4] or ''}" if span else name

@@ -204,7 +204,9 @@ class _Library:
                     self._read[path] = Source(str(path), relative, text)
                 if path in self._read:
                     return self._read[path]
-        near = difflib.get_close_matches(name, list(self._names()), 1, 0.5)
+        # The ending, which all have, makes no names alike.
+        names = {known.rpartition(".")[0]: known for known in self._names()}
+        near = [names[stem] for stem in difflib.get_close_matches(name.rpartition(".")[0], list(names), 1)]
         places = ", ".join(map(str, self._places)) or "no directory"
         hint = f"did you mean '{near[0]}'?" if near else f"looked in {places}"
         raise RefusedError(Problem("", 1, 1, f"there is no file '{name}' to include", hint))

@@ -86,12 +86,17 @@ class Report:
         return str(self.origin(at))
 
     def nearest(self, word: str, known: Iterable[str]) -> str:
-        """Suggest what was probably meant, as a sentence, or nothing; among very many nothing is compared."""
+        """Suggest what was probably meant, as a sentence, or nothing."""
+        guess = self.guess(word, known)
+        return f"did you mean {guess!r}?" if guess else ""
+
+    def guess(self, word: str, known: Iterable[str]) -> str:
+        """What was probably meant, or nothing; among very many nothing is compared."""
         if word not in self._guesses and len(self._guesses) < MOST_GUESSES:
             from difflib import get_close_matches  # noqa: PLC0415  # takes milliseconds to load; only mistakes need it
 
             found = get_close_matches(word, list(islice(known, MOST_COMPARED)), n=1)
-            self._guesses[word] = f"did you mean {found[0]!r}?" if found else ""
+            self._guesses[word] = found[0] if found else ""
         return self._guesses.get(word, "")
 
     def problems(self) -> tuple[Problem, ...]:

@@ -19,7 +19,7 @@ from netgroupd.config import (
 from netgroupd.config.checked import Checked, named
 from netgroupd.config.doubtful import doubt
 from netgroupd.config.entries import Sink, told
-from netgroupd.config.links import Links
+from netgroupd.config.links import BESIDE, Links, rows_of
 from netgroupd.config.loops import loops, lower_links
 from netgroupd.config.namespaces import namespaces
 from netgroupd.config.semantic_atomic import atomic
@@ -74,8 +74,9 @@ def _complete(checked: Checked) -> None:
 
 
 def _written(links: Links, name: str) -> set[str]:
-    """The keys that the files have for a link: what of these it lacks could not be read, and is told already."""
-    return {key for block in links.blocks_of(name) for key in block.entries}
+    """The keys that files have for a link, or mean: what of these it lacks could not be read, and is told already."""
+    keys = {key for block in links.blocks_of(name) for key in block.entries}
+    return keys | links.values.meant(keys, (*rows_of(links.kind(name)), *BESIDE))
 
 
 def _identified(checked: Checked) -> None:

@@ -15,11 +15,19 @@ def options(checked: Checked) -> None:
     """No bond has an option that the kernel does not take of it."""
     links = checked.links
     for name, attrs in checked.of_kinds(["bond"]):
-        # What somebody else has made may be of any mode.
-        mode = str(attrs.get("mode") or ("" if name in links.known else _BY_DEFAULT))
-        if mode:
+        if mode := _mode(checked, name):
             for row, why, hint in chain(_not_for(mode, attrs), _at_odds(mode, attrs)):
                 checked.report.once(links.place(name, row), f"the bond {name!r} cannot have {row!r}: {why}", hint)
+
+
+def _mode(checked: Checked, name: str) -> str:
+    """The mode of a bond; nothing where it cannot be told."""
+    links = checked.links
+    if mode := links.attrs[name].get("mode"):
+        return str(mode)
+    unread = any(block.written("mode") for block in links.blocks_of(name))
+    # What somebody else has made may be of any mode.
+    return "" if unread or name in links.known else _BY_DEFAULT
 
 
 def _not_for(mode: str, attrs: Attrs) -> Iterator[tuple[str, str, str]]:
@@ -31,8 +39,8 @@ def _not_for(mode: str, attrs: Attrs) -> Iterator[tuple[str, str, str]]:
 def ports(checked: Checked) -> None:
     """No port of a bond has an option that the kernel does not take in the bond's mode."""
     links = checked.links
-    for name, attrs in checked.of_kinds(["bond"]):
-        mode = str(attrs.get("mode") or ("" if name in links.known else _BY_DEFAULT))
+    for name, _ in checked.of_kinds(["bond"]):
+        mode = _mode(checked, name)
         for port in checked.by_master.get(name, ()) if mode else ():
             for row, modes in PORT_MODES_OF.items():
                 if links.attrs[port].get(row) and mode not in modes:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.config.called import called_here, unspaced
+from netgroupd.config.called import called_here, name_here, numbered_by, unspaced
 from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
@@ -22,6 +22,8 @@ from netgroupd.model.attr import Attr
 from netgroupd.model.value import UnknownKeyError, Value
 
 _SPAN = re.compile(r"(?:[a-z]\w*=)?[0-9]+-[0-9]+(?:/[0-9]+)?")
+_NUMBERS = re.compile(rf"[0-9]+|{_SPAN.pattern}")
+_BETWEEN = re.compile(r"[\s,]+")
 _SEVERAL = "it has no value; where it is one of several values, these are a list: [one, another]"
 Scope: TypeAlias = Sequence[Range]
 _MOST_TEXTS = 4 * LIMIT  # a link can be named as a port, and have an address, besides
@@ -249,6 +251,11 @@ class Values:
         hint = hint or otherwise or _listed(names)
         self.report.error(at, f"unknown key {key!r}", hint)
 
+    def meant(self, keys: Iterable[str], known: Sequence[str]) -> set[str]:
+        """Which keys are probably meant by those that nothing describes, and so do not lack."""
+        unknown = [key for key in keys if key not in known]
+        return {name_here(key, known) or numbered_by(key, known) or self.report.guess(key, known) for key in unknown}
+
     def _constant(self, row: Attr, raw: object, node: Node, key: str = "") -> Value:
         if raw is None and row.nullable:
             return None
@@ -260,8 +267,7 @@ class Values:
             self._unknown_inside(node, error)
             return None
         except ValueError as error:
-            shown = f", not {kind_of(node)}" if isinstance(node, Scalar) and not node.null else ""
-            self._fail(key or row.name, node, f"{error}{shown}", error)
+            self._fail(key or row.name, node, str(error), error, shows=raw is not None)
             return None
 
     def _unknown_inside(self, node: Node, error: UnknownKeyError) -> None:
@@ -270,7 +276,7 @@ class Values:
             self._failed.add(node.at)
             self.unknown(error.key, _place_of(error.key, node) or node.at, error.known)
 
-    def _fail(self, key: str, node: Node, message: str, error: ValueError) -> None:
+    def _fail(self, key: str, node: Node, message: str, error: ValueError, *, shows: bool = False) -> None:
         """Report what is wrong where it is, which may be deep inside the value."""
         self._failed.add(node.at)
         place, rest = node, message
@@ -286,7 +292,11 @@ class Values:
             if not colon or inner not in place.entries:
                 break
             key, place, rest = inner, place.entries[inner].value, behind
-        self.report.error(place.at, f"{key}: {rest}", _meant(place))
+        hint, what = meant_range(place), kind_of(place)
+        told = rest.endswith("beside it") or ";" in rest or what in rest or (hint and not isinstance(place, Scalar))
+        if shows and not told and not (isinstance(place, Scalar) and place.null):
+            rest += f", not {what}"
+        self.report.error(place.at, f"{key}: {rest}", hint)
 
 
 def _is_several(node: Node) -> bool:
@@ -294,16 +304,18 @@ def _is_several(node: Node) -> bool:
     return isinstance(node, Scalar) and "[" in node.text
 
 
-def _meant(node: Node) -> str:
+def meant_range(node: Node) -> str:
     """What was probably meant by a range or reference that YAML read as something else."""
     if isinstance(node, MappingNode) and len(node.entries) == 1:
         (name, entry), *_ = node.entries.items()
         if isinstance(entry.value, Scalar) and entry.value.null:
             return f'YAML reads {{{name}}} as a mapping: put it in quotes, "{{{name}}}"'
-    if isinstance(node, SequenceNode) and node.items and isinstance(node.items[0], Scalar):
-        node = node.items[0]
-    if isinstance(node, Scalar) and _SPAN.fullmatch(node.text):
-        return f'a range has brackets, and quotes for YAML: "[{node.text}]"'
+    items = node.items if isinstance(node, SequenceNode) else [node]
+    if isinstance(node, Scalar) and node.text == "None":
+        return "nothing is null in YAML, and ${value | yaml} writes it so"
+    words = [word for one in items if isinstance(one, Scalar) for word in _BETWEEN.split(one.text)]
+    if all(map(_NUMBERS.fullmatch, words)) and any(map(_SPAN.fullmatch, words)):
+        return f'a range has brackets, and quotes for YAML: "[{",".join(words)}]"'
     return ""
 
 

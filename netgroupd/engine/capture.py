@@ -23,7 +23,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.token import NONE
-from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.model.value import NO_MAC, Value, ip_bytes, split_prefix
 from netgroupd.plan.beside import unplaced
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
 from netgroupd.plan.fate import TEAMING, hangs_on
@@ -98,12 +98,12 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
     nested["ethtool"] = _of_drivers(actual)
     nested |= functions_of(actual)
     settings = {name: quoted(found) for name, found in _settings(actual).items()}
-    counted = _kinds_with_counted_macs(actual)
+    counted = _counted_macs(actual)
     led_to_lo = _is_led_to_lo(actual)
     for link in actual.of("link").values():
         attrs = dict(_link(link, actual, usual, names))
-        if kind_of(link) in counted:
-            attrs["mac"] = link.attrs.get("mac")
+        if link.name in counted:
+            attrs["mac"] = counted[link.name]
         for name, texts in (*nested.items(), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]
@@ -120,14 +120,17 @@ def _is_led_to_lo(actual: State) -> bool:
     return any("lo" in hangs_on(obj) or obj.attrs.get("blackhole") for obj in led)
 
 
-def _kinds_with_counted_macs(actual: State) -> set[str]:
-    """The kinds whose MACs somebody has counted up; one that the kernel has drawn by lot says nothing."""
+def _counted_macs(actual: State) -> dict[str, str]:
+    """The MACs of links of which somebody has counted up those of their kind; one drawn by lot says nothing."""
+    links = actual.of("link").values()
+    of_ports = {(link.attrs.get("master"), link.attrs.get("mac")) for link in links}  # which a bridge or bond takes
     rows: dict[str, list[Row]] = defaultdict(list)
-    for link in actual.of("link").values():
+    for link in links:
         lower, mac = actual.link(str(link.attrs.get("link"))), link.attrs.get("mac")
-        if kind_of(link) and mac and not (lower and lower.attrs.get("mac") == mac):
+        follows = (lower and lower.attrs.get("mac") == mac) or (link.name, mac) in of_ports
+        if kind_of(link) and mac not in (None, NO_MAC) and not follows:
             rows[kind_of(link)].append((link.name, str(mac)))
-    return {kind for kind, found in rows.items() if _counts(found)}
+    return {name: mac for found in rows.values() if _counts(found) for name, mac in found}
 
 
 def _counts(rows: list[Row]) -> bool:

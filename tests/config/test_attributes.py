@@ -59,16 +59,17 @@ def test_anything_is_read_or_refused(row: Attr) -> None:
 KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 DEEP = [
     pytest.param("  b:\n    kind: bond\n    arp_ip_target:\n    - 10.0.0.1\n    - 10.0.0\n",
-                 "6:7: arp_ip_target: expected an IPv4 address", id="item"),
+                 "6:7: arp_ip_target: expected an IPv4 address, not the text '10.0.0'", id="item"),
     pytest.param(f"  w:\n    kind: wireguard\n    peers:\n    - public_key: {KEY}\n    - public_key: x\n",
-                 "6:19: public_key: expected a public key of 44 characters", id="field_of_an_item"),
+                 "6:19: public_key: expected a public key of 44 characters, not the text 'x'", id="field_of_an_item"),
     pytest.param(f"  w:\n    kind: wireguard\n    peers:\n    - public_key: {KEY}\n      allowed_ips: ['::/0', x]\n",
-                 "6:29: allowed_ips: expected an IPv4 or IPv6 address", id="item_of_a_field_of_an_item"),
+                 "6:29: allowed_ips: expected an IPv4 or IPv6 address, not the text 'x'",
+                 id="item_of_a_field_of_an_item"),
     pytest.param(f"  w:\n    kind: wireguard\n    peers: {{public_key: {KEY}, allowed_ips: [default]}}\n",
                  "4:85: allowed_ips: expected a network like 10.0.0.0/8; that of all is 0.0.0.0/0 or ::/0",
                  id="network_of_no_family"),
     pytest.param(f"  w:\n    kind: wireguard\n    peers: {{public_key: {KEY}, allowed_ips: [x]}}\n",
-                 "4:85: allowed_ips: expected an IPv4 or IPv6 address", id="item_alone"),
+                 "4:85: allowed_ips: expected an IPv4 or IPv6 address, not the text 'x'", id="item_alone"),
     pytest.param("  w:\n    kind: wireguard\n    peers:\n"
                  f"    - {{public_key: {KEY}, allowed_ips: ['::/0', 10.1.0.0/16]}}\n"
                  f"    - {{public_key: B{KEY[1:]}, allowed_ips: [10.1.0.0/16, 10.1.0.0/16]}}\n",

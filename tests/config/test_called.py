@@ -6,14 +6,15 @@ import pytest
 from netgroupd.config import called
 from netgroupd.config.links import NESTED, rows_of
 from netgroupd.config.merge import SECTIONS
-from netgroupd.config.sections import LISTS, UNDER_LINK
+from netgroupd.config.sections import HOOKS, LISTS, UNDER_LINK
 from netgroupd.model.kinds import KINDS
 from tests.config.reading import told
 
 _PLACES = (
     set(SECTIONS),
     *({"kind", *NESTED, *rows_of(kind)} for kind in ("", *KINDS)),
-    *(set(part.form.rows) for part in (*LISTS, *UNDER_LINK)),
+    *(set(part.form.rows) for part in (*LISTS, *HOOKS, *UNDER_LINK)),
+    {"qdiscs", "classes", *(part.name for part in HOOKS)},
 )
 _LINK = "links:\n  x: {{kind: {kind}, {key}: 1}}\n"
 
@@ -39,6 +40,22 @@ def test_every_word_leads_to_a_key_where_it_is_none_itself(name: str) -> None:
             "dhcp4",
             "a client of DHCP does that, and the addresses that it gives are left alone",
             id="nothing_that_is_done_here",
+        ),
+        pytest.param("bridge", "bridge_fd", "it is 'forward_delay' here", id="kind_before_it"),
+        pytest.param("bridge", "bridge-pvid", "it is 'vlan_default_pvid' here", id="of_the_bridge"),
+        pytest.param("vxlan", "arp-nd-suppress", "that stands under 'port', as 'neigh_suppress'", id="of_a_port"),
+        pytest.param(
+            "vxlan",
+            "bridge-access",
+            "that stands under 'vlans', as in {vid: 10, pvid: true, untagged: true}",
+            id="vlan_of_a_port",
+        ),
+        pytest.param(
+            "dummy", "accept-ra", "that stands under 'sysctl', as in sysctl: {ipv6.accept_ra: 1}", id="kernel_setting"
+        ),
+        pytest.param("vlan", "dev", "it is 'link' here", id="that_other_kinds_have"),
+        pytest.param(
+            "gre", "key", "it is 'ikey' for what comes in, and 'okey' for what goes out", id="two_in_place_of_one"
         ),
         pytest.param("dummy", "adresses", "did you mean 'addresses'?", id="misspelt_part"),
         pytest.param("dummy", "knid", "did you mean 'kind'?", id="misspelt_kind"),

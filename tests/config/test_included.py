@@ -44,6 +44,12 @@ def test_value_that_is_not_what_its_tag_says_is_told_of_its_file(place: Path, va
     assert told(place, "a: 1\nb: ${variables('vars/site.yaml')}").startswith(want)
 
 
+def test_name_is_not_like_another_by_its_ending_alone(place: Path) -> None:
+    (place / "12-hash.mako").touch()
+    want = "10-a.mako:2:1: there is no file 'nosuch.mako' to include; looked in /"
+    assert told(place, 'a: 1\n<%include file="nosuch.mako"/>').startswith(want)
+
+
 def test_name_that_is_too_long_is_told_where_it_is_included(place: Path) -> None:
     name = f"{'x' * 300}.yaml"
     want = f"10-a.mako:2:1: there is no file '{name}' to include; looked in /"

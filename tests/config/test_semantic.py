@@ -138,7 +138,7 @@ MISTAKES = [
         id="multicast_address",
     ),
     pytest.param(
-        "links:\n  lo: {addresses: [{adress: 10.0.0.1/8}]}\n",
+        "links:\n  lo: {addresses: [{peer: 10.0.0.1}]}\n",
         "2:20: this address needs 'address'",
         id="missing_field",
     ),

@@ -34,9 +34,108 @@ SLIPS = [
         "several are a list: [10.0.0.1/24, 10.0.0.2/24]",
         id="values_in_one_text",
     ),
+    pytest.param(
+        "links:\n  lo: {addresses: 192.0.2.1/255.255.255.0}\n",
+        "2:19: address: expected one, not the text '192.0.2.1/255.255.255.0'; "
+        "with the length of its network it is 192.0.2.1/24",
+        id="netmask",
+    ),
+    pytest.param(
+        "links:\n  b: {kind: bridge, vlans: '10-20,30 40'}\n",
+        "2:28: vid: expected a whole number from 1 to 4094, not the text '10-20,30 40'; "
+        'a range has brackets, and quotes for YAML: "[10-20,30,40]"',
+        id="ranges_as_bridge_vids_has_them",
+    ),
+    pytest.param(
+        "links:\n  b: {kind: bridge, vlans: [[1-100]]}\n",
+        "2:29: expected a mapping of vid, pvid, untagged, tunnel_id, state, mcast_router, mcast_max_groups, "
+        'neigh_suppress, not a list; a range has brackets, and quotes for YAML: "[1-100]"',
+        id="range_without_quotes",
+    ),
+    pytest.param(
+        "links:\n  b: {kind: bridge, vlans: [10 pvid untagged]}\n",
+        "2:29: vid: expected one, not the text '10 pvid untagged'; as in {vid: 10, pvid: true, untagged: true}",
+        id="vlan_as_bridge_takes_it",
+    ),
+    pytest.param(
+        "links:\n  b: {kind: bridge, vlans: {10: {}, 20: {}}}\n",
+        "2:29: unknown key '10'; as in {vid: 10}, and several are a list",
+        id="vlans_by_number",
+    ),
+    pytest.param(
+        "tc:\n  lo: {qdiscs: {kind: htb, handle: 1:}}\n",
+        "2:37: this is not YAML: found unexpected ':' (while scanning a plain scalar); "
+        'a value that ends with : must be quoted: "1:"',
+        id="handle",
+    ),
+    pytest.param(
+        "links:\n{% for v in x %}\n",
+        "2:2: this is not YAML: found character that cannot start any token (while scanning for the next token); "
+        "in a *.mako file a loop is a line such as % for v in range(3): with % endfor behind it",
+        id="jinja",
+    ),
+    pytest.param(
+        "auto lo\niface lo inet loopback\n",
+        "1:1: expected sections such as `links:` at the top of the file; "
+        "netgroupctl import ifupdown2 FILE makes a configuration of such a file",
+        id="interfaces",
+    ),
+    pytest.param(
+        "nexthops: [{id: 1, dev: lo}]\n",
+        "1:11: 'nexthops' must be a mapping of numbers, not a list; what each is called stands before it, as in 1: {…}",
+        id="list_of_what_has_numbers",
+    ),
+    pytest.param(
+        "links:\n  d: {kind: dummy, mtu: None}\n",
+        "2:25: mtu: expected a whole number from 0 to 2147483647, not the text 'None'; "
+        "nothing is null in YAML, and ${value | yaml} writes it so",
+        id="nothing_as_python_has_it",
+    ),
+    pytest.param(
+        "links:\n  swp1-4: {up: true}\n",
+        "2:3: warning: 'swp1-4' is one link, of that very name; a range has brackets: swp[1-4]",
+        id="range_without_brackets",
+    ),
+    pytest.param(
+        "links:\n  b: {kind: bridge, ports: 'lan1-lan4'}\n",
+        "2:28: there is no link 'lan1-lan4' (port of 'b'); a range has brackets: lan[1-4]",
+        id="range_from_name_to_name",
+    ),
+    pytest.param(
+        "links:\n  b: {kind: bridge, ports: 'lan1,lan3-4'}\n",
+        "2:28: there is no link 'lan1,lan3-4' (port of 'b'); several names are a list: [lan1, lan[3-4]]",
+        id="names_with_commas",
+    ),
+    pytest.param(
+        "links:\n  veth0: {kind: veth, peer: {name: veth1}}\n",
+        "2:29: peer: expected the name of a link, not a mapping",
+        id="mapping_in_place_of_a_name",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "want"), SLIPS)
 def test_slip_is_told_with_what_is_right(text: str, want: str) -> None:
     assert f"a.yaml:{want}" in told(text)
+
+
+ALONE = [
+    pytest.param("links:\n  x: {kind: vxlan, vni: 10, local: 10.0.0.1}\n", "unknown key 'vni'", id="what_is_needed"),
+    pytest.param(
+        "rules:\n  - {from: 10.0.0.0/8, priority: 5, lookup: 9}\n", "unknown key 'priority'", id="of_an_entry"
+    ),
+    pytest.param("links:\n  lo: {addresses: [{adress: 10.0.0.1/8}]}\n", "unknown key 'adress'", id="misspelt"),
+    pytest.param("links:\n  g: {type: gre, local: 10.0.0.1, remote: 10.0.0.2}\n", "unknown key 'type'", id="kind"),
+    pytest.param("links:\n  b: {kind: bond, mode: lacp, lacp_rate: fast}\n", "mode: expected one of", id="mode"),
+    pytest.param(
+        "links:\n  b: {kind: bridge, ports: lan1-2}\n  lan1: {kind: dummy, port: {cost: 5}}\n",
+        "there is no link 'lan1-2'",
+        id="ports",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), ALONE)
+def test_what_follows_from_a_mistake_is_not_told_beside_it(text: str, want: str) -> None:
+    (only,) = told(text)
+    assert f": {want}" in only

@@ -160,6 +160,13 @@ def test_definition_that_is_named_and_not_called_is_told(written: Path) -> None:
     assert str(caught.value) == f"{written}:3:3: 'port' has no text before it is called; write ${{port(…)}} (TypeError)"
 
 
+def test_argument_that_a_definition_lacks_is_told(written: Path) -> None:
+    written.write_text('<%def name="br(v, mtu)"></%def>\nlinks:\n${br(1)}')
+    with pytest.raises(ConfigError) as caught:
+        desired(written)
+    assert str(caught.value) == f"{written}:3:1: br() missing 1 required positional argument: 'mtu' (TypeError)"
+
+
 def test_definition_can_be_buffered(written: Path) -> None:
     written.write_text('<%def name="f()" buffered="True">\\\n  d0: {kind: dummy}\n</%def>\\\nlinks:\n${f()}\n')
     assert names(desired(written)) == {"d0"}

@@ -259,11 +259,6 @@ def test_keys_are_in_files_that_a_comment_tells_how_to_write() -> None:
     assert captured(State([tunnels[2]]), {}, {}).startswith("links:")
 
 
-def test_links_without_a_mac_are_not_counted_by_it() -> None:
-    tunnels = [Object("link", (f"wg{number}",), {"kind": "wireguard"}) for number in range(4)]
-    assert "mac" not in captured(State(tunnels), {}, {})
-
-
 @pytest.mark.parametrize(
     ("bridge", "group", "vid", "kept"),
     [

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -28,7 +28,7 @@ from netgroupd.errors import ConfigError, KernelError, NetgroupError
 from netgroupd.model.state import State
 from netgroupd.plan import present
 from tests.config.reading import rendered as read
-from tests.test_docs import CARDS, PORTS, examples, rendered
+from tests.test_docs import CARDS, PORTS, Example, examples, rendered
 from tests.vm.hosts import Hosts, here
 from tests.vm.link_cases import KEY_FILES
 from tests.vm.random_configs import CARD, START, changed
@@ -69,10 +69,16 @@ _STAYING = frozenset({"ethtool", "mst", "sysctl", "token", "vlan_global"})
 _OF_LINKS = ("addresses", "vlans", "vlan_global", "mst", "vnis", "mdb", "ports", "links", "altnames")
 
 
+def without_cards(found: Iterable[Example]) -> dict[str, str]:
+    """Those of the examples that a host without such cards can be, with less of each range."""
+    fitting = (one for one in found if not any(word in one.text for word in _OF_CARDS))
+    texts = {f"{one.page}:{one.line}": _SPAN.sub(_less, rendered(one).text) for one in fitting}
+    return {name: text for name, text in texts.items() if _sound(text)}
+
+
 def bases() -> list[str]:
-    """The examples that a host without such cards can be, with less of each range."""
-    texts = [TEXT, *(rendered(one).text for one in examples() if not any(word in one.text for word in _OF_CARDS))]
-    return [text for text in (_SPAN.sub(_less, text) for text in texts) if _sound(text)]
+    """What is edited."""
+    return [_SPAN.sub(_less, TEXT), *without_cards(examples()).values()]
 
 
 def _base(seed: int, rng: random.Random) -> str:

@@ -86,6 +86,7 @@ def test_captured_text_means_what_any_host_has(engine_in: EngineIn, name: str) -
     if name == "many":
         assert "  lo:\n    up: true\n" in text
         assert "  swp[1-3].[a=1-5]:" in text
+        assert "mac:" not in text.partition("  br[1-5]:")[2].partition("\n  swp")[0]  # which is that of a port
         assert '"192.168.2.[0-99]/32"' in text
         assert '{group: "239.1.1.[1-9]", dev: fb, port: ve1, vid: 10}' in text
         assert len(text.splitlines()) < 85

@@ -77,6 +77,7 @@ _PYTHON = re.compile(
     r"\((\w+)\) (.*?)(?: \(detected at line \d+\))?(?: \(<unknown>, line \d+\))?(?: \((.*)\))?", re.DOTALL
 )
 _NAMELESS = re.compile(r"^Namespace '__anon_\w+'")
+_CALLED = re.compile(r"^render_\w+\.<locals>\.")
 _WHERE = re.compile(r" (?:in file '.*' )?at line: \d+ char: \d+$", re.DOTALL)
 
 
@@ -204,6 +205,6 @@ def _sentence(error: BaseException, known: Iterable[str]) -> tuple[str, str]:  #
         case KeyError():
             return f"there is no {error}", ""
     kind = type(error).__name__
-    said = _NAMELESS.sub("the namespace", str(error))
+    said = _CALLED.sub("", _NAMELESS.sub("the namespace", str(error)))
     hint = _near(error.name, dir(error.obj)) if isinstance(error, AttributeError) and error.name else ""
     return f"{said} ({kind})" if said else kind, hint
