@@ -182,7 +182,8 @@ def test_invalid_header_is_refused_with_a_sentence(nl: Netlink, head: bytes) -> 
     assert "header" in reply.text
 
 
-def test_entries_that_need_the_callers_files_run_in_the_caller(nl: Netlink, dev: int) -> None:
+@pytest.mark.parametrize("act", [b"bpf", b"bpf\0", b"bpf\0more"], ids=["bare", "terminated", "with_more_behind_it"])
+def test_entries_that_need_the_callers_files_run_in_the_caller(nl: Netlink, dev: int, act: bytes) -> None:
     """A BPF program that exists only as the caller's descriptor is found."""
     program = load_program()
     action = nest(2, attr(2, struct.pack("IIiii", 0, 0, 0, 0, 0)), attr(5, program), attr(6, "p"))
@@ -190,7 +191,7 @@ def test_entries_that_need_the_callers_files_run_in_the_caller(nl: Netlink, dev:
     entries = []
     for k in range(400):
         match = (attr(FLOWER_ETH_TYPE, struct.pack("H", IPV4)), attr(FLOWER_IPV4_DST, struct.pack("!I", k)))
-        acts = nest(FLOWER_ACT, nest(1, attr(1, "bpf"), action))
+        acts = nest(FLOWER_ACT, nest(1, attr(1, act), action))
         entries.append(entry(head + attr(KIND, "flower") + nest(OPTIONS, *match, attr(FLOWER_FLAGS, SKIP_HW), acts)))
     reply = batch(nl, *entries, threads=4)
     assert reply.error == 0, refused(reply)[:3]
@@ -254,6 +255,7 @@ def held(tmp_path: Path) -> Iterator[Path]:
     holder = start_helper("b0")
     wait_until((tmp_path / "b0").exists)
     yield go_on
+    go_on.touch()
     assert holder.wait() == 0
     for bridge in ("b0", "b1"):
         subprocess.run([*IN_INIT_NET, "ip", "link", "del", bridge], check=True)
@@ -271,6 +273,20 @@ def wait_until(met: Callable[[], bool]) -> None:
     while not met():
         assert time.monotonic() < end
         time.sleep(0.1)
+
+
+def ends_within(limit_s: float, action: Callable[[], object]) -> bool:
+    """Whether a process is done with this before it is too late."""
+    child = os.fork()
+    if not child:
+        action()
+        os._exit(0)
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        if os.waitpid(child, os.WNOHANG) != (0, 0):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def sleeps_soundly(pid: int) -> bool:
@@ -307,6 +323,7 @@ def test_batches_that_wait_for_rtnl_leave_room_for_a_user_mode_helper(
             os._exit(0)
     wait_until(lambda: busy_workers() > 200)
     time.sleep(2)  # for the rest of those that there can be
+    assert ends_within(20, lambda: batch(nl, *(entry(flower(dev, k)) for k in range(300)), threads=4))
     held.touch()
     assert other.wait(timeout=20) == 0
     for child in children:
