@@ -14,6 +14,7 @@ from netgroupd.model.rule import split_mark
 from netgroupd.model.state import Attrs, Key, Object, records
 from netgroupd.model.tc import room
 from netgroupd.model.tc.action import shared
+from netgroupd.model.tc.filter import incoming_link
 from netgroupd.model.tc.flower import KEYS
 from netgroupd.model.tc.handle import numbered_by
 from netgroupd.model.tc.masked import halves
@@ -86,8 +87,8 @@ def incoming_links(checked: Checked) -> None:
     """The links that rules say packets come in by are there."""
     links = checked.links
     for rule in checked.rules:
-        name = dict(rule.key[4]).get("indev")  # type: ignore[arg-type]  # pairs, as filter.key makes
-        if name is not None and name not in links.attrs and name not in links.known:
+        name = incoming_link(rule.key)
+        if name and name not in links.attrs and name not in links.known:
             checked.missing_link(rule, name, str(rule.attrs["kind"]))
 
 

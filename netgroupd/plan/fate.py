@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 from netgroupd.model.address import LEAST_MTU, plain_address
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Key, Object, State, records
+from netgroupd.model.tc.filter import incoming_link
 from netgroupd.model.value import Value
 from netgroupd.plan.classes import Remade
 from netgroupd.plan.compare import kind_of
@@ -261,6 +262,8 @@ class Losses:
             return self._chains[obj.key[:3]]
         if obj.cls == "filter" and obj.key in self.holding:
             return "a chain that it leads to loses its template"
+        if obj.cls == "filter" and self._fate.gone and (name := incoming_link(obj.key)) in self._fate.gone:
+            return self._fate.gone[name]
         first = obj.key in found.rules if obj.cls == "filter" else obj.cls == "tclass" and obj.key in found.classes
         return "a class is made anew" if first else ""
 
@@ -318,11 +321,8 @@ class Losses:
     def forgets(self, obj: Object) -> bool:
         """Whether a rule or action that stays sends packets to a link that goes: it does not know another one."""
         gone = self._fate.gone
-        if not gone or obj.cls not in ("filter", "action"):
-            return False
-        actions = obj.attrs.get("actions") or ()
-        assert isinstance(actions, tuple)
-        return any(isinstance(action, Mapping) and action.get("dev") in gone for action in actions)
+        actions = records(obj.attrs, "actions") if gone and obj.cls in ("filter", "action") else ()
+        return any(action.get("dev") in gone for action in actions)
 
     def source(self, address: Value) -> str:
         """Why an address that routes may prefer to send from will be lost; "" if it stays."""

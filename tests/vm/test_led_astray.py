@@ -93,3 +93,21 @@ def test_rules_of_netgroupd_are_no_others(engine_in: EngineIn) -> None:
     assert not engine.diff().steps
     engine.rollback()
     assert "to device vx" in here("tc filter show dev d egress")
+
+
+def test_rules_about_a_link_that_is_made_anew_are_about_it_again(engine_in: EngineIn) -> None:
+    text = """links: {{low: {{kind: {}}}, x: {{kind: dummy}}, y: {{kind: dummy{}}}}}
+tc:
+  x:
+    ingress:
+    - {{pref: 1, protocol: ip, flower: {{indev: low}}, action: drop}}
+    - {{pref: 2, protocol: ip, u32: {{match: {{ip protocol: 6}}, indev: low}}, action: drop}}
+"""
+    engine_in("here", text.format("dummy", "")).apply()
+    first = here("tc filter show dev x ingress")
+    assert (first.count("indev low"), first.count("input dev low")) == (1, 1)
+    engine = engine_in("here", text.format("ifb", ""))
+    engine.apply(confirm_s=60.0)
+    assert here("tc filter show dev x ingress") == first
+    engine.rollback()
+    assert here("tc filter show dev x ingress") == first

@@ -187,6 +187,13 @@ def block_number(where: str) -> int:
     return number_ if number_ <= _MOST_BLOCKS else 0
 
 
+def incoming_link(rule: Key) -> str:
+    """The link that the packets which a rule is about come in by; "" for any."""
+    match = rule[4]
+    assert isinstance(match, tuple)
+    return next((str(pair[1]) for pair in match if isinstance(pair, tuple) and pair[0] == "indev"), "")
+
+
 def key(where: str, parent: str, chain: int, pref: int, match: Mapping[str, Value]) -> Key:
     """The key of a filter."""
     return (where, parent, chain, pref, tuple(sorted(match.items())))
