@@ -16,5 +16,6 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
         return 0
     for warning in answer["warnings"]:
         terminal.problem(Problem(**warning))
-    terminal.say("the configuration can be used")
+    if answer.get("files", 1):  # a daemon from before an upgrade does not say
+        terminal.say("the configuration can be used")
     return 0

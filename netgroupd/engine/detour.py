@@ -26,6 +26,7 @@ _RULE_OF_VRFS = 1000
 _OF_OTHERS = frozenset({"iif", "oif", "fwmark", "uidrange", "tun_id", "l3mdev", "tos"})
 _OF_VRFS = frozenset({"l3mdev", "oif"})
 _LEADING = frozenset({"route", "rule", "address"})
+_RETURNING = frozenset({"route", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
 _SEVERAL = frozenset({"nexthops", "group"})
 _REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
@@ -92,17 +93,22 @@ class Detours:
     """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address.
 
     None is found where the goal is ``accepted`` already: an uplink that has come back takes over from its stand-in.
+    So it does where the goal is in effect and asked for ``again``, of which the rest may be what somebody has changed.
     """
 
-    def __init__(self, goal: State, leads: Callable[[str, str], str], *, accepted: bool = False) -> None:
+    def __init__(
+        self, goal: State, leads: Callable[[str, str], str], *, accepted: bool = False, again: bool = False
+    ) -> None:
         self._goal = goal
         self._leads = leads
         self._accepted = accepted
+        self._returning = _RETURNING if again else frozenset[str]()
 
     def takes(self, step: Step, way: Way) -> bool:
         """Whether the packets of ``way`` would follow what ``step`` makes, or lose what they follow by it."""
         obj = step.object
-        if self._accepted or obj.cls not in _LEADING or not way.to or not way.link:
+        accepted = self._accepted or (step.op is Op.CREATE and obj.cls in self._returning)
+        if accepted or obj.cls not in _LEADING or not way.to or not way.link:
             return False
         if obj.cls == "route":
             return obj.key[0] == way.family and (self._loses(step, way) or self._makes_better(step, way))

@@ -134,7 +134,7 @@ class Engine(Questions):
             return Result(plan)
         borrowed = mine.borrowing(desired.state, actual, kernel.names, again=request.borrowed)
         content = configuration.content_of(desired)._replace(borrowed=borrowed)
-        self._refuse_cuts(kernel, plan, goal, actual, request)
+        self._refuse_cuts(kernel, plan, goal, actual, request, again=again)
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
         plan = plan._replace(others=plan.others + settings_of_others(kernel, plan))
         add_lost_options(kernel, plan, actual, mine.away)
@@ -165,13 +165,15 @@ class Engine(Questions):
         refusals = tuple(each.refusal for each in reached.refused)
         return Result(plan, begun.number, took_s, pending, refusals, trouble, request.back_to)
 
-    def _refuse_cuts(self, kernel: Connection, plan: Plan, goal: State, actual: State, request: _Request) -> None:
+    def _refuse_cuts(
+        self, kernel: Connection, plan: Plan, goal: State, actual: State, request: _Request, *, again: bool
+    ) -> None:
         ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
 
         def leads(address: str, vrf: str) -> str:
             return way.link if (way := kernel.way_to(address, "", vrf)) else ""
 
-        detours = Detours(goal, leads, accepted=request.result == REPAIRED)
+        detours = Detours(goal, leads, accepted=request.result == REPAIRED, again=again)
         refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
 
     def _tell(self, number: int, content: Content, plan: Plan, back_to: int | None) -> Content:

@@ -86,8 +86,8 @@ class Files:
 
         return bool(plan_for(kernel, State(), look(kernel, State(), mine, links), mine).steps)
 
-    def check(self) -> tuple[Problem, ...]:
-        """Read the configuration and return its warnings.
+    def check(self) -> tuple[int, tuple[Problem, ...]]:
+        """Read the configuration and return of how many files it is, and its warnings.
 
         Raises:
             ConfigError: It cannot be used; every problem is in it.
@@ -96,8 +96,8 @@ class Files:
             desired = self._read(kernel, self._mine())[0]
             refuse_undescribed(kernel, desired.state)
         if desired.rendered:
-            return desired.problems
-        return (*desired.problems, configuration.nothing_in(self.paths.config))
+            return len(desired.rendered), desired.problems
+        return 0, (*desired.problems, configuration.nothing_in(self.paths.config))
 
     def render(self) -> str:
         """The configuration as YAML, after the templates ran, each file under its name."""

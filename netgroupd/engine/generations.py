@@ -224,6 +224,8 @@ class Generations:
                 summary = before.summary or self._summary(number)
                 ended = before._replace(result=result, summary=summary, took_s=took_s or before.took_s)
                 index["generations"][place] = ended
+            elif before.result == UNCONFIRMED:  # of which the disk did not take that it was put back
+                index["generations"][place] = before._replace(result=ROLLED_BACK)
         write_json(self._index, index)
         for each in gone:  # not before, for what is listed is relied on
             remove(self._path(each))

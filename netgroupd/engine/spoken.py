@@ -8,7 +8,8 @@ from weakref import WeakKeyDictionary
 
 from netgroupd.kernel.request import Away
 from netgroupd.model.bridge_vlan import LOST_IN_RANGES
-from netgroupd.model.state import Attrs, State
+from netgroupd.model.state import Object, State, records
+from netgroupd.model.value import Value
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.hooks import Hook, classes_on, hooks_of
 
@@ -58,16 +59,19 @@ def _links(wanted: State) -> frozenset[str]:
 
 def _key_files(wanted: State) -> dict[str, tuple[str, ...]]:
     tunnels = (link for link in wanted.of("link").values() if link.attrs.get("kind") == "wireguard")
-    return {link.name: tuple(_files(link.attrs)) for link in tunnels}
+    return {link.name: key_files_of(link) for link in tunnels}
 
 
-def _files(attrs: Attrs) -> Iterator[str]:
-    if path := attrs.get("private_key_file"):
-        yield str(path)
-    peers = attrs.get("peers")
-    for peer in peers if isinstance(peers, tuple) else ():
-        if isinstance(peer, Mapping) and peer.get("preshared_key_file"):
-            yield str(peer["preshared_key_file"])
+def key_files_of(tunnel: Object) -> tuple[str, ...]:
+    """The files that hold the keys of a link of WireGuard, as far as they are known."""
+    return tuple(str(path) for path in keys_of(tunnel) if path)
+
+
+def keys_of(link: Object) -> Iterator[Value]:
+    """Where each key of a link of WireGuard is, and of any other link nothing."""
+    yield link.attrs.get("private_key_file")
+    for peer in records(link.attrs, "peers"):
+        yield peer.get("preshared_key_file")
 
 
 def _away(wanted: State) -> Away:

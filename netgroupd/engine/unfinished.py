@@ -228,12 +228,15 @@ class Unfinished(Files):
         """The same, of one that is put back already.
 
         Raises:
-            JournalError: All that is left is to write it down; whoever tries again finds nothing else to do.
+            JournalError: All that is left is to write it down, of which the history alone depends.
         """
         try:
             self._close(entry, result)
         except JournalError as error:
             error.add_note(_IS_BACK)
+            if entry.deadline:  # listed as unconfirmed it can stay, but not be confirmed any more
+                with suppress(JournalError):
+                    self._journal.close()
             raise
 
     def _close(self, entry: Entry, result: str) -> None:

@@ -128,7 +128,7 @@ class Remote:
         self._connection.set_exit_on_close(False)  # whoever asked is told in a sentence
 
     def check(self) -> Answer:
-        """The warnings of a configuration that can be used."""
+        """Of how many files a configuration is that can be used, and its warnings."""
         return self._open("Check", {})
 
     def render(self) -> str:

@@ -12,8 +12,9 @@ class FileAnswers:
         self._files = files
 
     def check(self) -> Answer:
-        """The warnings of a configuration that can be used."""
-        return {"warnings": [problem._asdict() for problem in self._files.check()]}
+        """Of how many files a configuration is that can be used, and its warnings."""
+        files, warnings = self._files.check()
+        return {"files": files, "warnings": [warning._asdict() for warning in warnings]}
 
     def render(self) -> str:
         """The configuration as YAML."""

@@ -187,18 +187,41 @@ def test_of_many_steps_that_cut_one_link_some_are_told(desk: Desk) -> None:
     assert last == "and 3,995 more steps would cut 'eth0'"
 
 
-def test_uplink_that_comes_back_takes_over_from_its_stand_in_by_itself(desk: Desk) -> None:
+_UPLINKS = """\
+links: {eth1: {up: true, addresses: [10.1.1.2/24]}, eth2: {up: true, addresses: [10.1.2.2/24]}}
+routes: [{to: default, via: 10.1.1.1, dev: eth1}, {to: default, via: 10.1.2.1, dev: eth2, metric: 100}]
+"""
+
+
+@pytest.fixture
+def stand_in(desk: Desk) -> Desk:
+    """A host whose uplink eth1 has just come back: what was on it is gone, and another carries on."""
     cards = [Object("link", (name,), {"kind": "", "up": False, "group": 0, "mtu": 1500}) for name in ("eth1", "eth2")]
     desk.kernel = FakeKernel(cards)
-    desk.wants(
-        "links: {eth1: {up: true, addresses: [10.1.1.2/24]}, eth2: {up: true, addresses: [10.1.2.2/24]}}\n"
-        "routes: [{to: default, via: 10.1.1.1, dev: eth1}, {to: default, via: 10.1.2.1, dev: eth2, metric: 100}]\n"
-    )
+    desk.wants(_UPLINKS)
     desk.engine.apply()
-    there = desk.there()
     desk.kernel.state.add(cards[0])
     del desk.kernel.state.classes["address"]["eth1", "10.1.1.2/24", None]
     del desk.kernel.state.classes["route"]["inet", 254, "0.0.0.0/0", 0, 0]
     desk.kernel.ways = {"192.0.2.1": Route("eth2", "10.1.2.2", metric=100)}
-    desk.engine.repair(frozenset({"eth1"}))
-    assert desk.there() == there
+    return desk
+
+
+@pytest.mark.parametrize("by_itself", [True, False], ids=["by_itself", "by_hand"])
+def test_uplink_that_comes_back_takes_over_from_its_stand_in(stand_in: Desk, by_itself: bool) -> None:
+    _ = stand_in.engine.repair(frozenset({"eth1"})) if by_itself else stand_in.engine.apply()
+    assert [key[4] for key in stand_in.kernel.state.of("route")] == [100, 0]
+    assert not stand_in.engine.drift().steps
+
+
+def test_uplink_of_other_files_is_asked_about(stand_in: Desk) -> None:
+    stand_in.wants(f"{_UPLINKS}rules: [{{pref: 5, lookup: 7}}]\n")
+    with pytest.raises(GuardError, match="to create route inet"):
+        stand_in.engine.apply()
+
+
+def test_way_that_somebody_has_changed_is_asked_about(stand_in: Desk) -> None:
+    key = ("inet", 254, "0.0.0.0/0", 0, 100)
+    stand_in.kernel.state.add(Object("route", key, {"via": "10.1.2.9", "dev": "eth2"}))
+    with pytest.raises(GuardError, match="to change route inet"):
+        stand_in.engine.apply()

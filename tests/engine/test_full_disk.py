@@ -8,7 +8,7 @@ from stat import S_ISREG
 
 import pytest
 
-from netgroupd.errors import JournalError
+from netgroupd.errors import JournalError, UsageError
 from tests.engine.desk import Desk
 
 
@@ -61,3 +61,23 @@ def test_change_is_confirmed_where_the_names_of_groups_cannot_be_written(desk: D
     desk.engine.apply(confirm_s=60)
     assert desk.engine.confirm() == 1
     assert desk.engine.pending() is None
+
+
+def test_what_is_put_back_cannot_be_confirmed_though_the_disk_took_no_word_of_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.wants("vlans")
+    desk.engine.apply()
+    before = desk.there()
+    desk.wants("vrf")
+    desk.engine.apply(confirm_s=60)
+    monkeypatch.setattr(os, "fsync", Disk(0, full=True).sync)
+    with pytest.raises(JournalError, match="what was there before is back, but that could not be written down"):
+        desk.engine.rollback()
+    assert desk.engine.pending() is None
+    assert desk.there() == before
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="no change waits to be confirmed"):
+        desk.engine.confirm()
+    desk.engine.apply()
+    assert [each.result for each in desk.engine.history()] == ["applied", "rolled back", "applied"]

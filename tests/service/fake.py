@@ -78,10 +78,10 @@ class FakeEngine(Engine):
         self.repaired: list[frozenset[str]] = []
         self.news = News()
 
-    def check(self) -> tuple[Problem, ...]:
+    def check(self) -> tuple[int, tuple[Problem, ...]]:
         if self.error:
             raise self.error
-        return ()
+        return 1, ()
 
     def render(self) -> str:
         return self.text

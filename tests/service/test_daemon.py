@@ -178,7 +178,7 @@ def test_refusal_of_the_kernel_keeps_its_sentence(remote: Remote, engine: FakeEn
 def test_defect_is_answered_and_the_daemon_lives(remote: Remote, engine: FakeEngine) -> None:
     engine.broken = True
     assert refused(remote.status).dbus_name == "org.netgroup1.Error.Failed"
-    assert remote.check() == {"warnings": []}
+    assert remote.check() == {"files": 1, "warnings": []}
 
 
 def test_unknown_option_is_refused_with_those_there_are(remote: Remote) -> None:

@@ -90,3 +90,23 @@ def test_full_disk_does_not_take_the_network_along(daemon: None, no_room: None) 
     (_STATE / "filled").unlink()
     assert reload().returncode == 0
     assert (bridges(), prop("State")) == (2, "idle")
+
+
+@pytest.fixture
+def nothing_kept() -> Iterator[None]:
+    """/var/lib takes nothing from the start, and there is no directory for the records."""
+    run("systemctl", "stop", "netgroupd")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "empty", str(_STATE.parent)], check=True)
+    yield
+    run("systemctl", "stop", "netgroupd")
+    subprocess.run(["umount", str(_STATE.parent)], check=True)
+
+
+def test_disk_that_never_took_anything_does_not_keep_the_network_away(daemon: None, nothing_kept: None) -> None:
+    restart()
+    assert (bridges(), prop("State")) == (2, "failed")
+    assert "Read-only file system" in prop("Trouble")
+    run("mount", "-o", "remount,rw", str(_STATE.parent))
+    assert run("systemctl", "restart", "netgroupd").returncode == 0
+    assert reload().returncode == 0
+    assert (bridges(), prop("State"), _STATE.stat().st_mode & 0o777) == (2, "idle", 0o700)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A link of WireGuard that comes back has the keys that it had, whichever files hold them and whatever they say now."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from netgroupd.errors import KernelError
+from tests.vm.hosts import EngineIn
+from tests.vm.link_cases import KEY_FILES
+
+pytestmark = pytest.mark.vm("stock")
+
+_PEER = f"public_key: {'A' * 43}="
+_TUNNEL = "links: {{w0: {{kind: wireguard, private_key_file: {}, peers: [{{" + _PEER + ", preshared_key_file: {}}}]}}}}"
+_BEFORE = _TUNNEL.format(*KEY_FILES)
+AFTER = {
+    "deleted": "links: {d0: {kind: dummy}}",
+    "of_another_kind": "links: {w0: {kind: dummy}}",
+    "with_other_keys": _TUNNEL.format(*reversed(KEY_FILES)),
+    "with_another_private_key": _TUNNEL.format(KEY_FILES[1], KEY_FILES[1]),
+    "without_keys": "links: {w0: {kind: wireguard, private_key_file: null, peers: []}}",
+}
+
+
+@pytest.fixture(autouse=True)
+def keys() -> None:
+    for number, path in enumerate(KEY_FILES, 1):
+        Path(path).write_bytes(base64.b64encode(bytes([8 * number] * 31 + [64])))
+
+
+@pytest.mark.parametrize("name", AFTER)
+def test_keys_come_back(engine_in: EngineIn, name: str) -> None:
+    engine_in("here", _BEFORE).apply()
+    engine = engine_in("here", AFTER[name])
+    engine.apply(confirm_s=60)
+    engine.rollback()
+    assert not engine_in("here", _BEFORE).diff().steps
+
+
+def test_keys_come_back_when_the_rest_is_refused(engine_in: EngineIn) -> None:
+    engine_in("here", _BEFORE).apply()
+    with pytest.raises(KernelError, match="VLANs not supported"):
+        engine_in(
+            "here", "links: {w0: {kind: dummy}, v0: {kind: vlan, link: w0, id: 3}, v1: {kind: vlan, link: lo, id: 3}}"
+        ).apply()
+    assert not engine_in("here", _BEFORE).diff().steps
