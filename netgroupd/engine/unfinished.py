@@ -78,10 +78,11 @@ class Unfinished(Files):
         with locked(self.paths.state / "lock"):
             entry = self._journal.read()
             if entry is None or not entry.deadline:
-                raise UsageError("no change waits to be confirmed")
+                last = next(iter(self._generations.all()), None)
+                late = f"; generation {last.number} was {ROLLED_BACK}" if last and last.result == ROLLED_BACK else ""
+                raise UsageError(f"no change waits to be confirmed{late}")
             if not entry.seconds_left:
-                self._resolve(entry)
-                raise UsageError(f"generation {entry.number} was not confirmed in time, and is rolled back")
+                raise UsageError(self._resolve(entry))
             self._keep(entry)
             return entry.number
 

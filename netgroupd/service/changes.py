@@ -138,6 +138,14 @@ class Changes:
         if self._confirming is not None:
             return self._confirming
         answered: Later[str] = Later()
+        late: list[str] = []
+
+        def work() -> Answer:
+            engine = self._engine(CONSOLE)
+            if said := engine.expire():  # which is told as if nobody had come
+                LOG.warning("%s", said)
+                late.append(said)
+            return Answers(engine).confirm()
 
         def kept(answer: Answer) -> None:
             self._confirming = None
@@ -148,10 +156,13 @@ class Changes:
 
         def refused(error: NetgroupError) -> None:
             self._confirming = None
+            if late:
+                self._arm(0)
+                self._audience.wait_ended("; ".join(late))
             answered.refuse(error)
 
         self._confirming = answered
-        self._worker.submit(Answers(self._engine(CONSOLE)).confirm, kept, refused)
+        self._worker.submit(work, kept, refused)
         return answered
 
     def finish(self, then: Callable[[], None]) -> None:

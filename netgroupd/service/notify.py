@@ -12,24 +12,45 @@ from functools import cache
 from gi.repository import Gio, GLib
 
 _LONGEST = 4096  # bytes: systemd passes over what is longer
+_PATIENCE_S = 1.0
+_AGAIN_S = 0.01
+_away: set[str] = set()  # who took nothing for so long, and is not waited for until they do
 
 
 @cache
 def _socket() -> Gio.Socket:
     """The one socket for all datagrams: kept, so that they go out when no descriptor is left."""
-    return Gio.Socket.new(Gio.SocketFamily.UNIX, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.DEFAULT)
+    socket = Gio.Socket.new(Gio.SocketFamily.UNIX, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.DEFAULT)
+    socket.set_blocking(False)
+    return socket
 
 
 def send_datagram(path: str, payload: bytes) -> bool:
-    """Send ``payload`` to the socket at ``path`` ("@" for abstract); say whether it went."""
+    """Send ``payload`` to the socket at ``path`` ("@" for abstract); say whether it went.
+
+    Who listens and does not read, as a journal that hangs, must not hold up a change or a deadline for long.
+    """
     if path.startswith("@"):
         kind, path = Gio.UnixSocketAddressType.ABSTRACT, path[1:]
     else:
         kind = Gio.UnixSocketAddressType.PATH
+    address = Gio.UnixSocketAddress.new_with_type(list(path.encode()), kind)
+    end = time.monotonic() + (0.0 if path in _away else _PATIENCE_S)
+    while (sent := _sent(address, payload)) is None and time.monotonic() < end:
+        time.sleep(_AGAIN_S)
+    if sent is None:
+        _away.add(path)
+    else:
+        _away.discard(path)
+    return bool(sent)
+
+
+def _sent(address: Gio.UnixSocketAddress, payload: bytes) -> bool | None:
+    """Whether ``payload`` went; None where there is no room for it now."""
     try:
-        _socket().send_to(Gio.UnixSocketAddress.new_with_type(list(path.encode()), kind), payload, None)
-    except GLib.Error:  # nobody listens: that must not stop the daemon
-        return False
+        _socket().send_to(address, payload, None)
+    except GLib.Error as error:  # nobody listens: that must not stop the daemon
+        return None if error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.WOULD_BLOCK) else False
     return True
 
 

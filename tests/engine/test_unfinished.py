@@ -11,7 +11,7 @@ from netgroupd.engine.deadline import see_to_the_end
 from netgroupd.engine.generations import Generations
 from netgroupd.engine.journal import Journal
 from netgroupd.engine.lock import locked
-from netgroupd.errors import JournalError, KernelError
+from netgroupd.errors import JournalError, KernelError, UsageError
 from netgroupd.kernel.fake import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
@@ -208,6 +208,16 @@ def test_who_waits_for_the_end_of_a_change_puts_it_back_unless_others_do(
     desk.engine.apply(confirm_s=confirm_s)
     assert str(see_to_the_end(desk.engine, lambda: others_do)).startswith(str(said))
     assert bool(desk.there()) == others_do
+
+
+def test_who_confirms_too_late_is_told_what_has_become_of_the_change(desk: Desk) -> None:
+    desk.wants("links: {d0: {kind: dummy}}")
+    for said in ("generation 1 was not confirmed in time, .*back to generation 0", "; generation 1 was rolled back"):
+        if not desk.engine.history():
+            desk.engine.apply(confirm_s=0.0)
+        with pytest.raises(UsageError, match=said):
+            desk.engine.confirm()
+        assert desk.there() == {}
 
 
 def test_who_ends_a_change_waits_for_who_does_so_already(desk: Desk) -> None:

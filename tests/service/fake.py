@@ -4,6 +4,7 @@
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Self
@@ -67,6 +68,7 @@ class FakeEngine(Engine):
         self.confirm_s: float | None = None
         self.sessions: list[Session] = []
         self.waits: Pending | None = None
+        self.due = 0.0
         self.text = "links: {}\n"
         self.expired = 0
         self.begun = False
@@ -131,6 +133,7 @@ class FakeEngine(Engine):
         self.generation += 1
         self.confirm_s = confirm_s
         self.waits = Pending(self.generation, confirm_s) if confirm_s else None
+        self.due = time.monotonic() + confirm_s if confirm_s else 0.0
         return Result(PLAN, self.generation, 0.5, self.waits)
 
     def apply_again(self, *, progress: Callable[[int, int], None] | None = None) -> Result:
@@ -168,6 +171,8 @@ class FakeEngine(Engine):
 
     def expire(self) -> str | None:
         self.expired += 1
+        if self.waits and self.waits.seconds_left >= 1 and time.monotonic() < self.due:
+            return None
         self.waits = None
         return "generation 2 was not confirmed in time; what was before is back"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netgroupd.engine.report import Pending
-from netgroupd.errors import JournalError
+from netgroupd.errors import JournalError, NetgroupError
 from netgroupd.service import changes
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
@@ -53,6 +53,17 @@ def test_confirmed_change_stays(remote: Remote, engine: FakeEngine) -> None:
     assert remote.confirm() == {"generation": 2}
     assert remote.properties()["ConfirmBy"] == 0
     assert engine.waits is None
+
+
+def test_change_that_somebody_confirms_too_late_is_told_to_be_undone_as_if_nobody_had_come(
+    remote: Remote, engine: FakeEngine
+) -> None:
+    remote.apply({"confirm": 3600})
+    engine.due = 0.0
+    with pytest.raises(NetgroupError, match="no change waits"):
+        remote.confirm()
+    assert "was not confirmed in time" in remote.properties()["LastResult"]
+    assert remote.properties()["State"] == "idle"
 
 
 def test_deadline_is_watched_though_the_disk_could_not_be_read_at_first(

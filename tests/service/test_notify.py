@@ -3,6 +3,7 @@
 
 import resource
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,22 @@ def test_datagrams_go_out_when_no_descriptor_is_left(tmp_path: Path) -> None:
 
 def test_nobody_who_listens_is_no_error(tmp_path: Path) -> None:
     assert not send_datagram(str(tmp_path / "gone"), b"READY=1")
+
+
+def test_who_listens_and_does_not_read_is_waited_for_once_and_heard_again_when_they_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netgroupd.service.notify._PATIENCE_S", 0.1)
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(path)
+        while send_datagram(path, b"x"):
+            pass
+        started = time.monotonic()
+        assert not any(send_datagram(path, b"y") for _ in range(100))
+        assert time.monotonic() - started < 0.5
+        listener.recv(64)
+        assert send_datagram(path, b"z")
 
 
 def test_status_is_never_longer_than_systemd_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

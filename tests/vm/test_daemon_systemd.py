@@ -211,6 +211,28 @@ def test_daemon_at_its_memory_limit_is_ended_and_comes_back(daemon: None) -> Non
     assert bridges() == 2
 
 
+def test_journal_that_hangs_holds_up_no_change_and_no_deadline(daemon: None) -> None:
+    pid, hung = main_pid(), int(run("systemctl", "show", "-P", "MainPID", "systemd-journald").stdout)
+    os.kill(hung, signal.SIGSTOP)
+    try:
+        wrong = ETC / "20-wrong.yaml"
+        for _ in range(7):  # a line of the log for each problem, more than the socket holds
+            wrong.write_text("links:\n" + "".join(f"  tbr-{number}: {{mttu: 3}}\n" for number in range(90)))
+            assert "unknown key" in reload().stderr
+        wrong.unlink()
+        good(5)
+        assert run("busctl", "call", *MANAGER, "Apply", "a{sv}", "1", "confirm", "u", "5").returncode == 0
+        eventually(lambda: bridges() == 5)
+        eventually(lambda: (bridges(), prop("State")) == (2, "idle"))
+    finally:
+        os.kill(hung, signal.SIGCONT)
+    assert main_pid() == pid
+    since = now()
+    good(3)
+    assert reload().returncode == 0
+    assert "1 to create" in journal(since)
+
+
 def test_template_that_hangs_is_ended(daemon: None) -> None:
     (ETC / "20-hang.mako").write_text("<%\nwhile True:\n    pass\n%>\n")
     refused = reload()
