@@ -35,7 +35,8 @@ _OTHERWISE = frozenset({"kind", "link", "group", "master", "mac", "carrier", "mt
 _OF_HARDWARE = frozenset({"up", "alias", "altnames", "netns"})
 # Of a route the usual scope depends on where it leads.
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "unicast", "pref": "medium"}}
-_LOOPBACK = ("lo", "127.0.0.1/8", None)  # the kernel gives it, and does not say so
+# The kernel gives them, and does not say so of the first; systemd gives the other before that.
+_OF_LOOPBACK = frozenset({("lo", "127.0.0.1/8", None), ("lo", "::1/128", None)})
 _MAIN_TABLE, _IP6_METRIC = 254, 1024
 
 
@@ -226,8 +227,8 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     detailed: dict[str, list[str]] = defaultdict(list)
     behind: dict[str, list[str]] = defaultdict(list)
     first: dict[Key, int] = {}
-    by_itself = _given_to_sits(actual) if cls == "address" else ()
-    objects = [obj for obj in as_added(actual.of(cls).values()) if obj.key != _LOOPBACK and obj.key not in by_itself]
+    by_itself = _OF_LOOPBACK | _given_to_sits(actual) if cls == "address" else _OF_LOOPBACK
+    objects = [obj for obj in as_added(actual.of(cls).values()) if obj.key not in by_itself]
     last = frozenset(_to_be_last(objects, actual)) if cls == "address" else ()
     for obj in objects:
         main, attrs = _under(obj, actual)

@@ -6,12 +6,13 @@ and has several of one metric, that expire by themselves, and much that no row d
 It keeps IPv4 routes behind others for the time when those are gone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from netgroupd.config.linkname import objection
 from netgroupd.engine.yaml_text import is_sayable
 from netgroupd.model import CLASSES
+from netgroupd.model.address import plain_address
 from netgroupd.model.mdb import GROUP
 from netgroupd.model.owner import BY_OPERATORS
 from netgroupd.model.route import BEHIND, EXPIRES
@@ -20,11 +21,12 @@ from netgroupd.model.state import NOTHING, Key, Object, State, called, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.present import title
+from netgroupd.plan.stranded import Stranded
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
 _WITH_TEXTS = ("link", "address")
 _BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "mst", "vf")
-_WATCHED = ("neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
+_WATCHED = ("address", "neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
 _FROM = " from "  # in the destination of a route that is for packets from there
 
 
@@ -34,6 +36,7 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         actual = _without(actual, set(), by_kernel)
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
     routes = actual.of("route").values()
+    passing = [obj for obj in actual.of("address").values() if _passes(obj)]
     unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
     unsayable += [obj for obj in actual.of("fdb").values() if UNSAID in obj.attrs]
     unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
@@ -49,9 +52,8 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         "somebody has taken these away from the kernel's own, which no configuration does": [
             obj for obj in actual.of("rule").values() if MISSING in obj.attrs
         ],
-        "somebody has given them for a time, as DHCP does": [
-            obj for obj in actual.of("address").values() if _passes(obj)
-        ],
+        "somebody has given them for a time, as DHCP does": passing,
+        "they need addresses that are there for a time": [*_by_way_of(passing, actual)] if passing else [],
         "the programs that have made them watch over them, as routing daemons do": [
             obj for cls in _WATCHED for obj in actual.of(cls).values() if obj.attrs.get(UNOWNED, 0) not in BY_OPERATORS
         ],
@@ -81,6 +83,15 @@ def _is_by_kernel(neighbour: Object, actual: State) -> bool:
 def _passes(address: Object) -> bool:
     """Whether an address of others is there for a time."""
     return UNOWNED in address.attrs and address.attrs.get("valid_lft", "forever") != "forever"
+
+
+def _by_way_of(passing: Iterable[Object], actual: State) -> Iterator[Object]:
+    """The routes and nexthops that cannot be made without these addresses: what gave them gives those too."""
+    kept = _without(actual, set(), {(obj.cls, obj.key) for obj in passing})
+    stranded, sources = Stranded(passing, kept), {plain_address(obj.key) for obj in passing}
+    sources -= {plain_address(key) for key in kept.of("address")}
+    for cls in ("route", "nexthop"):
+        yield from (obj for obj in actual.of(cls).values() if stranded.why(obj) or obj.attrs.get("src") in sources)
 
 
 def writable(actual: State) -> tuple[State, list[str]]:

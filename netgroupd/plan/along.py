@@ -20,7 +20,7 @@ _MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entr
 _MANY |= {"vlan_global": "VLANs with options", "mst": "states in spanning trees"}
 _MANY |= {"vni": "VNIs", "tclass": "classes", "filter": "rules", "link": "tunnels"}
 # As `ip route` calls them, where nobody has told it otherwise.
-_PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: "dhcp", 42: "babel"}
+_PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 11: "zebra", 12: "bird", 16: "dhcp", 18: "keepalived", 42: "babel"}
 _PROTOCOLS |= {186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp"}
 
 
