@@ -10,14 +10,14 @@ for is told of whoever made it.
 The table of a bridge is that of its ports; for the bridge it is its own.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.kernel import message, vnis
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, RTM_GETLINK
-from netgroupd.kernel.links_read import Reader
+from netgroupd.kernel.links import FEW
+from netgroupd.kernel.links import dump as dump_links
 from netgroupd.kernel.message import attr, attributes, u16, u32
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.neighbours import HEADER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWNEIGH
@@ -37,7 +37,6 @@ _STICKY, _EXTERN_LEARN = 0x40, 0x10
 _PLAIN = simple_rows(CLASS.attrs)
 
 _OF_LINKS = frozenset({"kind", "mac", "master", "remote"})
-_LINK_HEADER = 16
 _MEMBERSHIPS = Path("/proc/thread-self/net/dev_mcast")
 _MEMBERSHIP_FIELDS = 5  # index, name, users, whether an administrator added it, address
 
@@ -69,11 +68,29 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     if not chosen:
         return []
     in_bridges = frozenset(str(obj.key[1]) for obj in found if obj.key[3] == "master")
-    own = _own(context, selection)._replace(in_bridges=in_bridges)
-    return _told_apart(_made_by_operators(chosen, own, selection.entries))
+    names = frozenset(obj.name for obj in chosen)
+
+    def by_operators(beside: Collection[Object]) -> list[Object]:
+        own = _own(context, selection, beside)._replace(in_bridges=in_bridges)
+        return [*_made_by_operators(chosen, own, selection.entries)]
+
+    if len(names) > FEW:
+        return _told_apart(by_operators(_links(context, everything=True)))
+    left = by_operators(_links(context, names))
+    if any(obj.key[3] == "self" and obj.attrs["state"] == "permanent" for obj in left):  # as for another link's MAC
+        left = by_operators(_links(context, everything=True))
+    return _told_apart(left)
 
 
-def _told_apart(found: Iterable[Object]) -> list[Object]:
+def _links(context: Context, names: Set[str] = frozenset(), *, everything: bool = False) -> list[Object]:
+    """Some links and their masters, or all, with what matters here; what was seen of all by others stays theirs."""
+    apart = context._replace(seen=None)
+    found = [*dump_links(apart, Selection(links=frozenset(names), rows=_OF_LINKS, everything=everything))]
+    masters = frozenset(str(link.attrs["master"]) for link in found if link.attrs.get("master")) - names
+    return found if everything or not masters else [*found, *_links(context, masters)]
+
+
+def _told_apart(found: Collection[Object]) -> list[Object]:
     """The entries, each once, with a mark where some differ by port, VNI or link alone: a file has one of these."""
     entries: dict[Key, Object] = {}
     for obj in found:
@@ -82,12 +99,7 @@ def _told_apart(found: Iterable[Object]) -> list[Object]:
     return list(entries.values())
 
 
-def _own(context: Context, selection: Selection) -> _Own:
-    reader = Reader(context.names, rows=_OF_LINKS)
-    header = bytes(_LINK_HEADER)
-    asked = message.request(RTM_GETLINK, message.NLM_F_DUMP, header, u32(IFLA_EXT_MASK, context.features.skip))
-    links = context.socket.dump(asked, reader.read, "dump of links")
-    reader.finish(whole=True)
+def _own(context: Context, selection: Selection, links: Collection[Object]) -> _Own:
     macs = {link.name: str(link.attrs.get("mac", "")) for link in links}
     by_link = {link.name: {mac := macs[link.name], macs.get(str(link.attrs.get("master")), mac)} for link in links}
     told = ((link.name, link.attrs.get("remote")) for link in links)
@@ -107,7 +119,7 @@ def _memberships(netns: str | None) -> Iterator[tuple[str, str]]:
             yield fields[1], fields[4]
 
 
-def _made_by_operators(found: Iterable[Object], own: _Own, wanted: Set[Key]) -> Iterator[Object]:
+def _made_by_operators(found: Collection[Object], own: _Own, wanted: Set[Key]) -> Iterator[Object]:
     # Of a bridge the other table is what it listens to as a link, where nobody can put anything.
     found = [obj for obj in found if obj.name not in own.bridges or obj.key[3] == "master"]
     everywhere = {obj.key[:2] for obj in found if obj.key[3] == "master" and obj.key[2] == 0}

@@ -37,6 +37,7 @@ def forgetting(steps: Iterable[Step]) -> dict[str, str]:
 def readdressed(steps: Collection[Step], actual: State) -> frozenset[str]:
     """The names of the links that stay and may get another MAC, or begin or cease to ask for those of others."""
     found: set[str] = set()
+    links = actual.of("link")
     gone = {step.object.name for step in steps if step.op is Op.DELETE and step.object.cls == "link"}
     for step in steps:
         if step.object.cls != "link":
@@ -46,7 +47,9 @@ def readdressed(steps: Collection[Step], actual: State) -> frozenset[str]:
         if step.op is not Op.DELETE and _LEAVING.isdisjoint(step.attrs):
             continue
         before = step.before.attrs.get("master") if step.before else None
-        for master in filter(None, (actual.link(str(name)) for name in (before, step.attrs.get("master")) if name)):
+        for name in (before, step.attrs.get("master")):
+            if not name or (master := links.get((name,))) is None:
+                continue
             if master.name not in gone:
                 found.add(master.name)
             if kind_of(master) in TEAMING:

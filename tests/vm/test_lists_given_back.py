@@ -182,3 +182,12 @@ def test_address_that_others_put_beside_the_own_one_of_a_link_is_told_and_given_
     engine.rollback()
     entries = here("bridge fdb show dev t").splitlines()
     assert [line for line in entries if ":01:04" in line or ":00:77" in line] == before
+
+
+def test_address_of_what_stands_on_a_bond_is_no_entry_of_a_port_that_goes(engine_in: EngineIn) -> None:
+    text = "links: {{b: {{kind: bond, up: true, ports: 'p[0-{0}]'}}, 'p[0-{0}]': {{kind: dummy, up: true}}}}\n"
+    engine_in("here", text.format(1)).apply()
+    here("ip link add link b name m address 02:00:00:00:07:06 up type macvlan")
+    assert "02:00:00:00:07:06" in here("bridge fdb show dev p1")
+    said = engine_in("here", text.format(0)).diff().warnings
+    assert not [one for one in said if "forwarding" in one]
