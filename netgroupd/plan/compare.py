@@ -19,6 +19,7 @@ from netgroupd.model.link import COMMON
 from netgroupd.model.route import BEHIND, EXPIRES
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.tc.action import staying, usual
+from netgroupd.model.tc.filter import FOR_GOOD
 from netgroupd.model.tc.qdisc import KINDS as QDISCS
 from netgroupd.model.value import Value
 
@@ -239,7 +240,7 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
         row = _row(cls, kind, name)
         if row is None or needed is Change.RECREATE:
             continue
-        change = row.change
+        change = Change.RECREATE if cls == "filter" and (kind, name) in FOR_GOOD else row.change
         if row.in_place and not row.in_place(have.get(name), value):
             change = Change.RECREATE
         if _EASE.index(change) > _EASE.index(needed):

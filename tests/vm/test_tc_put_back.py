@@ -10,6 +10,7 @@ from netgroupd.errors import KernelError
 from netgroupd.plan import present
 from tests.vm.hosts import EngineIn, here
 from tests.vm.tc_action_cases import ACTION_CASES
+from tests.vm.tc_flower_cases import Raw
 
 _REFUSED = {"pref": 9, "protocol": "ip", "flower": {"dst_ip": "10.3.0.1"}, "skip_sw": True, "action": "drop"}
 _EARLY = ", min: 5000, max: 30000"
@@ -108,6 +109,23 @@ def test_rule_in_software_alone_is_in_both_when_it_takes_a_shared_action(engine_
     engine_in("here", shared).apply()
     assert not engine_in("here", shared).diff().steps
     assert "skip_hw" not in engine_in("here", shared).capture()
+
+
+@pytest.mark.parametrize("match", [{"bpf": {"bytecode": "1,6 0 0 7"}}, {"u32": {"match": {"ip dst": "10.0.0.7"}}}])
+def test_rule_in_software_alone_gets_into_hardware_and_back_among_others(engine_in: EngineIn, match: Raw) -> None:
+    (kind,) = match
+    others = [{"bpf": {"bytecode": f"1,6 0 0 {number}"}} for number in (1, 2)] if kind == "bpf" else [{"matchall": {}}]
+    behind = [{"pref": 5 if kind == "bpf" else 6, **other, "action": "pass"} for other in others]
+    mine = {"pref": 5, "protocol": "all" if kind == "bpf" else "ip", **match}
+    engine_in("here", _text({**mine, "skip_hw": True, "action": "drop"}, *behind)).apply()
+    captured = engine_in("here", "{}").capture()
+    shared = "actions: {gact 7: drop}\n" + _text({**mine, "action": "gact 7"}, *behind)
+    for text in (_text({**mine, "skip_hw": False, "action": "drop"}, *behind), shared):
+        engine_in("here", text).apply()
+        assert not engine_in("here", text).diff().steps
+        assert "skip_hw: true" not in engine_in("here", text).capture()
+        engine_in("here", text).rollback()
+        assert engine_in("here", "{}").capture() == captured
 
 
 @pytest.mark.parametrize(

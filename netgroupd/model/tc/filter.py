@@ -133,6 +133,8 @@ _FLOW, _FW = record(MATCHES["flow"], frozenset({"keys"})), record(MATCHES["fw"],
 _IN_HARDWARE = ("flower", "matchall", "u32", "bpf")
 FLAGS_OF = {"skip_hw": _IN_HARDWARE, "skip_sw": _IN_HARDWARE, "direct_action": ("bpf",)}
 """The classifiers that have a flag."""
+FOR_GOOD = frozenset({("bpf", "skip_hw"), ("bpf", "skip_sw")})
+"""The flags that a rule of a classifier has as long as it is there."""
 _BLOCK = re.compile(r"[1-9][0-9]{0,9}")
 _MOST_BLOCKS = 0xFFFFFFFF
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
