@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``netgroupctl diff``: what apply would do; 2 when there is anything."""
 
+import os
 from argparse import Namespace
 
 from netgroupd.cli.target import reader
 from netgroupd.cli.terminal import Terminal
+from netgroupd.engine.login import login_of
 
 _DIFFERENCES = 2
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print the plan."""
-    answer = reader(arguments).diff({"format": "json" if terminal.as_json else "text"})
+    connection = login_of(os.environ, os.getppid()).connection
+    answer = reader(arguments, connection).diff({"format": "json" if terminal.as_json else "text"})
     if terminal.as_json:
         terminal.answer(answer)
     else:

@@ -90,9 +90,9 @@ def files_of(arguments: Namespace) -> "Files":
     return Files(_paths(arguments), netns=arguments.netns, trust=trust_of_caller())
 
 
-def reader(arguments: Namespace) -> Target:
-    """Who answers a question."""
-    return _here(arguments) if _reads_here(arguments) else _daemon()
+def reader(arguments: Namespace, connection: str = "") -> Target:
+    """Who answers a question, for somebody who came by an SSH ``connection``."""
+    return _here(arguments, connection) if _reads_here(arguments) else _daemon()
 
 
 def _reads_here(arguments: Namespace) -> bool:

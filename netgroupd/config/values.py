@@ -19,7 +19,7 @@ from netgroupd.config.node import Sequence as SequenceNode
 from netgroupd.config.ranges import LIMIT, Pattern, Range, compile_text, has_pattern
 from netgroupd.config.report import Report
 from netgroupd.model.attr import Attr
-from netgroupd.model.value import UnknownKeyError, Value
+from netgroupd.model.value import UnknownKeyError, Value, each
 
 _SPAN = re.compile(r"(?:[a-z]\w*=)?[0-9]+-[0-9]+(?:/[0-9]+)?")
 _NUMBERS = re.compile(rf"[0-9]+|{_SPAN.pattern}")
@@ -234,14 +234,12 @@ class Values:
             try:
                 value = raw.at(env)
                 got[row.name] = row.type.parse(value)
-            except UnknownKeyError as error:
-                self._unknown_inside(node, error)
             except ValueError as error:
                 if value is None and row.nullable:
                     got[row.name] = None
                 elif node.at not in self._failed:
                     where = f", in {what}" if what else ""
-                    self._fail(key or row.name, node, f"{error}{_shown(value)}{where}", error)
+                    self._fail(key or row.name, node, error, f"{_shown(value)}{where}")
         return got
 
     def unknown(self, key: str, at: int, known: Mapping[str, object] | Sequence[str], otherwise: str = "") -> None:
@@ -263,23 +261,19 @@ class Values:
             if raw is None:
                 raise ValueError(f"expected {row.type.expected}, not null")
             return row.type.parse(raw)
-        except UnknownKeyError as error:
-            self._unknown_inside(node, error)
-            return None
         except ValueError as error:
-            self._fail(key or row.name, node, str(error), error, shows=raw is not None)
+            self._fail(key or row.name, node, error, shows=raw is not None)
             return None
 
-    def _unknown_inside(self, node: Node, error: UnknownKeyError) -> None:
-        """Report the key where it is, which may be deep inside the value."""
-        if node.at not in self._failed:
-            self._failed.add(node.at)
-            self.unknown(error.key, _place_of(error.key, node) or node.at, error.known)
-
-    def _fail(self, key: str, node: Node, message: str, error: ValueError, *, shows: bool = False) -> None:
-        """Report what is wrong where it is, which may be deep inside the value."""
+    def _fail(self, key: str, node: Node, error: ValueError, more: str = "", *, shows: bool = False) -> None:
+        """Report all that is wrong with a value."""
         self._failed.add(node.at)
-        place, rest = node, message
+        for one in each(error):
+            self._wrong(key, node, one, more, shows=shows)
+
+    def _wrong(self, key: str, node: Node, error: ValueError, more: str, *, shows: bool) -> None:
+        """Report what is wrong where it is, which may be deep inside the value."""
+        place, rest = node, f"{error}{more}"
         items = iter(getattr(error, "items", ()))
         while not isinstance(place, Scalar):
             if isinstance(place, SequenceNode):
@@ -292,6 +286,9 @@ class Values:
             if not colon or inner not in place.entries:
                 break
             key, place, rest = inner, place.entries[inner].value, behind
+        if isinstance(error, UnknownKeyError):
+            self.unknown(error.key, _place_of(error.key, place) or place.at, error.known)
+            return
         hint, what = meant_range(place), kind_of(place)
         told = rest.endswith("beside it") or ";" in rest or what in rest or (hint and not isinstance(place, Scalar))
         if shows and not told and not (isinstance(place, Scalar) and place.null):

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from netgroupd.engine.capture_given import as_given
 from netgroupd.engine.capture_keys import keyed, secured
+from netgroupd.engine.capture_leading import led
 from netgroupd.engine.capture_names import nameable, writable
 from netgroupd.engine.capture_order import as_added, in_order
 from netgroupd.engine.capture_tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture_vfs import functions_of
-from netgroupd.engine.capture_vlans import options_of, states_of, taken_out, untold_trees, vlan_attrs
+from netgroupd.engine.capture_vlans import folded, options_of, states_of, taken_out, untold_trees, vlan_attrs
 from netgroupd.engine.inherited import inherited, is_held_down, of_port
 from netgroupd.engine.links_back import is_outgrown
 from netgroupd.engine.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
@@ -224,7 +225,7 @@ def _tokens(actual: State) -> dict[str, str]:
 def _texts(actual: State, cls: str) -> dict[str, str]:
     """What is written under each link of the objects on it."""
     plain: dict[str, list[str]] = defaultdict(list)
-    detailed: dict[str, list[str]] = defaultdict(list)
+    detailed: dict[str, dict[Key, list[str]]] = defaultdict(lambda: defaultdict(list))  # by what is said of them
     behind: dict[str, list[str]] = defaultdict(list)
     first: dict[Key, int] = {}
     by_itself = _OF_LOOPBACK | _given_to_sits(actual) if cls == "address" else _OF_LOOPBACK
@@ -237,11 +238,15 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
         if obj.key in last or _is_behind(obj, first, detailed=bool(attrs)):
             behind[obj.name].append(main)
         elif attrs:
-            detailed[obj.name].append(quoted({_MAIN[cls]: main, **attrs}))
+            # Addresses stay in the order in which they came.
+            detailed[obj.name][quoted(attrs)[1:-1], main if cls == "address" else ""].append(main)
         else:
             plain[obj.name].append(main)
-    names = dict.fromkeys([*plain, *detailed])
-    return {name: f"[{', '.join([*_ranges(plain[name]), *detailed[name], *_ranges(behind[name])])}]" for name in names}
+    texts = {name: folded(_MAIN[cls], alike) for name, alike in detailed.items()}
+    return {
+        name: f"[{', '.join([*_ranges(plain[name]), *texts.get(name, ()), *_ranges(behind[name])])}]"
+        for name in dict.fromkeys([*plain, *texts])
+    }
 
 
 def _given_to_sits(actual: State) -> frozenset[Key]:
@@ -326,8 +331,8 @@ def _says_nothing(obj: Object, name: str, value: Value) -> bool:
 
 
 def _rows(actual: State, cls: str, make: Callable[[Object], dict[str, Value]]) -> Iterator[Row]:
-    for obj in actual.of(cls).values():
-        first, *rest = make(obj).items()
+    for fields in led(cls, [make(obj) for obj in actual.of(cls).values()]):
+        first, *rest = fields.items()
         main = first[1] if cls == "nexthop" else f"{first[0]}: {quoted(first[1])}"
         yield (str(main), *_fields(dict(rest)))
 

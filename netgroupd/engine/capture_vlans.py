@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from netgroupd.engine.yaml_text import quoted
 from netgroupd.model.bridge_vlan import default_vid
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE, USUAL
 from netgroupd.plan.compare import kind_of, same
@@ -66,21 +66,22 @@ def states_of(actual: State) -> dict[str, str]:
 
 
 def _by_link(number: str, chosen: Iterable[tuple[Object, Mapping[str, Value]]]) -> dict[str, str]:
-    alike: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    alike: defaultdict[str, defaultdict[Key, list[str]]] = defaultdict(lambda: defaultdict(list))
     for obj, said in chosen:
         if said:
-            alike[obj.name][quoted(said)[1:-1]].append(str(obj.key[1]))
-    return {name: f"[{', '.join(_folded(number, found))}]" for name, found in alike.items()}
+            alike[obj.name][quoted(said)[1:-1],].append(str(obj.key[1]))
+    return {name: f"[{', '.join(folded(number, found))}]" for name, found in alike.items()}
 
 
 def _is_usual(name: str, usual: Value, obj: Object) -> bool:
     return name not in obj.attrs or same(name, usual, obj.attrs[name])
 
 
-def _folded(number: str, alike: Mapping[str, list[str]]) -> Iterator[str]:
-    """One entry for each range of VLANs or trees that have the same."""
-    for said, numbers in alike.items():
-        yield from (f'{{{number}: "{text}", {said}}}' for text in fold_names(numbers))
+def folded(number: str, alike: Mapping[Key, list[str]]) -> Iterator[str]:
+    """One entry for each range of VLANs, trees or networks of which the same is said."""
+    for (said, *_), numbers in alike.items():
+        texts = (text if text.isdecimal() else f'"{text}"' for text in fold_names(numbers))
+        yield from (f"{{{number}: {text}, {said}}}" for text in texts)
 
 
 def taken_out(actual: State) -> list[str]:

@@ -16,10 +16,8 @@ from netgroupd.config import Desired
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.aside import Aside
-from netgroupd.engine.detour import Detours
 from netgroupd.engine.disk import told
 from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Borrowed, Content
-from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.in_part import converge_in_part
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.lost import add_lost
@@ -134,7 +132,8 @@ class Engine(Questions):
             return Result(plan)
         borrowed = mine.borrowing(desired.state, actual, kernel.names, again=request.borrowed)
         content = configuration.content_of(desired)._replace(borrowed=borrowed)
-        self._refuse_cuts(kernel, plan, goal, actual, request, again=again)
+        repaired = request.result == REPAIRED
+        self._refuse_cuts(kernel, plan, goal, actual, request.allow, accepted=repaired, again=again)
         add_lost(kernel, plan, actual, self._applied_if_known, mine)
         plan = plan._replace(others=plan.others + settings_of_others(kernel, plan))
         add_lost_options(kernel, plan, actual, mine.away)
@@ -164,17 +163,6 @@ class Engine(Questions):
             raise
         refusals = tuple(each.refusal for each in reached.refused)
         return Result(plan, begun.number, took_s, pending, refusals, trouble, request.back_to)
-
-    def _refuse_cuts(
-        self, kernel: Connection, plan: Plan, goal: State, actual: State, request: _Request, *, again: bool
-    ) -> None:
-        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
-
-        def leads(address: str, vrf: str) -> str:
-            return way.link if (way := kernel.way_to(address, "", vrf)) else ""
-
-        detours = Detours(goal, leads, accepted=request.result == REPAIRED, again=again)
-        refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), request.allow)
 
     def _tell(self, number: int, content: Content, plan: Plan, back_to: int | None) -> Content:
         """Keep the plan of a generation in words, the last line of which is what the history shows."""

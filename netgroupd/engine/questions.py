@@ -6,17 +6,22 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from netgroupd.config import Desired
+from netgroupd.engine import configuration
 from netgroupd.engine.capture import captured
+from netgroupd.engine.detour import Detours
 from netgroupd.engine.estimate import estimated
+from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.journal import Entry
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Mine, look, without_others
 from netgroupd.engine.report import Estimate, Status
+from netgroupd.engine.session import CONSOLE
 from netgroupd.engine.shown import ALONE
 from netgroupd.engine.transaction import plan_now
 from netgroupd.engine.undescribed import refuse_unknown
 from netgroupd.engine.unfinished import Unfinished
-from netgroupd.errors import ConfigError, NetgroupError, UsageError
+from netgroupd.errors import ConfigError, GuardError, NetgroupError, UsageError
 from netgroupd.kernel.monitor import Monitor
 from netgroupd.kernel.netns import is_there
 from netgroupd.kernel.request import Selection
@@ -39,6 +44,8 @@ class Standing(NamedTuple):
 
 class Questions(Unfinished):
     """The engine of one network namespace, as far as it only looks."""
+
+    session = CONSOLE
 
     def actual(self) -> State:
         """What the kernel has of what is owned or wanted; of what was applied, while the files are wrong."""
@@ -70,7 +77,42 @@ class Questions(Unfinished):
             refuse_missing(desired.state)
             plan, actual = plan_now(kernel, desired.state, mine, links)
             refuse_unknown(kernel, desired.state, actual)
-            return plan
+            return self._with_cuts(kernel, plan, desired, actual) if plan.steps else plan
+
+    def _with_cuts(self, kernel: Connection, plan: Plan, desired: Desired, actual: State) -> Plan:
+        """The plan, with a warning of each cut that apply would refuse."""
+        applied = self._generations.content_if_kept(self._generations.current)
+        again = applied.files == configuration.files_of(desired)
+        try:
+            self._refuse_cuts(kernel, plan, desired.state, actual, again=again)
+        except GuardError as error:
+            told = (f"apply refuses this: {line}" for line in str(error).splitlines())
+            return plan._replace(warnings=(*plan.warnings, *told))
+        return plan
+
+    def _refuse_cuts(
+        self,
+        kernel: Connection,
+        plan: Plan,
+        goal: State,
+        actual: State,
+        allow: frozenset[str] = frozenset(),
+        *,
+        accepted: bool = False,
+        again: bool = False,
+    ) -> None:
+        """Let a plan pass that cuts no way, or one that is to be; how far its goal is in effect, `Detours` tells.
+
+        Raises:
+            GuardError: It would cut one.
+        """
+        ways, there = with_underlays(kernel, ways_of(kernel, self.session), actual)
+
+        def leads(address: str, vrf: str) -> str:
+            return way.link if (way := kernel.way_to(address, "", vrf)) else ""
+
+        detours = Detours(goal, leads, accepted=accepted, again=again)
+        refuse_cuts(plan, ways, there, detours, asked_of(kernel, goal, there), allow)
 
     def drift(self) -> Plan:
         """The steps from what the kernel has to what was applied last, whatever the files say now."""

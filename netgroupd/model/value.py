@@ -9,7 +9,7 @@ A type without ``pack`` is laid out by code of its own in ``kernel/``.
 
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import NamedTuple, TypeAlias
@@ -258,21 +258,54 @@ class InsideError(ValueError):
         self.items = items
 
 
+class UnknownKeyError(InsideError):
+    """A mapping has a key that is none of those known."""
+
+    def __init__(self, message: str, key: str, known: tuple[str, ...], items: tuple[int, ...] = ()) -> None:
+        super().__init__(message, items)
+        self.key = key
+        self.known = known
+
+
+class ManifoldError(ValueError):
+    """More than one thing inside a value is wrong; the message is that of the first."""
+
+    def __init__(self, errors: Sequence[ValueError]) -> None:
+        super().__init__(str(errors[0]))
+        self.errors = errors
+
+
+def each(error: ValueError) -> Sequence[ValueError]:
+    """Everything that is wrong."""
+    return error.errors if isinstance(error, ManifoldError) else (error,)
+
+
+def _inside(error: ValueError, before: str = "", *place: int) -> Iterator[InsideError]:
+    """The same, with the way to it from outside."""
+    for one in each(error):
+        items = (*place, *getattr(one, "items", ()))
+        if isinstance(one, UnknownKeyError):
+            yield UnknownKeyError(f"{before}{one}", one.key, one.known, items)
+        else:
+            yield InsideError(f"{before}{one}", items)
+
+
+def _raise(errors: Sequence[ValueError]) -> None:
+    if errors:
+        raise errors[0] if len(errors) == 1 else ManifoldError(errors)
+
+
 def several(item: Type, *, unique: bool = False, ordered: bool = True) -> Type:
     """A list of ``item``; one item alone is a list too.  Without ``ordered`` it is a set, kept sorted."""
-
-    def parse_item(place: int, row: object) -> Value:
-        try:
-            return item.parse(row)
-        except UnknownKeyError:
-            raise
-        except ValueError as error:
-            raise InsideError(str(error), (place, *getattr(error, "items", ()))) from None
 
     def parse(raw: object) -> Value:
         if not isinstance(raw, list | tuple):
             return (item.parse(raw),)
-        got = tuple(parse_item(place, row) for place, row in enumerate(raw))
+        got: tuple[Value, ...] = ()
+        try:
+            got = tuple(map(item.parse, raw))
+        except ValueError:
+            _raise([inside for place, row in enumerate(raw) for inside in _wrong(item, row, place)])
         if not ordered:
             return tuple(sorted(set(got), key=str))
         return tuple(dict.fromkeys(got)) if unique else got
@@ -281,13 +314,11 @@ def several(item: Type, *, unique: bool = False, ordered: bool = True) -> Type:
     return Type(f"a list of {item.expected}", parse, schema, ref=item.ref)
 
 
-class UnknownKeyError(ValueError):
-    """A mapping has a key that is none of those known."""
-
-    def __init__(self, message: str, key: str, known: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.key = key
-        self.known = known
+def _wrong(item: Type, raw: object, place: int) -> Iterator[InsideError]:
+    try:
+        item.parse(raw)
+    except ValueError as error:
+        yield from _inside(error, "", place)
 
 
 def record(rows: Mapping[str, Type], required: frozenset[str] = frozenset()) -> Type:
@@ -297,16 +328,20 @@ def record(rows: Mapping[str, Type], required: frozenset[str] = frozenset()) -> 
     def parse(raw: object) -> Value:
         if not isinstance(raw, Mapping):
             raise ValueError(f"expected {expected}")
-        if unknown := [key for key in raw if key not in rows]:
-            raise UnknownKeyError(f"expected {expected}, not {unknown[0]!r}", str(unknown[0]), tuple(rows))
-        if missing := sorted(required - raw.keys()):
-            raise ValueError(f"{missing[0]!r} is missing")
+        errors: list[ValueError] = [
+            UnknownKeyError(f"expected {expected}, not {key!r}", str(key), tuple(rows))
+            for key in raw
+            if key not in rows
+        ]
+        if not errors and (missing := sorted(required - raw.keys())):
+            errors.append(ValueError(f"{missing[0]!r} is missing"))
         got: dict[str, Value] = {}
         for key, value in raw.items():
             try:
-                got[key] = rows[key].parse(value)
+                got[key] = rows[key].parse(value) if key in rows else None
             except ValueError as error:
-                raise InsideError(f"{key}: {error}", getattr(error, "items", ())) from None
+                errors += _inside(error, f"{key}: ")
+        _raise(errors)
         return got
 
     schema = {

@@ -12,11 +12,12 @@ from typing import cast
 
 import pytest
 
-from netgroupd.cli import apply, rollback
+from netgroupd.cli import apply, diff, rollback
 from netgroupd.cli.apply import report
 from netgroupd.cli.target import engine_of
 from netgroupd.cli.terminal import Terminal
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.login import Login
 from netgroupd.engine.report import Result
 from netgroupd.engine.session import Session
 from netgroupd.errors import Refusal
@@ -92,6 +93,10 @@ class Asked:
 
     rollback = apply
 
+    def diff(self, options: Options) -> Answer:
+        del options
+        return {"differs": False, "text": "no differences"}
+
 
 @pytest.mark.parametrize("verb", [apply, rollback], ids=["apply", "rollback"])
 def test_change_is_asked_for_with_the_connection_that_its_user_came_by(
@@ -112,6 +117,19 @@ def test_change_is_asked_for_with_the_connection_that_its_user_came_by(
     verb.run(arguments, Terminal(io.StringIO(), said))
     assert asked.options["session"] is None
     assert "from 127.0.0.1 that is not there: how you are connected is not known" in said.getvalue()
+
+
+def test_diff_is_asked_for_with_that_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+
+    def reader(_arguments: Namespace, connection: str) -> Asked:
+        asked.append(connection)
+        return Asked()
+
+    monkeypatch.setattr(diff, "reader", reader)
+    monkeypatch.setattr(diff, "login_of", lambda *_: Login("10.9.0.7 40000 10.0.0.5 22"))
+    diff.run(Namespace(), Terminal(io.StringIO(), io.StringIO()))
+    assert asked == ["10.9.0.7 40000 10.0.0.5 22"]
 
 
 def test_engine_of_this_process_knows_the_session_of_the_connection() -> None:

@@ -139,3 +139,19 @@ ALONE = [
 def test_what_follows_from_a_mistake_is_not_told_beside_it(text: str, want: str) -> None:
     (only,) = told(text)
     assert f": {want}" in only
+
+
+def test_all_that_is_wrong_inside_of_a_value_is_told_at_once() -> None:
+    text = """links:
+  wg0:
+    kind: wireguard
+    peers:
+    - {publickey: x, endpoint: vpn}
+    - {public_key: abc, allowed_ips: [10.0.0.2/32, no]}
+"""
+    assert told(text) == [
+        "a.yaml:5:8: unknown key 'publickey'; did you mean 'public_key'?",
+        "a.yaml:5:32: endpoint: expected an endpoint like 192.0.2.1:51820 or [2001:db8::1]:51820, not the text 'vpn'",
+        "a.yaml:6:20: public_key: expected a public key of 44 characters, not the text 'abc'",
+        "a.yaml:6:52: allowed_ips: expected an IPv4 or IPv6 address, not the text 'no'",
+    ]

@@ -41,12 +41,15 @@ def refused(
     desk.kernel.ways = {PEER: way, **others}
     desk.wants(text)
     engine = Engine(desk.paths, session=Session(PEER, LOCAL), connect=lambda _netns: desk.kernel)
+    warned = [told for told in engine.diff().warnings if told.startswith("apply refuses this: ")]
+    said = ""
     try:
         engine.apply()
     except GuardError as error:
         assert desk.kernel.messages == 0
-        return str(error)
-    return ""
+        said = str(error)
+    assert warned == [f"apply refuses this: {told}" for told in said.splitlines()]
+    return said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Entries that are alike but for one field fold into a range of that field, whichever it is."""
+
+import pytest
+
+from netgroupd.engine.capture import captured
+from netgroupd.model.state import State
+from tests.config.reading import desired
+
+HOSTS = [
+    pytest.param(
+        'links: {d0: {kind: dummy}}\nroutes:\n  - {to: default, table: "[t=1-100]", type: unreachable}\n'
+        '  - {to: "10.{t}.0.0/16", table: "[t=1-100]", dev: d0}\n  - {to: "10.[0-99].0.0/16", dev: d0}\n',
+        [
+            '{table: "[1-100]", to: "0.0.0.0/0", type: unreachable}',
+            '{to: "10.[a=1-100].0.0/16", table: "{a}", dev: d0}',
+            '{to: "10.[0-99].0.0/16", dev: d0}',
+        ],
+        id="routes",
+    ),
+    pytest.param(
+        "links: {d0: {kind: dummy}}\nneighbours:\n"
+        '  - {dev: d0, ip: "10.0.0.[n=1-100]", lladdr: "{02:00:00:00:00:00 + n}"}\n',
+        ['{ip: "10.0.0.[a=1-100]", dev: d0, lladdr: "{02:00:00:00:00:01 + (a - 1)}"}'],
+        id="neighbours",
+    ),
+    pytest.param(
+        'links: {"vx[v=1-9]": {kind: vxlan, id: "{v}", local: 10.0.0.1}}\nfdb:\n'
+        '  - {dev: "vx[1-9]", mac: "02:00:00:00:00:01", dst: 10.0.0.2}\n'
+        '  - {dev: vx1, mac: "00:00:00:00:00:00", dst: "10.0.1.[1-50]"}\n',
+        [
+            '{dst: "10.0.1.[1-50]", dev: vx1, mac: "00:00:00:00:00:00", where: self}',
+            '{dev: "vx[1-9]", mac: "02:00:00:00:00:01", where: self, dst: "10.0.0.2"}',
+        ],
+        id="fdb",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), HOSTS)
+def test_entries_fold_by_the_field_in_which_they_differ(text: str, want: list[str]) -> None:
+    state = desired(text).state
+    got = captured(state, {}, {})
+    assert [line[4:] for line in got.splitlines() if line.startswith("  - ")] == want
+    assert {name: set(found) for name, found in desired(got).state.classes.items()} == {
+        name: set(found) for name, found in state.classes.items()
+    }
+
+
+def test_networks_and_vlans_of_which_the_same_is_said_are_ranges_and_addresses_stay_in_their_order() -> None:
+    text = """links:
+  vx0: {kind: vxlan, external: true, vnifilter: true, vnis: [{vni: "[1-9]", remote: 192.0.2.9}]}
+  b: {kind: bridge, vlan_filtering: true, vlan_default_pvid: 0, vlans: [{vid: "[2-9]", untagged: true}]}
+  d: {kind: dummy, addresses: [{address: 10.0.0.3/32, scope: link}, {address: 10.0.0.2/32, scope: link}]}
+"""
+    got = captured(State(desired(text).state), {}, {})
+    assert 'vnis: [{vni: "[1-9]", remote: "192.0.2.9"}]' in got
+    assert 'vlans: [{vid: "[2-9]", untagged: true}]' in got
+    assert 'addresses: [{address: "10.0.0.3/32", scope: link}, {address: "10.0.0.2/32", scope: link}]' in got
