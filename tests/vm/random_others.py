@@ -214,8 +214,10 @@ def _everything() -> Iterator[tuple[tuple[str, ...], str]]:
     yield from _of_links()
     yield from _of_layer_3()
     yield from _of_queues()
-    for entry in _told("bridge -j fdb"):
-        if str(entry["mac"]).startswith("02:99:"):
+    entries = [entry for entry in _told("bridge -j fdb") if str(entry["mac"]).startswith("02:99:")]
+    on_vlans = {(str(entry["ifname"]).rpartition(".")[0], entry["mac"]) for entry in entries}
+    for entry in entries:
+        if (entry["ifname"], entry["mac"]) not in on_vlans:  # that of a VLAN is one of the link below it, too
             yield ("fdb", entry["ifname"], entry["mac"], str(entry.get("master")), str(entry.get("dst"))), ""
     for port in _told("bridge -j vlan"):
         for vlan in port["vlans"]:
