@@ -8,6 +8,7 @@ from typing import Any
 from netgroupd.model.link import WITH_LINK
 from netgroupd.model.state import Object, State
 from netgroupd.plan.hooks import ROOT
+from netgroupd.plan.turns import by_mask
 
 _ON_LINKS = (WITH_LINK - {"sysctl"}) | {"qdisc", "tclass", "filter", "chain"}
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
@@ -21,7 +22,9 @@ def in_order(actual: State) -> State:
     ordered = State(groups=actual.groups)
     for cls, found in actual.classes.items():
         by = _ORDERS.get(cls, _by_name if cls in _ON_LINKS else None)
-        ordered.classes[cls] = {obj.key: obj for obj in sorted(found.values(), key=by)} if by else found
+        objects = sorted(found.values(), key=by) if by else found.values()
+        # Where the kernel makes rules on all CPUs at once, those of one mask come as it happens.
+        ordered.classes[cls] = {obj.key: obj for obj in (by_mask(objects) if cls == "filter" else objects)}
     return ordered
 
 

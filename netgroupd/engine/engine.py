@@ -9,6 +9,7 @@ namespace; of what it keeps in memory between two calls nothing depends but how 
 import shutil
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.taken_over import without_theirs
+from netgroupd.engine.taken_over import without_refused, without_theirs
 from netgroupd.engine.theirs import settings_of_others
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
 from netgroupd.engine.undescribed import refuse_unknown
@@ -44,6 +45,8 @@ from netgroupd.plan import present
 from netgroupd.plan.named import named_in
 from netgroupd.plan.optional import keys_of
 from netgroupd.plan.step import Plan
+
+_TRIES = 4  # to give back what the kernel refuses in part
 
 
 class _Request(NamedTuple):
@@ -233,16 +236,18 @@ class Engine(Questions):
             actual = look(kernel, replaced.asked(desired.state), mine)
             whole = mine.joined(content)._replace(borrowed=mine.borrowed)  # by what is in effect alone
             goal: State | None = replaced.given_back(desired.state, actual, whole.owned(kernel.names), whole.hooks)
+            tries = count(1)
             while goal:
                 try:
                     return self._change(kernel, desired, mine, None, request._replace(goal=goal))
                 except (KernelError, VerifyError) as error:
                     if self._journal.read():  # what was there is not back
                         raise
-                    goal = without_theirs(goal)
-                    what = "others had" if goal else "later generations changed beside this one"
-                    more = f"what {what} could not be given back: {error}"
-                    request = request._replace(warnings=(*warnings, more))
+                    less = without_refused(goal, desired.state, error) if next(tries) < _TRIES else None
+                    goal = less or without_theirs(goal)
+                    what = "others had" if goal and not less else "later generations changed beside this one"
+                    more = f"{'some of ' if less else ''}what {what} could not be given back: {error}"
+                    request = request._replace(warnings=(*request.warnings, more))
             return self._change(kernel, desired, mine, None, request)
 
     def _one_before(self) -> int:

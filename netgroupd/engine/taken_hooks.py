@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Set
 
 from netgroupd.engine.taken_over import as_had, as_it_was, is_had
 from netgroupd.model.state import NOTHING, Object, State
+from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.hooks import Hook, blocks_of, hook_of, hooks_of
@@ -15,13 +16,14 @@ from netgroupd.plan.unsaid import is_foreign
 
 _CLASSES = ("action", "qdisc", "tclass", "chain", "filter")
 _NOT_THEIRS = frozenset({"hooks", "in_use"})
+_NOT_ALONE = frozenset({UNSAID, OF_RULES})  # an action of a rule's own comes with that
 
 
 def had(desired: State, actual: State, before: Set[Hook]) -> Iterator[tuple[Object, Object]]:
     """All that is at the hooks which files name in ``desired``, and did not ``before``."""
     begun = hooks_of(desired) - before
     for obj in _at(actual) if begun else ():
-        if hook_of(obj) in begun and UNSAID not in obj.attrs and not is_foreign(obj):
+        if hook_of(obj) in begun and _NOT_ALONE.isdisjoint(obj.attrs) and not is_foreign(obj):
             yield as_had(obj), obj._replace(attrs=NOTHING)
 
 

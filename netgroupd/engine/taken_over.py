@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 
 from netgroupd.engine.anew import WHATEVER
+from netgroupd.engine.refusals import StepsError
+from netgroupd.errors import NetgroupError
 from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.named import Named, ports_in
-from netgroupd.plan.serialise import touching
+from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import Plan
 
 
@@ -63,6 +65,17 @@ def without_theirs(goal: State) -> State | None:
     """``goal`` without what becomes others' again; nothing where that is all of it."""
     kept = [obj for obj in goal if obj.attrs.get(UNOWNED) is None]
     return State(kept, goal.groups) if len(kept) < len(goal) else None
+
+
+def without_refused(goal: State, desired: State, error: NetgroupError) -> State | None:
+    """``goal`` without what the kernel refuses to take back; nothing where it refused what ``desired`` asks for."""
+    steps = singles(each.step for each in error.refused) if isinstance(error, StepsError) else ()
+    refused = {step.object[:2] for step in steps}
+    less = State(groups=goal.groups)
+    for obj in goal:
+        if want := desired.of(obj.cls).get(obj.key) if obj[:2] in refused else obj:
+            less.add(want)
+    return less if refused and [*less] != [*goal] else None
 
 
 _HAD = "had"

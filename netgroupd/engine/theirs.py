@@ -22,7 +22,7 @@ from netgroupd.plan.readdressed import readdressed
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Plan, Step
-from netgroupd.plan.theirs import Along, Loss, Theirs
+from netgroupd.plan.theirs import XDP, Along, Loss, Theirs
 
 _SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
@@ -53,9 +53,11 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone, actual, mine)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
     staying = {obj.key for obj in stays}
+    moved = {step.object.name for step in singles(plan.steps) if "netns" in step.attrs}
     return found._replace(
         objects=tuple(obj for obj in lost if obj.cls != "address" or obj.key not in staying),
         groups=tuple(group for group in found.groups if group.key not in goal.of("nexthop")),
+        watched={place: count for place, count in found.watched.items() if not (place[0] == XDP and place[2] in moved)},
     )
 
 

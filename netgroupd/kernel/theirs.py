@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel import addresses, message, neighbours, nexthops, routes
+from netgroupd.kernel.attached import attached
 from netgroupd.kernel.message import attributes, u32
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Context
@@ -98,6 +99,8 @@ def theirs(
             back.append(route)
         else:
             watched["route", found.protocol, links.get(found.oif, "")] += 1
+    if losing := {index: name for index, name in links.items() if name in gone}:
+        watched.update(attached(context, losing))
     return Theirs(tuple(back), watched, groups)
 
 

@@ -11,6 +11,9 @@ from netgroupd.model.state import Object
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.fate import hangs_on
 
+XDP = "XDP program"
+"""What programs on links are counted as: they move with their link to another namespace."""
+
 _OF_NAMESPACE = frozenset({"route", "nexthop"})
 
 

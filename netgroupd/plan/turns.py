@@ -88,6 +88,17 @@ def several(rules: Iterable[Object]) -> frozenset[Key]:
     return frozenset(pref for pref, found in _by_preference(asked).items() if len(_turns(found)) > 1)
 
 
+def by_mask(rules: Iterable[Object]) -> list[Object]:
+    """The same, those of flower where the first of their preference with their mask is: among these no order counts."""
+    found = [*rules]
+    first: dict[tuple[Key, object], int] = {}
+    places = [
+        first.setdefault((rule.key[:4], _turn_of(rule)), place) if rule.attrs.get("kind") == "flower" else place
+        for place, rule in enumerate(found)
+    ]
+    return [found[place] for place in sorted(range(len(found)), key=places.__getitem__)]
+
+
 def _is_put_back(rule: Object) -> bool:
     return rule[2].get("kind") == "flower" and "handle" in rule[2]
 

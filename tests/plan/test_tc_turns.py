@@ -6,7 +6,7 @@ import pytest
 from netgroupd.model.state import Object, State
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tables import match_of
-from netgroupd.plan.turns import arrange, behind
+from netgroupd.plan.turns import arrange, behind, by_mask
 
 
 def _rule(kind: str, match: str, **attrs: object) -> Object:
@@ -76,3 +76,15 @@ def test_rules_are_behind_the_first_that_would_come_back_at_the_end() -> None:
     assert [*behind([before[0], before[2]], State(before))] == before
     assert [*behind(_rules("basic", "b"), State(_rules("basic", "abc")))] == _rules("basic", "bc")
     assert not [*behind(_rules("basic", "ab"), State(_rules("basic", "ab")))]
+
+
+@pytest.mark.parametrize(
+    ("masks", "want"), [("aab", "0/a 1/a 2/b"), ("aba", "0/a 2/a 1/b"), ("baab", "0/b 3/b 1/a 2/a")]
+)
+def test_rules_of_one_mask_are_told_side_by_side(masks: str, want: str) -> None:
+    assert " ".join(str(match_of(rule.key)["match"]) for rule in by_mask(_masks(masks))) == want
+
+
+def test_rules_that_are_asked_in_turn_are_told_in_it() -> None:
+    rules = [*_rules("bpf", "cab"), *_rules("basic", "ba")]
+    assert by_mask(rules) == rules

@@ -214,8 +214,13 @@ def _everything() -> Iterator[tuple[tuple[str, ...], str]]:
     yield from _of_links()
     yield from _of_layer_3()
     yield from _of_queues()
-    for entry in _told("bridge -j fdb"):
-        if str(entry["mac"]).startswith("02:99:"):
+    entries = [entry for entry in _told("bridge -j fdb") if str(entry["mac"]).startswith("02:99:")]
+    on_vlans = {(str(entry["ifname"]).rpartition(".")[0], entry["mac"]) for entry in entries}
+    in_bridges = {entry["mac"] for entry in entries if "master" in entry}
+    for entry in entries:
+        # That of a VLAN is one of the link below it, too, and those of a bridge may be ones of its other ports.
+        of_bridge = entry["mac"] in in_bridges and "master" not in entry
+        if (entry["ifname"], entry["mac"]) not in on_vlans and not of_bridge:
             yield ("fdb", entry["ifname"], entry["mac"], str(entry.get("master")), str(entry.get("dst"))), ""
     for port in _told("bridge -j vlan"):
         for vlan in port["vlans"]:

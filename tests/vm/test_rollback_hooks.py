@@ -91,3 +91,15 @@ def test_what_was_at_a_hook_that_a_file_named_is_there_again(engine_in: EngineIn
     assert engine.rollback(1).plan.warnings == ()
     assert there() == before
     assert not engine.drift().steps
+
+
+def test_action_of_a_rule_that_went_does_not_keep_the_rest_from_coming_back(engine_in: EngineIn) -> None:
+    text = "links: {d: {kind: dummy, up: %s}}\ntc: {d: {ingress: [%s]}}\n%s"
+    rule = "{pref: 1, protocol: ip, flower: {dst_ip: 10.0.0.1}, action: %s}"
+    rule += ", {pref: 9, chain: 5, matchall: {}, action: drop}"
+    engine_in("here", text % ("false", rule % "goto chain 5", "")).apply()
+    engine = engine_in("here", text % ("true", rule % "gact 1", "actions: {gact 1: pass}\n"))
+    engine.apply()
+    assert not [told for told in engine.rollback(1).plan.warnings if "given back" in told]
+    assert "goto chain 5" in here("tc filter show dev d ingress")
+    assert "state DOWN" in here("ip link show dev d")
