@@ -68,8 +68,11 @@ def _paths(arguments: Namespace) -> "Paths":
             raise CommandLineError("--config has an empty path")
         paths = paths._replace(config=tuple(Path(path) for path in arguments.config))
     if os.geteuid() != 0:  # nothing was applied by this user, and root's records are not theirs to read
-        # Path.home() raises where there is neither $HOME nor an entry in passwd, as in many a container.
-        paths = paths._replace(state=Path(os.environ.get("HOME") or "/nonexistent") / ".local/state/netgroup")
+        # Path.home() raises where there is neither $HOME nor an entry in passwd, as in many a container, and who
+        # has become another user may have the home of the one before.
+        home = Path(os.environ.get("HOME") or "/nonexistent")
+        home = home if os.access(home, os.X_OK) else Path("/nonexistent")
+        paths = paths._replace(state=home / ".local/state/netgroup")
     return paths
 
 

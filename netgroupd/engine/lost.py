@@ -28,7 +28,7 @@ def add_lost(kernel: Connection, plan: Plan, actual: State, applied: Callable[[]
         link = step.after or step.before
         if link is None or link.cls != "link":
             continue
-        if step.before and ANOTHER_KEY in keys_of(step.before):
+        if step.before and kind_of(step.before) == "wireguard" and ANOTHER_KEY in keys_of(step.before):
             tunnels.add(link.name)
         if step.op is Op.DELETE:
             deleted.add(link.name)

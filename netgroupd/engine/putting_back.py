@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(what was there before a change) -> the kernel as it was, as near as the kernel lets it come to that."""
 
+from collections.abc import Iterator
+
 from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.in_part import come_near
 from netgroupd.engine.observe import Connection, Mine, look
@@ -11,8 +13,11 @@ from netgroupd.engine.snapshot import Snapshot, release_states
 from netgroupd.engine.theirs import give_back, of_others
 from netgroupd.engine.transaction import plan_for
 from netgroupd.errors import ConfigError, Problem, Refusal, VerifyError
+from netgroupd.model.kinds.wireguard import ANOTHER_KEY
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.step import Plan
+
+_PRIVATE = "private_key_file"
 
 
 def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
@@ -55,6 +60,16 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, t
         return plan_for(kernel, goal, there, mine)
 
     plan = plan_for(kernel, goal, actual, mine)
+    plan = plan._replace(warnings=(*plan.warnings, *_keyless(before, actual)))
     along = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual, mine).objects
     refused = come_near(kernel, plan, goal, mine, again)[-1]
     return plan, along, refused
+
+
+def _keyless(before: Snapshot, actual: State) -> Iterator[str]:
+    """What is to be said of tunnels that had another private key than now: nobody can tell it any more."""
+    for link in before.objects:
+        if link.cls == "link" and link.attrs.get(_PRIVATE) == ANOTHER_KEY:
+            now = actual.link(link.name)
+            if now is None or now.attrs.get(_PRIVATE) != ANOTHER_KEY:
+                yield f"the private key that {link.name} had is in no file that is known, and is not back"

@@ -11,6 +11,7 @@ from netgroupd.engine.taken_along import may_take, taken_along, taken_sizes
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.fdb import WITH_TABLES
+from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.tc.red import lasting
 from netgroupd.model.tc.shared import OF_RULES
@@ -136,7 +137,7 @@ class Snapshot(NamedTuple):
         silent = _BY_ITSELF.get(obj.cls, NOTHING)
         # One that is of another kind by now does not tell what this one could be told.
         told = changed if kind_of(now) == kind_of(obj) else NOTHING
-        known = {name: value for name, value in obj.attrs.items() if value is not None or name not in UNTOLD}
+        known = {name: value for name, value in obj.attrs.items() if not _is_not_to_be_told(name, value)}
         # Nor can what has it by itself still always be told so: a card that comes back is told all again.
         by_itself = {name for name, value in silent.items() if obj.attrs.get(name) == told.get(name, value) == value}
         was = {name: value for name, value in known.items() if name not in by_itself}
@@ -231,6 +232,10 @@ def _cannot_be_told(obj: Object) -> bool:
     if obj.cls == "ethtool":
         return obj.key[1] == "fec" and not obj.attrs.get("auto") and not obj.attrs.get("modes")
     return is_foreign(obj) or (obj.cls == "filter" and UNSAID in obj.attrs)
+
+
+def _is_not_to_be_told(name: str, value: Value) -> bool:
+    return (value is None and name in UNTOLD) or (name in KEY_FILES and value == ANOTHER_KEY)
 
 
 def _without(link: Object, name: str) -> Object:

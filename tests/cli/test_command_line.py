@@ -239,6 +239,16 @@ def test_completions_know_every_command(shell: str) -> None:
     assert all(command.name in script for command in COMMANDS)
 
 
+def test_zsh_completes_a_file_behind_an_equals_sign() -> None:
+    assert "'*--config=[" in completion.zsh()
+
+
+def test_fish_offers_names_behind_a_class_and_no_class_twice() -> None:
+    classes, names = (line for line in completion.fish().splitlines() if "_from show; and" in line)
+    assert "; and not __fish_seen_subcommand_from links " in classes
+    assert names.endswith(" -a '(ls /sys/class/net 2>/dev/null)'")
+
+
 def test_zsh_completes_every_file_of_several() -> None:
     assert "'*:path:_files'" in completion.zsh()
 

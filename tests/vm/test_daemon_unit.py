@@ -59,6 +59,12 @@ def test_call_starts_no_daemon_that_is_disabled(daemon: None) -> None:
         run("systemctl", "enable", "netgroupd")
 
 
+def test_user_who_has_still_the_home_of_root_is_shown_what_there_is(daemon: None) -> None:
+    shown = run("env", "HOME=/root", "netgroupctl", "show", "links", user="65534")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "bridge tbr-[1-2]" in shown.stdout
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -46,3 +46,15 @@ def test_keys_come_back_when_the_rest_is_refused(engine_in: EngineIn) -> None:
             "here", "links: {w0: {kind: dummy}, v0: {kind: vlan, link: w0, id: 3}, v1: {kind: vlan, link: lo, id: 3}}"
         ).apply()
     assert not engine_in("here", _BEFORE).diff().steps
+
+
+@pytest.mark.parametrize("name", ["deleted", "with_another_private_key"])
+def test_key_that_no_file_has_any_more_keeps_nothing_else_from_coming_back(engine_in: EngineIn, name: str) -> None:
+    engine_in("here", _BEFORE).apply()
+    Path(KEY_FILES[0]).write_bytes(base64.b64encode(bytes([96] * 32)))
+    engine = engine_in("here", AFTER[name])
+    engine.apply(confirm_s=60)
+    told = engine.rollback().plan.warnings
+    assert "the private key that w0 had is in no file that is known, and is not back" in told
+    assert engine.pending() is None
+    assert "private_key_file" in str(engine_in("here", _BEFORE).diff().steps)
