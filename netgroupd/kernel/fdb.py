@@ -5,12 +5,14 @@ The kernel does not say who made an entry.  Left out is what it makes itself:
 learnt entries (by a control plane too), the addresses of links, multicast memberships, the default
 remote of a VXLAN and those of its VNIs, and the copies that it puts into every VLAN of a port of an
 entry without VLAN, and into the filter of a port that hears no others.  An entry that a file asks
-for is told of whoever made it.
+for is told of whoever made it; of everything, those of a tunnel which a control plane fills are marked as
+somebody's, for it lists receivers of its own beside what it has learnt.
 
 The table of a bridge is that of its ports; for the bridge it is its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +27,7 @@ from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_o
 from netgroupd.model.fdb import CLASS, STATES, TABLES, has_several
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import NO_MAC, Value, ip_bytes, ip_text, mac_text
-from netgroupd.plan.compare import UNSAID
+from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.step import AnyStep, Op
 
 _AF_BRIDGE = 7
@@ -62,8 +64,11 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     """The entries that somebody has set on the selected links."""
     header = HEADER.pack(_AF_BRIDGE, 0, 0, 0, 0, 0, 0)
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
-    found = dump_objects(context, asked, _decode, "dump of forwarding entries")
+    filled: set[str] = set()
+    found = dump_objects(context, asked, partial(_decode, filled=filled), "dump of forwarding entries")
     chosen = [obj for obj in found if selection.everything or obj.name in selection.links]
+    if selection.everything:
+        chosen = [obj._replace(attrs={**obj.attrs, UNOWNED: None}) if obj.name in filled else obj for obj in chosen]
     if not chosen:
         return []
     in_bridges = frozenset(str(obj.key[1]) for obj in found if obj.key[3] == "master")
@@ -144,9 +149,12 @@ def _is_of_links(obj: Object, own: _Own) -> bool:
     return mac in own.by_link.get(str(link), own.macs)
 
 
-def _decode(payload: memoryview, names: Names) -> Object | None:
+def _decode(payload: memoryview, names: Names, filled: set[str]) -> Object | None:
+    """The entry of a message, where it is to last; ``filled`` get the tunnels whose receivers a program has learnt."""
     family, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
     found = attributes(payload, HEADER.size)
+    if flags & _EXTERN_LEARN and _DST in found:
+        filled.add(names.name(index))
     lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
     if family != _AF_BRIDGE or not lasting or _LLADDR not in found:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from netgroupd.kernel.encap import pack_labels, unpack_labels
 from netgroupd.kernel.message import attr, attributes, u32
-from netgroupd.model.owner import PROTO
+from netgroupd.model.owner import BY_KERNEL, PROTO
 from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Key
 from netgroupd.model.value import Value, ip_text, split_prefix
@@ -17,6 +17,8 @@ LENGTH, PROTOCOL = 1, 5  # where in the header they are
 DST, _SRC, PRIORITY, TABLE = 1, 2, 6, 15
 FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _LABEL = 20  # bits
+_TYPE, _UNICAST = 7, 1
+_OF_ADDRESSES = {"inet": 0, "inet6": 256}
 _INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
 
 
@@ -30,6 +32,12 @@ def key_of(payload: memoryview, found: Mapping[int, memoryview] | None = None) -
     if origin:  # an IPv6 route for what comes from there is another route
         destination += f" from {ip_text(bytes(found[_SRC]))}/{origin}"
     return (FAMILY_NAMES[family], number, destination, tos, metric)
+
+
+def has_a_metric_of_its_own(payload: memoryview, key: Key) -> bool:
+    """Whether it is by the kernel and not as that makes it with an address, as NetworkManager's are to a network."""
+    usual = key[4] == _OF_ADDRESSES.get(str(key[0]), key[4]) or str(key[2]).startswith("fe80:")
+    return payload[PROTOCOL] == BY_KERNEL and payload[_TYPE] == _UNICAST and not usual
 
 
 def lengths_of(keys: Iterable[Key]) -> frozenset[int]:
