@@ -85,7 +85,8 @@ def _is_by_kernel(neighbour: Object, actual: State) -> bool:
 
 def _with_addresses(actual: State) -> list[Object]:
     """The kernel's routes to networks, but those that somebody has made for addresses that bring none by themselves."""
-    routes = [route for route in actual.of("route").values() if route.attrs.get(UNOWNED) == BY_KERNEL]
+    by_kernel = (obj for obj in actual.of("route").values() if obj.attrs.get(UNOWNED) == BY_KERNEL)
+    routes = [route for route in by_kernel if "via" not in route.attrs]
     apart = (obj.key for obj in actual.of("address").values() if obj.attrs.get("noprefixroute") and not _passes(obj))
     given = {(key[0], network) for key in apart for network in networks_of([key])} if routes else frozenset()
     return [route for route in routes if (route.attrs.get("dev"), _network(route)) not in given]

@@ -26,8 +26,8 @@ from netgroupd.kernel.routes_identity import (
     RTM_GETROUTE,
     RTM_NEWROUTE,
     TABLE,
-    has_a_metric_of_its_own,
     identity,
+    is_in_the_kernels_name,
     key_of,
     lengths_of,
 )
@@ -164,7 +164,7 @@ def _decode(
     key = key_of(payload, found)
     if held and key not in held:
         return None
-    if not (counts or (everything and has_a_metric_of_its_own(payload, key))):
+    if not (counts or (everything and is_in_the_kernels_name(payload, key))):
         return Object("route", key, _OTHERS)
     attrs: dict[str, Value] = {"scope": _SCOPE_NAMES.get(scope, scope), **_read_attrs(found, kind, flags, names)}
     if protocol != PROTO:

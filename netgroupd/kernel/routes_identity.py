@@ -18,6 +18,7 @@ DST, _SRC, PRIORITY, TABLE = 1, 2, 6, 15
 FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _LABEL = 20  # bits
 _TYPE, _UNICAST = 7, 1
+_BY_WAY_OF = (5, 9, 18)  # RTA_GATEWAY, _MULTIPATH, _VIA
 _OF_ADDRESSES = {"inet": 0, "inet6": 256}
 _INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
 
@@ -34,10 +35,18 @@ def key_of(payload: memoryview, found: Mapping[int, memoryview] | None = None) -
     return (FAMILY_NAMES[family], number, destination, tos, metric)
 
 
-def has_a_metric_of_its_own(payload: memoryview, key: Key) -> bool:
-    """Whether it is by the kernel and not as that makes it with an address, as NetworkManager's are to a network."""
-    usual = key[4] == _OF_ADDRESSES.get(str(key[0]), key[4]) or str(key[2]).startswith("fe80:")
-    return payload[PROTOCOL] == BY_KERNEL and payload[_TYPE] == _UNICAST and not usual
+def is_in_the_kernels_name(payload: memoryview, key: Key) -> bool:
+    """Whether a program has made it as the kernel's: by way of a gateway, or to a network with a metric of its own."""
+    if payload[PROTOCOL] != BY_KERNEL or payload[_TYPE] != _UNICAST:
+        return False
+    if has_a_gateway(attributes(payload, HEADER.size)):
+        return True
+    return key[4] != _OF_ADDRESSES.get(str(key[0]), key[4]) and not str(key[2]).startswith("fe80:")
+
+
+def has_a_gateway(found: Mapping[int, memoryview]) -> bool:
+    """Whether a route leads by one, or several ways; the kernel makes none of these by itself."""
+    return not found.keys().isdisjoint(_BY_WAY_OF)
 
 
 def lengths_of(keys: Iterable[Key]) -> frozenset[int]:

@@ -36,12 +36,14 @@ def test_routes_to_networks_that_somebody_has_made_in_place_of_the_kernel_are_to
         "-6 route add 2001:db8::/64 dev d0 proto kernel metric 425",
         "address add 10.21.0.1/24 dev d0 metric 7",  # the kernel's own are with this one, and with the next
         "address add 10.22.0.1/24 dev d0",
+        "route add default via 10.22.0.9 dev d0 onlink proto kernel",  # as ifupdown2 does
         "address add 10.23.0.1/24 dev d0 noprefixroute valid_lft 600 preferred_lft 600",
         "route add 10.23.0.0/24 dev d0 proto kernel src 10.23.0.1 metric 425",
     ):
         here(f"ip {words}")
     text = engine_in("here", "{}").capture()
     assert [line for line in text.splitlines() if "  - {to:" in line] == [
+        '  - {to: "0.0.0.0/0", via: "10.22.0.9", dev: d0, onlink: true}',
         '  - {to: "10.20.0.0/24", metric: 425, src: "10.20.0.1", dev: d0}',
         '  - {to: "10.30.0.0/16", via: "10.20.0.9", dev: d0}',
         '  - {to: "2001:db8::/64", metric: 425, dev: d0}',
