@@ -14,11 +14,12 @@ from netgroupd.engine.yaml_text import is_sayable
 from netgroupd.model import CLASSES
 from netgroupd.model.address import plain_address
 from netgroupd.model.mdb import GROUP
-from netgroupd.model.owner import BY_OPERATORS
+from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS
 from netgroupd.model.route import BEHIND, EXPIRES
 from netgroupd.model.rule import MISSING
 from netgroupd.model.state import NOTHING, Key, Object, State, called, records
-from netgroupd.model.value import Value
+from netgroupd.model.value import Value, split_prefix
+from netgroupd.plan.absent import network_of, networks_of
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.present import title
 from netgroupd.plan.stranded import Stranded
@@ -26,14 +27,16 @@ from netgroupd.plan.stranded import Stranded
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
 _WITH_TEXTS = ("link", "address")
 _BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "mst", "vf")
-_WATCHED = ("address", "neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
+_WATCHED = ("address", "fdb", "neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
 _FROM = " from "  # in the destination of a route that is for packets from there
 
 
 def nameable(actual: State) -> tuple[State, list[str]]:
     """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
-    if by_kernel := {(obj.cls, obj.key) for obj in actual.of("neighbour").values() if _is_by_kernel(obj, actual)}:
-        actual = _without(actual, set(), by_kernel)
+    by_kernel = [obj for obj in actual.of("neighbour").values() if _is_by_kernel(obj, actual)]
+    by_kernel += _with_addresses(actual)
+    if by_kernel:
+        actual = _without(actual, set(), {(obj.cls, obj.key) for obj in by_kernel})
     unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
     routes = actual.of("route").values()
     passing = [obj for obj in actual.of("address").values() if _passes(obj)]
@@ -78,6 +81,19 @@ def _is_by_kernel(neighbour: Object, actual: State) -> bool:
         return False
     link = actual.link(neighbour.name)
     return link is not None and attrs.get("lladdr") == link.attrs.get("mac")
+
+
+def _with_addresses(actual: State) -> list[Object]:
+    """The kernel's routes to networks, but those that somebody has made for addresses that bring none by themselves."""
+    by_kernel = (obj for obj in actual.of("route").values() if obj.attrs.get(UNOWNED) == BY_KERNEL)
+    routes = [route for route in by_kernel if "via" not in route.attrs]
+    apart = (obj.key for obj in actual.of("address").values() if obj.attrs.get("noprefixroute") and not _passes(obj))
+    given = {(key[0], network) for key in apart for network in networks_of([key])} if routes else frozenset()
+    return [route for route in routes if (route.attrs.get("dev"), _network(route)) not in given]
+
+
+def _network(route: Object) -> tuple[int, int, int]:
+    return network_of(*split_prefix(str(route.key[2]).partition(_FROM)[0]))
 
 
 def _passes(address: Object) -> bool:

@@ -5,7 +5,8 @@ The kernel does not say who made an entry.  Left out is what it makes itself:
 learnt entries (by a control plane too), the addresses of links, multicast memberships, the default
 remote of a VXLAN and those of its VNIs, and the copies that it puts into every VLAN of a port of an
 entry without VLAN, and into the filter of a port that hears no others.  An entry that a file asks
-for is told of whoever made it.
+for is told of whoever made it; of everything, those of a tunnel which a control plane fills are marked as
+somebody's, for it lists receivers of its own beside what it has learnt.
 
 The table of a bridge is that of its ports; for the bridge it is its own.
 """
@@ -27,7 +28,7 @@ from netgroupd.kernel.rows import blamer, dump_objects, goal, pack_rows, paths_o
 from netgroupd.model.fdb import CLASS, STATES, TABLES, has_several
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import NO_MAC, Value, ip_bytes, ip_text, mac_text
-from netgroupd.plan.compare import UNSAID
+from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.step import AnyStep, Op
 
 _AF_BRIDGE = 7
@@ -55,7 +56,14 @@ class _Own(NamedTuple):
     remotes: frozenset[tuple[str, str]]
     remotes_of_vnis: frozenset[tuple[str, Value, Value]]
     bridges: frozenset[str]
-    in_bridges: frozenset[str] = frozenset()
+    in_bridges: Set[str] = frozenset()
+
+
+class _Noted(NamedTuple):
+    """What entries that are not asked for tell: MACs in the tables of bridges, and tunnels that a program fills."""
+
+    in_bridges: set[str]
+    filled: set[str]
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -63,15 +71,16 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     header = HEADER.pack(_AF_BRIDGE, 0, 0, 0, 0, 0, 0)
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
     wanted = None if selection.everything else selection.links
-    found = dump_objects(context, asked, partial(_decode, wanted), "dump of forwarding entries")
-    chosen = [obj for obj in found if wanted is None or obj.name in wanted]
+    noted = _Noted(set(), set())
+    chosen = dump_objects(context, asked, partial(_decode, wanted, noted), "dump of forwarding entries")
+    if noted.filled:
+        chosen = [_of_somebody(obj) if obj.name in noted.filled else obj for obj in chosen]
     if not chosen:
         return []
-    in_bridges = frozenset(str(obj.key[1]) for obj in found if obj.key[3] == "master")
     names = frozenset(obj.name for obj in chosen)
 
     def by_operators(beside: Collection[Object]) -> list[Object]:
-        own = _own(context, selection, beside)._replace(in_bridges=in_bridges)
+        own = _own(context, selection, beside)._replace(in_bridges=noted.in_bridges)
         return [*_made_by_operators(chosen, own, selection.entries)]
 
     if len(names) > FEW:
@@ -80,6 +89,10 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     if any(obj.key[3] == "self" and obj.attrs["state"] == "permanent" for obj in left):  # as for another link's MAC
         left = by_operators(_links(context, everything=True))
     return _told_apart(left)
+
+
+def _of_somebody(obj: Object) -> Object:
+    return obj._replace(attrs={**obj.attrs, UNOWNED: None})
 
 
 def _links(context: Context, names: Set[str] = frozenset(), *, everything: bool = False) -> list[Object]:
@@ -146,19 +159,26 @@ def _is_of_links(obj: Object, own: _Own) -> bool:
     return mac in own.by_link.get(str(link), own.macs)
 
 
-def _decode(wanted: Set[str] | None, payload: memoryview, names: Names) -> Object | None:
-    """An entry of one of the ``wanted`` links, or of the table of any bridge."""
+def _decode(wanted: Set[str] | None, noted: _Noted, payload: memoryview, names: Names) -> Object | None:
+    """An entry that is to last, of one of the ``wanted`` links or of any."""
     family, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
+    if wanted is None and flags & _EXTERN_LEARN and _DST in attributes(payload, HEADER.size):
+        noted.filled.add(names.name(index))
     lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
     if family != _AF_BRIDGE or not lasting:
         return None
     link = names.name(index)
-    if wanted is not None and link not in wanted and flags & TABLES["self"]:
+    is_wanted = wanted is None or link in wanted
+    if not is_wanted and flags & TABLES["self"]:
         return None
     found = attributes(payload, HEADER.size)
     if _LLADDR not in found:
         return None
     mac = mac_text(bytes(found[_LLADDR]))
+    if not flags & TABLES["self"]:
+        noted.in_bridges.add(mac)
+        if not is_wanted:
+            return None
     receiver = bytes(found.pop(_DST)) if _DST in found and has_several(mac) else b""
     key: Key = (
         link,

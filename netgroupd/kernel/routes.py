@@ -27,6 +27,7 @@ from netgroupd.kernel.routes_identity import (
     RTM_NEWROUTE,
     TABLE,
     identity,
+    is_in_the_kernels_name,
     key_of,
     lengths_of,
 )
@@ -163,7 +164,7 @@ def _decode(
     key = key_of(payload, found)
     if held and key not in held:
         return None
-    if not counts:
+    if not (counts or (everything and is_in_the_kernels_name(payload, key))):
         return Object("route", key, _OTHERS)
     attrs: dict[str, Value] = {"scope": _SCOPE_NAMES.get(scope, scope), **_read_attrs(found, kind, flags, names)}
     if protocol != PROTO:

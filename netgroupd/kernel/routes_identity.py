@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from netgroupd.kernel.encap import pack_labels, unpack_labels
 from netgroupd.kernel.message import attr, attributes, u32
-from netgroupd.model.owner import PROTO
+from netgroupd.model.owner import BY_KERNEL, PROTO
 from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Key
 from netgroupd.model.value import Value, ip_text, split_prefix
@@ -17,6 +17,9 @@ LENGTH, PROTOCOL = 1, 5  # where in the header they are
 DST, _SRC, PRIORITY, TABLE = 1, 2, 6, 15
 FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 _LABEL = 20  # bits
+_TYPE, _UNICAST = 7, 1
+_BY_WAY_OF = (5, 9, 18)  # RTA_GATEWAY, _MULTIPATH, _VIA
+_OF_ADDRESSES = {"inet": 0, "inet6": 256}
 _INET6, _MPLS = FAMILIES["inet6"], FAMILIES["mpls"]
 
 
@@ -30,6 +33,20 @@ def key_of(payload: memoryview, found: Mapping[int, memoryview] | None = None) -
     if origin:  # an IPv6 route for what comes from there is another route
         destination += f" from {ip_text(bytes(found[_SRC]))}/{origin}"
     return (FAMILY_NAMES[family], number, destination, tos, metric)
+
+
+def is_in_the_kernels_name(payload: memoryview, key: Key) -> bool:
+    """Whether a program has made it as the kernel's: by way of a gateway, or to a network with a metric of its own."""
+    if payload[PROTOCOL] != BY_KERNEL or payload[_TYPE] != _UNICAST:
+        return False
+    if has_a_gateway(attributes(payload, HEADER.size)):
+        return True
+    return key[4] != _OF_ADDRESSES.get(str(key[0]), key[4]) and not str(key[2]).startswith("fe80:")
+
+
+def has_a_gateway(found: Mapping[int, memoryview]) -> bool:
+    """Whether a route leads by one, or several ways; the kernel makes none of these by itself."""
+    return not found.keys().isdisjoint(_BY_WAY_OF)
 
 
 def lengths_of(keys: Iterable[Key]) -> frozenset[int]:

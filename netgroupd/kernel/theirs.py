@@ -19,8 +19,8 @@ from netgroupd.kernel.attached import attached
 from netgroupd.kernel.message import attributes, u32
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.request import Context
-from netgroupd.kernel.routes_identity import HEADER, RTM_GETROUTE
-from netgroupd.model.owner import BY_OPERATORS, PROTO
+from netgroupd.kernel.routes_identity import HEADER, RTM_GETROUTE, has_a_gateway
+from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS, PROTO
 from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value, ip_bytes
@@ -35,7 +35,8 @@ _FAMILIES_OF = {Along.IPV4: _FAMILIES[:1], Along.IPV6: _FAMILIES[1:], Along.MAC:
 _FIRST_OF = {Along.MAC: 2, Along.SOURCE: 3}  # of addresses, nexthops and neighbours
 _HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
 _CLONED = 0x200
-_BY_KERNEL = frozenset({PROTO, 1, 2, 9})  # and ours; RTPROT_REDIRECT, _KERNEL, _RA
+_BY_NOBODY = frozenset({PROTO, 1, 9})  # but by us or the kernel: RTPROT_REDIRECT, RTPROT_RA
+_GIVEN_BACK = BY_OPERATORS | {BY_KERNEL}
 
 
 class _Found(NamedTuple):
@@ -174,13 +175,15 @@ class _Ways:
 def _route(family: int, ways: _Ways, index: int, _kind: int, payload: memoryview) -> _Found | None:
     """One that goes, told where it was asked for with the first of its links."""
     told, *_, protocol, _, _, flags = HEADER.unpack_from(payload)
-    if told != family or flags & _CLONED or protocol in _BY_KERNEL:
+    if told != family or flags & _CLONED or protocol in _BY_NOBODY:
         return None
     told_of = attributes(payload, HEADER.size)
+    if protocol == BY_KERNEL and not has_a_gateway(told_of):  # as ifupdown2's have, which are in the kernel's name
+        return None
     first = ways.loses(family, told_of, index)
     if first is None:
         return None
-    return _Found(protocol, first, _NHID in told_of, bytes(payload) if protocol in BY_OPERATORS else b"")
+    return _Found(protocol, first, _NHID in told_of, bytes(payload) if protocol in _GIVEN_BACK else b"")
 
 
 def _ways(found: Mapping[int, memoryview]) -> Iterator[int]:

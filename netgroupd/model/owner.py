@@ -7,6 +7,9 @@ PROTO = 78
 BY_OPERATORS = frozenset({0, 3, 4, 16})
 """The protocols RTPROT_UNSPEC, _BOOT, _STATIC and _DHCP: nobody watches what becomes of what has one."""
 
+BY_KERNEL = 2
+"""The protocol RTPROT_KERNEL, also of what programs have made in its place."""
+
 GROUP_BASE = 0x4E47_0000
 """The group of a link that no file puts into another; the ids above it are ours to give."""
 

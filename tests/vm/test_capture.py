@@ -230,34 +230,6 @@ def test_what_others_made_is_captured_and_adopted_as_it_is(engine_in: EngineIn) 
         assert wanted in text
 
 
-def test_what_needs_an_address_that_passes_is_left_out_with_it(engine_in: EngineIn) -> None:
-    engine_in("here", "{}")
-    for words in (
-        "link add d0 up type dummy",
-        "address add 10.20.0.1/24 dev d0 valid_lft 600 preferred_lft 600",  # as dhclient does, and the routes
-        "route add default via 10.20.0.254 dev d0",
-        "route add 10.30.0.0/16 dev d0 src 10.20.0.1",
-        "nexthop add id 7 via 10.20.0.9 dev d0",
-        "route add 10.31.0.0/16 nhid 7",
-        "address add 10.21.0.1/24 dev d0",
-        "route add 10.40.0.0/16 via 10.21.0.9 dev d0",
-    ):
-        here(f"ip {words}")
-    text = engine_in("here", "{}").capture()
-    assert "# left out (they need addresses that are there for a time): nexthop 7, " in text
-    assert [line for line in text.splitlines() if "  - {to:" in line] == [
-        '  - {to: "10.40.0.0/16", via: "10.21.0.9", dev: d0}'
-    ]
-    engine_in("there", text).apply()
-
-
-def test_address_of_loopback_that_systemd_gives_goes_without_saying(engine_in: EngineIn) -> None:
-    engine_in("here", "{}")
-    here("ip address add ::1/128 dev lo")  # while it is down, so that the kernel does not say that it is its own
-    here("ip link set lo up")
-    assert engine_in("here", "{}").capture() == "{}\n"
-
-
 def test_loopback_is_brought_up_where_routes_lead_there(engine_in: EngineIn) -> None:
     by_hand(engine_in, ON_LOOPBACK)
 

@@ -168,6 +168,15 @@ def test_nothing_is_told_of_what_stays(kernel: Stumbling) -> None:
     ].warnings
 
 
+def test_gateway_that_is_set_in_the_kernels_name_is_told_and_given_back(kernel: Stumbling) -> None:
+    ip(LINK)
+    ip("address add 10.0.0.5/24 dev e0")
+    ip("route add default via 10.0.0.1 dev e0 onlink proto kernel")  # as ifupdown2 does
+    down = state_of("links: {e0: {up: false}}", ("e0",))
+    assert "routes of proto kernel (1) on e0" in plan_now(kernel, down, MINE)[0].warnings[0]
+    there_and_back(kernel, down, lambda: told("ip", "route", "show", "default"), refused=True)
+
+
 def test_many_links_are_looked_at_at_once(kernel: Stumbling) -> None:
     links = "links: {{'e[0-19]': {{kind: dummy, up: {}}}}}"
     become(kernel, state_of(links.format("true")))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a capture has of a host on which other programs configure something too: DHCP, NetworkManager, FRR, systemd."""
+
+from tests.vm.hosts import EngineIn, here
+
+
+def test_what_needs_an_address_that_passes_is_left_out_with_it(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for words in (
+        "link add d0 up type dummy",
+        "address add 10.20.0.1/24 dev d0 valid_lft 600 preferred_lft 600",  # as dhclient does, and the routes
+        "route add default via 10.20.0.254 dev d0",
+        "route add 10.30.0.0/16 dev d0 src 10.20.0.1",
+        "nexthop add id 7 via 10.20.0.9 dev d0",
+        "route add 10.31.0.0/16 nhid 7",
+        "address add 10.21.0.1/24 dev d0",
+        "route add 10.40.0.0/16 via 10.21.0.9 dev d0",
+    ):
+        here(f"ip {words}")
+    text = engine_in("here", "{}").capture()
+    assert "# left out (they need addresses that are there for a time): nexthop 7, " in text
+    assert [line for line in text.splitlines() if "  - {to:" in line] == [
+        '  - {to: "10.40.0.0/16", via: "10.21.0.9", dev: d0}'
+    ]
+    engine_in("there", text).apply()
+
+
+def test_routes_to_networks_that_somebody_has_made_in_place_of_the_kernel_are_told(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for words in (
+        "link add d0 up type dummy",
+        "address add 10.20.0.1/24 dev d0 noprefixroute",  # as NetworkManager does, and the routes
+        "route add 10.20.0.0/24 dev d0 proto kernel src 10.20.0.1 metric 425",
+        "route add 10.30.0.0/16 via 10.20.0.9 dev d0",
+        "address add 2001:db8::1/64 dev d0 noprefixroute nodad",
+        "-6 route add 2001:db8::/64 dev d0 proto kernel metric 425",
+        "address add 10.21.0.1/24 dev d0 metric 7",  # the kernel's own are with this one, and with the next
+        "address add 10.22.0.1/24 dev d0",
+        "route add default via 10.22.0.9 dev d0 onlink proto kernel",  # as ifupdown2 does
+        "address add 10.23.0.1/24 dev d0 noprefixroute valid_lft 600 preferred_lft 600",
+        "route add 10.23.0.0/24 dev d0 proto kernel src 10.23.0.1 metric 425",
+    ):
+        here(f"ip {words}")
+    text = engine_in("here", "{}").capture()
+    assert [line for line in text.splitlines() if "  - {to:" in line] == [
+        '  - {to: "0.0.0.0/0", via: "10.22.0.9", dev: d0, onlink: true}',
+        '  - {to: "10.20.0.0/24", metric: 425, src: "10.20.0.1", dev: d0}',
+        '  - {to: "10.30.0.0/16", via: "10.20.0.9", dev: d0}',
+        '  - {to: "2001:db8::/64", metric: 425, dev: d0}',
+    ]
+    engine_in("here", text).apply()
+    assert engine_in("here", text).capture() == text
+    engine_in("there", text).apply()
+    assert "10.20.0.0/24 dev d0" in here("ip route", "there")
+
+
+def test_tunnel_that_a_control_plane_fills_is_left_to_it(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for command in (
+        "ip link add vx[1-2] type vxlan id 1 dstport 4789 local 192.0.2.1",
+        "bridge fdb append 00:00:00:00:00:00 dev vx[1-2] dst 192.0.2.2",
+        "bridge fdb add 02:00:00:00:00:09 dev vx1 dst 192.0.2.2 self extern_learn",  # as FRR does with EVPN
+    ):
+        for number in (1, 2) if "[" in command else (1,):
+            here(command.replace("[1-2]", str(number)).replace("id 1", f"id {number}"))
+    text = engine_in("here", "{}").capture()
+    assert "as routing daemons do): fdb vx1 00:00:00:00:00:00" in text
+    assert [line for line in text.splitlines() if "mac:" in line and "dst:" in line] == [
+        '  - {dev: vx2, mac: "00:00:00:00:00:00", where: self, state: permanent, dst: "192.0.2.2"}'
+    ]
+    engine_in("here", text).apply()
+    assert "02:00:00:00:00:09 dst 192.0.2.2" in here("bridge fdb show dev vx1")
+    assert "00:00:00:00:00:00 dst 192.0.2.2" in here("bridge fdb show dev vx1")
+
+
+def test_address_of_loopback_that_systemd_gives_goes_without_saying(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    here("ip address add ::1/128 dev lo")  # while it is down, so that the kernel does not say that it is its own
+    here("ip link set lo up")
+    assert engine_in("here", "{}").capture() == "{}\n"
