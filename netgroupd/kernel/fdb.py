@@ -55,7 +55,7 @@ class _Own(NamedTuple):
     remotes: frozenset[tuple[str, str]]
     remotes_of_vnis: frozenset[tuple[str, Value, Value]]
     bridges: frozenset[str]
-    in_bridges: frozenset[str] = frozenset()
+    in_bridges: Set[str] = frozenset()
 
 
 def dump(context: Context, selection: Selection) -> list[Object]:
@@ -63,11 +63,10 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     header = HEADER.pack(_AF_BRIDGE, 0, 0, 0, 0, 0, 0)
     asked = message.request(RTM_GETNEIGH, message.NLM_F_DUMP, header)
     wanted = None if selection.everything else selection.links
-    found = dump_objects(context, asked, partial(_decode, wanted), "dump of forwarding entries")
-    chosen = [obj for obj in found if wanted is None or obj.name in wanted]
+    in_bridges: set[str] = set()
+    chosen = dump_objects(context, asked, partial(_decode, wanted, in_bridges), "dump of forwarding entries")
     if not chosen:
         return []
-    in_bridges = frozenset(str(obj.key[1]) for obj in found if obj.key[3] == "master")
     names = frozenset(obj.name for obj in chosen)
 
     def by_operators(beside: Collection[Object]) -> list[Object]:
@@ -146,19 +145,24 @@ def _is_of_links(obj: Object, own: _Own) -> bool:
     return mac in own.by_link.get(str(link), own.macs)
 
 
-def _decode(wanted: Set[str] | None, payload: memoryview, names: Names) -> Object | None:
-    """An entry of one of the ``wanted`` links, or of the table of any bridge."""
+def _decode(wanted: Set[str] | None, in_bridges: set[str], payload: memoryview, names: Names) -> Object | None:
+    """An entry of one of the ``wanted`` links; noted are the MACs in the tables of all bridges."""
     family, _, _, index, state, flags, _ = HEADER.unpack_from(payload)
     lasting = state & (STATES["permanent"] | _STATIC) and not flags & _EXTERN_LEARN
     if family != _AF_BRIDGE or not lasting:
         return None
     link = names.name(index)
-    if wanted is not None and link not in wanted and flags & TABLES["self"]:
+    is_wanted = wanted is None or link in wanted
+    if not is_wanted and flags & TABLES["self"]:
         return None
     found = attributes(payload, HEADER.size)
     if _LLADDR not in found:
         return None
     mac = mac_text(bytes(found[_LLADDR]))
+    if not flags & TABLES["self"]:
+        in_bridges.add(mac)
+        if not is_wanted:
+            return None
     receiver = bytes(found.pop(_DST)) if _DST in found and has_several(mac) else b""
     key: Key = (
         link,
