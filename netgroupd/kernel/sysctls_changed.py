@@ -12,6 +12,7 @@ from stat import S_IWUSR
 
 from netgroupd.kernel.netns import entered, fresh
 from netgroupd.kernel.request import Context
+from netgroupd.kernel.sysctls import read
 from netgroupd.kernel.sysctls_told import TOLD, told
 from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
@@ -27,7 +28,6 @@ _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_
 _LO = Likeness("lo")
 _FEW = 64  # links of which a few files each may be read
 _FILES = 128  # to read all those of a link takes as long as to hear what netlink tells of so many
-_PAGE = 4096
 _OfLink = Mapping[tuple[str, str], str]
 
 
@@ -159,11 +159,6 @@ def _of_link(name: str) -> _OfLink:
 def _read(path: str) -> str:
     """A setting as text with single blanks, "" where it cannot be read."""
     try:
-        # A hundred for each link: without buffers these are half as many system calls, and a Path costs more still.
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
-            told = file.read(_PAGE)
-            if len(told) == _PAGE:
-                told += file.read()
-        return " ".join(told.decode(errors="replace").split())
+        return read(path)
     except OSError:
         return ""
