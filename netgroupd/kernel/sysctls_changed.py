@@ -12,6 +12,7 @@ from stat import S_IWUSR
 
 from netgroupd.kernel.netns import entered, fresh
 from netgroupd.kernel.request import Context
+from netgroupd.kernel.sysctls import read
 from netgroupd.kernel.sysctls_told import TOLD, told
 from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
@@ -158,7 +159,6 @@ def _of_link(name: str) -> _OfLink:
 def _read(path: str) -> str:
     """A setting as text with single blanks, "" where it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # a hundred for each link, and a Path costs more than the file
-            return " ".join(file.read().split())
+        return read(path)
     except OSError:
         return ""

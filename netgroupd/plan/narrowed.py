@@ -24,13 +24,14 @@ def narrowed(steps: Iterable[Step], links: Mapping[Key, Object]) -> dict[str, in
     """The bridges among ``links`` that become smaller by what joins them, each with its MTU then."""
     found: dict[str, int] = {}
     steps = [*steps]
+    joining = [step for step in steps if (step.attrs.get("master"),) in links and step.object.cls == "link"]
+    if not joining:
+        return found
     changed = (step for step in steps if step.object.cls == "link" and (not step.before or "mtu" in step.attrs))
     made = {step.object.key: step.object for step in changed if step.op is not Op.DELETE}
     around = ChainMap(made, {**links}) if made else links
-    for step in steps:
-        bridge = links.get((step.attrs["master"],)) if "master" in step.attrs else None
-        if not bridge or step.object.cls != "link" or step.op is Op.DELETE:
-            continue
+    for step in joining:
+        bridge = links[step.attrs["master"],]
         has = step.before or step.object
         mtu = _of(step.object.attrs) or (_of(has.attrs) if step.before else _of_new(has, around))
         if kind_of(bridge) == "bridge" and mtu < found.get(bridge.name, _of(bridge.attrs)):

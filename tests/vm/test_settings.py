@@ -54,3 +54,10 @@ def test_at_boot_the_rest_is_configured(engine_in: EngineIn) -> None:
     engine = engine_in("here", "links: {d1: {kind: dummy, sysctl: {ipv4.rp_fliter: 1}}, d2: {kind: dummy}}\n")
     assert "rp_fliter" in str(engine.apply(in_part=True).trouble)
     assert "d2" in here("ip link show type dummy")
+
+
+def test_list_of_numbers_longer_than_the_kernel_tells_at_once_is_what_was_asked_for(engine_in: EngineIn) -> None:
+    ports = ",".join(str(port) for port in range(1024, 11024, 2))
+    engine = engine_in("here", f"sysctl: {{net.ipv4.ip_local_reserved_ports: '{ports}'}}\n")
+    engine.apply()
+    assert not engine.diff().steps
