@@ -116,7 +116,8 @@ def called_here(word: str, known: Container[str]) -> str:
     if "mtu" in known and "kind" in known and (told := _of_a_link(word, known)):
         return told
     if name := name_here(word, known):
-        return f"it is {name!r} here"
+        row = KINDS["bridge"].attrs.get(name)
+        return f"it is {name!r} here" + (", in hundredths of a second" if row and row.ticks else "")
     if "link_modes" in known:  # what ethtool sets
         return _stands(f"under {part!r}" for part, words in _IN_A_PART.items() if same in words.split())
     if "links" in known and "routes" in known:  # the sections

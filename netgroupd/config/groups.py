@@ -12,8 +12,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from netgroupd.config.merge import Item
-from netgroupd.config.node import Entry, Scalar
+from netgroupd.config.node import Entry, Scalar, kind_of
 from netgroupd.config.node import Mapping as MappingNode
+from netgroupd.config.node import Sequence as SequenceNode
 from netgroupd.config.report import Report
 from netgroupd.config.values import Values
 from netgroupd.model.attr import Attr
@@ -61,7 +62,8 @@ def expand_groups(items: Sequence[Item], values: Values) -> dict[str, Group]:
         if isinstance(node, Scalar) and node.null:
             node = MappingNode({}, node.at)
         if not isinstance(node, MappingNode):
-            report.error(node.at, f"group {item.key!r} must be a mapping of attributes")
+            hint = "groups inside of it are its members: {members: […]}" if isinstance(node, SequenceNode) else ""
+            report.error(node.at, f"group {item.key!r} must be a mapping of attributes, not {kind_of(node)}", hint)
             continue
         record = values.record(node.entries, ROWS, pattern.ranges)
         for text, env in pattern.instances():

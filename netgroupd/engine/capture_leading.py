@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from netgroupd.model.value import Value
 
 _Fields = Mapping[str, Value]
-_LEADING = {
-    "fdb": ("dev", "mac", "dst"),
+_LEADING = {  # receivers of one forwarding entry stay in their order, and MACs are no decimal numbers
     "neighbour": ("dev", "ip"),
     "route": ("to", "table"),
 }

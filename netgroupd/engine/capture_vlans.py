@@ -80,8 +80,7 @@ def _is_usual(name: str, usual: Value, obj: Object) -> bool:
 def folded(number: str, alike: Mapping[Key, list[str]]) -> Iterator[str]:
     """One entry for each range of VLANs, trees or networks of which the same is said."""
     for (said, *_), numbers in alike.items():
-        texts = (text if text.isdecimal() else f'"{text}"' for text in fold_names(numbers))
-        yield from (f"{{{number}: {text}, {said}}}" for text in texts)
+        yield from (f'{{{number}: "{text}", {said}}}' for text in fold_names(numbers))
 
 
 def taken_out(actual: State) -> list[str]:

@@ -44,12 +44,14 @@ def _whole(raw: object) -> int | None:
     return None
 
 
-def number(bits: int, low: int = 0, high: int | None = None, *, order: str = "=", scale: int = 1) -> Type:
-    """A whole number of ``bits``; ``order`` ">" is network order; the wire holds value × scale."""
+def number(
+    bits: int, low: int = 0, high: int | None = None, *, order: str = "=", scale: int = 1, unit: str = ""
+) -> Type:
+    """A whole number of ``bits``, of a ``unit``; ``order`` ">" is network order; the wire holds value × scale."""
     top = (1 << bits) - 1 if high is None else high
     signed = low < 0
     code = struct.Struct(order + (_FORMATS[bits].lower() if signed else _FORMATS[bits]))
-    expected = f"a whole number from {low} to {top}"
+    expected = f"a whole number from {low} to {top}" + (f", in {unit}" if unit else "")
 
     def parse(raw: object) -> Value:
         got = _whole(raw)

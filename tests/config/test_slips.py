@@ -107,6 +107,12 @@ SLIPS = [
         id="names_with_commas",
     ),
     pytest.param(
+        "groups:\n  edge: [access, uplink]\n",
+        "2:9: group 'edge' must be a mapping of attributes, not a list; "
+        "groups inside of it are its members: {members: […]}",
+        id="members_alone",
+    ),
+    pytest.param(
         "links:\n  veth0: {kind: veth, peer: {name: veth1}}\n",
         "2:29: peer: expected the name of a link, not a mapping",
         id="mapping_in_place_of_a_name",

@@ -39,7 +39,8 @@ REFUSED = [
     ),
     pytest.param(
         said("{vid: 10, mcast_query_interval: 99}"),
-        "3:51: mcast_query_interval: expected a whole number from 100 to 8640000, not the text '99'",
+        "3:51: mcast_query_interval: expected a whole number from 100 to 8640000, in hundredths of a second, "
+        "not the text '99'",
         id="interval_that_the_kernel_would_make_another_of",
     ),
     pytest.param(

@@ -24,16 +24,6 @@ HOSTS = [
         ['{ip: "10.0.0.[a=1-100]", dev: d0, lladdr: "{02:00:00:00:00:01 + (a - 1)}"}'],
         id="neighbours",
     ),
-    pytest.param(
-        'links: {"vx[v=1-9]": {kind: vxlan, id: "{v}", local: 10.0.0.1}}\nfdb:\n'
-        '  - {dev: "vx[1-9]", mac: "02:00:00:00:00:01", dst: 10.0.0.2}\n'
-        '  - {dev: vx1, mac: "00:00:00:00:00:00", dst: "10.0.1.[1-50]"}\n',
-        [
-            '{dst: "10.0.1.[1-50]", dev: vx1, mac: "00:00:00:00:00:00", where: self}',
-            '{dev: "vx[1-9]", mac: "02:00:00:00:00:01", where: self, dst: "10.0.0.2"}',
-        ],
-        id="fdb",
-    ),
 ]
 
 

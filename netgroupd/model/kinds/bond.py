@@ -65,16 +65,17 @@ _VALIDATE = {
 }
 _HASH = {"layer2": 0, "layer3+4": 1, "layer2+3": 2, "encap2+3": 3, "encap3+4": 4, "vlan+srcmac": 5}
 _WHOLE = number(32, 0, 0x7FFFFFFF)
+_MS = number(32, 0, 0x7FFFFFFF, unit="milliseconds")
 
 _BOND = table(
     (
         Attr("mode", word(8, _MODE), "How its ports share the work.", 1, _EMPTY),
         Attr("active_slave", LINK, "The port in use.", 2),
-        Attr("miimon", _WHOLE, "How often carriers are looked at.", 3),
-        Attr("updelay", _WHOLE, "How long a carrier must last to be used.", 4),
-        Attr("downdelay", _WHOLE, "How long a carrier may be lost.", 5),
+        Attr("miimon", _MS, "How often carriers are looked at.", 3),
+        Attr("updelay", _MS, "How long a carrier must last to be used.", 4),
+        Attr("downdelay", _MS, "How long a carrier may be lost.", 5),
         Attr("use_carrier", FLAG, "Trust the driver about carriers.", 6),
-        Attr("arp_interval", _WHOLE, "How often ARP targets are asked.", 7),
+        Attr("arp_interval", _MS, "How often ARP targets are asked.", 7),
         Attr("arp_ip_target", several(IP4, unique=True), "The ARP targets, up to 16."),
         Attr("arp_validate", word(32, _VALIDATE), "Which ARP packets count.", 9),
         Attr("arp_all_targets", word(32, {"any": 0, "all": 1}), "How many targets must answer.", 10),
@@ -94,7 +95,7 @@ _BOND = table(
         Attr("ad_user_port_key", number(16, 0, 1023), "The user's part of the port key.", 25, _DOWN),
         Attr("ad_actor_system", MAC, "Its MAC address in LACP.", 26),
         Attr("tlb_dynamic_lb", FLAG, "Balance by load.", 27, _DOWN),
-        Attr("peer_notify_delay", number(32, 0, 300000), "Time between notifications.", 28),
+        Attr("peer_notify_delay", number(32, 0, 300000, unit="milliseconds"), "Time between notifications.", 28),
         Attr("lacp_active", FLAG, "Speak first.", 29, _DOWN),
         Attr("arp_missed_max", number(8, 1, 255), "Answers that may be missed.", 30),
         Attr("ns_ip6_target", several(IP6, unique=True), "The neighbour solicitation targets, up to 16."),

@@ -6,8 +6,9 @@ from netgroupd.model.kinds.kind import Kind
 from netgroupd.model.kinds.vlan import PROTOCOL
 from netgroupd.model.value import FLAG, LINK, MAC, U16, U32, Type, Value, flag, number
 
-INTERVAL = number(64, 0, 0x7FFFFFFF)
-BETWEEN_QUERIES = number(64, 100, 8_640_000)  # the kernel takes the nearest of these for any other
+_TICKS = "hundredths of a second"
+INTERVAL = number(64, 0, 0x7FFFFFFF, unit=_TICKS)
+BETWEEN_QUERIES = number(64, 100, 8_640_000, unit=_TICKS)  # the kernel takes the nearest of these for any other
 
 _VACANT = Change.VACANT  # of any VLAN of a port: each is given the one of untagged frames when it comes
 
@@ -27,10 +28,16 @@ def _groups(barred: int) -> Type:
 
 _BRIDGE = table(
     (
-        Attr("forward_delay", number(32, 0, 3000), "How long a port listens, then learns.", 1, ticks=True),
-        Attr("hello_time", number(32, 100, 1000), "How often the root says hello.", 2, ticks=True),
-        Attr("max_age", number(32, 600, 4000), "How long a hello is believed.", 3, ticks=True),
-        Attr("ageing_time", number(32, 0, 0x7FFFFFFF // 10), "How long an address is remembered.", 4, ticks=True),
+        Attr("forward_delay", number(32, 0, 3000, unit=_TICKS), "How long a port listens, then learns.", 1, ticks=True),
+        Attr("hello_time", number(32, 100, 1000, unit=_TICKS), "How often the root says hello.", 2, ticks=True),
+        Attr("max_age", number(32, 600, 4000, unit=_TICKS), "How long a hello is believed.", 3, ticks=True),
+        Attr(
+            "ageing_time",
+            number(32, 0, 0x7FFFFFFF // 10, unit=_TICKS),
+            "How long an address is remembered.",
+            4,
+            ticks=True,
+        ),
         Attr("stp_state", flag(32), "Speak the spanning tree protocol.", 5),
         Attr("priority", U16, "The lower, the sooner it is the root.", 6),
         Attr("vlan_filtering", FLAG, "Keep VLANs apart.", 7),
