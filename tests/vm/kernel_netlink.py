@@ -7,6 +7,7 @@ Nothing of netgroupd is used here, so that a mistake in its codec cannot hide on
 import socket
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -109,8 +110,9 @@ class Netlink:
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         for option in (CAP_ACK, EXT_ACK, STRICT):
             self.socket.setsockopt(SOL_NETLINK, option, 1)
-        self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
-        self.socket.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 32 << 20)
+        with suppress(PermissionError):  # of who is root in a namespace of his own only
+            self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+            self.socket.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 32 << 20)
         self.socket.bind((0, 0))
         for group in groups:
             self.socket.setsockopt(SOL_NETLINK, 1, group)
