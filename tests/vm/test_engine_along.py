@@ -189,7 +189,7 @@ def test_many_links_are_looked_at_at_once(kernel: Stumbling) -> None:
     down = state_of(links.format("false"))
     (warning,) = plan_now(kernel, down, MINE)[0].warnings
     routes = "routes of proto boot (20), routes of proto zebra (20)"
-    assert warning.endswith(f"nexthops (20), neighbours of proto static (20), {routes} on e[0-19]")
+    assert warning.endswith(f"nexthops (20), neighbours (20), {routes} on e[0-19]")
     there_and_back(kernel, down, lambda: told("ip", "route", "show", "proto", "boot"))
 
 
