@@ -112,7 +112,8 @@ class Journal:
                 return None
 
     def _is_of_another_version(self) -> JournalError:
-        return JournalError(f"{self._path} is of another version; move it away to go on without it")
+        told = "is of another version, which alone can put back what was there before its change"
+        return JournalError(f"{self._path} {told}; move it away to go on from what is there now")
 
     def close(self) -> None:
         """The change has come to its end, of which the generations tell: after a loss of power this may be back."""

@@ -83,7 +83,7 @@ def rewritten(host: Desk, change: Callable[[Json], Json]) -> None:
         (index_of_another_form, "192.0.2.6/24", "index makes no sense: this version"),
         (content_of_another_form, "192.0.2.6/24", "generations/1 makes no sense: this version"),
         (full, "192.0.2.5/24", "cannot lock"),
-        (of_another_version, "192.0.2.5/24", "journal is of another version; move it away"),
+        (of_another_version, "192.0.2.5/24", "journal is of another version, which alone"),
         (lost, "192.0.2.6/24", "index makes no sense"),
         (gone, "192.0.2.6/24", "cannot lock"),
     ],
