@@ -258,8 +258,23 @@ class Socket:
                 found.append(item)
         return answer, found
 
+    def ask_all(self, messages: Sequence[bytes], decode: Decode[T]) -> list[T]:
+        """Send requests that are no dumps, many at once; what came for them, in their order."""
+        found: list[T] = []
+        for first, last in self._sent(messages):
+            for kind, _, got, payload in self._until(last):
+                if kind != NLMSG_ERROR and first <= got < last and (item := decode(kind, payload)) is not None:
+                    found.append(item)
+        return found
+
     def tell(self, messages: Sequence[bytes]) -> None:
         """Send requests, many at once, and see that they are done; nobody wants to know what was refused."""
+        for _, last in self._sent(messages):
+            for _ in self.answers(last):
+                pass
+
+    def _sent(self, messages: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+        """Send some messages after the others; the number of their first, and of what ends them."""
         for start in range(0, len(messages), _TOLD_AT_ONCE):
             packets = [bytearray(message) for message in messages[start : start + _TOLD_AT_ONCE]]
             first = self.next_sequence(len(packets) + 1)
@@ -267,8 +282,7 @@ class Socket:
                 SEQUENCE.pack_into(packet, 8, sequence)
             last = first + len(packets)
             self.send(b"".join((*packets, noop(last))), count=len(packets))
-            for _ in self.answers(last):
-                pass
+            yield first, last
 
     def dump(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Actions that stand by themselves: RTM_NEWACTION, RTM_DELACTION, and one question for each."""
+"""Actions that stand by themselves: RTM_NEWACTION, RTM_DELACTION, and a question for each, many at once."""
 
 import errno
 import os
@@ -38,18 +38,14 @@ def dump(context: Context, selection: Selection) -> list[Object]:
     named = sorted(
         (where.removeprefix(SHARED), int(index)) for where, index in selection.hooks if where.startswith(SHARED)
     )
-    return [obj for kind, index in named for obj in _one(context, kind, index)]
+    asked = [message.request(RTM_GETACTION, 0, _HEADER, _named(kind, index)) for kind, index in named]
+    told = context.socket.ask_all(asked, lambda _kind, payload: bytes(payload))
+    found = (read for payload in told for read in _read(payload, context.names))
+    return [obj if stands else obj._replace(attrs={**obj.attrs, OF_RULES: True}) for obj, stands in found]
 
 
 def _named(kind: str, index: int) -> bytes:
     return nest(_TAB, nest(1, text(_KIND, kind), u32(_INDEX, index)))
-
-
-def _one(context: Context, kind: str, index: int) -> list[Object]:
-    asked = message.request(RTM_GETACTION, 0, _HEADER, _named(kind, index))
-    _, told = context.socket.ask(asked, lambda _kind, payload: bytes(payload))
-    found = (read for payload in told for read in _read(payload, context.names))
-    return [obj if stands else obj._replace(attrs={**obj.attrs, OF_RULES: True}) for obj, stands in found]
 
 
 def _standing(context: Context, kind: str) -> list[Object]:
