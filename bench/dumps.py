@@ -13,9 +13,19 @@ from typing import NamedTuple
 from bench.costs import costs
 from bench.harness import Cell, Table, count, run
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_GROUP, IFLA_LINKINFO, IFLA_MASTER, RTM_GETLINK
-from netgroupd.kernel.message import HEADER, HEADER_LEN, NLM_F_DUMP, NLMSG_DONE, NLMSG_ERROR, nest, request, text, u32
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.links.numbers import IFLA_EXT_MASK, IFLA_GROUP, IFLA_LINKINFO, IFLA_MASTER, RTM_GETLINK
+from netgroupd.kernel.netlink.message import (
+    HEADER,
+    HEADER_LEN,
+    NLM_F_DUMP,
+    NLMSG_DONE,
+    NLMSG_ERROR,
+    nest,
+    request,
+    text,
+    u32,
+)
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Attrs, Object
 from netgroupd.plan.step import Op, Step
 

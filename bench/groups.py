@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 
 from bench.harness import Cell, Table, ratio, run, seconds
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Attrs, Object
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 

@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 from bench.harness import Cell, Table, Way, by_rounds, count, in_turn, ratio, run, seconds
 from bench.peer_files import Size
-from netgroupd.kernel import links_write
 from netgroupd.kernel.features import Features, features
-from netgroupd.kernel.generic import Generic
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_GROUP, RTM_DELLINK, RTM_GETLINK
-from netgroupd.kernel.message import NLM_F_DUMP, NLMSG_DONE, request, u32
+from netgroupd.kernel.links import write as links_write
+from netgroupd.kernel.links.numbers import IFLA_EXT_MASK, IFLA_GROUP, RTM_DELLINK, RTM_GETLINK
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import EVERYTHING, Context
-from netgroupd.kernel.socket import Counters, Socket
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.message import NLM_F_DUMP, NLMSG_DONE, request, u32
+from netgroupd.kernel.netlink.request import EVERYTHING, Context
+from netgroupd.kernel.netlink.socket import Counters, Socket
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step

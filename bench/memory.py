@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.harness import Cell, Table, count, run, seconds
 from bench.links import encoded, send_blind
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Attrs, Object
 from netgroupd.plan.step import GroupStep, Op, Step
 

@@ -25,9 +25,9 @@ from bench.harness import Cell, Table, count, peak_memory_mib, run
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.engine.report import Result
-from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.batch import Refused
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import State
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op

@@ -19,21 +19,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.harness import Cell, Table, Way, by_rounds, in_turn, run, seconds
-from netgroupd.kernel.compound import compound, entry
 from netgroupd.kernel.features import features
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.message import NLM_F_DUMP, attr, request
-from netgroupd.kernel.request import Selection
-from netgroupd.kernel.socket import Socket, noop
-from netgroupd.kernel.tc import filters
+from netgroupd.kernel.netlink.compound import compound, entry
+from netgroupd.kernel.netlink.message import NLM_F_DUMP, attr, request
+from netgroupd.kernel.netlink.request import Selection
+from netgroupd.kernel.netlink.socket import Socket, noop
+from netgroupd.kernel.tc.filters import codec as filters
 from netgroupd.kernel.tc.tcmsg import HEADER, RTM_GETTFILTER, Place
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.tc.filter import key
 from netgroupd.plan.diff import Changes, diff
-from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.hooks import ON_QDISCS
 
 _LINK = "dum0"
 _HOOK = (_LINK, "ingress")

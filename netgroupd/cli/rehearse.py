@@ -21,8 +21,8 @@ from netgroupd.cli.command import CommandLineError
 from netgroupd.cli.target import engine_of
 from netgroupd.cli.terminal import Terminal, size
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.generations import Generations
 from netgroupd.engine.paths import shipped
+from netgroupd.engine.record.generations import Generations
 from netgroupd.engine.report import Line
 from netgroupd.errors import LabError
 from netgroupd.lab.boot import Guest

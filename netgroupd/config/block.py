@@ -8,9 +8,9 @@ collections of one line, comments.  Whatever else a line may hold raises
 
 import re
 
-from netgroupd.config.flow import FlowParser
 from netgroupd.config.node import COLUMN_BITS, LONGEST_LINE, Entry, Mapping, Node, Scalar, Sequence, pack
 from netgroupd.config.report import Report
+from netgroupd.config.sections.flow import FlowParser
 
 DEEPEST = 50
 _LONGEST = LONGEST_LINE - 2  # columns are added up here, and what is not there stands behind the line

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from netgroupd.config.entries import Compiled, Sink, told
-from netgroupd.config.links import Links
 from netgroupd.config.report import Report
+from netgroupd.config.sections.entries import Compiled, Sink, told
+from netgroupd.config.sections.links import Links
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, records
 from netgroupd.model.value import Value
 

@@ -7,32 +7,32 @@ attributes as far as they agree.
 
 from collections.abc import Mapping
 
-from netgroupd.config.actions import expand_actions
-from netgroupd.config.addresses import expand_addresses
-from netgroupd.config.entries import Sink
-from netgroupd.config.ethtool import expand_ethtool
-from netgroupd.config.fdb import expand_fdb
-from netgroupd.config.groups import DEFAULT, OF_MADE, expand_groups
 from netgroupd.config.known import Known
-from netgroupd.config.links import Links
-from netgroupd.config.mdb import expand_mdb
 from netgroupd.config.merge import Item
-from netgroupd.config.mst import expand_mst
-from netgroupd.config.neighbours import expand_neighbours
-from netgroupd.config.nexthops import expand_nexthops
-from netgroupd.config.ports import Ports
 from netgroupd.config.report import Report
-from netgroupd.config.routes import expand_routes
-from netgroupd.config.rules import expand_rules
-from netgroupd.config.semantic import check
-from netgroupd.config.sysctl import expand_sysctl
-from netgroupd.config.tc import expand_tc
-from netgroupd.config.tokens import expand_tokens
+from netgroupd.config.sections.actions import expand_actions
+from netgroupd.config.sections.addresses import expand_addresses
+from netgroupd.config.sections.entries import Sink
+from netgroupd.config.sections.ethtool import expand_ethtool
+from netgroupd.config.sections.fdb import expand_fdb
+from netgroupd.config.sections.groups import DEFAULT, OF_MADE, expand_groups
+from netgroupd.config.sections.links import Links
+from netgroupd.config.sections.mdb import expand_mdb
+from netgroupd.config.sections.mst import expand_mst
+from netgroupd.config.sections.neighbours import expand_neighbours
+from netgroupd.config.sections.nexthops import expand_nexthops
+from netgroupd.config.sections.ports import Ports
+from netgroupd.config.sections.routes import expand_routes
+from netgroupd.config.sections.rules import expand_rules
+from netgroupd.config.sections.sysctl import expand_sysctl
+from netgroupd.config.sections.tc import expand_tc
+from netgroupd.config.sections.tokens import expand_tokens
+from netgroupd.config.sections.vfs import expand_vfs
+from netgroupd.config.sections.vlan_global import expand_vlan_global
+from netgroupd.config.sections.vlans import expand_vlans
+from netgroupd.config.sections.vnis import expand_vnis
+from netgroupd.config.semantic.checks import check
 from netgroupd.config.values import Values
-from netgroupd.config.vfs import expand_vfs
-from netgroupd.config.vlan_global import expand_vlan_global
-from netgroupd.config.vlans import expand_vlans
-from netgroupd.config.vnis import expand_vnis
 from netgroupd.model.state import Group, Object, State
 from netgroupd.model.value import Value
 

@@ -7,7 +7,7 @@ master, on its ports.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from netgroupd.config.links import references_of
+from netgroupd.config.sections.links import references_of
 from netgroupd.model.state import Attrs
 
 # What names another link and is not below: the master is above, a peer beside, and the others are ports anyhow.

@@ -7,10 +7,10 @@
 import sys
 from collections.abc import Iterator, Mapping
 
-from netgroupd.config import sections
-from netgroupd.config.ethtool import FORMS as ETHTOOL_FORMS
-from netgroupd.config.links import rows_of
-from netgroupd.config.sections import Part
+from netgroupd.config.sections import table as sections
+from netgroupd.config.sections.ethtool import FORMS as ETHTOOL_FORMS
+from netgroupd.config.sections.links import rows_of
+from netgroupd.config.sections.table import Part
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.encap import FIELDS, NEEDED
 from netgroupd.model.ethtool import FAMILIES, FEATURES, PARTS, SHORT, WORDS

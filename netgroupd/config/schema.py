@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from netgroupd.config import sections
-from netgroupd.config.entries import Form
-from netgroupd.config.ethtool import FORMS
-from netgroupd.config.links import rows_of
-from netgroupd.config.sections import Part
-from netgroupd.config.tc import BLOCKS
+from netgroupd.config.sections import table as sections
+from netgroupd.config.sections.entries import Form
+from netgroupd.config.sections.ethtool import FORMS
+from netgroupd.config.sections.links import rows_of
+from netgroupd.config.sections.table import Part
+from netgroupd.config.sections.tc import BLOCKS
 from netgroupd.model.attr import Attr
 from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, WORDS, row_of
 from netgroupd.model.kinds import KINDS

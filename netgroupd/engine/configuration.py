@@ -13,12 +13,12 @@ from netgroupd.config.known import Known
 from netgroupd.config.linemap import LineMap
 from netgroupd.config.render import Rendered
 from netgroupd.config.sources import ROOT, Source, Trust
-from netgroupd.engine.generations import Content, Files
+from netgroupd.engine.record.generations import Content, Files
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import ConfigError, Problem, UsageError
 from netgroupd.model.state import State
 from netgroupd.plan.named import text_of
-from netgroupd.plan.optional import without
+from netgroupd.plan.tc.optional import without
 
 _FOREIGN = "this version of netgroupd does not understand the generation that another has applied"
 _WORD = re.compile(r"^[ \t]*(?!---\s*$)[^\s#\ufeff]", re.MULTILINE)

@@ -16,35 +16,35 @@ from typing import NamedTuple
 from netgroupd.config import Desired
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import clock, configuration
-from netgroupd.engine.aside import Aside
-from netgroupd.engine.disk import told
-from netgroupd.engine.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Borrowed, Content
 from netgroupd.engine.in_part import converge_in_part
-from netgroupd.engine.journal import Entry
-from netgroupd.engine.lost import add_lost
-from netgroupd.engine.lost_options import add_lost_options
+from netgroupd.engine.kept.lost import add_lost
+from netgroupd.engine.kept.lost_options import add_lost_options
+from netgroupd.engine.kept.replaced import Naming, Replaced
+from netgroupd.engine.kept.routes_beside import placed
+from netgroupd.engine.kept.snapshot import Snapshot
+from netgroupd.engine.kept.taken_over import without_refused, without_theirs
+from netgroupd.engine.kept.theirs import settings_of_others
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Links, Mine, look
 from netgroupd.engine.paths import SYSTEM, Paths
 from netgroupd.engine.questions import Questions
+from netgroupd.engine.record.aside import Aside
+from netgroupd.engine.record.disk import told
+from netgroupd.engine.record.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Borrowed, Content
+from netgroupd.engine.record.journal import Entry
 from netgroupd.engine.repair import only
-from netgroupd.engine.replaced import Naming, Replaced
 from netgroupd.engine.report import Pending, Result
-from netgroupd.engine.routes_beside import placed
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.taken_over import without_refused, without_theirs
-from netgroupd.engine.theirs import settings_of_others
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
 from netgroupd.engine.undescribed import refuse_unknown
 from netgroupd.errors import KernelError, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.thread_turns import prompt_turns
+from netgroupd.kernel.netlink.thread_turns import prompt_turns
 from netgroupd.model.state import Key, State
 from netgroupd.plan import present
 from netgroupd.plan.named import named_in
-from netgroupd.plan.optional import keys_of
 from netgroupd.plan.step import Plan
+from netgroupd.plan.tc.optional import keys_of
 
 _TRIES = 4  # to give back what the kernel refuses in part
 

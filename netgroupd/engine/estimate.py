@@ -14,8 +14,8 @@ from types import MappingProxyType
 from netgroupd.engine.report import Cost, Estimate
 from netgroupd.kernel.usual import Sample
 from netgroupd.model.state import Object, State
-from netgroupd.plan.atomic import placed
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.tc.atomic import placed
 
 MEASURED = "a dummy that is up, measured on Linux 6.12; what the kind adds is not counted"
 SIZED = "the size of the kernel's structures"

@@ -11,16 +11,16 @@ from contextlib import contextmanager, suppress
 from netgroupd.config import Desired
 from netgroupd.config.sources import ROOT, Trust
 from netgroupd.engine import configuration
-from netgroupd.engine.generations import Generations
-from netgroupd.engine.journal import Journal
 from netgroupd.engine.observe import Connection, Links, Mine, known_links, look, look_at_links, rows_for
 from netgroupd.engine.paths import SYSTEM, Paths
-from netgroupd.engine.rejected import asked_for_still, told
+from netgroupd.engine.record.generations import Generations
+from netgroupd.engine.record.journal import Journal
+from netgroupd.engine.record.rejected import asked_for_still, told
 from netgroupd.engine.report import Generation, Line
 from netgroupd.engine.undescribed import refuse_undescribed
 from netgroupd.errors import JournalError, KernelError, Problem, Refusal, RejectedError, UsageError
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.seen import Seen
+from netgroupd.kernel.links.seen import Seen
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import State
 

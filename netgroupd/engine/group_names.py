@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from netgroupd.engine.disk import Lasting, write_atomically
+from netgroupd.engine.record.disk import Lasting, write_atomically
 from netgroupd.errors import JournalError
 
 _BEGIN = "# begin of the groups of netgroupd, written by it"

@@ -13,26 +13,26 @@ from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from netgroupd.config.known import Known
-from netgroupd.engine.generations import Borrowed, Content
+from netgroupd.engine.record.generations import Borrowed, Content
 from netgroupd.engine.spoken import Spoken, spoken_of
-from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.links import FEW
+from netgroupd.kernel.layer3.ways import Route
+from netgroupd.kernel.links.codec import FEW
+from netgroupd.kernel.links.seen import Seen
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Away, Selection
-from netgroupd.kernel.seen import Seen
+from netgroupd.kernel.netlink.batch import Refused
+from netgroupd.kernel.netlink.request import Away, Selection
 from netgroupd.kernel.usual import Sample, Usual
-from netgroupd.kernel.ways import Route
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.default_vlan import DEFAULT, Defaults
-from netgroupd.plan.hooks import Hook
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import AnyStep
-from netgroupd.plan.taken import taken
+from netgroupd.plan.tc.hooks import Hook
+from netgroupd.plan.tc.taken import taken
 from netgroupd.plan.theirs import Along, Theirs
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})

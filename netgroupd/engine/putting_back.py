@@ -3,14 +3,14 @@
 
 from collections.abc import Iterator
 
-from netgroupd.engine.handles import leave_handles
 from netgroupd.engine.in_part import come_near
+from netgroupd.engine.kept.handles import leave_handles
+from netgroupd.engine.kept.orphans import without_orphans
+from netgroupd.engine.kept.routes_beside import without_beside
+from netgroupd.engine.kept.snapshot import Snapshot, release_states
+from netgroupd.engine.kept.theirs import give_back, of_others
 from netgroupd.engine.observe import Connection, Mine, look
-from netgroupd.engine.orphans import without_orphans
 from netgroupd.engine.refusals import error_of
-from netgroupd.engine.routes_beside import without_beside
-from netgroupd.engine.snapshot import Snapshot, release_states
-from netgroupd.engine.theirs import give_back, of_others
 from netgroupd.engine.transaction import plan_for
 from netgroupd.errors import ConfigError, Problem, Refusal, VerifyError
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY

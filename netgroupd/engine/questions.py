@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from netgroupd.config import Desired
 from netgroupd.engine import configuration
-from netgroupd.engine.capture import captured
-from netgroupd.engine.detour import Detours
+from netgroupd.engine.capture.host import captured
 from netgroupd.engine.estimate import estimated
-from netgroupd.engine.guard import asked_of, refuse_cuts, ways_of, with_underlays
-from netgroupd.engine.journal import Entry
+from netgroupd.engine.guard.cuts import asked_of, refuse_cuts, ways_of, with_underlays
+from netgroupd.engine.guard.detour import Detours
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Mine, look, without_others
+from netgroupd.engine.record.journal import Entry
 from netgroupd.engine.report import Estimate, Status
 from netgroupd.engine.session import CONSOLE
 from netgroupd.engine.shown import ALONE
@@ -23,8 +23,8 @@ from netgroupd.engine.undescribed import refuse_unknown
 from netgroupd.engine.unfinished import Unfinished
 from netgroupd.errors import ConfigError, GuardError, NetgroupError, UsageError
 from netgroupd.kernel.monitor import Monitor
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.kernel.netns import is_there
-from netgroupd.kernel.request import Selection
 from netgroupd.model import CLASSES
 from netgroupd.model.nexthop import links_of
 from netgroupd.model.owner import GROUP_BASE, GROUP_MASK

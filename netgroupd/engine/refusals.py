@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from netgroupd.errors import KernelError, Refusal
-from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.netlink.batch import Refused
 
 SHOWN = 20
 

@@ -4,8 +4,8 @@
 from collections.abc import Callable, Mapping
 
 from netgroupd.engine.observe import Connection, Mine
-from netgroupd.kernel.links import FEW
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.links.codec import FEW
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import State
 from netgroupd.plan.compare import kind_of
 

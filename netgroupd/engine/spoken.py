@@ -6,12 +6,12 @@ from itertools import chain
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from netgroupd.kernel.request import Away
+from netgroupd.kernel.netlink.request import Away
 from netgroupd.model.bridge_vlan import LOST_IN_RANGES
 from netgroupd.model.state import Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.fate import hangs_on
-from netgroupd.plan.hooks import Hook, classes_on, hooks_of
+from netgroupd.plan.tc.hooks import Hook, classes_on, hooks_of
 
 
 class Spoken(NamedTuple):

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress, count, islice
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.engine.astray import led_astray, on_links_again
-from netgroupd.engine.listed import listed_by_others
+from netgroupd.engine.kept.astray import led_astray, on_links_again
+from netgroupd.engine.kept.listed import listed_by_others
+from netgroupd.engine.kept.theirs import give_back, of_others, on_staying
+from netgroupd.engine.kept.unseen import add_unseen, add_unseen_on_qdiscs, queues_of_others
 from netgroupd.engine.observe import Connection, Links, Mine, add_foundations, look
 from netgroupd.engine.refusals import steps_error
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.engine.theirs import give_back, of_others, on_staying
-from netgroupd.engine.unseen import add_unseen, add_unseen_on_qdiscs, queues_of_others
 from netgroupd.errors import VerifyError
-from netgroupd.kernel.batch import Refused, ends
-from netgroupd.kernel.links import FEW
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.links.codec import FEW
+from netgroupd.kernel.netlink.batch import Refused, ends
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.nexthop import links_of
 from netgroupd.model.route import source_of
 from netgroupd.model.state import Key, Object, State
@@ -41,11 +41,11 @@ from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.lacking import without as without_lacking
-from netgroupd.plan.optional import is_optional, keys_of, without
 from netgroupd.plan.passing import on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
-from netgroupd.plan.turns import behind
+from netgroupd.plan.tc.optional import is_optional, keys_of, without
+from netgroupd.plan.tc.turns import behind
 from netgroupd.plan.waiting import WAYS, in_need, led_by, without_waiting
 from netgroupd.plan.waiting import told as waiting_told
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from netgroupd.engine.observe import Connection
 from netgroupd.engine.settings import refuse_unknown_settings
 from netgroupd.errors import ConfigError, Problem
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED

@@ -11,17 +11,17 @@ from contextlib import contextmanager, suppress
 
 from netgroupd.engine import clock, configuration
 from netgroupd.engine.files import Files
-from netgroupd.engine.generations import APPLIED, CUT_OFF, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
-from netgroupd.engine.giving_back import joined
 from netgroupd.engine.group_names import write_names
-from netgroupd.engine.journal import Entry
-from netgroupd.engine.lock import locked
+from netgroupd.engine.kept.giving_back import joined
+from netgroupd.engine.kept.snapshot import Snapshot
+from netgroupd.engine.kept.theirs import give_back
 from netgroupd.engine.observe import Connection, Mine
 from netgroupd.engine.paths import states
 from netgroupd.engine.putting_back import put_back
+from netgroupd.engine.record.generations import APPLIED, CUT_OFF, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
+from netgroupd.engine.record.journal import Entry
+from netgroupd.engine.record.lock import locked
 from netgroupd.engine.report import Pending, Result
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.theirs import give_back
 from netgroupd.engine.transaction import plan_now
 from netgroupd.engine.uninterrupted import uninterrupted
 from netgroupd.errors import (

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
-from netgroupd.kernel.links import FEW
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, RTM_GETLINK, SKIP_STATS
-from netgroupd.kernel.links_write import header
-from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, u32
+from netgroupd.kernel.links.codec import FEW
+from netgroupd.kernel.links.numbers import IFLA_EXT_MASK, RTM_GETLINK, SKIP_STATS
+from netgroupd.kernel.links.write import header
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Context
+from netgroupd.kernel.netlink.message import NLM_F_DUMP, attributes, request, u32
+from netgroupd.kernel.netlink.request import Context
 from netgroupd.kernel.rows import dump_of_family
 from netgroupd.model.state import Object
 from netgroupd.plan.theirs import XDP

@@ -3,10 +3,10 @@
 
 import struct
 
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_LINK, IFLA_LINK_NETNSID, RTM_GETLINK, SKIP_STATS
-from netgroupd.kernel.links_write import header
-from netgroupd.kernel.message import attributes, request, u32
-from netgroupd.kernel.request import Context
+from netgroupd.kernel.links.numbers import IFLA_EXT_MASK, IFLA_LINK, IFLA_LINK_NETNSID, RTM_GETLINK, SKIP_STATS
+from netgroupd.kernel.links.write import header
+from netgroupd.kernel.netlink.message import attributes, request, u32
+from netgroupd.kernel.netlink.request import Context
 
 _RTM_GETNSID = 90
 _NETNSA_NSID, _NETNSA_FD = 1, 3

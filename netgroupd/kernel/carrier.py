@@ -10,7 +10,7 @@ from itertools import islice
 from sys import byteorder
 from typing import NamedTuple
 
-from netgroupd.kernel.links_numbers import (
+from netgroupd.kernel.links.numbers import (
     IFLA_CARRIER,
     IFLA_CARRIER_DOWN_COUNT,
     IFLA_EXT_MASK,
@@ -18,10 +18,10 @@ from netgroupd.kernel.links_numbers import (
     RTM_GETLINK,
     SKIP_STATS,
 )
-from netgroupd.kernel.links_write import header
-from netgroupd.kernel.message import attributes, request, text, u32
+from netgroupd.kernel.links.write import header
+from netgroupd.kernel.netlink.message import attributes, request, text, u32
+from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.netns import entered
-from netgroupd.kernel.socket import Socket
 from netgroupd.model.nexthop import links_of
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Op, cls_of

@@ -3,10 +3,10 @@
 
 from sys import byteorder
 
-from netgroupd.kernel.links_numbers import IFLA_EXT_MASK, IFLA_LINK_NETNSID, RTM_GETLINK
-from netgroupd.kernel.links_write import header
-from netgroupd.kernel.message import NLM_F_DUMP, attributes, request, u32
-from netgroupd.kernel.request import Context
+from netgroupd.kernel.links.numbers import IFLA_EXT_MASK, IFLA_LINK_NETNSID, RTM_GETLINK
+from netgroupd.kernel.links.write import header
+from netgroupd.kernel.netlink.message import NLM_F_DUMP, attributes, request, u32
+from netgroupd.kernel.netlink.request import Context
 
 _HEADER, _INDEX = 16, slice(4, 8)  # struct ifinfomsg, and where the number of the link is in it
 

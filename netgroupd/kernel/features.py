@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel import message
-from netgroupd.kernel.links_numbers import (
+from netgroupd.kernel.links.numbers import (
     IFLA_AF_SPEC,
     IFLA_EXT_MASK,
     IFLA_GROUP,
@@ -28,7 +27,8 @@ from netgroupd.kernel.links_numbers import (
     RTM_NEWLINK,
     SKIP_STATS,
 )
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.socket import Socket
 
 RTM_NEWADDR, RTM_GETADDR = 20, 22
 RTM_BATCHTFILTER = 47

@@ -6,8 +6,8 @@ import os
 import time
 from collections.abc import Sequence
 
-from netgroupd.plan.atomic import is_switch
 from netgroupd.plan.step import AnyStep, Op, Step, cls_of
+from netgroupd.plan.tc.atomic import is_switch
 
 # membarrier(2), which neither Python nor the C library of Debian 12 has.
 _MEMBARRIER = {"x86_64": 324, "aarch64": 283, "riscv64": 283, "ppc64le": 365, "s390x": 356}

@@ -10,30 +10,33 @@ from operator import attrgetter
 from typing import Self
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel import addresses, carrier, grace, links, sources, sysctls
-from netgroupd.kernel.batch import Batch, Refused, ends
-from netgroupd.kernel.delivery import Denied, Lanes
+from netgroupd.kernel import carrier, grace
 from netgroupd.kernel.features import Features, features
-from netgroupd.kernel.generic import Generic
+from netgroupd.kernel.layer3 import addresses, sources
+from netgroupd.kernel.layer3.routes_beside import beside
+from netgroupd.kernel.layer3.rules_beside import Standing, deletes_rule
+from netgroupd.kernel.layer3.secondaries import Secondaries
+from netgroupd.kernel.layer3.sources import without_carrier
+from netgroupd.kernel.layer3.ways import Route, way_to
+from netgroupd.kernel.links import codec as links
+from netgroupd.kernel.links.seen import Seen
 from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.netlink.batch import Batch, Refused, ends
+from netgroupd.kernel.netlink.delivery import Denied, Lanes
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.request import Context, Selection
+from netgroupd.kernel.netlink.socket import Counters, Socket
+from netgroupd.kernel.netlink.thread_turns import prompt_turns
 from netgroupd.kernel.registry import CLASSES, codec
-from netgroupd.kernel.request import Context, Selection
-from netgroupd.kernel.routes_beside import beside
-from netgroupd.kernel.rules_beside import Standing, deletes_rule
-from netgroupd.kernel.secondaries import Secondaries
-from netgroupd.kernel.seen import Seen
-from netgroupd.kernel.socket import Counters, Socket
-from netgroupd.kernel.sources import without_carrier
-from netgroupd.kernel.thread_turns import prompt_turns
+from netgroupd.kernel.settings import sysctls
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
-from netgroupd.kernel.ways import Route, way_to
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Key, Object, State, called
-from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import differing
-from netgroupd.plan.hooks import hooks_of
-from netgroupd.plan.order_filters import LAST, level_of
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, cls_of
+from netgroupd.plan.tc.beside import Said
+from netgroupd.plan.tc.hooks import hooks_of
+from netgroupd.plan.tc.order import LAST, level_of
 from netgroupd.plan.theirs import Along, Theirs
 
 # The kernel works off a compound message on all CPUs by itself.
@@ -141,8 +144,8 @@ class Kernel:
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """The kernel settings, and what drivers of ``links`` are told, that somebody has changed."""
-        from netgroupd.kernel.ethtool_changed import changed_features  # noqa: PLC0415  # only a capture needs it
-        from netgroupd.kernel.sysctls_changed import changed  # noqa: PLC0415  # as above
+        from netgroupd.kernel.settings.ethtool_changed import changed_features  # noqa: PLC0415  # only a capture needs it
+        from netgroupd.kernel.settings.sysctls_changed import changed  # noqa: PLC0415  # as above
 
         def connect() -> tuple["Kernel", Context]:
             kernel = Kernel(assume=self.features)
@@ -153,7 +156,7 @@ class Kernel:
 
     def settings_of(self, names: Collection[str]) -> list[Object]:
         """The kernel settings of the links of these names that no new link has, and what their drivers are told."""
-        from netgroupd.kernel import ethtool_changed, sysctls_changed  # noqa: PLC0415  # only for deleted links
+        from netgroupd.kernel.settings import ethtool_changed, sysctls_changed  # noqa: PLC0415  # only for deleted links
 
         told = ethtool_changed.of_links(self._context, names)
         return [*sysctls_changed.of_links(self._context, names), *told]

@@ -13,13 +13,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, 
 from contextlib import suppress
 
 from netgroupd.errors import AccessError
-from netgroupd.kernel.batch import Refused, ends
 from netgroupd.kernel.beyond import lower_of, number_of
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.names import UnknownLinkError
+from netgroupd.kernel.netlink.batch import Refused, ends
+from netgroupd.kernel.netlink.request import Away, Selection
 from netgroupd.kernel.netns import HERE, is_there, open_netns
-from netgroupd.kernel.request import Away, Selection
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import WITH_LINK

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel import message
 from netgroupd.kernel.names import UnknownLinkError
-from netgroupd.kernel.request import Context, Selection
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.request import Context, Selection
 from netgroupd.kernel.rows import single
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, RangeStep, Step

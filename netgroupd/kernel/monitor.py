@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from typing import Self
 
 from netgroupd.kernel.features import RTNLGRP_LINK_BRIEF, features
-from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.links_numbers import IFLA_GROUP
-from netgroupd.kernel.socket import NETLINK_GENERIC, Counters, Socket
+from netgroupd.kernel.links.numbers import IFLA_GROUP
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.socket import NETLINK_GENERIC, Counters, Socket
 
 _LINK, _TC = 1, 4
 _GROUPS = {

@@ -8,31 +8,31 @@ would otherwise spend most of its time on loading the others.
 from functools import cache
 from importlib import import_module
 
-from netgroupd.kernel.request import Codec
+from netgroupd.kernel.netlink.request import Codec
 
 _PLACES = {
-    "link": "links.CODEC",
-    "sysctl": "sysctls.CODEC",
-    "token": "tokens.CODEC",
-    "bridge_vlan": "bridge_vlans.CODEC",
-    "vlan_global": "vlan_global.CODEC",
-    "mst": "mst.CODEC",
-    "vni": "vnis.CODEC",
-    "ethtool": "ethtool.CODEC",
+    "link": "links.codec.CODEC",
+    "sysctl": "settings.sysctls.CODEC",
+    "token": "layer3.tokens.CODEC",
+    "bridge_vlan": "layer2.bridge_vlans.CODEC",
+    "vlan_global": "layer2.vlan_global.CODEC",
+    "mst": "layer2.mst.CODEC",
+    "vni": "layer2.vnis.CODEC",
+    "ethtool": "settings.ethtool.CODEC",
     "sriov": "vf.COUNT_CODEC",
     "vf": "vf.CODEC",
-    "address": "addresses.CODEC",
-    "neighbour": "neighbours.CODEC",
-    "fdb": "fdb.CODEC",
-    "mdb": "mdb.CODEC",
-    "nexthop": "nexthops.CODEC",
-    "route": "routes.CODEC",
-    "rule": "rules.CODEC",
+    "address": "layer3.addresses.CODEC",
+    "neighbour": "layer3.neighbours.CODEC",
+    "fdb": "layer2.fdb.CODEC",
+    "mdb": "layer2.mdb.CODEC",
+    "nexthop": "layer3.nexthops.CODEC",
+    "route": "layer3.routes.CODEC",
+    "rule": "layer3.rules.CODEC",
     "qdisc": "tc.qdiscs.CODEC",
     "tclass": "tc.qdiscs.CLASS_CODEC",
-    "action": "tc.actions_shared.CODEC",
+    "action": "tc.actions.shared.CODEC",
     "chain": "tc.chains.CODEC",
-    "filter": "tc.filters.CODEC",
+    "filter": "tc.filters.codec.CODEC",
 }
 
 CLASSES = tuple(_PLACES)

@@ -9,9 +9,9 @@ import errno
 from collections.abc import Callable, Iterable, Mapping
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel.message import attr, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
-from netgroupd.kernel.request import Context
+from netgroupd.kernel.netlink.message import attr, u32
+from netgroupd.kernel.netlink.request import Context
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import Value

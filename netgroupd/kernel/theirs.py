@@ -14,12 +14,13 @@ from functools import partial
 from typing import NamedTuple
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel import addresses, message, neighbours, nexthops, routes
 from netgroupd.kernel.attached import attached
-from netgroupd.kernel.message import attributes, u32
+from netgroupd.kernel.layer3 import addresses, neighbours, nexthops, routes
+from netgroupd.kernel.layer3.routes_identity import HEADER, RTM_GETROUTE, has_a_gateway
 from netgroupd.kernel.names import UnknownLinkError
-from netgroupd.kernel.request import Context
-from netgroupd.kernel.routes_identity import HEADER, RTM_GETROUTE, has_a_gateway
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.message import attributes, u32
+from netgroupd.kernel.netlink.request import Context
 from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS, PROTO
 from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Object, records

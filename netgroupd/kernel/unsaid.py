@@ -7,8 +7,8 @@ What a capture cannot write it must not have netgroupd take over, for then it wo
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from netgroupd.kernel.encap import says_all
-from netgroupd.kernel.message import attributes
+from netgroupd.kernel.layer3.encap import says_all
+from netgroupd.kernel.netlink.message import attributes
 from netgroupd.model.route import FEATURES, LOCKABLE, METRICS
 
 Found: TypeAlias = Mapping[int, memoryview]

@@ -7,9 +7,9 @@ So the defaults are those of the running kernel, and no table of them can be wro
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from netgroupd.kernel.batch import Refused
+from netgroupd.kernel.netlink.batch import Refused
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.kernel.netns import fresh
-from netgroupd.kernel.request import Selection
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.route import family_of
 from netgroupd.model.state import NOTHING, Attrs, Object, State

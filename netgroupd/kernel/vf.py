@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from netgroupd.kernel import message
-from netgroupd.kernel.links_numbers import (
+from netgroupd.kernel.links.numbers import (
     IFLA_EXT_MASK,
     IFLA_IFNAME,
     IFLA_PARENT_DEV_NAME,
@@ -21,9 +20,10 @@ from netgroupd.kernel.links_numbers import (
     RTM_SETLINK,
     SKIP_STATS,
 )
-from netgroupd.kernel.links_write import header
-from netgroupd.kernel.message import NLM_F_DUMP, attr, attributes, nest, text, u32, walk
-from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
+from netgroupd.kernel.links.write import header
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.message import NLM_F_DUMP, attr, attributes, nest, text, u32, walk
+from netgroupd.kernel.netlink.request import Call, Codec, Context, Request, Selection
 from netgroupd.kernel.rows import goal, single
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import NO_MAC, Value

@@ -15,8 +15,8 @@ from netgroupd.model.value import ip_bytes, split_prefix
 from netgroupd.plan.compare import row_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.fold import fold_names
-from netgroupd.plan.hooks import blocks_of
 from netgroupd.plan.reach import closure
+from netgroupd.plan.tc.hooks import blocks_of
 
 _MASTER = "master"
 

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import State
 from netgroupd.plan.absent import without_absent
-from netgroupd.plan.atomic import placed
 from netgroupd.plan.carrier import losing_carrier, shaken_by
 from netgroupd.plan.coalesce import Abilities, coalesce
 from netgroupd.plan.diff import diff
 from netgroupd.plan.order import order
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import AnyStep, Plan
+from netgroupd.plan.tc.atomic import placed
 from netgroupd.plan.unsaid import warnings
 
 

@@ -21,7 +21,6 @@ from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import group_of, kind_of
-from netgroupd.plan.emptied import EMPTYING, emptied
 from netgroupd.plan.families import Chosen, Family, families_of, widened
 from netgroupd.plan.fate import peer_of
 from netgroupd.plan.members import Bucket, Members, are_most
@@ -29,6 +28,7 @@ from netgroupd.plan.order import UPPER_FIRST, Stage
 from netgroupd.plan.ranges import RANGED, range_steps
 from netgroupd.plan.series import address_steps, mac_step
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
+from netgroupd.plan.tc.emptied import EMPTYING, emptied
 from netgroupd.plan.vf import by_card
 
 # For links to be deleted together.  The ids are netgroupd's own, so that what a

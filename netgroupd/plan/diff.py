@@ -18,26 +18,10 @@ from netgroupd.model.attr import Change
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, called
-from netgroupd.plan import (
-    address,
-    bridge_vlan,
-    classes,
-    mdb,
-    mst,
-    rules,
-    settings,
-    tables,
-    taken,
-    token,
-    turns,
-    vf,
-    vlan_global,
-    without_mac,
-)
+from netgroupd.plan import address, bridge_vlan, mdb, mst, rules, settings, token, vf, vlan_global, without_mac
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
-from netgroupd.plan.hooks import emptied_blocks
 from netgroupd.plan.link import diff_links
 from netgroupd.plan.named import named_in
 from netgroupd.plan.owned import Owned
@@ -45,7 +29,9 @@ from netgroupd.plan.readdressed import forgetting
 from netgroupd.plan.replaced import Replaced, replaced
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.stranded import Stranded
-from netgroupd.plan.templates import holding
+from netgroupd.plan.tc import classes, tables, taken, turns
+from netgroupd.plan.tc.hooks import emptied_blocks
+from netgroupd.plan.tc.templates import holding
 
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.

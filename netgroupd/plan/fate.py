@@ -14,11 +14,11 @@ from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.tc.filter import incoming_link
 from netgroupd.model.value import Value
-from netgroupd.plan.classes import Remade
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.hooks import Hook, emptied_blocks, hangs_on_one_of, is_in_one_of, swept
 from netgroupd.plan.reach import reached
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.classes import Remade
+from netgroupd.plan.tc.hooks import Hook, emptied_blocks, hangs_on_one_of, is_in_one_of, swept
 
 # These are unregistered together with the link below them; tunnels are not.
 _FOLLOWS_LOWER = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "ipoib", "rmnet"})

@@ -15,19 +15,19 @@ from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.bridge_vlan import SNOOPING, apart, bridge_in
-from netgroupd.plan.classes import held, remade
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
-from netgroupd.plan.hooks import Hook, Queues
 from netgroupd.plan.narrowed import outgrown
-from netgroupd.plan.order_filters import LEVELS, Order
 from netgroupd.plan.pairs import peers_made_along
 from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
+from netgroupd.plan.tc.classes import held, remade
+from netgroupd.plan.tc.hooks import Hook, Queues
+from netgroupd.plan.tc.order import LEVELS, Order
 from netgroupd.plan.token import deafened, is_early
 from netgroupd.plan.without_mac import bare, made_late, nameless
 

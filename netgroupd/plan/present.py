@@ -19,12 +19,12 @@ from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
-from netgroupd.plan.atomic import SWITCH_PREF, is_switch
-from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import UNSAID, row_of, same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.serialise import Json, singles, step_to
 from netgroupd.plan.step import AnyStep, Op, Plan, Step
+from netgroupd.plan.tc.atomic import SWITCH_PREF, is_switch
+from netgroupd.plan.tc.beside import Said
 
 _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}

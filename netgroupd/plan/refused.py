@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from netgroupd.model.state import Object, State
 from netgroupd.plan.absent import drop_unreachable, without_links
-from netgroupd.plan.beside import said_key
-from netgroupd.plan.hooks import hangs_on_one_of, swept
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.beside import said_key
+from netgroupd.plan.tc.hooks import hangs_on_one_of, swept
 
 _Sort: TypeAlias = Callable[[Object], tuple[object, ...]]
 

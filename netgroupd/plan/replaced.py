@@ -14,7 +14,7 @@ from typing import NamedTuple
 from netgroupd.model.route import TABLES
 from netgroupd.model.state import Key, Object
 from netgroupd.plan.step import Op, Step
-from netgroupd.plan.tables import is_u32
+from netgroupd.plan.tc.tables import is_u32
 
 # Of these a preference holds any number of rules; of others it has one, or one mask.
 _SIDE_BY_SIDE = frozenset({"flower", "basic", "bpf"})

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc.qdisc import KINDS
-from netgroupd.plan.beside import Said
 from netgroupd.plan.compare import UNSAID, differing
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.beside import Said
 
 _SHOWN = 5
 

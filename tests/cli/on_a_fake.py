@@ -6,7 +6,7 @@ import sys
 from netgroupd.cli.main import main
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.files import Files
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 
 for each in (Engine, Files):
     each.__init__.__kwdefaults__["connect"] = lambda _netns: FakeKernel()  # type: ignore[index]  # it has some

@@ -16,7 +16,7 @@ import pytest
 from netgroupd.cli import deadline
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from tests.apart import apart
 
 LONG_S = 30.0

@@ -13,7 +13,7 @@ from netgroupd.cli import apply
 from netgroupd.cli.main import main
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Op, Step
 from netgroupd.service.answers import Answers

@@ -13,7 +13,7 @@ from netgroupd.cli.main import main
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.files import Files
 from netgroupd.engine.paths import Paths
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.plan.step import Op
 
 CONFIG = """\

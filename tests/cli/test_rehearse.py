@@ -14,7 +14,7 @@ from netgroupd.cli import rehearse
 from netgroupd.cli.terminal import Terminal
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.lab.boot import Image, Way
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from netgroupd.config.groups import ROWS as GROUP_ROWS
-from netgroupd.config.links import rows_of
-from netgroupd.config.sections import CLASS_FORMS, HOOKS, LISTS, QDISC_FORMS, UNDER_LINK
+from netgroupd.config.sections.groups import ROWS as GROUP_ROWS
+from netgroupd.config.sections.links import rows_of
+from netgroupd.config.sections.table import CLASS_FORMS, HOOKS, LISTS, QDISC_FORMS, UNDER_LINK
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from tests.config.reading import told

@@ -4,9 +4,9 @@
 import pytest
 
 from netgroupd.config import called
-from netgroupd.config.links import NESTED, rows_of
 from netgroupd.config.merge import SECTIONS
-from netgroupd.config.sections import HOOKS, LISTS, UNDER_LINK
+from netgroupd.config.sections.links import NESTED, rows_of
+from netgroupd.config.sections.table import HOOKS, LISTS, UNDER_LINK
 from netgroupd.model.kinds import KINDS
 from tests.config.reading import told
 

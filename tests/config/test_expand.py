@@ -3,7 +3,8 @@
 
 import pytest
 
-from netgroupd.config import Desired, links, values
+from netgroupd.config import Desired, values
+from netgroupd.config.sections import links
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Attrs, Key

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netgroupd.config.groups import ROWS as GROUP_ROWS
-from netgroupd.config.links import NESTED, rows_of
 from netgroupd.config.merge import SECTIONS
 from netgroupd.config.ranges import LIMIT
-from netgroupd.config.sections import HOOKS, LISTS, UNDER_LINK
-from netgroupd.config.tc import SECTIONS as HOOK_NAMES
+from netgroupd.config.sections.groups import ROWS as GROUP_ROWS
+from netgroupd.config.sections.links import NESTED, rows_of
+from netgroupd.config.sections.table import HOOKS, LISTS, UNDER_LINK
+from netgroupd.config.sections.tc import SECTIONS as HOOK_NAMES
 from netgroupd.errors import ConfigError
 from netgroupd.model.kinds import KINDS
 from tests.config.reading import desired

@@ -3,7 +3,7 @@
 
 import pytest
 
-from netgroupd.config.linkname import objection
+from netgroupd.config.sections.linkname import objection
 from tests.config.reading import desired, told
 
 REFUSED = [

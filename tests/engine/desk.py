@@ -7,7 +7,7 @@ from netgroupd.engine.boot import configure
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.engine.report import Result
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from tests.engine.universe import UNIVERSE
 
 

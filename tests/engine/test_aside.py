@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from netgroupd.engine.aside import Aside
+from netgroupd.engine.record.aside import Aside
 
 
 def test_it_begins_when_many_steps_are_on_their_way() -> None:

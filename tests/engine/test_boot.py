@@ -9,10 +9,10 @@ import pytest
 
 from netgroupd.config.facts import Facts
 from netgroupd.engine import clock, configuration
-from netgroupd.engine.lock import locked
+from netgroupd.engine.record.lock import locked
 from netgroupd.engine.report import Result
 from netgroupd.errors import ConfigError, KernelError, RejectedError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep
 from tests.engine.desk import Desk

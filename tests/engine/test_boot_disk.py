@@ -12,7 +12,7 @@ import pytest
 
 from netgroupd.engine import clock
 from netgroupd.errors import JournalError, UsageError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.plan.serialise import Json
 from tests.engine.desk import Desk

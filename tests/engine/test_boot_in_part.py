@@ -8,8 +8,8 @@ from time import thread_time
 import pytest
 
 from netgroupd.errors import KernelError, Refusal, RejectedError, VerifyError
-from netgroupd.kernel.fake import FakeKernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.fake.kernel import FakeKernel
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step

@@ -3,7 +3,7 @@
 
 import pytest
 
-from netgroupd.engine.capture import captured
+from netgroupd.engine.capture.host import captured
 from netgroupd.kernel.usual import Likeness
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY
 from netgroupd.model.route import BEHIND
@@ -12,9 +12,9 @@ from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.atomic import placed
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.serialise import singles
+from netgroupd.plan.tc.atomic import placed
 from tests.config.reading import desired
 
 HTB = Object("qdisc", ("v0", "root"), {"kind": "htb", "handle": "1:"})

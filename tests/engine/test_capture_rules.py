@@ -3,7 +3,7 @@
 
 import pytest
 
-from netgroupd.engine.capture import captured
+from netgroupd.engine.capture.host import captured
 from netgroupd.model.state import Attrs, Object, State
 
 CARD = Object("link", ("v0",), {"kind": "", "up": True})

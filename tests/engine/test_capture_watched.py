@@ -3,7 +3,7 @@
 
 import pytest
 
-from netgroupd.engine.capture import captured
+from netgroupd.engine.capture.host import captured
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.plan.compare import UNOWNED
 from tests.config.reading import desired

@@ -4,11 +4,11 @@
 import pytest
 
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.guard import ways_of
+from netgroupd.engine.guard.cuts import ways_of
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import GuardError
-from netgroupd.kernel.fake import FakeKernel
-from netgroupd.kernel.ways import Route
+from netgroupd.kernel.fake.kernel import FakeKernel
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.state import Object
 from tests.engine.desk import Desk
 

@@ -8,9 +8,9 @@ import pytest
 
 from netgroupd.engine import clock
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.lock import locked
+from netgroupd.engine.record.lock import locked
 from netgroupd.errors import BusyError, ConfigError, JournalError, KernelError, UsageError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.plan import present
 from netgroupd.plan.serialise import singles

@@ -9,9 +9,9 @@ import pytest
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
-from netgroupd.kernel.fake import FakeKernel
-from netgroupd.kernel.fake_cards import FakeCards
-from netgroupd.kernel.ways import Route
+from netgroupd.kernel.fake.cards import FakeCards
+from netgroupd.kernel.fake.kernel import FakeKernel
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model import rule
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value

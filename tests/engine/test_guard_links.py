@@ -5,7 +5,7 @@ import base64
 
 import pytest
 
-from netgroupd.kernel.ways import Route
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from tests.engine.desk import Desk

@@ -6,9 +6,9 @@ import pytest
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
-from netgroupd.kernel.fake import FakeKernel
-from netgroupd.kernel.request import Selection
-from netgroupd.kernel.ways import Route
+from netgroupd.kernel.fake.kernel import FakeKernel
+from netgroupd.kernel.layer3.ways import Route
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
 from tests.engine.desk import Desk
 from tests.engine.guard_tc_cases import (

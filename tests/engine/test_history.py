@@ -5,10 +5,10 @@ import errno
 
 import pytest
 
-from netgroupd.engine.disk import write_json
-from netgroupd.engine.generations import Content, Generations
+from netgroupd.engine.record.disk import write_json
+from netgroupd.engine.record.generations import Content, Generations
 from netgroupd.errors import KernelError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from tests.engine.desk import Desk
 
 
@@ -37,7 +37,7 @@ def test_history_has_a_bound(desk: Desk) -> None:
 
 def test_what_is_listed_is_there_whenever_the_process_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that is started a hundred times with the same files has only such generations."""
-    monkeypatch.setattr("netgroupd.engine.generations._MOST", 3)
+    monkeypatch.setattr("netgroupd.engine.record.generations._MOST", 3)
     desk.wants("links: {d0: {kind: dummy}}")
     for _ in range(3):
         desk.kernel = FakeKernel()
@@ -49,7 +49,7 @@ def test_what_is_listed_is_there_whenever_the_process_ends(desk: Desk, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("netgroupd.engine.generations.write_json", killed)
+        patch.setattr("netgroupd.engine.record.generations.write_json", killed)
         with pytest.raises(KeyboardInterrupt):
             kept.finish(last, "applied", current=last.number)
     assert [kept.content(each.number).files == () for each in kept.all()] == [False] * 3

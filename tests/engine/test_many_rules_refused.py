@@ -8,16 +8,16 @@ from types import FrameType
 
 import pytest
 
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import KernelError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Key, Object, Origin, State
 from netgroupd.model.value import Value
-from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.step import AnyStep, Step
+from netgroupd.plan.tc.hooks import ON_QDISCS, hooks_of
 
 _MANY = 100_000
 _HAD = 20_000  # those that are in the way

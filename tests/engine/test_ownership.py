@@ -6,9 +6,9 @@ import errno
 import pytest
 
 from netgroupd.errors import ConfigError, KernelError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model import CLASSES
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from netgroupd.engine.generations import Generations
-from netgroupd.engine.replaced import Replaced
+from netgroupd.engine.kept.replaced import Replaced
+from netgroupd.engine.record.generations import Generations
 from netgroupd.errors import GuardError, KernelError
-from netgroupd.kernel.ways import Route
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.owned import Owned
@@ -295,7 +295,7 @@ def test_generations_of_an_older_version_know_nothing_of_it(host: Desk) -> None:
 
 
 def test_what_generations_changed_that_are_dropped_is_handed_on(host: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netgroupd.engine.generations._MOST", 3)
+    monkeypatch.setattr("netgroupd.engine.record.generations._MOST", 3)
     applied(host, BEFORE, AFTER, *(NUMBERED % number for number in range(4)))
     assert [each.number for each in host.engine.history()] == [6, 5, 4]
     kept = {path.name for path in (host.paths.state / "generations").iterdir()}
@@ -305,7 +305,7 @@ def test_what_generations_changed_that_are_dropped_is_handed_on(host: Desk, monk
 
 
 def test_what_would_take_too_much_is_not_kept(host: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netgroupd.engine.generations._MOST_REPLACED", 10)
+    monkeypatch.setattr("netgroupd.engine.record.generations._MOST_REPLACED", 10)
     applied(host, BEFORE, AFTER)
     assert not Generations(host.paths.state).replaced(2).was
     assert not [*(host.paths.state / "generations").glob("*.replaced")]

@@ -3,7 +3,7 @@
 
 import pytest
 
-from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import same

@@ -8,15 +8,15 @@ from itertools import cycle, permutations, product
 import pytest
 
 from netgroupd.engine import observe
-from netgroupd.engine.generations import Content
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Mine, look, look_at_links, rows_for
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.record.generations import Content
 from netgroupd.engine.transaction import converge, plan_for, plan_now
 from netgroupd.errors import KernelError, VerifyError
-from netgroupd.kernel.batch import Refused
-from netgroupd.kernel.fake import FakeKernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.fake.kernel import FakeKernel
+from netgroupd.kernel.netlink.batch import Refused
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.named import text_of

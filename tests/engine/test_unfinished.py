@@ -8,11 +8,11 @@ import pytest
 
 from netgroupd.engine import clock
 from netgroupd.engine.deadline import see_to_the_end
-from netgroupd.engine.generations import Generations
-from netgroupd.engine.journal import Journal
-from netgroupd.engine.lock import locked
+from netgroupd.engine.record.generations import Generations
+from netgroupd.engine.record.journal import Journal
+from netgroupd.engine.record.lock import locked
 from netgroupd.errors import JournalError, KernelError, UsageError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED

@@ -6,8 +6,8 @@ import pytest
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError, KernelError
-from netgroupd.kernel.fake import FakeKernel
-from netgroupd.kernel.ways import Route
+from netgroupd.kernel.fake.kernel import FakeKernel
+from netgroupd.kernel.layer3.ways import Route
 from netgroupd.model.state import Object
 from netgroupd.plan import present
 from tests.engine.desk import Desk

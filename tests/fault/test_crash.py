@@ -13,7 +13,7 @@ import pytest
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.errors import KernelError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.kernel.features import Features
 from netgroupd.model.state import Object
 from netgroupd.plan.step import GroupStep

@@ -8,12 +8,12 @@ import pytest
 
 from netgroupd.engine import clock
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.journal import Entry, Journal
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.paths import Paths
+from netgroupd.engine.record.journal import Entry, Journal
 from netgroupd.engine.report import Generation
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.errors import JournalError
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 
 BEFORE = Snapshot((Object("link", ("a",), {"kind": "dummy", "mtu": 1500}),), (("link", ("b",)),))

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import pytest
 
 from netgroupd.engine import clock
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from tests.fault.test_crash import Host
 
 THEIRS = "7\tuplinks\n"

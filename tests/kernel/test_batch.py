@@ -6,15 +6,16 @@ from threading import Event
 
 import pytest
 
-from netgroupd.kernel import delivery, links
-from netgroupd.kernel.batch import Batch
-from netgroupd.kernel.delivery import Denied, Lanes
 from netgroupd.kernel.features import Features
 from netgroupd.kernel.kernel import Kernel as Conversation
-from netgroupd.kernel.message import request
+from netgroupd.kernel.links import codec as links
 from netgroupd.kernel.names import UnknownLinkError
-from netgroupd.kernel.request import Call
-from netgroupd.kernel.socket import Answer, Counters
+from netgroupd.kernel.netlink import delivery
+from netgroupd.kernel.netlink.batch import Batch
+from netgroupd.kernel.netlink.delivery import Denied, Lanes
+from netgroupd.kernel.netlink.message import request
+from netgroupd.kernel.netlink.request import Call
+from netgroupd.kernel.netlink.socket import Answer, Counters
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Op, Step
 

@@ -9,11 +9,11 @@ from threading import Barrier
 
 import pytest
 
-from netgroupd.kernel import delivery
-from netgroupd.kernel.compound import entry
-from netgroupd.kernel.delivery import Lanes, Packet, deliver
-from netgroupd.kernel.message import attr, nest, request, u32
-from netgroupd.kernel.socket import Answer, Counters
+from netgroupd.kernel.netlink import delivery
+from netgroupd.kernel.netlink.compound import entry
+from netgroupd.kernel.netlink.delivery import Lanes, Packet, deliver
+from netgroupd.kernel.netlink.message import attr, nest, request, u32
+from netgroupd.kernel.netlink.socket import Answer, Counters
 from netgroupd.model.state import Object
 from netgroupd.plan.step import AnyStep, Op, Step
 

@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from netgroupd.kernel import bitset
-from netgroupd.kernel.ethtool import CODEC, unpack
-from netgroupd.kernel.ethtool_features import Features, changed, values
-from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import attributes
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Call, Context
+from netgroupd.kernel.netlink import bitset
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.message import attributes
+from netgroupd.kernel.netlink.request import Call, Context
+from netgroupd.kernel.settings.ethtool import CODEC, unpack
+from netgroupd.kernel.settings.ethtool_features import Features, changed, values
 from netgroupd.model.ethtool import FAMILIES, PARTS
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value

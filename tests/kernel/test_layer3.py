@@ -8,11 +8,13 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from netgroupd.engine.capture_names import nameable
-from netgroupd.kernel import addresses, encap, neighbours, nexthops, routes, rules, unsaid
+from netgroupd.engine.capture.names import nameable
+from netgroupd.kernel import unsaid
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import (
+from netgroupd.kernel.layer3 import addresses, encap, neighbours, nexthops, routes, rules
+from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.message import (
     HEADER_LEN,
     NLM_F_APPEND,
     NLM_F_CREATE,
@@ -21,10 +23,9 @@ from netgroupd.kernel.message import (
     attr,
     attributes,
 )
-from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.netlink.request import Context, Selection
+from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.registry import codec
-from netgroupd.kernel.request import Context, Selection
-from netgroupd.kernel.socket import Socket
 from netgroupd.model.owner import PROTO
 from netgroupd.model.route import BEHIND
 from netgroupd.model.state import Object, State

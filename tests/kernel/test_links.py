@@ -6,15 +6,15 @@ from typing import cast
 
 import pytest
 
-from netgroupd.kernel import links_write
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.links import blame
-from netgroupd.kernel.links_read import Reader
-from netgroupd.kernel.message import HEADER, HEADER_LEN, nest, request, text, u8, u32
+from netgroupd.kernel.links import write as links_write
+from netgroupd.kernel.links.codec import blame
+from netgroupd.kernel.links.read import Reader
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Context
-from netgroupd.kernel.socket import Counters, Socket
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.message import HEADER, HEADER_LEN, nest, request, text, u8, u32
+from netgroupd.kernel.netlink.request import Context
+from netgroupd.kernel.netlink.socket import Counters, Socket
 from netgroupd.model.state import Attrs, Object
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step

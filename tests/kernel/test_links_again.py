@@ -9,15 +9,15 @@ from typing import cast
 import pytest
 
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.links import dump
-from netgroupd.kernel.links_again import Again
-from netgroupd.kernel.links_read import Reader
-from netgroupd.kernel.message import HEADER_LEN, NLM_F_MULTI, attr, nest, request, text, u32
+from netgroupd.kernel.links.again import Again
+from netgroupd.kernel.links.codec import dump
+from netgroupd.kernel.links.read import Reader
+from netgroupd.kernel.links.seen import Notes, Reading, Seen
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Context, Selection
-from netgroupd.kernel.seen import Notes, Reading, Seen
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.message import HEADER_LEN, NLM_F_MULTI, attr, nest, request, text, u32
+from netgroupd.kernel.netlink.request import Context, Selection
+from netgroupd.kernel.netlink.socket import Socket
 
 _ROWS = frozenset({"kind", "group", "link", "mtu"})
 _IFINFO = struct.Struct("=BxHiII")

@@ -3,8 +3,8 @@
 
 import pytest
 
-from netgroupd.kernel import message
-from netgroupd.kernel.socket import read_error, split
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.socket import read_error, split
 
 
 @pytest.mark.parametrize("size", range(9))

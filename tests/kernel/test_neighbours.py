@@ -3,13 +3,13 @@
 
 import pytest
 
-from netgroupd.kernel import neighbours
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import HEADER_LEN
+from netgroupd.kernel.layer3 import neighbours
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Context
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.message import HEADER_LEN
+from netgroupd.kernel.netlink.request import Context
+from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.model.owner import PROTO
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value

@@ -5,13 +5,13 @@ import errno
 
 import pytest
 
-from netgroupd.kernel.delivery import Denied
 from netgroupd.kernel.kernel import Kernel, _refused
-from netgroupd.kernel.socket import Answer
+from netgroupd.kernel.netlink.delivery import Denied
+from netgroupd.kernel.netlink.socket import Answer
 from netgroupd.model.route import key
 from netgroupd.model.state import Attrs, Object, Origin
-from netgroupd.plan.beside import Said
 from netgroupd.plan.step import GroupStep, Op, Step
+from netgroupd.plan.tc.beside import Said
 
 MTU: Attrs = {"mtu": 9000}
 

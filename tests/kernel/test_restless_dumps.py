@@ -10,8 +10,8 @@ from itertools import count
 import pytest
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel.message import NLM_F_DUMP, request
-from netgroupd.kernel.socket import Decode, Skim, Socket, T
+from netgroupd.kernel.netlink.message import NLM_F_DUMP, request
+from netgroupd.kernel.netlink.socket import Decode, Skim, Socket, T
 
 pytestmark = pytest.mark.vm("stock")
 
@@ -65,7 +65,7 @@ def test_reading_that_is_restless_for_a_while_is_waited_for() -> None:
 
 
 def test_reading_that_never_is_the_same_twice_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netgroupd.kernel.socket._PATIENCE_S", 0.2)
+    monkeypatch.setattr("netgroupd.kernel.netlink.socket._PATIENCE_S", 0.2)
     with (
         closing(Restless([each] for each in count())) as socket,
         pytest.raises(KernelError, match="it changed during each of"),
@@ -80,7 +80,7 @@ def test_dump_that_was_overrun_is_asked_for_again() -> None:
 
 
 def test_dump_that_always_is_overrun_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netgroupd.kernel.socket._PATIENCE_S", 0.2)
+    monkeypatch.setattr("netgroupd.kernel.netlink.socket._PATIENCE_S", 0.2)
     with closing(Overrun(100)) as socket, pytest.raises(KernelError, match="it changed during each of"):
         socket.dump(request(18, NLM_F_DUMP, bytes(16)), number)
 

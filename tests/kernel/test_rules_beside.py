@@ -3,7 +3,7 @@
 
 import time
 
-from netgroupd.kernel.rules_beside import Standing
+from netgroupd.kernel.layer3.rules_beside import Standing
 from netgroupd.model.rule import key
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value

@@ -6,19 +6,21 @@ from collections.abc import Mapping
 
 import pytest
 
-from netgroupd.kernel import delivery
-from netgroupd.kernel.compound import RTM_BATCHTFILTER, compound, entry, failures, kind_of
 from netgroupd.kernel.features import Features
-from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import HEADER, HEADER_LEN, attr, attributes, nest, request, text, u32
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Context
-from netgroupd.kernel.socket import Socket, split
-from netgroupd.kernel.tc import actions_tunnel, filters, filters_read
-from netgroupd.kernel.tc.actions import GENERIC, pack_actions, unpack_actions
-from netgroupd.kernel.tc.actions_seen import Remembered
+from netgroupd.kernel.netlink import delivery
+from netgroupd.kernel.netlink.compound import RTM_BATCHTFILTER, compound, entry, failures, kind_of
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.message import HEADER, HEADER_LEN, attr, attributes, nest, request, text, u32
+from netgroupd.kernel.netlink.request import Context
+from netgroupd.kernel.netlink.socket import Socket, split
+from netgroupd.kernel.tc.actions import tunnel as actions_tunnel
+from netgroupd.kernel.tc.actions.codec import GENERIC, pack_actions, unpack_actions
+from netgroupd.kernel.tc.actions.police import pack_police, unpack_police
+from netgroupd.kernel.tc.actions.seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
-from netgroupd.kernel.tc.police import pack_police, unpack_police
+from netgroupd.kernel.tc.filters import codec as filters
+from netgroupd.kernel.tc.filters import read as filters_read
 from netgroupd.model.state import Object
 from netgroupd.model.tc import room
 from netgroupd.model.tc.action import ACTION, CONTROL

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from netgroupd.engine.capture import captured
-from netgroupd.kernel.message import attr, nest, u16, u32, u64
+from netgroupd.engine.capture.host import captured
+from netgroupd.kernel.netlink.message import attr, nest, u16, u32, u64
 from netgroupd.kernel.tc.mqprio import pack_mqprio, unpack_mqprio
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value

@@ -5,10 +5,10 @@ import struct
 
 import pytest
 
-from netgroupd.kernel.message import attr, nest, text
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.tc.actions import pack_action, unpack_action
-from netgroupd.kernel.tc.actions_seen import Remembered
+from netgroupd.kernel.netlink.message import attr, nest, text
+from netgroupd.kernel.tc.actions.codec import pack_action, unpack_action
+from netgroupd.kernel.tc.actions.seen import Remembered
 from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.value import Value
 

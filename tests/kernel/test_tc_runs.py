@@ -7,15 +7,15 @@ from typing import cast
 
 import pytest
 
-from netgroupd.kernel.batch import Batch
-from netgroupd.kernel.compound import entry
-from netgroupd.kernel.delivery import Denied, Lanes, Packet
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.request import Form
-from netgroupd.kernel.socket import Socket
-from netgroupd.kernel.tc import filters
-from netgroupd.kernel.tc.filters_run import run
+from netgroupd.kernel.netlink.batch import Batch
+from netgroupd.kernel.netlink.compound import entry
+from netgroupd.kernel.netlink.delivery import Denied, Lanes, Packet
+from netgroupd.kernel.netlink.request import Form
+from netgroupd.kernel.netlink.socket import Socket
+from netgroupd.kernel.tc.filters import codec as filters
+from netgroupd.kernel.tc.filters.run import run
 from netgroupd.model.value import Value
 from netgroupd.plan.step import Op, Step
 from tests.vm.tc_cases import CASES, Case, rules_of

@@ -6,12 +6,21 @@ from collections.abc import Sequence
 
 import pytest
 
-from netgroupd.kernel.message import HEADER, HEADER_LEN, NLM_F_DUMP, NLM_F_MULTI, NLMSG_DONE, SEQUENCE, attr, request
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.socket import Socket
-from netgroupd.kernel.tc import filters
-from netgroupd.kernel.tc.filters_read import Decoder
-from netgroupd.kernel.tc.filters_stuck import told_until
+from netgroupd.kernel.netlink.message import (
+    HEADER,
+    HEADER_LEN,
+    NLM_F_DUMP,
+    NLM_F_MULTI,
+    NLMSG_DONE,
+    SEQUENCE,
+    attr,
+    request,
+)
+from netgroupd.kernel.netlink.socket import Socket
+from netgroupd.kernel.tc.filters import codec as filters
+from netgroupd.kernel.tc.filters.read import Decoder
+from netgroupd.kernel.tc.filters.stuck import told_until
 from netgroupd.kernel.tc.tcmsg import RTM_GETTFILTER, RTM_NEWTFILTER, Place
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.tc.filter import key

@@ -5,12 +5,13 @@ import struct
 
 import pytest
 
-from netgroupd.engine.capture import captured
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.kernel.message import attr, nest, text, u32
+from netgroupd.engine.capture.host import captured
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.kernel.names import Names
-from netgroupd.kernel.tc import filters, flower
-from netgroupd.kernel.tc.filters_read import Decoder
+from netgroupd.kernel.netlink.message import attr, nest, text, u32
+from netgroupd.kernel.tc import flower
+from netgroupd.kernel.tc.filters import codec as filters
+from netgroupd.kernel.tc.filters.read import Decoder
 from netgroupd.kernel.tc.tcmsg import HEADER, KIND, OPTIONS
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import SHARES

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from netgroupd.kernel import vf
-from netgroupd.kernel.message import attr, attributes, nest, walk
+from netgroupd.kernel.netlink.message import attr, attributes, nest, walk
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import Op, Step

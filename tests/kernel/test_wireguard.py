@@ -3,10 +3,10 @@
 
 import base64
 
-from netgroupd.kernel import wireguard
-from netgroupd.kernel.generic import Generic
-from netgroupd.kernel.message import attr, nest, u16, u32
-from netgroupd.kernel.socket import Counters, Decode, Skim, Socket, T
+from netgroupd.kernel.links import wireguard
+from netgroupd.kernel.netlink.generic import Generic
+from netgroupd.kernel.netlink.message import attr, nest, u16, u32
+from netgroupd.kernel.netlink.socket import Counters, Decode, Skim, Socket, T
 
 _KEYS = [base64.b64encode(bytes((number,)) * 32).decode() for number in (1, 2)]
 

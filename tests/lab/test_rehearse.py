@@ -21,7 +21,7 @@ REHEARSE = """\
 import sys
 from netgroupd.cli.main import main
 from netgroupd.engine.engine import Engine
-from netgroupd.kernel.fake import FakeKernel
+from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 other = Object("link", ("other",), {"kind": "bridge", "mtu": 1500, "up": False, "group": 0})
 card = Object("link", ("ens9",), {"mtu": 1500, "up": False, "group": 0})

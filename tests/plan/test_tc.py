@@ -5,20 +5,20 @@ from collections.abc import Mapping
 
 import pytest
 
-from netgroupd.config.entries import told
-from netgroupd.engine.snapshot import Snapshot
+from netgroupd.config.sections.entries import told
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import Attrs, Object, Origin, State
 from netgroupd.model.tc import filter as filters
 from netgroupd.model.tc.chain import SPARE
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
-from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.order import order
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.present import text
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.tc.hooks import hooks_of
 from tests.plan.reading_back import read_back
 
 LINK = Object("link", ("v0",), {"kind": "dummy"})

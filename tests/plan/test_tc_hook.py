@@ -10,13 +10,13 @@ from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc import filter as filters
 from netgroupd.model.tc.chain import ALL, OF_HOOK, SPARE, led_to
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.atomic import is_switch
-from netgroupd.plan.beside import said_key, unplaced
-from netgroupd.plan.optional import keys_of, without
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.present import objects_text, said_in, text
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.tc.atomic import is_switch
+from netgroupd.plan.tc.beside import said_key, unplaced
+from netgroupd.plan.tc.optional import keys_of, without
 
 LINK = Object("link", ("v0",), {"kind": "dummy"})
 CLSACT = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "handle": "ffff:", "hooks": ("ingress",)})

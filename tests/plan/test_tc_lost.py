@@ -3,7 +3,7 @@
 
 import pytest
 
-from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.model.state import Attrs, Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.owned import Owned

@@ -5,8 +5,8 @@ import pytest
 
 from netgroupd.model.state import Object, State
 from netgroupd.plan.step import Op, Step
-from netgroupd.plan.tables import match_of
-from netgroupd.plan.turns import arrange, behind, by_mask
+from netgroupd.plan.tc.tables import match_of
+from netgroupd.plan.tc.turns import arrange, behind, by_mask
 
 
 def _rule(kind: str, match: str, **attrs: object) -> Object:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from netgroupd.kernel.seen import Seen
+from netgroupd.kernel.links.seen import Seen
 from tests.vm.hosts import EngineIn, Hosts
 from tests.vm.installed import Fresh, good, install, package_file, reload, run
 from tests.vm.stumbling import Stumbling

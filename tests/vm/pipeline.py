@@ -2,7 +2,7 @@
 """The pipeline's own way from what is wanted to a kernel that has it, with nothing to do after it."""
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff

@@ -22,9 +22,9 @@ import yaml
 
 from netgroupd.engine.engine import Engine
 from netgroupd.errors import ConfigError, KernelError
-from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.seen import Seen
+from netgroupd.kernel.links.seen import Seen
+from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.model.state import Key, Object
 from netgroupd.plan import present
 from netgroupd.plan.serialise import singles

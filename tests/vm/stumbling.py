@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from netgroupd.engine.generations import Content
-from netgroupd.engine.lost_options import add_lost_options
+from netgroupd.engine.kept.lost_options import add_lost_options
+from netgroupd.engine.kept.routes_beside import placed
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.routes_beside import placed
-from netgroupd.engine.snapshot import Snapshot
+from netgroupd.engine.record.generations import Content
 from netgroupd.engine.transaction import converge, plan_for, plan_now
 from netgroupd.errors import KernelError, Refusal
-from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.kernel.usual import Usual
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.named import text_of

@@ -11,11 +11,11 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Attrs, Key
 from netgroupd.model.tc.chain import chain_of
-from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.step import Step
+from netgroupd.plan.tc.hooks import ON_QDISCS
 
 _SPACE = "bad"
 _BEFORE = """

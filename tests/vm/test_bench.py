@@ -14,7 +14,7 @@ from bench.links import Stack
 from bench.peer_files import Size
 from bench.peer_tools import PHASES, TOOLS, Phase
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 
 pytestmark = pytest.mark.vm("patched")
 
@@ -75,5 +75,5 @@ def test_a_peer_takes_a_stack_up_and_down() -> None:
 
 
 def test_messages_of_netgroupd_are_counted() -> None:
-    program = "from netgroupd.kernel.socket import Socket, noop; Socket().send(noop(1), noop(2), count=2)"
+    program = "from netgroupd.kernel.netlink.socket import Socket, noop; Socket().send(noop(1), noop(2), count=2)"
     assert costs([sys.executable, "-c", program]).messages == 2

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from netgroupd.engine.generations import Content
 from netgroupd.engine.observe import Mine, look
+from netgroupd.engine.record.generations import Content
 from netgroupd.engine.transaction import plan_for
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object
 from netgroupd.plan.named import text_of
 from netgroupd.plan.step import Op, RangeStep, Step

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netgroupd.engine.journal import Journal
+from netgroupd.engine.record.journal import Journal
 from tests.vm.installed import ETC, MANAGER, bridges, eventually, good, journal, now, prop, reload, run
 
 pytestmark = pytest.mark.vm_systemd("stock")

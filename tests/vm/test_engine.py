@@ -8,15 +8,15 @@ from itertools import pairwise
 
 import pytest
 
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for, plan_now
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text
-from netgroupd.kernel.seen import Seen
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.links.seen import Seen
+from netgroupd.kernel.netlink.message import NLM_F_CREATE, NLM_F_EXCL, nest, request, text
+from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.owner import GROUP_BASE

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from netgroupd.engine.kept.snapshot import Snapshot
+from netgroupd.engine.kept.theirs import give_back
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
-from netgroupd.engine.theirs import give_back
 from netgroupd.engine.transaction import plan_now
 from tests.engine.universe import state_of
 from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told

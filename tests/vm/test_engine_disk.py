@@ -94,7 +94,7 @@ def test_kill_while_messages_are_sent_is_resolved_by_the_next_start(directory: P
         def progress(_done: int, _total: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
-        from netgroupd.kernel import batch  # noqa: PLC0415  # the child's own
+        from netgroupd.kernel.netlink import batch  # noqa: PLC0415  # the child's own
 
         batch._MESSAGES = steps
         engine_for(directory, "bond").apply(progress=progress)

@@ -9,8 +9,8 @@ from itertools import count
 import pytest
 
 from netgroupd.engine.engine import Engine
-from netgroupd.kernel.batch import Refused
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.plan.step import AnyStep
 from tests.vm.hosts import EngineIn, here
 

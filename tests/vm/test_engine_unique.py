@@ -3,9 +3,9 @@
 
 import pytest
 
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_for, plan_now
 from tests.engine.universe import state_of
 from tests.vm.stumbling import MINE, Stumbling, become, there

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_for, plan_now
-from netgroupd.kernel import ethtool, ethtool_features, links_layout, links_read
 from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.links import layout as links_layout
+from netgroupd.kernel.links import read as links_read
 from netgroupd.kernel.monitor import Monitor
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.kernel.netns import entered
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.settings import ethtool, ethtool_features
 from netgroupd.model.ethtool import PARTS
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value

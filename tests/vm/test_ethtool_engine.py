@@ -5,7 +5,7 @@ import pytest
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.ethtool import FEATURES
 from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step

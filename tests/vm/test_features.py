@@ -5,8 +5,8 @@ import pytest
 
 from netgroupd.kernel.features import Features, features, probe
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import EVERYTHING
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.netlink.request import EVERYTHING
+from netgroupd.kernel.netlink.socket import Socket
 
 
 @pytest.mark.vm("stock")

@@ -12,11 +12,11 @@ import pytest
 from netgroupd.errors import UsageError
 from netgroupd.kernel.carrier import running
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.message import SEQUENCE, request, text
+from netgroupd.kernel.layer3.ways import Route
+from netgroupd.kernel.netlink.message import SEQUENCE, request, text
+from netgroupd.kernel.netlink.request import EVERYTHING, Selection
+from netgroupd.kernel.netlink.socket import Answer, Socket
 from netgroupd.kernel.netns import fresh
-from netgroupd.kernel.request import EVERYTHING, Selection
-from netgroupd.kernel.socket import Answer, Socket
-from netgroupd.kernel.ways import Route
 from netgroupd.model.state import Object, Origin
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.vm.meanwhile import repeatedly

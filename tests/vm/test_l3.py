@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model import CLASSES
 from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step

@@ -9,7 +9,7 @@ import pytest
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object
 from netgroupd.plan.step import GroupStep, Op, Step
 from tests.engine.universe import state_of

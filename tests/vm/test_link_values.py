@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import EVERYTHING
+from netgroupd.kernel.netlink.request import EVERYTHING
 from netgroupd.model.attr import Attr
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Attrs, Object

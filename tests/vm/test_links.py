@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import EVERYTHING
+from netgroupd.kernel.netlink.request import EVERYTHING
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE

@@ -4,7 +4,7 @@
 import pytest
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step
 from tests.vm.hosts import EngineIn, here

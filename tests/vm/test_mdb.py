@@ -11,14 +11,14 @@ from functools import partial
 
 import pytest
 
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_for, plan_now
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.message import NLM_F_CREATE, NLM_F_EXCL, attr, nest, request
-from netgroupd.kernel.request import EVERYTHING, Selection
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.netlink.message import NLM_F_CREATE, NLM_F_EXCL, attr, nest, request
+from netgroupd.kernel.netlink.request import EVERYTHING, Selection
+from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import Op, Step

@@ -12,14 +12,16 @@ from typing import NamedTuple
 import pytest
 
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.generations import Content
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.paths import Paths
+from netgroupd.engine.record.generations import Content
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import ConfigError, GuardError, KernelError
-from netgroupd.kernel import batch, links_layout, links_read
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.links import layout as links_layout
+from netgroupd.kernel.links import read as links_read
+from netgroupd.kernel.netlink import batch
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import Object, State

@@ -9,7 +9,7 @@ import pytest
 
 from netgroupd.engine.transaction import plan_now
 from netgroupd.errors import KernelError
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
 from tests.vm.stumbling import MINE, Stumbling, become, ip, refused_and_back, there_and_back, told

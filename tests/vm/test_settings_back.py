@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from netgroupd.kernel import sysctls_changed
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.netns import entered
+from netgroupd.kernel.settings import sysctls_changed
 from netgroupd.model.ethtool import FEATURES
 from netgroupd.model.state import Object
 from netgroupd.plan.step import Op, Step

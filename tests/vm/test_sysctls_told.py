@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
-from netgroupd.kernel.sysctls_told import TOLD, told
+from netgroupd.kernel.netlink.request import Selection
+from netgroupd.kernel.settings.sysctls_told import TOLD, told
 
 _ROOT = Path("/proc/sys/net")
 _READ_ONLY = {"mc_forwarding"}

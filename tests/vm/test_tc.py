@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, Origin, State
 from netgroupd.model.value import Value
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.diff import diff
-from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.order import order
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, RangeStep, Step
+from netgroupd.plan.tc.hooks import ON_QDISCS, hooks_of
 from tests.vm import bpf_programs
 from tests.vm.bpf_programs import pin
 from tests.vm.tc_cases import CASES, CLSACT, DESCRIBED, SETUP, TRIED, Case, action, hashed, hook_in, qdisc, rule, tclass

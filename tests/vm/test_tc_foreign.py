@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.netlink.request import Selection
+from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.netns import entered
-from netgroupd.kernel.request import Selection
-from netgroupd.kernel.socket import Socket
 from netgroupd.model.state import Object, State
 from netgroupd.plan import present
-from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.present import text
+from netgroupd.plan.tc.hooks import ON_QDISCS, hooks_of
 from tests.vm.hosts import EngineIn, here
 from tests.vm.tc_cases import SETUP
 

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from netgroupd.engine.capture import captured
+from netgroupd.engine.capture.host import captured
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Key, Object, Origin, State
 from netgroupd.model.tc.chain import chain_of, led_to
-from netgroupd.plan.beside import unplaced
-from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.present import text
+from netgroupd.plan.tc.beside import unplaced
+from netgroupd.plan.tc.hooks import ON_QDISCS, hooks_of
 from tests.config.reading import desired
 from tests.vm.tc_cases import CLSACT, SETUP, hook_in, rule
 

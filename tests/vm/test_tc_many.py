@@ -8,7 +8,7 @@ import pytest
 
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import State
 from tests.vm.hosts import EngineIn, here
 

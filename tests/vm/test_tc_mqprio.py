@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.message import attributes
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.message import attributes
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.kernel.tc.mqprio import pack_mqprio
 from netgroupd.kernel.tc.taprio import unpack_taprio
 from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS, RTM_NEWQDISC
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc import queues
 from netgroupd.model.value import Value
-from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.hooks import hooks_of
 from tests.kernel.test_tc_mqprio import OF_TC, TOLD
 from tests.vm.tc_wire import ETH_P_ALL
 

@@ -5,10 +5,10 @@ import subprocess
 from collections.abc import Iterable
 
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
-from netgroupd.plan.hooks import hooks_of
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.hooks import hooks_of
 from tests.vm.tc_cases import CLSACT, SETUP
 
 _MASKED = (

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import RECORDS
 from netgroupd.plan.assemble import assemble
-from netgroupd.plan.hooks import ON_QDISCS
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.tc.hooks import ON_QDISCS
 from tests.vm.tc_cases import CLSACT, SETUP, action, qdisc, rule
 from tests.vm.tc_packet_cases import OUT, PLAIN, ROWS, SECOND_MARK, Row
 from tests.vm.tc_samples import Sample, Samples

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from netgroupd.engine.capture import captured
+from netgroupd.engine.capture.host import captured
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import Mine, look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import converge, plan_for
 from netgroupd.kernel.kernels import Kernels
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
-from netgroupd.plan.hooks import ON_QDISCS, hooks_of
 from netgroupd.plan.present import text
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op
+from netgroupd.plan.tc.hooks import ON_QDISCS, hooks_of
 from tests.vm.tc_cases import CLSACT, SETUP, rule
 
 _OURS = rule("flower", {"dst_ip": "10.0.0.9"}, protocol="ip", pref=9, actions="drop")

@@ -16,10 +16,12 @@ import pytest
 from netgroupd.engine.observe import look
 from netgroupd.engine.transaction import plan_for, plan_now
 from netgroupd.errors import KernelError
-from netgroupd.kernel import links_layout, links_read, vf
+from netgroupd.kernel import vf
 from netgroupd.kernel.kernel import Kernel
+from netgroupd.kernel.links import layout as links_layout
+from netgroupd.kernel.links import read as links_read
 from netgroupd.kernel.monitor import Monitor
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.model.vf import CLASS, USUAL

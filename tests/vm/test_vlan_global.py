@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from netgroupd.engine.lost_options import add_lost_options
+from netgroupd.engine.kept.lost_options import add_lost_options
+from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.observe import look
 from netgroupd.engine.putting_back import put_back
-from netgroupd.engine.snapshot import Snapshot
 from netgroupd.engine.transaction import plan_for, plan_now
 from netgroupd.errors import KernelError
 from netgroupd.kernel.kernel import Kernel
-from netgroupd.kernel.request import Selection
+from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import CLASS, TREE, USUAL

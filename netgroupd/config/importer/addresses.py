@@ -4,9 +4,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_interface
 
-from netgroupd.config.addresses import FORM
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.stanzas import Option
+from netgroupd.config.sections.addresses import FORM
 from netgroupd.model.attr import Attr
 from netgroupd.model.value import FLAG, Type
 

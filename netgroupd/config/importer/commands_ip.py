@@ -4,12 +4,13 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from netgroupd.config import fdb, mdb, mst, neighbours, notations, routes, rules, vlan_global, vlans
+from netgroupd.config import notations
 from netgroupd.config.importer import addresses
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
 from netgroupd.config.importer.words import alone, number, read, refuse, split, take
+from netgroupd.config.sections import fdb, mdb, mst, neighbours, routes, rules, vlan_global, vlans
 from netgroupd.model.attr import Attr
 from netgroupd.model.route import TYPES
 from netgroupd.model.rule import ACTIONS

@@ -3,12 +3,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from netgroupd.config import vfs
 from netgroupd.config.importer.attributes import TUNNEL_KINDS, as_text, switch
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
 from netgroupd.config.importer.shell import NONE
 from netgroupd.config.importer.words import alone, read, refuse, split, take
+from netgroupd.config.sections import vfs
 from netgroupd.model.attr import Attr
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS

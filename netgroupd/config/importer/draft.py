@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from netgroupd.config.importer.fold import Body, fold_entries
-from netgroupd.config.linkname import objection
+from netgroupd.config.sections.linkname import objection
 from netgroupd.errors import Problem
 
 

@@ -17,9 +17,9 @@ from netgroupd.config.importer.stanzas import Stanza, stanzas
 from netgroupd.config.importer.text import write
 from netgroupd.config.importer.translate import Translation
 from netgroupd.config.linemap import LineMap
-from netgroupd.config.linkname import objection
 from netgroupd.config.notations import in_brackets
 from netgroupd.config.render import Limits, Rendered, render
+from netgroupd.config.sections.linkname import objection
 from netgroupd.config.sources import RefusedError, Source, Trust, read_text
 from netgroupd.errors import Problem
 

@@ -6,8 +6,8 @@
 
 from netgroupd.config.importer.draft import Draft, Place
 from netgroupd.config.importer.fold import Body
-from netgroupd.config.linkname import objection
-from netgroupd.config.links import NESTED
+from netgroupd.config.sections.linkname import objection
+from netgroupd.config.sections.links import NESTED
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import MODES_OF
 from netgroupd.model.link import COMMON

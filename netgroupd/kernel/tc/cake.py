@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The options of cake: an attribute each, of four bytes but for its rate."""
 
-from netgroupd.kernel.message import attr, attributes, u32
+from netgroupd.kernel.netlink.message import attr, attributes, u32
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.cake import OPTIONS
 from netgroupd.model.value import Value

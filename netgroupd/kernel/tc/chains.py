@@ -5,12 +5,13 @@ import errno
 import time
 from collections.abc import Iterator, Mapping
 
-from netgroupd.kernel import grace, message
-from netgroupd.kernel.message import attributes, nest, text, u32
+from netgroupd.kernel import grace
 from netgroupd.kernel.names import UnknownLinkError
-from netgroupd.kernel.request import Call, Codec, Context, Request, Selection
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.message import attributes, nest, text, u32
+from netgroupd.kernel.netlink.request import Call, Codec, Context, Request, Selection
+from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.rows import blamer, single
-from netgroupd.kernel.socket import Socket
 from netgroupd.kernel.tc import flower
 from netgroupd.kernel.tc.holders import rules_with
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules

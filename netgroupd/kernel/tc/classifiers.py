@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from netgroupd.kernel.message import u32
+from netgroupd.kernel.netlink.message import u32
 from netgroupd.kernel.tc import ematches, flower, programs
 from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.programs import Numbers

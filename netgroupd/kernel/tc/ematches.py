@@ -4,7 +4,7 @@
 import struct
 from collections.abc import Mapping
 
-from netgroupd.kernel.message import attr, attributes, nest, u32, walk
+from netgroupd.kernel.netlink.message import attr, attributes, nest, u32, walk
 from netgroupd.model.tc.ematch import (
     CMP,
     CONTAINER,

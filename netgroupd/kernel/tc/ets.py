@@ -4,7 +4,7 @@
 The kernel takes as many sizes as there are bands that are not strict, and the MTU for those that are not sent.
 """
 
-from netgroupd.kernel.message import attributes, nest, u8, u32, walk
+from netgroupd.kernel.netlink.message import attributes, nest, u8, u32, walk
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
 

@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from operator import itemgetter
 from socket import AF_INET, inet_aton, inet_ntoa, inet_pton
 
-from netgroupd.kernel.message import attr, walk
+from netgroupd.kernel.netlink.message import attr, walk
 from netgroupd.kernel.tc import flower_nests
 from netgroupd.model.rule import PROTOCOLS, span_text, split_span
 from netgroupd.model.tc.flower import KEYS, SPAN_NUMBERS, FlowerKey, Wire

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 
-from netgroupd.kernel.message import attr, attributes, nest, u8, u32, walk
+from netgroupd.kernel.netlink.message import attr, attributes, nest, u8, u32, walk
 from netgroupd.model.tc.options import (
     CFM,
     LSE,

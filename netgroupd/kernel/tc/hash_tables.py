@@ -8,7 +8,7 @@ import errno
 import time
 
 from netgroupd.kernel import grace
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.netlink.socket import Socket
 
 _LONGEST_S = 30.0  # it takes a few periods of grace, which on a busy host are some 100 ms each
 

@@ -7,8 +7,8 @@ All of them are read for that, which is for when a change has failed.
 from collections.abc import Callable, Mapping
 
 from netgroupd.errors import KernelError
-from netgroupd.kernel.request import Context, Selection
-from netgroupd.kernel.tc import filters_read
+from netgroupd.kernel.netlink.request import Context, Selection
+from netgroupd.kernel.tc.filters import read as filters_read
 from netgroupd.model.state import records
 from netgroupd.model.value import Value
 

@@ -3,8 +3,9 @@
 
 from collections.abc import Iterator, Set
 
-from netgroupd.kernel.request import Context, Selection
-from netgroupd.kernel.tc import actions_shared, filters_read
+from netgroupd.kernel.netlink.request import Context, Selection
+from netgroupd.kernel.tc.actions import shared as actions_shared
+from netgroupd.kernel.tc.filters import read as filters_read
 from netgroupd.model.state import Object, records
 
 _KIND = "mirred"

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from itertools import islice
 
-from netgroupd.kernel.message import attr, attributes, nest, u32, walk
+from netgroupd.kernel.netlink.message import attr, attributes, nest, u32, walk
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.mqprio import MODE, PREEMPTION, SHAPER
 from netgroupd.model.value import Type, Value

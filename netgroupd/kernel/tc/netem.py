@@ -6,7 +6,7 @@ What is not sent of a table of delays stays, and is not told either.
 
 import struct
 
-from netgroupd.kernel.message import attr, attributes, nest, u32, u64
+from netgroupd.kernel.netlink.message import attr, attributes, nest, u32, u64
 from netgroupd.kernel.tc.rates import is_wide
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.units import SHARES, fine_time, ns_of, parts_of, share

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from netgroupd.kernel.message import attr, text, u16, u32
+from netgroupd.kernel.netlink.message import attr, text, u16, u32
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.value import Value
 

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from netgroupd.kernel.message import attr, attributes, u8, u32, u64
+from netgroupd.kernel.netlink.message import attr, attributes, u8, u32, u64
 from netgroupd.kernel.tc.cake import pack_cake, unpack_cake
 from netgroupd.kernel.tc.ets import pack_ets, unpack_ets
 from netgroupd.kernel.tc.mqprio import pack_mqprio, unpack_mqprio

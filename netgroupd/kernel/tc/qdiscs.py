@@ -6,10 +6,10 @@ Those that the kernel puts on a link by itself have no handle, and are left out.
 
 from collections.abc import Iterator, Mapping
 
-from netgroupd.kernel import message
-from netgroupd.kernel.message import attr, attributes, nest, text, u32
 from netgroupd.kernel.names import Names, UnknownLinkError
-from netgroupd.kernel.request import Codec, Context, Request, Selection
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.message import attr, attributes, nest, text, u32
+from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, single
 from netgroupd.kernel.tc.qdisc_options import CLASSES, QDISCS
 from netgroupd.kernel.tc.sizes import STAB, pack_stab, unpack_stab
@@ -32,8 +32,8 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.tc.filter import block
 from netgroupd.model.tc.handle import handle_number, handle_text
 from netgroupd.model.value import Value
-from netgroupd.plan.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED, WITHOUT_RULES, Hook
 from netgroupd.plan.step import AnyStep, Op, Step
+from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, ROOT, SHARED, WITHOUT_RULES, Hook
 
 _HANDLE = 4  # of the header's fields
 _FEW = 16  # dumps of classes, which the kernel tells by link

@@ -4,7 +4,7 @@
 import math
 import struct
 
-from netgroupd.kernel.message import attr, attributes, u32
+from netgroupd.kernel.netlink.message import attr, attributes, u32
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc import red
 from netgroupd.model.tc.units import SHARES, parts_of, share

@@ -4,7 +4,7 @@
 import struct
 from collections.abc import Mapping
 
-from netgroupd.kernel.message import attr, attributes, nest
+from netgroupd.kernel.netlink.message import attr, attributes, nest
 from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS
 from netgroupd.model.tc.sizes import table
 from netgroupd.model.value import Value

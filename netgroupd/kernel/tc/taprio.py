@@ -7,7 +7,7 @@ A schedule that is told stands beside the one that runs until it begins: the las
 import struct
 from collections.abc import Mapping
 
-from netgroupd.kernel.message import attr, attributes, nest, u8, u32, walk
+from netgroupd.kernel.netlink.message import attr, attributes, nest, u8, u32, walk
 from netgroupd.kernel.tc.mqprio import pack_queues, unpack_queues
 from netgroupd.model.state import Attrs
 from netgroupd.model.tc.taprio import CLOCK, COMMANDS, OFFLOAD, TXTIME_ASSIST, entries, entry_text

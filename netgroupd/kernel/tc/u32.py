@@ -9,7 +9,7 @@ configuration are below all of these.
 import struct
 from collections.abc import Mapping
 
-from netgroupd.kernel.message import attr, text, u32
+from netgroupd.kernel.netlink.message import attr, text, u32
 from netgroupd.model.tc.u32 import U32_FIELDS, Offset, Word, hashkey_text, read_hashkey, read_offset, read_word
 from netgroupd.model.value import Value
 

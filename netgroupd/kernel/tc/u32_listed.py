@@ -10,12 +10,12 @@ what no rule leads to from there is of another.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from netgroupd.kernel import message
-from netgroupd.kernel.message import text, u32
-from netgroupd.kernel.socket import Socket
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.message import text, u32
+from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, RTM_GETTFILTER, Place
 from netgroupd.model.state import Object
-from netgroupd.plan.tables import is_u32, match_of
+from netgroupd.plan.tc.tables import is_u32, match_of
 
 _ROOT = 0xFFF00000
 _TABLE_SHIFT = 20

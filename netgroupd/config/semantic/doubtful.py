@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the kernel takes, or took before, and is hardly meant: each is a warning."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.config.checked import Checked
+from netgroupd.config.loops import way
+from netgroupd.config.sections.entries import told
+from netgroupd.config.sections.ports import meant_by
+from netgroupd.config.semantic import doubtful_tc
+from netgroupd.config.semantic.mdb import unspoken, unspoken_in_vlan
+from netgroupd.config.semantic.mst import shut_ports
+from netgroupd.config.semantic.vlan_global import unused
+from netgroupd.model.kinds.pair import PAIRS
+from netgroupd.model.mdb import senders
+from netgroupd.model.route import TABLES
+from netgroupd.model.state import NOTHING, Attrs, Object, records
+from netgroupd.model.value import Value, ip_bytes, split_prefix
+
+_PATTERN = frozenset("*?()")
+_HARDWARE = frozenset({None, ""})  # was there before, and may be up
+
+
+def doubt(checked: Checked) -> None:
+    """Look at the whole state; everything found goes to the report."""
+    for rule in _DOUBTS:
+        rule(checked)
+
+
+def _ports_with_addresses(checked: Checked) -> None:
+    for key, obj in checked.state.of("address").items():
+        link = str(key[0])
+        master = checked.attrs(link).get("master")
+        kind = checked.attrs(str(master)).get("kind") if master else None
+        if kind in ("bridge", "bond", "team"):
+            told_ = f"{link!r} has an address and is a port of the {kind} {master!r}"
+            checked.report.warn(checked.entry(obj).at, told_, f"packets to it arrive at {master!r}: put it there")
+
+
+def _nexthops(checked: Checked) -> None:
+    """Nexthop objects that only somebody else can have made."""
+    nexthops = checked.state.of("nexthop")
+    for obj in checked.state.of("route").values():
+        nhid = obj.attrs.get("nhid")
+        if nhid is not None and (nhid,) not in nexthops:
+            checked.report.warn(checked.entry(obj).place("nhid"), f"no file describes nexthop {nhid}")
+    for obj in nexthops.values():
+        for member in records(obj.attrs, "group"):
+            if (member.get("id"),) not in nexthops:
+                place = checked.entry(obj).place("group")
+                told_ = f"no file describes nexthop {member.get('id')}, of group {obj.key[0]}"
+                checked.report.warn(place, told_)
+
+
+def _unfiltered(checked: Checked) -> None:
+    """VLANs of a bridge that does not look at them."""
+    for key, obj in checked.state.of("bridge_vlan").items():
+        name = str(key[0])
+        attrs = checked.attrs(name)
+        bridge = name if attrs.get("kind") == "bridge" else str(attrs.get("master"))
+        of_bridge = checked.attrs(bridge)
+        if of_bridge.get("kind") == "bridge" and not of_bridge.get("vlan_filtering"):
+            hint = f"set vlan_filtering of {bridge!r}"
+            checked.report.warn(checked.entry(obj).at, f"{bridge!r} does not tell VLANs apart", hint)
+
+
+def _patterns(checked: Checked) -> None:
+    """Hardware with a name as a shell would look for it."""
+    for name, attrs in checked.links.attrs.items():
+        if attrs.get("kind") not in _HARDWARE or name in checked.links.known:
+            continue
+        if hint := meant_by(name) or ("" if _PATTERN.isdisjoint(name) else "several are a range, such as eth[0-3]"):
+            told_ = f"{name!r} is one link, of that very name"
+            checked.report.warn(checked.links.places[name], told_, hint)
+
+
+def _is_down(attrs: Attrs) -> bool:
+    """Whether a link is down as far as the files go: one that is made is, until something says up."""
+    return not attrs.get("up") and (attrs.get("kind") not in _HARDWARE or attrs.get("up") is False)
+
+
+def _vrfs(checked: Checked) -> None:
+    links = checked.links
+    for name, attrs in checked.of_kinds(["vrf"]):
+        if _is_down(attrs):
+            checked.report.warn(links.place(name, "up"), f"nothing sets VRF {name!r} up", "nothing passes it: up: true")
+        if (table := attrs.get("table")) in _RESERVED_TABLES:
+            told_ = f"VRF {name!r} has table {table}, which is the table {_RESERVED_TABLES[table]} of the host"
+            checked.report.warn(links.place(name, "table"), told_)
+
+
+def _lower_links_down(checked: Checked) -> None:
+    """The kernel refuses to set a VLAN up before what it is of."""
+    links = checked.links
+    down: dict[Value, bool] = {}
+    for name, attrs in checked.of_kinds(["vlan"]):
+        below = attrs.get("link")
+        if below not in down:
+            down[below] = str(below) in links.attrs and _is_down(links.attrs[str(below)])
+        if down[below] and attrs.get("up") and not attrs.get("loose_binding"):
+            told_ = f"{name!r} is to be up, and nothing sets {below!r} up, which it is a VLAN of"
+            checked.report.warn(links.place(name, "up"), told_, "the kernel refuses that")
+
+
+def _ways_down(checked: Checked) -> None:
+    """Routes out of links that are down, and nexthops out of those without a carrier, too."""
+    for obj, gateway in _gateways(checked):
+        attrs = checked.attrs(gateway.dev) if gateway.dev else NOTHING
+        what = f"nothing sets {gateway.dev!r} up" if attrs and _is_down(attrs) else ""
+        if obj.cls == "nexthop" and attrs.get("carrier") is False:
+            what = f"{gateway.dev!r} has no carrier"
+        if what:
+            told_ = f"{what}, and {told(obj.cls, obj.key)} goes out of it"
+            checked.report.warn(checked.entry(obj).at, told_, "the kernel refuses that")
+
+
+class _Gateway(NamedTuple):
+    """One way of a route or nexthop."""
+
+    dev: str
+    via: str
+    field: str
+    onlink: bool
+
+
+def _gateways(checked: Checked) -> Iterator[tuple[Object, _Gateway]]:
+    for cls in ("route", "nexthop"):
+        for obj in checked.state.of(cls).values():
+            for field, said in (("via", obj.attrs), *(("nexthops", hop) for hop in records(obj.attrs, "nexthops"))):
+                dev, via = said.get("dev") or "", said.get("via") or ""
+                if dev or via:
+                    onlink = bool(said.get("onlink") or obj.attrs.get("onlink") or obj.attrs.get("encap"))
+                    yield obj, _Gateway(str(dev), str(via), field, onlink)
+
+
+def _gateways_outside(checked: Checked) -> None:
+    """Gateways in no network of their link; of links without addresses nothing is known."""
+    asked = [(obj, one) for obj, one in _gateways(checked) if one.dev and one.via and not one.onlink]
+    if not asked:
+        return
+    networks = _networks(checked, frozenset(one.dev for _, one in asked))
+    for obj, one in asked:
+        address = ip_bytes(one.via)
+        known = networks.get((one.dev, len(address)))
+        if known and not address.startswith(b"\xfe\x80") and not any(_is_in(address, *network) for network in known):
+            told_ = f"gateway {one.via} is in no network of {one.dev!r}"
+            checked.report.warn(checked.entry(obj).place(one.field), told_, "if it is there nevertheless: onlink: true")
+
+
+def _networks(checked: Checked, links: frozenset[str]) -> Mapping[tuple[str, int], set[tuple[bytes, int]]]:
+    """The networks of some links by the length of their addresses: of addresses, and of routes without gateway."""
+    found: defaultdict[tuple[str, int], set[tuple[bytes, int]]] = defaultdict(set)
+    for key in checked.state.of("address"):
+        if key[0] in links:
+            address, length = split_prefix(str(key[1]))
+            if key[2] is not None:
+                address = ip_bytes(str(key[2]))
+            found[(str(key[0]), len(address))].add((address, length))
+    for obj in checked.state.of("route").values():
+        dev = obj.attrs.get("dev")
+        if dev in links and obj.attrs.get("via") is None and obj.key[0] != "mpls":
+            address, length = split_prefix(str(obj.key[2]))
+            if (str(dev), len(address)) in found:
+                found[(str(dev), len(address))].add((address, length))
+    return found
+
+
+def _is_in(address: bytes, network: bytes, length: int) -> bool:
+    spare = len(address) * 8 - length
+    return int.from_bytes(address, "big") >> spare == int.from_bytes(network, "big") >> spare
+
+
+def _groups(checked: Checked) -> None:
+    """Multicast groups that a bridge is not told, or does not look at."""
+    for obj in checked.state.of("mdb").values():
+        bridge, entry = checked.attrs(obj.name), checked.entry(obj)
+        if bridge.get("kind") != "bridge":
+            continue
+        if _is_down(bridge):
+            told_ = f"nothing sets {obj.name!r} up, and it is told the group {obj.key[2]}"
+            checked.report.warn(entry.at, told_, "the kernel refuses that")
+        if obj.key[3] and not bridge.get("vlan_filtering"):
+            hint = f"leave `vid` out, or set vlan_filtering of {obj.name!r}"
+            checked.report.warn(entry.place("vid"), f"{obj.name!r} does not tell VLANs apart", hint)
+        if obj.key[4] is not None and (hint := unspoken(obj, bridge)):
+            checked.report.warn(entry.place("src"), f"{obj.name!r} looks at no senders of {obj.key[2]}", hint)
+        options = checked.state.of("vlan_global").get((obj.name, obj.key[3]))
+        field = "source_list" if senders(obj.attrs) else "src" if obj.key[4] is not None else ""
+        if field and obj.key[3] and (hint := unspoken_in_vlan(obj, bridge, options)):
+            told_ = f"{obj.name!r} looks at no senders of {obj.key[2]} in VLAN {obj.key[3]}"
+            checked.report.warn(entry.place(field), told_, hint)
+
+
+def _cables(checked: Checked) -> None:
+    """Bridges that cables join to a ring, with nothing to break it."""
+    links = checked.links.attrs
+    joined: defaultdict[str, list[str]] = defaultdict(list)
+    roots: dict[str, str] = {}
+    for name, attrs in checked.of_kinds(PAIRS):
+        peer = str(attrs.get("peer"))
+        if name > peer:
+            continue
+        ends = [str(links.get(end, {}).get("master") or "") for end in (name, peer)]
+        if not all(links.get(bridge, {}).get("kind") == "bridge" for bridge in ends):
+            continue
+        if any(links[bridge].get("stp_state") for bridge in ends):
+            continue
+        if _joins(roots, *ends):
+            for here, there in (ends, reversed(ends)):
+                joined[here].append(there)
+        else:
+            ring = way(joined, *ends)
+            told_ = f"bridges are joined to a ring: {' → '.join((*ring, ring[0]))}"
+            hint = f"packets go round for ever; set stp, or take out the cable {name!r}"
+            checked.report.warn(checked.links.place(name, "peer"), told_, hint)
+
+
+def _joins(roots: dict[str, str], *ends: str) -> bool:
+    """Whether this puts together what was apart; ``roots`` leads from each bridge to the one that stands for all."""
+    tops = []
+    for end in ends:
+        top = end
+        while roots.setdefault(top, top) != top:
+            roots[top] = roots[roots[top]]
+            top = roots[top]
+        tops.append(top)
+    roots[tops[0]] = tops[1]
+    return tops[0] != tops[1]
+
+
+_RESERVED_TABLES: Mapping[Value, str] = {number: name for name, number in TABLES.items()}
+
+_DOUBTS: tuple[Callable[[Checked], None], ...] = (
+    _vrfs,
+    _lower_links_down,
+    _ways_down,
+    _gateways_outside,
+    _ports_with_addresses,
+    _nexthops,
+    _unfiltered,
+    _patterns,
+    _groups,
+    unused,
+    shut_ports,
+    _cables,
+    *doubtful_tc.DOUBTS,
+)

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What has addresses and leads to them, right value by value, and which the kernel refuses or changes as a whole."""
+
+from collections import Counter
+
+from netgroupd.config.checked import Checked
+from netgroupd.config.sections.entries import told
+from netgroupd.model.address import LEAST_MTU
+from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, family_of
+from netgroupd.model.state import Attrs, Object, records
+from netgroupd.model.value import Value, split_prefix
+
+_CALLED = {"inet": "IPv4", "inet6": "IPv6", "mpls": "MPLS"}
+
+
+def addresses(checked: Checked) -> None:
+    """What is said of an address is of its protocol, and it does not end before it is deprecated."""
+    small = _small(checked)
+    for key, obj in checked.state.of("address").items():
+        attrs, peer = obj.attrs, key[2]
+        if small and (mtu := small.get((obj.name, family_of(str(key[1]))))):
+            what = f"{obj.name!r} has an mtu of {mtu[0]}, with which it cannot have {key[1]}"
+            checked.report.once(checked.entry(obj).at, what, f"at least {mtu[1]}")
+        if not attrs and peer is None:
+            continue  # nearly all
+        family = family_of(str(key[1]))
+        entry = checked.entry(obj)
+        if peer is not None and family_of(str(peer)) != family:
+            checked.report.once(entry.place("peer"), f"{key[1]} is one of {_CALLED[family]}, and {peer} is not")
+        for field in _OF_OTHER_ADDRESSES[family]:
+            if attrs.get(field):
+                checked.report.once(entry.place(field), f"{key[1]} is one of {_CALLED[family]}, which has no {field!r}")
+        said = attrs.get("scope")
+        if family == "inet6" and said is not None and said != (own := _scope_of(str(key[1]))):
+            what = f"{key[1]} is one of IPv6, and its number says that its scope is {own}"
+            checked.report.once(entry.place("scope"), what, "leave it out")
+        _lifetimes(family, obj, checked)
+
+
+def _small(checked: Checked) -> dict[tuple[str, str], tuple[int, int]]:
+    """The links that are told to have too small an MTU for a protocol, with that and the least one."""
+    sizes = [(name, mtu) for name, attrs in checked.saying("mtu") if isinstance(mtu := attrs["mtu"], int)]
+    least = LEAST_MTU.items()
+    return {(name, family): (mtu, needed) for name, mtu in sizes for family, needed in least if mtu < needed}
+
+
+_OF_OTHER_ADDRESSES = {"inet": ("nodad", "home", "mngtmpaddr"), "inet6": ("label", "broadcast")}
+_MULTICAST, _LOOPBACK = 0xFF00, bytes(15) + b"\1"
+_OF_MULTICAST = {1: "host", 2: "link", 5: "site"}
+_OF_UNICAST = {0xFE80: "link", 0xFEC0: "site"}
+
+
+def _scope_of(address: str) -> str:
+    """The scope of an IPv6 address, as the kernel tells it whatever is said."""
+    number, _ = split_prefix(address)
+    start = int.from_bytes(number[:2], "big")
+    if start >= _MULTICAST:
+        return _OF_MULTICAST.get(start & 0xF, "global")
+    return "host" if number == _LOOPBACK else _OF_UNICAST.get(start & 0xFFC0, "global")
+
+
+def _lifetimes(family: str, obj: Object, checked: Checked) -> None:
+    ends, deprecated = (obj.attrs.get(field, "forever") for field in ("valid_lft", "preferred_lft"))
+    entry = checked.entry(obj)
+    if ends == 0:
+        checked.report.once(entry.place("valid_lft"), f"{obj.key[1]} is not valid for any time", "leave it out")
+    elif isinstance(ends, int) and "preferred_lft" in obj.attrs and not _within(deprecated, ends):
+        what = f"{obj.key[1]} cannot be preferred for {deprecated} and valid for {ends}"
+        checked.report.once(entry.place("preferred_lft"), what, f"at most {ends}")
+    elif family == "inet" and ends == "forever" and deprecated != "forever" and entry.record.whole:
+        what = f"{obj.key[1]} cannot be preferred for {deprecated} and valid forever: it is one of IPv4"
+        checked.report.once(entry.place("preferred_lft"), what, "give it a valid_lft")
+
+
+def _within(seconds: Value, most: int) -> bool:
+    return isinstance(seconds, int) and seconds <= most
+
+
+def routes(checked: Checked) -> None:
+    """The addresses of a route are of its protocol; only a gateway of IPv4 routes can be of the other."""
+    for obj in checked.state.of("route").values():
+        family = str(obj.key[0])
+        if family == "mpls":
+            continue
+        named: list[tuple[str, Value]] = [("src", obj.attrs.get("src"))]
+        if family == "inet6":
+            named.append(("via", obj.attrs.get("via")))
+            named += (("nexthops", hop.get("via")) for hop in records(obj.attrs, "nexthops"))
+        for field, address in named:
+            if address is not None and family_of(str(address)) != family:
+                what = f"{told('route', obj.key)} is one of {_CALLED[family]}, and {address} is not"
+                checked.report.once(checked.entry(obj).place(field), what)
+        if family == "inet6" and any(hop.get("realm") for hop in records(obj.attrs, "nexthops")):
+            what = f"{told('route', obj.key)} is one of {_CALLED[family]}, which has no 'realm'"
+            checked.report.once(checked.entry(obj).place("nexthops"), what)
+        if family == "inet6" and any(not hop.get("via") for hop in records(obj.attrs, "nexthops")):
+            what = f"each of the ways of {told('route', obj.key)} needs a gateway (via)"
+            checked.report.once(checked.entry(obj).place("nexthops"), what, "IPv6 has several ways only by gateways")
+
+
+def ways(checked: Checked) -> None:
+    """What only one way has is not said beside several, or a nexthop object, or none; nor what another protocol has."""
+    for obj in checked.state.of("route").values():
+        attrs, entry = obj.attrs, checked.entry(obj)
+        name = told("route", obj.key)
+        whole = next((field for field in _ELSEWHERE if attrs.get(field)), "")
+        if whole:
+            for field in _OF_ONE_WAY:
+                if attrs.get(field):
+                    what = f"{name} has {whole!r} and beside it {field!r}"
+                    hint = f"say that {_ELSEWHERE[whole]}" if (whole, field) != ("nhid", "realm") else "leave it out"
+                    checked.report.once(entry.place(field), what, hint)
+        elif attrs.get("type") in DEAD_ENDS:
+            for field in ("encap", "onlink"):
+                if attrs.get(field):
+                    what = f"{name} is of type {attrs['type']} and leads nowhere"
+                    checked.report.once(entry.place(field), what, f"take {field!r} out")
+        family, table, _, tos, metric = obj.key
+        said: Attrs = {**attrs, "tos": tos, "table": table != MAIN_TABLE, "metric": metric}
+        for field, families in _OF_FAMILIES.items():
+            if said.get(field) not in _USUAL and family not in families:
+                what = f"{name} is one of {_CALLED[str(family)]}, which has no {field!r}"
+                checked.report.once(entry.place(field), what)
+
+
+def locks(checked: Checked) -> None:
+    """Of all that can be locked the clamp of the congestion window has to be there."""
+    for obj in checked.state.of("route").values():
+        locked, entry = obj.attrs.get("lock"), checked.entry(obj)
+        if isinstance(locked, tuple) and "cwnd" in locked and not obj.attrs.get("cwnd") and entry.record.whole:
+            what = f"{told('route', obj.key)} has no 'cwnd' to lock"
+            checked.report.once(entry.place("lock"), what, "give it one")
+
+
+_OF_ONE_WAY = ("dev", "encap", "onlink", "as", "realm")
+_ELSEWHERE = {"nexthops": "in each of them", "nhid": "in that nexthop object"}
+_OF_FAMILIES = {
+    "scope": ("inet",),
+    "realm": ("inet",),
+    "tos": ("inet",),
+    "pref": ("inet6",),
+    "as": ("mpls",),
+    "ttl_propagate": ("mpls",),
+    "table": ("inet", "inet6"),
+    "metric": ("inet", "inet6"),
+}
+_USUAL = (None, 0, False, "global", "medium", ())
+
+
+def nexthops_of_routes(checked: Checked) -> None:
+    """No IPv6 route goes by a nexthop object of IPv4."""
+    described = checked.state.of("nexthop")
+    for obj in checked.state.of("route").values() if described else ():
+        used = described.get((obj.attrs.get("nhid"),)) if obj.key[0] == "inet6" else None
+        if used is None:
+            continue
+        members = [described.get((member.get("id"),)) for member in records(used.attrs, "group")]
+        ipv4 = next((each for each in (members or [used]) if each and _family_of_nexthop(each) == "inet"), None)
+        if ipv4:
+            what = f"{told('route', obj.key)} is one of IPv6, and nexthop {ipv4.key[0]} is not"
+            hint = "" if ipv4.attrs.get("via") else f"say 'family: inet6' of nexthop {ipv4.key[0]}"
+            checked.report.once(checked.entry(obj).place("nhid"), what, hint)
+
+
+def _family_of_nexthop(obj: Object) -> str:
+    """What a nexthop is of that is no group: of IPv4, if nothing says otherwise."""
+    via = obj.attrs.get("via")
+    return str(obj.attrs.get("family") or (family_of(str(via)) if via else "inet"))
+
+
+def gateways(checked: Checked) -> None:
+    """No gateway is looked for by a VRF itself, unless that has a network of its own."""
+    vrfs = set(checked.by_kind.get("vrf", ())) - {address.name for address in checked.state.of("address").values()}
+    led = (obj for cls in ("route", "nexthop") for obj in checked.state.of(cls).values()) if vrfs else ()
+    for obj in led:
+        for field, way in (("dev", obj.attrs), *(("nexthops", hop) for hop in records(obj.attrs, "nexthops"))):
+            via = str(way.get("via") or _LINK_LOCAL)
+            taken = way.get("onlink") or via.startswith(_LINK_LOCAL) or obj.key[0] == "mpls"
+            if way.get("dev") in vrfs and not taken:
+                what = f"{via} is reached by a link in the VRF {way['dev']!r}, not by that itself"
+                checked.report.once(checked.entry(obj).place(field), what, "name that link")
+
+
+_LINK_LOCAL = "fe80:"
+
+
+def rules(checked: Checked) -> None:
+    """The networks of a rule are of its protocol, it does one thing, and it goes only forward."""
+    for obj in checked.state.of("rule").values():
+        family, pref = str(obj.key[0]), obj.key[1]
+        for field in ("from", "to"):
+            network = obj.attrs.get(field)
+            if network not in (None, "default") and family_of(str(network)) != family:
+                what = f"this rule is one of {_CALLED[family]}, and {network} is not"
+                checked.report.once(checked.entry(obj).place(field), what, "write a rule for each protocol")
+        if family == "inet6" and obj.attrs.get("realms"):
+            what = "this rule is one of IPv6, which has no 'realms'"
+            checked.report.once(checked.entry(obj).place("realms"), what)
+        _services(family, obj, checked)
+        does = [field for field in _ACTIONS if obj.attrs.get(field)]
+        if any(obj.attrs.get("action", _ACTIONS[field]) != _ACTIONS[field] for field in does):
+            does.insert(0, f"action {obj.attrs['action']}")
+        if len(does) > 1:
+            what = f"this rule has {' and '.join(does)}, of which it can have one"
+            checked.report.once(checked.entry(obj).place(does[-1]), what)
+        target = obj.attrs.get("goto")
+        if isinstance(target, int) and isinstance(pref, int) and target <= pref:
+            what = f"a rule at {pref} cannot go to {target}"
+            checked.report.once(checked.entry(obj).place("goto"), what, "the kernel goes only to a larger pref")
+
+
+def _services(family: str, obj: Object, checked: Checked) -> None:
+    """Of IPv4 the kernel looks at few bits of a tos, and at all of a DSCP; and at one of them."""
+    tos, place = obj.attrs.get("tos"), checked.entry(obj).place
+    if family == "inet" and isinstance(tos, int) and tos > _MOST_OF_TOS:
+        hint = f"say 'dscp: {tos >> 2}'"
+        checked.report.once(place("tos"), f"a rule of IPv4 cannot select by a tos of {tos}", hint)
+    elif tos and obj.attrs.get("dscp") is not None:
+        checked.report.once(place("dscp"), "this rule has tos and dscp, of which it can have one")
+
+
+_MOST_OF_TOS = 0x1C
+_ACTIONS = {"lookup": "lookup", "l3mdev": "lookup", "goto": "goto"}
+
+
+def nexthops(checked: Checked) -> None:
+    """A nexthop leads somewhere by its own protocol; or it is a group of others."""
+    for obj in checked.state.of("nexthop").values():
+        attrs, entry = obj.attrs, checked.entry(obj)
+        name, via, family = f"nexthop {obj.key[0]}", attrs.get("via"), attrs.get("family")
+        if via and family and family_of(str(via)) != family:
+            checked.report.once(entry.place("via"), f"{name} is one of {_CALLED[str(family)]}, and {via} is not")
+        if attrs.get("group") is not None:
+            _group(name, obj, checked)
+        elif not any(attrs.get(way) for way in ("dev", "blackhole", "fdb")) and entry.record.whole:
+            checked.report.once(entry.at, f"{name} does not say where to", "give it dev, blackhole or group")
+
+
+def _group(name: str, obj: Object, checked: Checked) -> None:
+    """A group has members, each once, and none that is a group; and it is nothing else."""
+    entry, described = checked.entry(obj), checked.state.of("nexthop")
+    for way in ("via", "dev", "blackhole", "encap", "onlink"):
+        if obj.attrs.get(way):
+            checked.report.once(entry.place(way), f"{name} is a group, and can have no {way!r} itself")
+    members = [member.get("id") for member in records(obj.attrs, "group")]
+    if not members:
+        checked.report.once(entry.place("group"), f"the group of {name} has no members")
+    for number, times in Counter(members).items():
+        if times > 1:
+            checked.report.once(entry.place("group"), f"{name} has {number} in its group twice", "use weight")
+        other = described.get((number,))
+        if other and other.attrs.get("group"):
+            what = f"{name} cannot have {number} in its group: that is a group itself"
+            checked.report.once(entry.place("group"), what)
+        elif other and bool(other.attrs.get("fdb")) is not bool(obj.attrs.get("fdb")):
+            what = f"{name} cannot have {number} in its group: one is for forwarding entries (fdb), and one is not"
+            checked.report.once(entry.place("group"), what, "say fdb of both, or of neither")
+
+
+def neighbours(checked: Checked) -> None:
+    """Of an address that is answered for there is nothing to know, and of a managed one the kernel finds it out."""
+    for key, obj in checked.state.of("neighbour").items():
+        for field in ("lladdr", "state") if obj.attrs.get("managed") and not key[2] else ():
+            if obj.attrs.get(field):
+                what = f"{key[1]} on {key[0]!r} is managed: its {field!r} is what the kernel finds out"
+                checked.report.once(checked.entry(obj).place(field), what)
+        for field in ("lladdr", "state", "managed") if key[2] else ():
+            if obj.attrs.get(field):
+                what = f"{key[1]} on {key[0]!r} is answered for (proxy), and has no {field!r}"
+                checked.report.once(checked.entry(obj).place(field), what)

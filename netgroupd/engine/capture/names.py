@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a host has -> what of it a configuration has words for, and comments on the rest.
+
+The kernel lets a link be called g[1], tells IPv6 routes apart by where packets come from,
+and has several of one metric, that expire by themselves, and much that no row describes.
+It keeps IPv4 routes behind others for the time when those are gone.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from netgroupd.config.sections.linkname import objection
+from netgroupd.engine.capture.yaml_text import is_sayable
+from netgroupd.model import CLASSES
+from netgroupd.model.address import plain_address
+from netgroupd.model.mdb import GROUP
+from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS
+from netgroupd.model.route import BEHIND, EXPIRES
+from netgroupd.model.rule import MISSING
+from netgroupd.model.state import NOTHING, Key, Object, State, called, records
+from netgroupd.model.value import Value, split_prefix
+from netgroupd.plan.absent import network_of, networks_of
+from netgroupd.plan.compare import UNOWNED, UNSAID
+from netgroupd.plan.present import title
+from netgroupd.plan.stranded import Stranded
+
+_TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
+_WITH_TEXTS = ("link", "address")
+_BY_ROWS = ("address", "neighbour", "nexthop", "route", "rule", "vlan_global", "mst", "vf")
+_WATCHED = ("address", "fdb", "neighbour", "rule")  # of routes and nexthops the kernel tells by whom they are wanted
+_FROM = " from "  # in the destination of a route that is for packets from there
+
+
+def nameable(actual: State) -> tuple[State, list[str]]:
+    """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
+    by_kernel = [obj for obj in actual.of("neighbour").values() if _is_by_kernel(obj, actual)]
+    by_kernel += _with_addresses(actual)
+    if by_kernel:
+        actual = _without(actual, set(), {(obj.cls, obj.key) for obj in by_kernel})
+    unnamed = {link.name for link in actual.of("link").values() if objection(link.name) or not link.name.isprintable()}
+    routes = actual.of("route").values()
+    passing = [obj for obj in actual.of("address").values() if _passes(obj)]
+    unsayable = [obj for cls in _BY_ROWS for obj in actual.of(cls).values() if _has_more(obj)]
+    unsayable += [obj for obj in actual.of("fdb").values() if UNSAID in obj.attrs]
+    unsayable += [obj for obj in actual.of("mdb").values() if _is_refused(obj, actual)]
+    of_routes = {
+        "no configuration has routes by where packets come from": [obj for obj in routes if _FROM in str(obj.key[2])],
+        "no configuration has several IPv6 routes of one metric, unless each has a gateway": [
+            obj for obj in routes if _are_beside(obj)
+        ],
+        "others of the same network, tos and metric come before them": [obj for obj in routes if BEHIND in obj.attrs],
+        "no configuration has routes that expire": [obj for obj in routes if EXPIRES in obj.attrs],
+    }
+    others = {
+        "somebody has taken these away from the kernel's own, which no configuration does": [
+            obj for obj in actual.of("rule").values() if MISSING in obj.attrs
+        ],
+        "somebody has given them for a time, as DHCP does": passing,
+        "they need addresses that are there for a time": [*_by_way_of(passing, actual)] if passing else [],
+        "the programs that have made them watch over them, as routing daemons do": [
+            obj for cls in _WATCHED for obj in actual.of(cls).values() if obj.attrs.get(UNOWNED, 0) not in BY_OPERATORS
+        ],
+        "they have what no configuration can say": unsayable,
+    }
+    left_out = {(obj.cls, obj.key) for found in (*of_routes.values(), *others.values()) for obj in found}
+    if not unnamed and not left_out:
+        return actual, []
+    comments = []
+    if unnamed:
+        comments.append(f"# left out with what refers to them (no file can name such links): {_listed(unnamed)}\n")
+    told = {why: {f"{obj.key[2]} table {obj.key[1]}" for obj in found} for why, found in of_routes.items()}
+    told |= {why: {f"{called(obj.cls)} {' '.join(title(obj))}" for obj in found} for why, found in others.items()}
+    comments += [f"# left out ({why}): {_listed(names)}\n" for why, names in told.items() if names]
+    return _without(actual, unnamed, left_out), comments
+
+
+def _is_by_kernel(neighbour: Object, actual: State) -> bool:
+    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link."""
+    attrs = neighbour.attrs
+    if attrs.get("state") != "noarp" or UNOWNED not in attrs:
+        return False
+    link = actual.link(neighbour.name)
+    return link is not None and attrs.get("lladdr") == link.attrs.get("mac")
+
+
+def _with_addresses(actual: State) -> list[Object]:
+    """The kernel's routes to networks, but those that somebody has made for addresses that bring none by themselves."""
+    by_kernel = (obj for obj in actual.of("route").values() if obj.attrs.get(UNOWNED) == BY_KERNEL)
+    routes = [route for route in by_kernel if "via" not in route.attrs]
+    apart = (obj.key for obj in actual.of("address").values() if obj.attrs.get("noprefixroute") and not _passes(obj))
+    given = {(key[0], network) for key in apart for network in networks_of([key])} if routes else frozenset()
+    return [route for route in routes if (route.attrs.get("dev"), _network(route)) not in given]
+
+
+def _network(route: Object) -> tuple[int, int, int]:
+    return network_of(*split_prefix(str(route.key[2]).partition(_FROM)[0]))
+
+
+def _passes(address: Object) -> bool:
+    """Whether an address of others is there for a time."""
+    return UNOWNED in address.attrs and address.attrs.get("valid_lft", "forever") != "forever"
+
+
+def _by_way_of(passing: Iterable[Object], actual: State) -> Iterator[Object]:
+    """The routes and nexthops that cannot be made without these addresses: what gave them gives those too."""
+    kept = _without(actual, set(), {(obj.cls, obj.key) for obj in passing})
+    stranded, sources = Stranded(passing, kept), {plain_address(obj.key) for obj in passing}
+    sources -= {plain_address(key) for key in kept.of("address")}
+    for cls in ("route", "nexthop"):
+        yield from (obj for obj in actual.of(cls).values() if stranded.why(obj) or obj.attrs.get("src") in sources)
+
+
+def writable(actual: State) -> tuple[State, list[str]]:
+    """Take the texts off links and addresses that no file can hold, with a comment on them."""
+    lost = {
+        (obj.cls, obj.key): [name for name, value in obj.attrs.items() if not is_sayable(value)]
+        for cls in _WITH_TEXTS
+        for obj in actual.of(cls).values()
+        if not all(map(is_sayable, obj.attrs.values()))
+    }
+    if not lost:
+        return actual, []
+    said = State(groups=actual.groups)
+    for obj in actual:
+        names = lost.get((obj.cls, obj.key), ())
+        attrs = {name: value for name, value in obj.attrs.items() if name not in names}
+        said.add(obj._replace(attrs=attrs) if names else obj)
+    told = _listed({f"{name} of {key[0]}" for (_, key), names in lost.items() for name in names})
+    return said, [f"# left out (no file can hold these bytes): {told}\n"]
+
+
+def _has_more(obj: Object) -> bool:
+    """Whether an object has what netgroupd does not know, or a number where a file has words."""
+    words = ((name, value) for name, value in obj.attrs.items() if type(value) is int and name != UNOWNED)
+    return UNSAID in obj.attrs or not all(_is_word(obj.cls, name, value) for name, value in words)
+
+
+def _is_refused(entry: Object, actual: State) -> bool:
+    """Whether a bridge would not be told this entry now: it has changed since, or the group is none."""
+    bridge = actual.link(entry.name)
+    vid, said = entry.key[3], bridge.attrs if bridge else NOTHING
+    if said.get("mcast_snooping") is False or (said.get("vlan_filtering") and not vid):
+        return True
+    options = actual.of("vlan_global").get((entry.name, vid))
+    learns = options is None or options.attrs.get("mcast_snooping", True)
+    if said.get("mcast_vlan_snooping") and not (learns and (entry.name, vid) in actual.of("bridge_vlan")):
+        return True
+    try:
+        return GROUP.parse(entry.key[2]) != entry.key[2]
+    except ValueError:
+        return True
+
+
+@lru_cache
+def _is_word(cls: str, name: str, value: Value) -> bool:
+    row = CLASSES[cls].attrs.get(name)
+    try:
+        return row is None or row.type.parse(value) == value
+    except ValueError:
+        return False
+
+
+def _are_beside(route: Object) -> bool:
+    """Whether these are routes beside each other, of which the kernel does not make one with several ways."""
+    hops = route.attrs.get("nexthops") if route.key[0] == "inet6" else None
+    return isinstance(hops, tuple) and not all(isinstance(hop, Mapping) and hop.get("via") for hop in hops)
+
+
+def _listed(names: set[str]) -> str:
+    # A name with a line break would end the comment.
+    return ", ".join(name if name.isprintable() else repr(name) for name in sorted(names))
+
+
+def _without(actual: State, names: set[str], left_out: set[tuple[str, Key]]) -> State:
+    """``actual`` without the links, what refers to them, and what refers to nexthops that go with them."""
+    nexthops = {key[0] for cls, key in left_out if cls == "nexthop"}
+    while True:
+        found = [
+            obj
+            for obj in actual
+            if (obj.cls, obj.key) not in left_out and (_refers(obj, names) or _uses(obj, nexthops))
+        ]
+        if not found:
+            break
+        left_out.update((obj.cls, obj.key) for obj in found)
+        names = names | {obj.name for obj in found if obj.cls == "link"}
+        nexthops.update(obj.key[0] for obj in found if obj.cls == "nexthop")
+    said = State(groups=actual.groups)
+    for obj in actual:
+        if (obj.cls, obj.key) not in left_out:
+            said.add(obj)
+    return said
+
+
+def _refers(obj: Object, names: set[str]) -> bool:
+    if obj.cls in ("sysctl", "rule", "nexthop", "route"):
+        where: tuple[Value, ...] = tuple(str(obj.key[0]).split("/")) if obj.cls == "sysctl" else ()
+    else:
+        where = obj.key
+    attrs = (value for name, value in obj.attrs.items() if name not in _TEXTS)
+    return any(text in names for text in _texts((*where, *attrs)))
+
+
+def _texts(values: Value) -> Iterator[str]:
+    """All texts in a value."""
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, Mapping):
+        for value in values.values():
+            yield from _texts(value)
+    elif isinstance(values, tuple):
+        for value in values:
+            yield from _texts(value)
+
+
+def _uses(obj: Object, nexthops: set[Value]) -> bool:
+    used = [member.get("id") for member in records(obj.attrs, "group")] if obj.cls == "nexthop" else []
+    return obj.attrs.get("nhid") in nexthops or not nexthops.isdisjoint(used)

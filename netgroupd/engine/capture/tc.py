@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Qdiscs, classes, chains and filters that a host has -> the section ``tc``, by link or block.
+
+What the kernel puts on a link by itself has no handle and does not come.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.engine.capture.yaml_text import quoted
+from netgroupd.model.state import Attrs, Key, Object, State, records
+from netgroupd.model.tc.action import FIELDS, shared
+from netgroupd.model.tc.bpf import CURRENT
+from netgroupd.model.tc.chain import ALL
+from netgroupd.model.tc.filter import MATCHES, SHARES
+from netgroupd.model.tc.qdisc import KINDS
+from netgroupd.model.tc.queues import leave_to_leaves
+from netgroupd.model.tc.red import lasting
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import UNSAID
+from netgroupd.plan.fold import Row, fold_names
+from netgroupd.plan.present import title
+from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, hangs_on_one_of, swept
+from netgroupd.plan.tc.turns import several
+
+_SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
+_BLOCKS = ("ingress_block", "egress_block")
+_NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, SHARES})
+
+_NUMBERS = re.compile("([0-9]+)")
+_NOWHERE = "mirred to a link that is gone"
+_APART = (
+    "# left out (that rules have an action together is for the section actions to say; "
+    "here each has one of its own, which counts and polices apart): {}\n"
+)
+_USUAL = {"no_percpu": False, "hw_stats": "any"}
+
+
+class _Entry(NamedTuple):
+    """One entry of a list: what may be a range, the rest, and among which it keeps its place, if any."""
+
+    key: Attrs
+    rest: Attrs
+    among: Key = ()
+
+
+def sayable(actual: State) -> tuple[State, list[str]]:
+    """What a file can say of ``actual``, and a comment on each kind of qdisc, rule and action that it cannot."""
+    unknown: dict[str, list[Object]] = defaultdict(list)
+    for qdisc in actual.of("qdisc").values():
+        if qdisc.attrs["kind"] not in KINDS:
+            unknown[f"qdisc {qdisc.attrs['kind']}"].append(qdisc)
+    parents = swept((qdisc for found in unknown.values() for qdisc in found), actual)
+    lost = {key: action for key, action in actual.of("action").items() if _unsayable(*records(action.attrs, "actions"))}
+    if lost:
+        unknown[f"action {_NOWHERE}"] += lost.values()
+    for rule in actual.of("filter").values():
+        kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in records(rule.attrs, "actions"))
+        if kind := next(filter(None, kinds), ""):
+            unknown[f"action {kind}"].append(rule)
+        elif UNSAID in rule.attrs:
+            kind = str(rule.attrs["kind"])
+            unknown[f"{kind} that says all of this" if kind in MATCHES else f"classifier {kind}"].append(rule)
+    left_out = {(obj.cls, obj.key) for found in unknown.values() for obj in found}
+    rules = (rule for rule in actual.of("filter").values() if SHARES in rule.attrs)
+    together = [rule for rule in rules if (rule.cls, rule.key) not in left_out]
+    comments = [_APART.format(_titles(together))] if together else []
+    if not unknown:
+        return actual, comments
+    said = State(groups=actual.groups)
+    said.classes = {
+        cls: {
+            key: obj for key, obj in found.items() if (cls, key) not in left_out and not hangs_on_one_of(obj, parents)
+        }
+        for cls, found in actual.classes.items()
+    }
+    return said, [*comments, *(_comment(kind, found) for kind, found in unknown.items())]
+
+
+def _unsayable(action: Mapping[str, Value]) -> str:
+    """The kind of an action that no file can describe; "" for others."""
+    kind = str(action["kind"])
+    if kind == "mirred" and action.keys().isdisjoint(("dev", "block")):
+        return _NOWHERE
+    return "" if kind in FIELDS or shared(kind) else kind
+
+
+def _comment(kind: str, found: Iterable[Object]) -> str:
+    what = "with what is on it " if kind.startswith("qdisc") else ""
+    # What a file names it owns as a whole.
+    lost = "where the file says what else is there, applying it deletes this"
+    return f"# left out {what}(there is no {kind} in a configuration; {lost}): {_titles(found)}\n"
+
+
+def _titles(found: Iterable[Object]) -> str:
+    return ", ".join(fold_names(" ".join((obj.cls, *title(obj))) for obj in found))
+
+
+def action_rows(actual: State) -> Iterator[Row]:
+    """For each action that filters share its name, and what it does."""
+    for action in actual.of("action").values():
+        kind, index = action.key
+        (record,) = records(action.attrs, "actions")
+        yield (f"{kind} {index}", *(f"{name}: {quoted(value)}" for name, value in _fields(record).items()))
+
+
+def tc_rows(actual: State) -> Iterator[Row]:
+    """For each link or block its name, and the text of each part."""
+    parts: dict[str, dict[str, list[_Entry]]] = defaultdict(lambda: defaultdict(list))
+    blocks: dict[str, list[str]] = defaultdict(list)
+    for qdisc in actual.of("qdisc").values():
+        if qdisc.attrs["kind"] == CLSACT:
+            parts[qdisc.name]["ingress"] += []
+            blocks[qdisc.name] += [f"{name}: {quoted(qdisc.attrs[name])}" for name in _BLOCKS if name in qdisc.attrs]
+        else:
+            parts[qdisc.name]["qdiscs"].append(_qdisc(qdisc))
+    classes = {**actual.of("tclass")}
+    leave_to_leaves(classes)
+    for one in classes.values():
+        rest = {**_said(one.attrs), "kind": one.attrs["kind"]}
+        parts[one.name]["classes"].append(_Entry({"classid": one.key[1]}, rest))
+    for chain in actual.of("chain").values():
+        parent = {"parent": chain.key[1]} if chain.key[1] else {}
+        number = {} if chain.key[2] is ALL else {"chain": chain.key[2]}
+        parts[chain.name]["chains"].append(_Entry(number, {**parent, **_said(chain.attrs)}))
+    among = several(actual.of("filter").values())
+    for rule in actual.of("filter").values():
+        hook = str(rule.key[1])
+        place = hook if hook in CLSACT_HOOKS and "ingress" in parts[rule.name] else "filters"
+        entry = _filter(rule, hook if place == "filters" else "")
+        parts[rule.name][place].append(entry._replace(among=rule.key[:4]) if rule.key[:4] in among else entry)
+    for name, lists in parts.items():
+        texts = (f"{part}: [{', '.join(_folded(lists[part]))}]" for part in _SECTIONS if part in lists)
+        yield (name, *blocks[name], *texts)
+
+
+def _folded(entries: Iterable[_Entry]) -> Iterator[str]:
+    """The entries as texts; those that differ by their keys alone are one with ranges, unless others stand between."""
+    alike: list[tuple[str, list[str]]] = []
+    in_turn = set[int]()
+    places: dict[str, int] = {}
+    last: dict[Key, int] = {}
+    for key, rest, among in entries:
+        text, key_text = quoted(rest)[1:-1], quoted(key)[1:-1]
+        # A range in a list would make the list longer, not more entries.
+        if any(isinstance(inner, tuple) for value in key.values() for inner in _inside(value)):
+            text, key_text = ", ".join(filter(None, (key_text, text))), ""
+        place = places.get(text, -1)
+        if place < last.get(among, 0):
+            place = places[text] = len(alike)
+            alike.append((text, []))
+        alike[place][1].append(key_text)
+        if among:
+            last[among] = place
+            in_turn |= set() if "flower" in key else {place}  # of one mask no order matters
+    for place, (text, keys) in enumerate(alike):
+        foldable = place not in in_turn or _count_up(keys)
+        for key_text in (fold_names(filter(None, keys)) if foldable else keys) or ("",):
+            yield "{" + ", ".join(filter(None, (key_text, text))) + "}"
+
+
+def _count_up(keys: list[str]) -> bool:
+    """Whether texts differ in one number alone, which grows: as a range they come in the same order."""
+    rows = [_NUMBERS.split(key) for key in keys]
+    if len({(len(row), *row[::2]) for row in rows}) > 1:
+        return False
+    moving = [numbers for column in zip(*rows, strict=True) if len(numbers := [*dict.fromkeys(column)]) > 1]
+    return not moving or (len(moving) == 1 and moving[0] == sorted(moving[0], key=int) and len(moving[0]) == len(keys))
+
+
+def _inside(value: Value) -> Iterable[Value]:
+    return value.values() if isinstance(value, Mapping) else (value,)
+
+
+def _said(attrs: Attrs) -> dict[str, Value]:
+    return {name: value for name, value in attrs.items() if name not in _NOT_WRITTEN and value is not None}
+
+
+def _qdisc(qdisc: Object) -> _Entry:
+    attrs = qdisc.attrs
+    handle = {} if qdisc.key[1] == CLSACT else {"handle": attrs["handle"]}
+    return _Entry({"parent": qdisc.key[1]}, {"kind": attrs["kind"], **handle, **_said(lasting(attrs))})
+
+
+def _filter(rule: Object, parent: str) -> _Entry:
+    _, _, chain, pref, match = rule.key
+    assert isinstance(match, tuple)
+    matched: dict[str, Value] = {str(pair[0]): pair[1] for pair in match if isinstance(pair, tuple)}
+    rest: dict[str, Value] = {"parent": parent} if parent else {}
+    rest |= {"chain": chain} if chain else {}
+    rest |= {name: value for name, value in _said(rule.attrs).items() if value is not False}
+    if actions := records(rule.attrs, "actions"):
+        rest["action"] = tuple(map(_action, actions))
+    return _Entry({"pref": pref, str(rule.attrs["kind"]): matched}, rest)
+
+
+def _action(action: Mapping[str, Value]) -> Value:
+    if shared(action["kind"]):
+        return action["kind"]
+    return {str(action["kind"]): _fields(action)}
+
+
+def _fields(action: Mapping[str, Value]) -> Mapping[str, Value]:
+    return {
+        name: value
+        for name, value in action.items()
+        if name not in _NOT_WRITTEN and value is not None and _USUAL.get(name) != value
+    }

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the ways need of links, addresses, routes, nexthops and neighbours, and which steps take it away.
+
+Only what surely does counts.  A port of a bridge that no longer learns or floods, or that
+maps VLANs to tunnels, still has its packets, and so has one that is isolated, as long as
+they come from the bridge itself.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from netgroupd.engine.guard.carriers import carriers
+from netgroupd.engine.guard.detour import Way, leads_away
+from netgroupd.engine.guard.tunnels import misses_far_end
+from netgroupd.model.address import plain_address
+from netgroupd.model.state import Key, State, records
+from netgroupd.model.token import NONE, lower_half
+from netgroupd.model.value import Value
+from netgroupd.model.vlan_global import TREE
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op, Plan, Step
+
+# With one of these nothing goes through a link any more.
+_SEVERING = {"up": False, "carrier": False, "protodown": True, "arp": False}
+_OPEN = "forwarding"
+_DEFAULTS = frozenset({"0.0.0.0/0", "::/0"})
+
+
+class Carried:
+    """The links, addresses, nexthops and neighbours that the ways need, each with whose way it is."""
+
+    def __init__(self, ways: Sequence[Way], around: State, plan: Plan) -> None:
+        self._around = around
+        self._plan = plan
+        self._links = around.of("link")
+        self._carriers: dict[str, list[Way]] = {}
+        self._sources: dict[str, str] = {}
+        self._nexthops: dict[Value, Way] = {}
+        self._spare: set[Value] = set()  # members of a group that can go, for there are others
+        self._tables: dict[tuple[Value, Value], str] = {
+            (way.family, way.route.table): way.link for way in reversed(ways) if way.to
+        }
+        # The default routes that are followed: behind them are those for when they fail.
+        self._followed: dict[Value, int] = {}
+        # What nobody has resolved yet has no other address.
+        hops = ((way.link, way.route.gateway or way.to, False) for way in ways)
+        self._neighbours: dict[Key, Way] = {hop: way for hop, way in zip(hops, ways, strict=True) if way.route.lladdr}
+        self._within: dict[str, set[str]] = {}  # the ports that something comes by into a bridge
+        for way in ways:
+            self._sources.setdefault(way.route.source, way.whose)
+            used = way.route
+            if way.to and not used.length:
+                followed = self._followed.get((way.family, used.table), 0)
+                self._followed[way.family, used.table] = max(used.metric, followed)
+            members = _members(around, used.nexthop)
+            self._nexthops.update(dict.fromkeys((used.nexthop, *members), way))
+            self._spare.update(members if len(members) > 1 else ())
+        by_link: dict[str, list[Way]] = {}
+        for way in ways:
+            by_link.setdefault(way.link, []).append(way)
+        for link, leaving in by_link.items():
+            self._add_carriers(link, leaving)
+        # Bridges through which the ways go with a VLAN's tag.
+        uppers = (self._links.get((name,)) for name in self._carriers)
+        self._tagged = {str(upper.attrs.get("link")) for upper in uppers if upper and kind_of(upper) == "vlan"}
+
+    def _add_carriers(self, link: str, leaving: Sequence[Way]) -> None:
+        for name, above in carriers(link, self._links):
+            self._carriers.setdefault(name, []).extend(leaving)
+            if above and self._links[above,].attrs.get("master") == name:
+                self._within.setdefault(name, set()).add(above)
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """The links that the ways need, each with whose way it is."""
+        yield from ((name, ways[0].whose) for name, ways in self._carriers.items())
+
+    def cut_by(self, step: Step) -> tuple[str, str] | None:
+        """The link that a step would cut, and whose way that is."""
+        obj = step.object
+        if obj.cls == "address" and step.op is Op.DELETE:
+            plain = plain_address(obj.key)
+            return (obj.name, self._sources[plain]) if plain in self._sources else None
+        if obj.cls == "token":
+            return self._readdressed(step)
+        if obj.cls == "route" and (link := self._rerouted(step)):
+            return link, "the default route"
+        if obj.cls == "nexthop" and (way := self._nexthops.get(obj.key[0])):
+            spare = step.op is Op.DELETE and obj.key[0] in self._spare
+            return (way.link, way.whose) if leads_away(step) and not spare else None
+        return self._misdirected(step) if obj.cls == "neighbour" else self._interrupted(step)
+
+    def _interrupted(self, step: Step) -> tuple[str, str] | None:
+        """The link that a step about one, or about a VLAN of one, cuts."""
+        obj = step.object
+        ways = self._carriers.get(obj.name, [])
+        if obj.cls == "bridge_vlan":
+            cut = ways if _retags(step) else []
+        elif obj.cls == "vlan_global":
+            return self._moved_to_a_tree(step)
+        elif obj.cls == "mst":
+            cut = ways if step.attrs.get("state", _OPEN) != _OPEN else []
+        elif obj.cls != "link" or step.op is Op.CREATE:
+            cut = []
+        elif self._severs(step):
+            cut = ways
+        else:
+            cut = [way for way in ways if misses_far_end(step, way.to)]
+        return (obj.name, cut[0].whose) if cut else None
+
+    def _moved_to_a_tree(self, step: Step) -> tuple[str, str] | None:
+        """The port that is shut in the spanning tree which a step puts a VLAN of it into."""
+        tree, (bridge, vid) = step.attrs.get(TREE), step.object.key
+        for name, ways in self._carriers.items() if tree else ():
+            link = self._links.get((name,))
+            member = link and link.attrs.get("master") == bridge and (name, vid) in self._around.of("bridge_vlan")
+            if member and self._states.get((name, tree)) != _OPEN:
+                return name, ways[0].whose
+        return None
+
+    @cached_property
+    def _states(self) -> dict[Key, Value]:
+        """What ports do in spanning trees in the end."""
+        made = (step.object for step in singles(self._plan.steps) if step.object.cls == "mst")
+        return {obj.key: obj.attrs["state"] for obj in (*self._around.of("mst").values(), *made)}
+
+    def _readdressed(self, step: Step) -> tuple[str, str] | None:
+        """The link that loses the address which it has made with its token, by another one."""
+        have = step.before.attrs["token"] if step.before else NONE
+        made = (whose for source, whose in self._sources.items() if ":" in source and _is_made_with(source, have))
+        return next(((step.object.name, whose) for whose in made if step.object.name in self._carriers), None)
+
+    def _misdirected(self, step: Step) -> tuple[str, str] | None:
+        """The link by which the neighbour that a way leaves for would be sent to another address than it has."""
+        way = self._neighbours.get(step.object.key)
+        said = step.attrs.get("lladdr")
+        return (way.link, way.whose) if way and said and said != way.route.lladdr else None
+
+    def _rerouted(self, step: Step) -> str:
+        """The link of a default route, of a table that the ways use, that a step takes away or leads elsewhere."""
+        family, table, destination, _, metric = step.object.key
+        assert isinstance(metric, int)
+        spare = metric > self._followed.get((family, table), metric)
+        if (family, table) not in self._tables or destination not in _DEFAULTS or spare or not leads_away(step):
+            return ""
+        return str((step.before or step.object).attrs.get("dev") or self._tables[family, table])
+
+    def _severs(self, step: Step) -> bool:
+        """Whether a step about a link interrupts what the link carries."""
+        attrs = step.attrs
+        if step.op is Op.DELETE or attrs.keys() & {"master", "netns"}:
+            return True
+        if any(attrs.get(name) is value for name, value in _SEVERING.items()) or self._shuts(step):
+            return True
+        if attrs.get("vlan_filtering"):
+            # Without a tag everything is in the default VLAN; with one it needs a VLAN on every port.
+            return step.object.name in self._tagged or not step.object.attrs.get("vlan_default_pvid", 1)
+        return "vlan_default_pvid" in attrs and bool(step.object.attrs.get("vlan_filtering"))
+
+    def _shuts(self, step: Step) -> bool:
+        """Whether a setting of a bridge's port keeps back what goes through it."""
+        attrs, port = step.attrs, step.object.name
+        assert step.before
+        bridge = str(step.before.attrs.get("master") or "")
+        if attrs.get("port.locked"):
+            return port not in self._attended
+        return bool(attrs.get("port.isolated")) and not self._isolated.isdisjoint(self._opposite(port, bridge))
+
+    @cached_property
+    def _attended(self) -> set[str]:
+        """The ports of which it is said who may send by them: a locked one takes frames of nobody else for long."""
+        made = (step.object for step in singles(self._plan.steps) if step.after)
+        known = (obj for obj in (*self._around.of("fdb").values(), *made) if obj.cls == "fdb")
+        return {entry.name for entry in known if entry.key[3] == "master"}
+
+    def _opposite(self, port: str, bridge: str) -> Iterator[str]:
+        """The other ports of a bridge that the ways go by, if they go in by one and out by another."""
+        within = self._within.get(bridge, set())
+        for name in self._carriers:
+            link = self._links.get((name,))
+            if link and name != port and link.attrs.get("master") == bridge and (name in within) != (port in within):
+                yield name
+
+    @cached_property
+    def _isolated(self) -> set[str]:
+        """The ports that are isolated, or will be."""
+        links = {name for (name, *_), link in self._links.items() if link.attrs.get("port.isolated")}
+        said = {
+            step.object.name: step.attrs["port.isolated"]
+            for step in singles(self._plan.steps)
+            if step.object.cls == "link" and "port.isolated" in step.attrs
+        }
+        return {str(name) for name in links - said.keys()} | {name for name, isolated in said.items() if isolated}
+
+
+def _is_made_with(address: str, token: Value) -> bool:
+    return token != NONE and lower_half(address) == lower_half(str(token))
+
+
+def _retags(step: Step) -> bool:
+    """Whether a step about a VLAN of a port takes or shuts it away, or changes where what has no tag belongs."""
+    attrs = step.attrs
+    changed = step.op is Op.CHANGE and ("pvid" in attrs or attrs.get("state", _OPEN) != _OPEN)
+    return step.op is Op.DELETE or changed or bool(attrs.get("pvid"))
+
+
+def _members(around: State, nexthop: int) -> list[Value]:
+    """The members of the group that a nexthop is, if it is one."""
+    group = around.of("nexthop").get((nexthop,))
+    return [one.get("id") for one in records(group.attrs, "group")] if group else []

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a plan adds that packets would then follow instead of the way they take now, and what it takes away of that.
+
+A route or an address of a longer prefix or a lower metric outranks the route in
+use, and a rule before it may lead to another table or nowhere.  The route in use
+may go or change, and so may the rule that leads to its table.  What selects by
+marks, users or sockets is taken not to mean these packets.  Those in a VRF are
+led to its table by the rule that the kernel makes with the first VRF, or one like it.
+"""
+
+from collections.abc import Callable, Container, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from netgroupd.engine.session import CONSOLE, Session
+from netgroupd.kernel.layer3.ways import Route
+from netgroupd.model.route import TABLES
+from netgroupd.model.rule import stands_beside
+from netgroupd.model.state import NOTHING, Attrs, Object, State, records
+from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.plan.compare import kind_of, same
+from netgroupd.plan.step import Op, Step
+
+_MAIN_RULE = 32766
+_RULE_OF_VRFS = 1000
+_OF_OTHERS = frozenset({"iif", "oif", "fwmark", "uidrange", "tun_id", "l3mdev", "tos"})
+_OF_VRFS = frozenset({"l3mdev", "oif"})
+_LEADING = frozenset({"route", "rule", "address"})
+_RETURNING = frozenset({"route", "address"})
+_NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
+_SEVERAL = frozenset({"nexthops", "group"})
+_REROUTING = frozenset({"via", "dev", "nexthops", "nhid", "type", "src", "encap", "blackhole", "group"})
+# What a route has that mentions none of it; "dev" and "src" the kernel finds by itself.
+_PLAIN: Attrs = {"type": "unicast", "via": None, "nexthops": None, "nhid": None, "encap": None}
+
+
+class Way(NamedTuple):
+    """How a packet leaves: whose way it is, by which route, and where to.
+
+    ``accept_ra`` is that of the link, where the route is learned.  ``session`` is the one whose way it is, if any.
+    """
+
+    whose: str
+    route: Route
+    to: str = ""
+    accept_ra: str = "0"
+    vrf: str = ""
+    session: Session = CONSOLE
+
+    @property
+    def link(self) -> str:
+        """The link that it leaves by."""
+        return self.route.link
+
+    @property
+    def family(self) -> str:
+        """The address family of the packets."""
+        return "inet6" if ":" in self.to else "inet"
+
+
+def leads_away(step: Step) -> bool:
+    """Whether a step takes away a route or nexthop, or changes where it leads; becoming netgroupd's does not.
+
+    Nor does it to get more ways beside those that there are, as a group whose uplink has its carrier again.
+    """
+    changed = _REROUTING & _differing(step).keys() if step.op is Op.CHANGE else frozenset[str]()
+    return step.op is Op.DELETE or bool(changed - _SEVERAL) or any(_loses_one(step, name) for name in changed)
+
+
+def _loses_one(step: Step, name: str) -> bool:
+    """Whether one of the several ways that there were is not among those that there are then."""
+    before = _hops(step.before.attrs, name) if step.before else frozenset()
+    return not before or not before <= _hops(step.attrs, name)
+
+
+def _hops(attrs: Attrs, name: str) -> frozenset[tuple[Value, ...]]:
+    return frozenset((one.get("id"), one.get("via"), one.get("dev")) for one in records(attrs, name))
+
+
+def _differing(step: Step) -> Attrs:
+    """What a step says that is not so already."""
+    before = step.before.attrs if step.before else NOTHING
+    return {name: value for name, value in step.attrs.items() if not same(name, value, before.get(name))}
+
+
+def vrf_of(link: Object | None, vrfs: Container[str]) -> str:
+    """Which of ``vrfs`` a link is or belongs to; "" for none."""
+    master = str(link.attrs.get("master") or "") if link else ""
+    return next((name for name in (link.name if link else "", master) if name and name in vrfs), "")
+
+
+class Detours:
+    """Finds the steps that lead a way's packets elsewhere; ``leads`` tells by which link a VRF reaches an address.
+
+    None is found where the goal is ``accepted`` already: an uplink that has come back takes over from its stand-in.
+    So it does where the goal is in effect and asked for ``again``, of which the rest may be what somebody has changed.
+    """
+
+    def __init__(
+        self, goal: State, leads: Callable[[str, str], str], *, accepted: bool = False, again: bool = False
+    ) -> None:
+        self._goal = goal
+        self._leads = leads
+        self._accepted = accepted
+        self._returning = _RETURNING if again else frozenset[str]()
+
+    def takes(self, step: Step, way: Way) -> bool:
+        """Whether the packets of ``way`` would follow what ``step`` makes, or lose what they follow by it."""
+        obj = step.object
+        accepted = self._accepted or (step.op is Op.CREATE and obj.cls in self._returning)
+        if accepted or obj.cls not in _LEADING or not way.to or not way.link:
+            return False
+        if obj.cls == "route":
+            return obj.key[0] == way.family and (self._loses(step, way) or self._makes_better(step, way))
+        if obj.cls == "address":
+            return step.op is Op.CREATE and self._is_nearer(obj, way)
+        if step.op is Op.CHANGE and not stands_beside(_differing(step)):
+            return False
+        return self._misses_before(step, way) or (step.after is not None and self._rules(step.after, way))
+
+    def replaced(self, step: Step) -> bool:
+        """Whether ``step`` deletes a route in place of which another to the same destination leads the same way."""
+        gone = step.object
+        if gone.cls != "route" or step.op is not Op.DELETE:
+            return False
+        others = (route for route in self._goal.of("route").values() if route.key[:4] == gone.key[:4])
+        best = min(others, key=lambda route: _number(route.key[4]), default=None)
+        if best is None:
+            return False
+        want, have = {**_PLAIN, **best.attrs}, {**_PLAIN, **gone.attrs}
+        return all(same(name, want[name], have.get(name)) for name in _REROUTING & want.keys())
+
+    def _loses(self, step: Step, way: Way) -> bool:
+        """Whether a step takes away the route in use, or leads it elsewhere."""
+        _, table, destination, tos, metric = step.object.key
+        used = way.route
+        placed = (table, tos, metric, _length(destination)) == (used.table, 0, used.metric, used.length)
+        return placed and contains(destination, way.to) and leads_away(step)
+
+    def _makes_better(self, step: Step, way: Way) -> bool:
+        route = step.after
+        return route is not None and self._outranks(route, way) and self._leads_elsewhere(route, way)
+
+    def _outranks(self, route: Object, way: Way) -> bool:
+        _, table, destination, _, metric = route.key
+        length = _length(destination)
+        better = length > way.route.length or (length == way.route.length and _number(metric) < way.route.metric)
+        return table == way.route.table and better and contains(destination, way.to)
+
+    def _leads_elsewhere(self, route: Object, way: Way) -> bool:
+        attrs = route.attrs
+        if attrs.get("type", "unicast") != "unicast":
+            return True
+        hops = attrs.get("nexthops") or (attrs,)
+        assert isinstance(hops, tuple)
+        return all(self._link_of(hop, way.vrf) not in ("", way.link) for hop in hops if isinstance(hop, Mapping))
+
+    def _link_of(self, hop: Mapping[str, Value], vrf: str) -> str:
+        """The link that a hop leaves by, "" where nothing tells."""
+        if hop.get("nhid"):
+            nexthop = self._goal.of("nexthop").get((hop["nhid"],))
+            hop = nexthop.attrs if nexthop else NOTHING
+        if hop.get("dev"):
+            return str(hop["dev"])
+        via = str(hop.get("via") or "")
+        return self._leads(via, vrf) if via else ""
+
+    def _is_nearer(self, address: Object, way: Way) -> bool:
+        """Whether the subnet of an address on another link holds where the way leads."""
+        prefix = str(address.key[2] or address.key[1])
+        aside = address.name == way.link or bool(address.attrs.get("noprefixroute"))
+        aside = aside or self._vrf_of(address.name) != way.vrf
+        return not aside and _length(prefix) > way.route.length and contains(prefix, way.to)
+
+    def _vrf_of(self, name: str) -> str:
+        link = self._goal.link(name)
+        places = (name, str(link.attrs.get("master"))) if link else ()
+        return vrf_of(link, [place for place in places if kind_of(self._goal.link(place)) == "vrf"])
+
+    def _misses_before(self, step: Step, way: Way) -> bool:
+        """Whether without the rule that was there the packets would not get to the table of the route in use."""
+        rule = step.before
+        if rule is None or not _leads_to_table(rule, way):
+            return False
+        for other in sorted(self._goal.of("rule").values(), key=lambda other: _number(other.key[1])):
+            if _leads_to_table(other, way):
+                return False
+            if self._rules(other, way):
+                return True
+        return way.route.table not in TABLES.values()
+
+    def _rules(self, rule: Object, way: Way) -> bool:
+        """Whether a rule leads the packets elsewhere, or nowhere."""
+        family, pref, _ = rule.key
+        attrs = rule.attrs
+        last = _RULE_OF_VRFS if way.vrf else _MAIN_RULE
+        if family != way.family or _number(pref) >= last or not _selects(attrs, way):
+            return False
+        if attrs.get("action", "lookup") in _NOWHERE:
+            return True
+        table = attrs.get("lookup")
+        if not isinstance(table, int) or table == way.route.table:
+            return False
+        found = max(self._routes(table, way.to), key=lambda route: _length(route.key[2]), default=None)
+        hidden = attrs.get("suppress_prefixlength")
+        if found is None or (isinstance(hidden, int) and _length(found.key[2]) <= hidden):
+            return False
+        return found.attrs.get("type") != "throw" and self._leads_elsewhere(found, way)
+
+    def _routes(self, table: int, to: str) -> Iterator[Object]:
+        for route in self._goal.of("route").values():
+            if route.key[1] == table and route.key[0] != "mpls" and contains(route.key[2], to):
+                yield route
+
+
+def _leads_to_table(rule: Object, way: Way) -> bool:
+    """Whether a rule has the packets find the route in use."""
+    attrs = rule.attrs
+    hidden = attrs.get("suppress_prefixlength")
+    leads = bool(attrs.get("l3mdev")) or attrs.get("lookup") == way.route.table  # in a VRF: others pass by the former
+    finds = leads and not (isinstance(hidden, int) and way.route.length <= hidden)
+    return finds and rule.key[0] == way.family and _selects(attrs, way)
+
+
+def _selects(attrs: Attrs, way: Way) -> bool:
+    """Whether a rule is about packets of ``way``."""
+    if any(attrs.get(name) for name in _OF_OTHERS if not (way.vrf and name in _OF_VRFS)):
+        return False
+    if attrs.get("oif") not in (None, way.vrf):
+        return False
+    fits = all(
+        not attrs.get(name) or (bool(address) and contains(attrs[name], address))
+        for name, address in (("from", way.route.source), ("to", way.to))
+    )
+    return fits != bool(attrs.get("not"))
+
+
+@lru_cache(maxsize=16)  # the few ends of the ways, asked about for every new route
+def _end(address: str) -> tuple[int, int]:
+    payload = ip_bytes(address)
+    return int.from_bytes(payload, "big"), len(payload) * 8
+
+
+def contains(prefix: Value, address: str) -> bool:
+    """Whether an address is in a prefix."""
+    network, length = split_prefix(str(prefix))
+    end, bits = _end(address)
+    return len(network) * 8 == bits and (int.from_bytes(network, "big") ^ end) >> (bits - length) == 0
+
+
+def _length(prefix: Value) -> int:
+    return split_prefix(str(prefix))[1]
+
+
+def _number(value: Value) -> int:
+    return value if isinstance(value, int) else 0

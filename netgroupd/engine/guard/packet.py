@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A way -> the few packets that stand for it, and what becomes of them on the links below.
+
+Of a session these are its own segments of TCP, both ways, with the ports where
+they are known.  Of a default route they are packets of its protocol and nothing
+else is said of them, for it still serves where single destinations are filtered.
+Both need that the next hop is found: ARP or its counterpart in IPv6.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from netgroupd.engine.guard.detour import Way
+from netgroupd.model.rule import PROTOCOLS
+from netgroupd.model.state import Object
+from netgroupd.model.value import Value, ip_bytes, ip_text
+from netgroupd.plan.compare import kind_of
+
+_SAME_BELOW = frozenset({"bridge", "bond", "team", "macvlan", "macvtap", "ipvlan", "ipvtap", "vrf"})
+_ARP_REQUEST, _ARP_REPLY = 1, 2
+_SOLICITATION, _ADVERTISEMENT = 135, 136
+_V4_PORTS, _V6_PORTS = 20, 40
+
+
+class Packet(NamedTuple):
+    """What is known of a packet: ``known`` are keys of flower, ``header`` bytes from that of IP on, and which of them.
+
+    ``protocol`` is what is behind the ``tags``, each a protocol and an id; "" is any.
+    """
+
+    protocol: str = ""
+    known: Mapping[str, Value] = MappingProxyType({})
+    tags: tuple[tuple[str, int], ...] = ()
+    header: tuple[bytes, bytes] = (b"", b"")
+
+    @property
+    def outermost(self) -> str:
+        """The protocol that rules are asked for."""
+        return self.tags[0][0] if self.tags else self.protocol
+
+
+SEALED = Packet()
+"""What is inside of a tunnel or was rewritten: nothing is known of it."""
+
+
+class Exchange(NamedTuple):
+    """Packets that leave, and those that come in."""
+
+    leaving: tuple[Packet, ...]
+    coming: tuple[Packet, ...]
+
+    def at(self, part: str) -> tuple[Packet, ...]:
+        """Those that a hook or the tree of qdiscs sees."""
+        return self.coming if part == "ingress" else self.leaving
+
+    def below(self, upper: Object | None, lower: str) -> "Exchange":
+        """The same on ``lower``, which carries it for ``upper``."""
+        return Exchange(*(tuple(_below(packet, upper, lower) for packet in packets) for packets in self))
+
+
+def exchange(way: Way, link: Object | None) -> Exchange:
+    """The packets that stand for ``way`` on its link."""
+    six = way.family == "inet6"
+    protocol = "ipv6" if six else "ip"
+    plain = Packet(protocol, header=_header(six, {}))
+    leaving, coming = plain, plain
+    if way.session.peer:
+        leaving, coming = _segments(way, protocol)
+    if six:
+        asks, told = (
+            Packet(protocol, {"ip_proto": "icmpv6", "icmp_type": kind}, header=_header(six, {"ip_proto": "icmpv6"}))
+            for kind in (_SOLICITATION, _ADVERTISEMENT)
+        )
+    else:
+        asks, told = (Packet("arp", {"arp_op": operation}) for operation in (_ARP_REQUEST, _ARP_REPLY))
+    if link is None or link.attrs.get("arp") is False:
+        return Exchange((leaving,), (coming,))
+    return Exchange((leaving, asks), (coming, told))
+
+
+def _segments(way: Way, protocol: str) -> tuple[Packet, Packet]:
+    session = way.session
+    here = (way.route.source or session.local, session.local_port)
+    there = (session.peer, session.peer_port)
+    found = []
+    for source, destination in ((here, there), (there, here)):
+        known: dict[str, Value] = {"ip_proto": "tcp"}
+        for side, (address, port) in (("src", source), ("dst", destination)):
+            known |= {f"{side}_ip": ip_text(ip_bytes(address))} if address else {}
+            known |= {f"{side}_port": port} if port else {}
+        found.append(Packet(protocol, known, header=_header(way.family == "inet6", known)))
+    return found[0], found[1]
+
+
+def _header(six: bool, known: Mapping[str, Value]) -> tuple[bytes, bytes]:
+    """The bytes of an IP header without options, and of the ports behind it; which of them are known."""
+    at = {"ip_proto": 6, "src_ip": 8, "dst_ip": 24} if six else {"ip_proto": 9, "src_ip": 12, "dst_ip": 16}
+    ports = _V6_PORTS if six else _V4_PORTS
+    at |= {"src_port": ports, "dst_port": ports + 2}
+    value, mask = bytearray(ports + 4), bytearray(ports + 4)
+    value[0], mask[0] = (0x60, 0xF0) if six else (0x45, 0xFF)
+    for name, said in known.items():
+        payload = _payload(name, said)
+        place = at[name]
+        value[place : place + len(payload)] = payload
+        mask[place : place + len(payload)] = b"\xff" * len(payload)
+    return bytes(value), bytes(mask)
+
+
+def _payload(name: str, said: Value) -> bytes:
+    if name == "ip_proto":
+        return bytes((PROTOCOLS[str(said)],))
+    return ip_bytes(str(said)) if name.endswith("_ip") else int(str(said)).to_bytes(2, "big")
+
+
+def _below(packet: Packet, upper: Object | None, lower: str) -> Packet:
+    kind = kind_of(upper)
+    if upper is None or upper.attrs.get("master") == lower:
+        return packet
+    if kind == "vlan":
+        tag = (str(upper.attrs.get("protocol", "802.1q")), int(str(upper.attrs.get("id", 0))))
+        return packet._replace(tags=(tag, *packet.tags))
+    return packet if kind in _SAME_BELOW else SEALED

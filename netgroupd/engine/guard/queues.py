@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""(qdiscs, classes and filters of a link, packet) -> whether the packet is surely lost on its way out.
+
+That is where a qdisc has room for nothing or loses everything, or all that has no time, where hfsc or drr
+knows no class for the packet, and where the rules of the tree drop it.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from netgroupd.engine.guard.packet import Packet
+from netgroupd.engine.guard.verdict import LEAST_BYTES, LOST, Hook, Places
+from netgroupd.model.state import Key, Object
+from netgroupd.model.tc.taprio import opened
+from netgroupd.model.tc.units import SHARES, parts_of
+from netgroupd.model.value import Value
+from netgroupd.plan.tc.hooks import ROOT
+
+# With less of one of these nothing gets through.
+_ROOM: Mapping[str, Mapping[str, int]] = {
+    "pfifo": {"limit": 1},
+    "bfifo": {"limit": LEAST_BYTES},
+    "fq": {"limit": 1},
+    "fq_codel": {"limit": 1},
+    "codel": {"limit": 1},
+    "netem": {"limit": 1},
+    "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
+}
+_PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
+_WITH_CLASSES = frozenset({"htb", "hfsc", "drr"})
+_WITH_BANDS = frozenset({"prio", "ets"})
+_ONE_CHILD = frozenset({"tbf", "cbs", "netem", "red"})
+_DEEPEST = 16
+
+
+class Tree:
+    """The tree of one link."""
+
+    def __init__(self, objects: Iterable[Object], places: Places) -> None:
+        self._qdiscs: dict[str, Object] = {}
+        self._classes: dict[str, Object] = {}
+        self._inner: set[str] = set()
+        self._rules: dict[str, list[Object]] = {}
+        self._places = places
+        for obj in objects:
+            at = str(obj.key[1])
+            if obj.cls == "qdisc":
+                self._qdiscs[at] = obj
+            elif obj.cls == "filter":
+                self._rules.setdefault(at, []).append(obj)
+            elif obj.cls == "tclass":
+                self._classes[at] = obj
+                self._inner.add(str(obj.attrs.get("parent")))
+
+    def loses(self, packet: Packet, blame: list[Key] | None = None) -> bool:
+        """Whether ``packet`` is surely lost; ``blame`` is told what had a say in it."""
+        return self._loses(ROOT, packet, blame, 0)
+
+    def _loses(self, parent: str, packet: Packet, blame: list[Key] | None, depth: int) -> bool:
+        qdisc = self._qdiscs.get(parent)
+        if qdisc is None or depth > _DEEPEST:
+            return False
+        if blame is not None:
+            blame.append(qdisc.key)
+        kind, major = str(qdisc.attrs.get("kind")), str(qdisc.attrs.get("handle") or "")
+        if _loses_all(kind, qdisc.attrs):
+            return True
+        if kind in _ONE_CHILD:
+            return self._loses(f"{major}1", packet, blame, depth + 1)
+        if kind not in _WITH_CLASSES | _WITH_BANDS:
+            return False
+        places = set[str]()
+        for outcome in self._outcomes(major, packet, blame):
+            places |= {outcome} if outcome == LOST else self._classified(outcome, qdisc, packet, blame)
+        return all(place == LOST or self._loses(place, packet, blame, depth + 1) for place in places)
+
+    def _outcomes(self, parent: str, packet: Packet, blame: list[Key] | None) -> frozenset[str]:
+        return Hook(self._rules.get(parent, ()), self._places).outcomes(packet, blame)
+
+    def _classified(self, outcome: str, qdisc: Object, packet: Packet, blame: list[Key] | None) -> set[str]:
+        """The classes that a packet may get into that the rules have put into one, or into none."""
+        kind, major = qdisc.attrs["kind"], str(qdisc.attrs.get("handle") or "")
+        if kind in _WITH_BANDS:
+            bands = qdisc.attrs.get("priomap") or _PRIOMAP
+            assert isinstance(bands, tuple)
+            return {outcome} if outcome else {f"{major}{int(str(band)) + 1:x}" for band in bands}
+        found, waiting = set[str](), {outcome}
+        for _ in range(_DEEPEST):
+            inner = {place for place in waiting if place in self._inner and place in self._classes}
+            found |= {place if place in self._classes else self._default(qdisc) for place in waiting - inner - {LOST}}
+            found |= waiting & {LOST}
+            waiting = {next_ for place in inner for next_ in self._outcomes(place, packet, blame)}
+        return found
+
+    def _default(self, qdisc: Object) -> str:
+        """Where packets go that no rule knows: with htb past the classes, else nowhere, unless to a class."""
+        number = qdisc.attrs.get("default")
+        place = f"{qdisc.attrs.get('handle') or ''}{number:x}" if isinstance(number, int) and number else ""
+        if place in self._classes and place not in self._inner:
+            return place
+        return "" if qdisc.attrs["kind"] == "htb" else LOST
+
+
+def _loses_all(kind: str, attrs: Mapping[str, Value]) -> bool:
+    """Whether a qdisc lets nothing through, whatever is below it."""
+    if kind == "netem" and _is_all_lost(attrs):
+        return True
+    if kind == "taprio":
+        return opened(attrs).isdisjoint(_listed(attrs, "map"))
+    return kind == "etf" or _has_no_room(kind, attrs)
+
+
+def _listed(attrs: Mapping[str, Value], name: str) -> tuple[Value, ...]:
+    value = attrs.get(name) or ()
+    assert isinstance(value, tuple)
+    return value
+
+
+def _has_no_room(kind: str, attrs: Mapping[str, Value]) -> bool:
+    return any(isinstance(have := attrs.get(name), int) and have < least for name, least in _ROOM.get(kind, {}).items())
+
+
+def _is_all_lost(attrs: Mapping[str, Value]) -> bool:
+    """Whether netem loses each packet, and neither marks nor doubles it instead."""
+    loss = attrs.get("loss")
+    spared = any(attrs.get(name) for name in ("ecn", "duplicate", "loss_gemodel", "loss_state"))
+    return loss is not None and parts_of(loss) == SHARES and not spared

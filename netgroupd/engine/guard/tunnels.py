@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where a tunnel sends the packets of a way, and what a step changes of that.
+
+The other end cannot be changed at the same moment, so what both must agree on does cut
+the way; what only says how the packets travel (TTL, ports to send from) need not.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from netgroupd.engine.guard.detour import contains
+from netgroupd.model.kinds.wireguard import whole
+from netgroupd.model.state import Attrs, Object
+from netgroupd.model.value import Value, ip_bytes, is_multicast, split_prefix
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.step import Step
+
+Peer = Mapping[str, Value]
+
+_KEYS = frozenset({"ikey", "okey", "if_id"})
+# A receiver drops what has no checksum where it wants one, and the other way round.
+_FORM = frozenset({"encap", "icsum", "ocsum"})
+_ENDS = ("remote", "local", "dev")
+
+
+class FarEnd(NamedTuple):
+    """The address that a tunnel's own packets go to, from which one, bound to which link, and their mark."""
+
+    address: str
+    source: str = ""
+    dev: str = ""
+    mark: int = 0
+
+
+def far_end(link: Object, to: str) -> FarEnd | None:
+    """Where a tunnel sends what goes ``to`` somewhere; None where nothing tells, or it is several places."""
+    attrs = link.attrs
+    mark = attrs.get("fwmark")
+    mark = mark if isinstance(mark, int) else 0
+    if kind_of(link) == "wireguard":
+        peer = _holder(attrs.get("peers"), to)
+        host = str(peer.get("endpoint") or "").rpartition(":")[0] if peer else ""
+        return FarEnd(host.removeprefix("[").removesuffix("]"), mark=mark) if host else None
+    remote = str(attrs.get("remote") or "")
+    if not remote or is_multicast(ip_bytes(remote)):
+        return None
+    return FarEnd(remote, str(attrs.get("local") or ""), str(attrs.get("dev") or ""), mark)
+
+
+def misses_far_end(step: Step, to: str) -> bool:
+    """Whether what goes ``to`` somewhere would not get through the tunnel any more after a change of it."""
+    assert step.before
+    said, had = step.attrs, step.before.attrs
+    if kind_of(step.before) == "wireguard":
+        return _misses_peer(said, had, to)
+    if said.keys() & (_KEYS | _FORM):
+        return True
+    if "encap_dport" in said and had.get("encap", "none") != "none":
+        return True
+    return any(name in said and _leads_elsewhere(name, step) for name in _ENDS)
+
+
+def _leads_elsewhere(name: str, step: Step) -> bool:
+    assert step.before
+    said, had = step.attrs[name], step.before.attrs.get(name)
+    if name == "local" and kind_of(step.before) == "vxlan":
+        return False  # VXLAN takes packets to any address of the host
+    # Without a remote it sends nowhere; without the others it may still be what the route chooses.  A VXLAN
+    # that learns goes on sending to the other end of before what that has sent from, until it forgets it.
+    return bool(had) and (bool(said) or name == "remote")
+
+
+def _misses_peer(said: Attrs, had: Attrs, to: str) -> bool:
+    if "private_key_file" in said and had.get("private_key_file") is not None:
+        return True  # the other end knows this one by its key
+    before = _holder(had.get("peers"), to)
+    if "peers" not in said or before is None:
+        return False
+    after = _holder(said["peers"], to)
+    if after is None or after["public_key"] != before["public_key"]:
+        return True
+    ends = before.get("endpoint"), after.get("endpoint")
+    shared = whole(before)["preshared_key_file"], whole(after)["preshared_key_file"]
+    return shared[0] != shared[1] or (None not in ends and ends[0] != ends[1])
+
+
+def _holder(peers: Value, to: str) -> Peer | None:
+    """The peer that WireGuard sends what goes ``to`` somewhere to: the one with the longest prefix that holds it."""
+    best, longest = None, -1
+    for peer in peers if to and isinstance(peers, tuple) else ():
+        assert isinstance(peer, Mapping)
+        allowed = peer.get("allowed_ips")
+        for prefix in allowed if isinstance(allowed, tuple) else ():
+            length = split_prefix(str(prefix))[1]
+            if length > longest and contains(prefix, to):
+                best, longest = peer, length
+    return best

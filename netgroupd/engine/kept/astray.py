@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules and tunnels of others, which stay, and lead packets to links that go: they lead nowhere then.
+
+Where such a link is there again, made anew or put back, so do they lead there again.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from netgroupd.engine.observe import Connection, Mine, read
+from netgroupd.engine.spoken import spoken_of
+from netgroupd.kernel.netlink.request import Selection
+from netgroupd.model.state import Attrs, Object, State, records
+from netgroupd.plan.compare import UNSAID
+from netgroupd.plan.step import Op, Plan, Step
+from netgroupd.plan.tc.hooks import hook_of
+
+_LED = "led"
+"""Marks one that is there still, but for where it leads."""
+
+
+def led_astray(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
+    """What others have of such rules, of actions that they share, and of tunnels."""
+    if not plan.gone:
+        return ()
+    ours = mine.hooks | spoken_of(goal).hooks
+    rules = (rule for rule in kernel.rules_to(plan.gone) if rule.name not in plan.gone and hook_of(rule) not in ours)
+    through = (link for link in actual.of("link").values() if link.attrs.get("dev") in plan.gone)
+    tunnels = (link for link in through if link.name not in plan.gone and link.key not in goal.of("link"))
+    told = (link._replace(attrs={"dev": link.attrs["dev"]}) for link in tunnels)
+    return tuple(obj._replace(attrs={**obj.attrs, _LED: True}) for obj in (*rules, *told))
+
+
+def on_links_again(rules: Sequence[Object], goal: State) -> tuple[Object, ...]:
+    """Those that lead only to links which are there in the end."""
+    actions = (obj for obj in rules if obj.cls == "action")
+    shared = {f"{obj.key[0]} {obj.key[1]}": [*_led_to(obj)] for obj in actions}
+
+    def led_to(rule: Object) -> Iterator[str]:
+        yield from _led_to(rule)
+        for action in records(rule.attrs, "actions"):
+            yield from shared.get(str(action["kind"]), ())
+
+    return tuple(rule for rule in rules if all((name,) in goal.of("link") for name in led_to(rule)))
+
+
+def is_astray(obj: Object) -> bool:
+    """Whether it is one of these."""
+    return _LED in obj.attrs
+
+
+def led_again(kernel: Connection, rules: Sequence[Object], mine: Mine) -> Iterator[Step]:
+    """What has those lead again that are there as they were, and lead nowhere."""
+    led = (obj for obj in rules if obj.cls != "link")
+    hooks = frozenset(hook_of(obj) if obj.cls == "action" else (obj.name, str(obj.key[1])) for obj in led)
+    found = read(kernel, Selection(frozenset({"filter", "action"}), hooks=hooks), mine.away) if hooks else State()
+    yield from _tunnels(kernel, [obj for obj in rules if obj.cls == "link"], mine)
+    for rule in (obj for obj in rules if obj.cls != "link"):
+        was = {name: value for name, value in rule.attrs.items() if name != _LED}
+        now = found.of(rule.cls).get(rule.key)
+        lost = now and now.attrs["actions"] != was["actions"] and _without_way(now.attrs) == _without_way(was)
+        if now and lost and UNSAID not in was and not any(_led_to(now)):
+            want = rule._replace(attrs={**was, "optional": True})
+            yield Step(Op.CHANGE, now, want, {"actions": was["actions"]})
+
+
+def _tunnels(kernel: Connection, tunnels: Sequence[Object], mine: Mine) -> Iterator[Step]:
+    names = frozenset(tunnel.name for tunnel in tunnels)
+    there = read(kernel, Selection(links=names), mine.away).of("link") if names else {}
+    for tunnel in tunnels:
+        now, dev = there.get(tunnel.key), tunnel.attrs["dev"]
+        if now and not kernel.has_link(str(now.attrs.get("dev") or "")) and kernel.has_link(str(dev)):
+            yield Step(Op.CHANGE, now, now._replace(attrs={**now.attrs, "dev": dev, "optional": True}), {"dev": dev})
+
+
+def _without_way(attrs: Attrs) -> tuple[dict[str, object], ...]:
+    return tuple({name: value for name, value in one.items() if name != "dev"} for one in records(attrs, "actions"))
+
+
+def _led_to(rule: Object) -> Iterator[str]:
+    if rule.cls == "link":
+        yield str(rule.attrs["dev"])
+    yield from (str(action["dev"]) for action in records(rule.attrs, "actions") if "dev" in action)

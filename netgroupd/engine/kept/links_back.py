@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A link as it was -> what brings it back: no more than that takes, and nothing that the kernel tells but not takes."""
+
+from collections.abc import Iterator, Mapping
+
+from netgroupd.engine.kept.inherited import flags_of_lower
+from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.bond import MODES_OF, PORT_MODES_OF, WITH_CARRIERS
+from netgroupd.model.kinds.macvlan import IPVLANS
+from netgroupd.model.route import family_of
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
+from netgroupd.model.value import NO_MAC, Value
+from netgroupd.plan.compare import kind_of
+
+# Reported of links, and refused where the link's driver has no say in them or at all.
+_REPORTED: Mapping[str, tuple[Value, ...]] = {
+    "carrier": (True, False),
+    "protodown": (False,),
+    "lightweight": (False,),
+    "l2only": (False,),
+    "mac": (NO_MAC,),
+}
+# Of these a link that has become another one is made anew.
+_FOR_LIFE = frozenset({"lightweight", "l2only"})
+# Without these no link is what it was.
+_CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
+_WITH_MODE = dict.fromkeys(IPVLANS, frozenset({"arp"}))  # which another mode sets
+_OUTER = {"inet": 50, "inet6": 70}  # bytes that a VXLAN puts around a packet
+_OF_ETHERNET = 14
+
+
+def told(
+    link: Object, was: Attrs, now: Attrs, links: Mapping[Key, Object], usual: Usual
+) -> tuple[dict[str, Value], frozenset[str]]:
+    """What to tell of what it ``was``, and what not to tell at all; ``links`` are those around it."""
+    was = {
+        name: value
+        for name, value in was.items()
+        if value not in _REPORTED.get(name, ()) or (name in _FOR_LIFE and now.get(name))
+    }
+    master = links.get((link.attrs.get("master"),))
+    refused = frozenset(_refused(was, link, master, links.get((link.attrs.get("dev"),))))
+    by_itself = usual.get(Likeness.of(link, master), NOTHING)
+    kind = KINDS.get(kind_of(link))
+    kept = _CORE | (kind.required if kind else frozenset()) | flags_of_lower(kind_of(link))
+    kept |= _WITH_MODE.get(kind_of(link), frozenset())
+    found = {
+        name: value
+        for name, value in was.items()
+        if name not in refused and (name in kept or by_itself.get(name) != value or now.get(name, value) != value)
+    }
+    return found, refused
+
+
+def unfit(bond: Mapping[str, Value]) -> Iterator[str]:
+    """What is reported of a bond, and refused in its mode or where it does not look at carriers."""
+    yield from (name for name, modes in MODES_OF.items() if bond.get("mode") not in modes)
+    if not bond.get("miimon"):
+        yield from WITH_CARRIERS
+
+
+def _refused(was: Attrs, link: Object, master: Object | None, dev: Object | None) -> Iterator[str]:
+    """What is reported of a link, and cannot be told."""
+    if kind_of(link) == "bond":
+        yield from unfit(was)
+    if master and kind_of(master) == "bond":
+        mode = str(master.attrs.get("mode"))
+        yield from (name for name, modes in PORT_MODES_OF.items() if mode not in modes)
+    if len(str(was.get("mac"))) != len(NO_MAC):
+        yield "mac"  # of a tunnel of IP packets: its local address
+    if kind_of(link) == "vxlan" and dev and is_outgrown(link, dev):
+        yield "mtu"
+
+
+def is_outgrown(vxlan: Object, dev: Object) -> bool:
+    """Whether a VXLAN has a larger MTU than it can get: the link that it sends through has become smaller since."""
+    mtu, below = vxlan.attrs.get("mtu"), dev.attrs.get("mtu")
+    ends = [str(end) for name in ("remote", "local") if (end := vxlan.attrs.get(name))]
+    around = max((_OUTER[family_of(end)] for end in ends), default=_OUTER["inet"])
+    if vxlan.attrs.get("gpe"):
+        around -= _OF_ETHERNET
+    return isinstance(mtu, int) and isinstance(below, int) and mtu > below - around

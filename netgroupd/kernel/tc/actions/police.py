@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The action police: its structure is none of the usual ones."""
+
+import struct
+from collections.abc import Mapping
+
+from netgroupd.kernel.netlink.message import attr, u32, u64
+from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, table, unpack_rate
+from netgroupd.model.tc.action import control_number, control_text, usual_control
+from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, MOST_OF_PACKETS, size_of, ticks
+from netgroupd.model.value import Value
+
+_HEAD = struct.Struct("=IIIII")  # index, control, limit, burst, mtu
+_TAIL = struct.Struct("=iiI")  # references, binds, capabilities
+_PARMS, _RATE, _PEAKRATE, _RESULT = 1, 2, 3, 5
+_RATE64, _PEAKRATE64, _PKTRATE, _PKTBURST = 8, 9, 10, 11
+
+
+def _number(fields: Mapping[str, Value], name: str) -> int:
+    value = fields.get(name, 0)
+    assert isinstance(value, int)
+    return value
+
+
+def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
+    """The options of the action; the kernel gives it an index where ``index`` is 0."""
+    rate, peak = _number(fields, "rate"), _number(fields, "peakrate")
+    control = control_number(str(fields.get("control", usual_control({"kind": "police"}))))
+    layer = LINK_LAYERS[str(fields.get("linklayer", "ethernet"))]
+    framed = (layer, _number(fields, "overhead"), _number(fields, "mpu"))
+    burst = ticks(_number(fields, "burst"), rate) if rate else 0
+    parts = [
+        attr(
+            _PARMS,
+            _HEAD.pack(index, control, 0, burst, _number(fields, "mtu"))
+            + pack_rate(rate, *framed)
+            + pack_rate(peak, *framed)
+            + _TAIL.pack(0, 0, 0),
+        )
+    ]
+    for value, narrow, wide in ((rate, _RATE, _RATE64), (peak, _PEAKRATE, _PEAKRATE64)):
+        parts += [attr(narrow, table(value))] if value else []
+        parts += [u64(wide, value)] if is_wide(value) else []
+    if packets := _number(fields, "pkts_rate"):
+        burst = ticks(_number(fields, "pkts_burst"), packets, MOST_OF_PACKETS)
+        parts += [u64(_PKTRATE, packets), u64(_PKTBURST, burst)]
+    if "conform" in fields:
+        parts.append(u32(_RESULT, control_number(str(fields["conform"]))))
+    return b"".join(parts)
+
+
+def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
+    """The fields that a dump tells."""
+    parms = bytes(found[_PARMS])
+    _, control, _, burst, mtu = _HEAD.unpack_from(parms)
+    fields: dict[str, Value] = {"control": control_text(control)}
+    rate = unpack_rate(parms[_HEAD.size :], found.get(_RATE64))
+    peak = unpack_rate(parms[_HEAD.size + RATESPEC_SIZE :], found.get(_PEAKRATE64))
+    if rate:
+        layer, overhead, mpu = framing(parms[_HEAD.size :])
+        fields |= {"overhead": overhead, "mpu": mpu, "linklayer": LINK_LAYER_NAMES.get(layer, layer)}
+        fields |= {"rate": rate, "burst": size_of(burst, rate)}
+    if peak:
+        fields["peakrate"] = peak
+    if mtu:
+        fields["mtu"] = mtu
+    if _PKTRATE in found:
+        packets, time = (int.from_bytes(found[number], "little") for number in (_PKTRATE, _PKTBURST))
+        fields |= {"pkts_rate": packets, "pkts_burst": size_of(time, packets)}
+    # 0, which is to pass, is not told.
+    fields["conform"] = control_text(int.from_bytes(found.get(_RESULT, b""), "little"))
+    return fields
+
+
+def police_counts(found: Mapping[int, memoryview]) -> tuple[int, int, int]:
+    """The index, and by how many it is held: in all, and by filters."""
+    references, binds, _ = _TAIL.unpack_from(found[_PARMS], _HEAD.size + 2 * RATESPEC_SIZE)
+    return _HEAD.unpack_from(found[_PARMS])[0], references, binds

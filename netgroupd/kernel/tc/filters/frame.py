@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the messages that make rules of one line share: all but handle, match and lengths."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from netgroupd.kernel.names import Names
+from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.message import attr, nest, text, u32
+from netgroupd.kernel.netlink.request import Form
+from netgroupd.kernel.tc.actions.codec import pack_actions
+from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, SKIP_HW, SKIP_SW
+from netgroupd.kernel.tc.programs import pinned
+from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_NEWTFILTER, Place
+from netgroupd.model.state import Attrs, Key
+from netgroupd.model.tc.filter import block_number
+from netgroupd.model.tc.handle import handle_number
+from netgroupd.model.tc.protocol import protocol_number, swapped
+from netgroupd.model.value import Value
+
+NEW = message.NLM_F_CREATE | message.NLM_F_EXCL
+_ETH_TYPE = 8
+_FRAMES = 1 << 12
+_ALL = 3
+
+
+class Frame(NamedTuple):
+    """What the messages of many rules share: all but handle, match and lengths."""
+
+    attrs: Attrs  # kept, so that its identity stays its own; the handle is of no account
+    links: tuple[tuple[str, int], ...]
+    pinned: tuple[str, ...]
+    place: Place
+    info: int
+    front: bytes
+    begin: bytes
+    end: bytes
+
+    def around(self, size: int, form: Form) -> tuple[bytes, bytes]:
+        """What stands before and behind a match of ``size`` bytes in the message that makes a rule, with no handle."""
+        header = HEADER.pack(0, 0, 0, self.place.ifindex, 0, self.place.parent, self.info)
+        options = nest(OPTIONS, self.begin, bytes(size), self.end)
+        whole = form(message.request(RTM_NEWTFILTER, NEW, header, self.front, options))
+        start = len(whole) - size - len(self.end)
+        return whole[:start], whole[start + size :]
+
+
+def _of_actions(attrs: Attrs, field: str) -> list[str]:
+    actions = attrs.get("actions")
+    records = actions if isinstance(actions, tuple) else ()
+    return [str(fields[field]) for fields in records if isinstance(fields, Mapping) and field in fields]
+
+
+def _linked(where: str, attrs: Attrs, names: Names) -> tuple[tuple[str, int], ...]:
+    """The links that a rule names, with the indices that a frame has for them."""
+    devices = _of_actions(attrs, "dev")
+    return tuple((device, names.index(device)) for device in ([] if block_number(where) else [where]) + devices)
+
+
+def handle_of(attrs: Attrs) -> int:
+    """The handle of a rule; 0 where the kernel is to give one."""
+    handle = attrs.get("handle", 0)
+    assert isinstance(handle, int)
+    return handle
+
+
+def alike(one: Attrs, other: Attrs) -> bool:
+    """Whether rules with these attributes differ in their handles alone."""
+    return one is other or {**one, "handle": 0} == {**other, "handle": 0}
+
+
+def frame(key: Key, attrs: Attrs, names: Names) -> Frame:
+    """Lay out what rules of one hook, chain, preference and attributes have in common."""
+    where, parent, chain, pref, _ = key
+    assert isinstance(chain, int)
+    assert isinstance(pref, int)
+    kind = str(attrs["kind"])
+    form = CLASSIFIERS[kind]
+    protocol = protocol_number(attrs.get("protocol", "all"))
+    bits = (SKIP_HW if attrs.get("skip_hw") else 0) | (SKIP_SW if attrs.get("skip_sw") else 0)
+    classid = attrs.get("classid")
+    begin = attr(_ETH_TYPE, protocol.to_bytes(2, "big")) if kind == "flower" and protocol != _ALL else b""
+    parts = [
+        u32(form.classid, handle_number(str(classid))) if classid is not None else b"",
+        u32(form.flags, bits) if bits and form.flags else b"",
+        u32(BPF_FLAGS, 1) if attrs.get("direct_action") else b"",
+        pack_actions(form.actions, attrs.get("actions"), names),
+    ]
+    return Frame(
+        attrs,
+        _linked(str(where), attrs, names),
+        tuple(_of_actions(attrs, "pinned")),
+        Place.of(str(where), str(parent), names),
+        pref << 16 | swapped(protocol),
+        text(KIND, kind) + (u32(CHAIN, chain) if chain else b""),
+        begin,
+        b"".join(parts),
+    )
+
+
+class _Frames:
+    """The frames made last, by what they are of."""
+
+    def __init__(self) -> None:
+        self._frames: dict[tuple[Value | int, ...], Frame] = {}
+
+    def of(self, key: Key, attrs: Attrs, names: Names) -> Frame:
+        """A frame whose links still have the indices that it holds."""
+        known = (id(names), id(attrs), *key[:4])
+        found = self._frames.get(known)
+        for path in found.pinned if found else ():
+            pinned(path)
+        if found is None or any(names.index(name) != index for name, index in found.links):
+            found = frame(key, attrs, names)
+            if len(self._frames) >= _FRAMES:
+                self._frames.clear()
+            self._frames[known] = found
+        return found
+
+
+frames = _Frames()

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Flower rules of a dump, read by where their bytes are, once one of the same layout has been read in full.
+
+Rules of one line differ in their handles, in the values that they match and in
+what their actions have counted.  All other bytes, lengths and masks among them,
+say the same of every rule that has them.  Such rules come in a row, which is read
+part by part for all of them at once.
+"""
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from operator import countOf, itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+from netgroupd.kernel.netlink.message import walk
+from netgroupd.kernel.tc import flower
+from netgroupd.kernel.tc.actions.seen import changing
+from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS
+from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import differing
+
+_SIZE = struct.Struct("=I12x")  # a message's own header
+_HANDLE = (8, 12)  # of struct tcmsg
+_ACTIONS = 3
+_LAYOUTS = 16  # of one length: a hook has rules of a few lines, seldom of more
+_MEMO = 1 << 16
+_ATTRS: Callable[[Any], Attrs] = itemgetter(2)  # of an object
+_MADE: Callable[[tuple[Any, ...]], Object] = partial(tuple.__new__, Object)  # as its _make, without a call of Python's
+
+Span = tuple[int, int]
+_Rows: TypeAlias = Sequence[tuple[bytes | int, ...]]
+
+
+class _Base(NamedTuple):
+    """What rules say that agree in all the bytes kept, and how to read the others."""
+
+    hook: Key
+    match: Mapping[str, Value]
+    readers: Mapping[str, tuple[int, flower.Read]]
+    attrs: Attrs
+
+    def keys(self, rows: _Rows) -> Iterator[Key]:
+        """The keys of rules that are cut in pieces."""
+        count = len(rows)
+        columns: dict[str, Iterable[tuple[str, Value]]] = {
+            name: repeat((name, value), count) for name, value in self.match.items()
+        }
+        for name, (place, read) in self.readers.items():
+            columns[name] = zip(repeat(name), map(read, map(itemgetter(place), rows)), strict=False)
+        matches = zip(*(columns[name] for name in sorted(columns)), strict=True) if columns else repeat((), count)
+        return zip(*map(repeat, self.hook), matches, strict=False)
+
+    def are_as(self, wants: Sequence[Object | None]) -> bool:
+        """Whether rules that say this are as is wanted, alike of each."""
+        first = wants[0]
+        if first is None or None in wants or differing(first, first._replace(attrs=self.attrs)):
+            return False
+        return countOf(map(_ATTRS, wants), first.attrs) == len(wants)  # of one line they are the same mapping
+
+
+class _Layout:
+    """Where the bytes are of rules that are laid out alike, in messages with their headers."""
+
+    def __init__(self, size: int, dropped: Iterable[Span], values: Iterable[Span]) -> None:
+        cuts = sorted([(*_HANDLE, "I"), *((*span, "x") for span in dropped), *((*span, "s") for span in values)])
+        forms, kinds, at = [_SIZE.format], ["kept"], 0
+        for start, end, kind in (*cuts, (size, size, "")):
+            forms.append(f"{start - at}s")
+            kinds.append("kept")
+            if kind:
+                forms.append("I" if kind == "I" else f"{end - start}{kind}")
+                kinds += [kind] if kind != "x" else []
+            at = end
+        self.form = struct.Struct("".join(forms))
+        self.kept = itemgetter(*(place for place, kind in enumerate(kinds) if kind == "kept"))
+        self.handle = itemgetter(kinds.index("I"))
+        self.values = tuple(place for place, kind in enumerate(kinds) if kind == "s")
+        self.bases: dict[object, _Base] = {}
+
+    def row(self, payload: memoryview) -> tuple[bytes | int, ...]:
+        """One message without its header, cut in pieces."""
+        return self.form.unpack(_whole(payload))
+
+    def rows(self, packet: memoryview) -> tuple[_Base | None, _Rows]:
+        """The messages at the beginning of a packet that are alike, cut in pieces, and what they say."""
+        rows = [*self.form.iter_unpack(packet[: len(packet) // self.form.size * self.form.size])]
+        told = [*map(self.kept, rows)]
+        if not told or (base := self.bases.get(told[0])) is None:
+            return None, ()
+        if told.count(told[0]) < len(told):
+            del rows[next(place for place, kept in enumerate(told) if kept != told[0]) :]
+        return base, rows
+
+
+class Seen:
+    """The layouts met in the dump of one hook.
+
+    Rules that are ``expected`` lend their keys to those that are there; without
+    ``handles`` many in a row that are as expected have the same attributes.
+    """
+
+    def __init__(self, expected: Mapping[Key, Object], *, handles: bool) -> None:
+        self._expected = expected
+        self._handles = handles
+        self._layouts: dict[int, list[_Layout]] = {}
+        self._known = 0
+        self._likely = 1  # so many that follow each other are cut at once
+
+    def skim(self, packet: memoryview, found: list[Object]) -> int:
+        """Read the messages that a packet begins with, as far as their like has been read in full; where they end."""
+        start = 0
+        while start + _SIZE.size <= len(packet):
+            (size,) = _SIZE.unpack_from(packet, start)
+            some = packet[start : start + size * self._likely]
+            alike = ((layout, *layout.rows(some)) for layout in self._layouts.get(size, ()))
+            layout, base, rows = next((one for one in alike if one[1]), (None, None, ()))
+            if layout is None or base is None:
+                break
+            found += self._rules(layout, base, rows)
+            start += size * len(rows)
+            self._likely = 2 * len(rows)
+        return start
+
+    def read(self, payload: memoryview) -> Object | None:
+        """The rule of one message without its header; None if its like has not been read in full."""
+        found: list[Object] = []
+        self.skim(_whole(payload), found)
+        return found[0] if found else None
+
+    def _rules(self, layout: _Layout, base: _Base, rows: _Rows) -> Iterable[Object]:
+        found = [*base.keys(rows)]
+        wants = [*map(self._expected.get, found)]
+        keys = [want[1] if want else key for want, key in zip(wants, found, strict=True)]
+        attrs: Iterable[Attrs] = repeat(base.attrs)
+        if self._handles or not base.are_as(wants):
+            attrs = [{**base.attrs, "handle": handle} for handle in map(layout.handle, rows)]
+        return map(_MADE, zip(repeat("filter"), keys, attrs, repeat(None), strict=False))
+
+    def note(self, payload: memoryview, rule: Object) -> None:
+        """Learn from a rule that was read in full."""
+        start, end = next((start, end) for number, start, end in walk(payload, HEADER.size) if number == OPTIONS)
+        dropped = _dropped(payload, start, end)
+        if dropped is None or self._known >= _MEMO:
+            return
+        values = sorted(flower.values(payload, start, end))
+        layout = _Layout(len(payload), dropped, [value[:2] for value in values])
+        layouts = self._layouts.setdefault(layout.form.size, [])
+        known = next((one for one in layouts if one.form.format == layout.form.format), None)
+        if known is None:
+            if len(layouts) >= _LAYOUTS:
+                return
+            layouts.append(layout)
+            known = layout
+        match: dict[str, Value] = dict(rule.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
+        readers = {name: (place, read) for (_, _, name, read), place in zip(values, known.values, strict=True)}
+        for name in readers:
+            del match[name]
+        attrs = {name: value for name, value in rule.attrs.items() if name != "handle"}
+        known.bases[known.kept(known.row(payload))] = _Base(rule.key[:4], match, readers, attrs)
+        self._known += 1
+
+
+def _whole(payload: memoryview) -> memoryview:
+    """A message with the header that it came with, as far as that counts."""
+    return memoryview(_SIZE.pack(_SIZE.size + len(payload)) + payload)
+
+
+def _dropped(payload: memoryview, start: int, end: int) -> list[Span] | None:
+    """What differs between equal actions; None where they are laid out in another way."""
+    for number, first, last in walk(payload, start, end):
+        if number == _ACTIONS:
+            ranges = changing(payload[first:last])
+            return None if ranges is None else [(first + one, first + other) for one, other in ranges]
+    return []
