@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Protocol
 
 import pydbus
-from gi.repository import Gio, GLib, GObject
+from gi.repository import Gio, GLib
 from pydbus.generic import signal
 from pydbus.registration import ObjectRegistration, ObjectWrapper
 
@@ -20,7 +20,6 @@ from netgroupd.errors import NetgroupError
 from netgroupd.service.journal import LOG
 from netgroupd.service.later import Later
 from netgroupd.service.polkit import Right, authorise
-from netgroupd.service.work import in_main_loop
 
 __all__ = ["Bus", "Exported", "sayable", "signal"]
 
@@ -65,7 +64,6 @@ class _Wrapper(ObjectWrapper):  # type: ignore[misc]
         """Answer one call."""
         if interface == "org.freedesktop.DBus.Properties":
             super().call_method(connection, sender, path, interface, method, parameters, invocation)
-            _let_go(invocation)
             return
 
         def act(refusal: NetgroupError | None) -> None:
@@ -117,22 +115,10 @@ def _answer(invocation: Gio.DBusMethodInvocation, out: list[str], value: object)
         invocation.return_value_with_unix_fd_list(GLib.Variant("(h)", (0,)), handles)
     else:
         invocation.return_value(GLib.Variant(f"({''.join(out)})", (value,) if len(out) == 1 else value))
-    _let_go(invocation)
 
 
 def _refuse(invocation: Gio.DBusMethodInvocation, error: NetgroupError) -> None:
     invocation.return_dbus_error(error.dbus_name, sayable(str(error)) or type(error).__name__)
-    _let_go(invocation)
-
-
-def _let_go(invocation: Gio.DBusMethodInvocation) -> None:
-    """Free a call that is answered: GLib before 2.84 leaves a reference to each, and with it kilobytes."""
-
-    def drop() -> None:
-        if invocation.__grefcount__ > 1:  # one is Python's own
-            super(GObject.Object, invocation).unref()
-
-    in_main_loop(drop)  # GLib has one more until the call has returned
 
 
 class Bus:
