@@ -4,6 +4,7 @@
 import errno
 import os
 import struct
+import threading
 from collections.abc import Iterator
 from threading import Barrier
 
@@ -139,3 +140,17 @@ def test_lanes_that_could_not_be_opened_do_not_keep_the_next_packet_for_ever(
     for packet in packets:
         lanes.send(packet)
     assert {id(one.step) for one in lanes.arrived()} == {id(packet.steps[1]) for packet in packets}
+
+
+def test_one_cpu_has_no_thread_to_take_turns_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0})
+    monkeypatch.setattr(delivery, "Socket", lambda _netns: Told(1))
+    counters, before = Counters(), threading.active_count()
+    lanes = Lanes(None, counters, 8)
+    packets = [Packet(_steps(4), b"".join(MESSAGES)) for _ in range(2)]
+    for packet in packets:
+        lanes.send(packet)
+    assert threading.active_count() == before
+    assert [id(one.step) for one in lanes.arrived()] == [id(packet.steps[1]) for packet in packets]
+    assert counters.messages == sum(len(packet.steps) for packet in packets)
+    lanes.close()

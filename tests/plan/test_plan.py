@@ -11,7 +11,7 @@ from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import SCRATCH, SCRATCH_MASTERS, Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.owned import Owned
-from netgroupd.plan.step import AnyStep, GroupStep, Plan, RangeStep, Step
+from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, RangeStep, Step, classes_of
 from tests.engine.universe import state_of
 
 OURS = 0x4E47_0000
@@ -386,3 +386,11 @@ def test_route_that_is_lost_keeps_a_source_that_nobody_mentions_while_it_is_ther
     plan = assemble(state_of(made.format("bridge", address, "")), before, Owned(frozenset({OURS})))
     (step,) = [step for step in plan.steps if isinstance(step, Step) and step.object.cls == "route"]
     assert step.attrs == {"dev": "d", **want}
+
+
+def test_classes_of_steps_are_those_of_each() -> None:
+    made = Step(Op.CREATE, None, Object("filter", ("d1",), {}))
+    gone = Step(Op.DELETE, Object("rule", (1,), {}), None)
+    many = GroupStep(Op.DELETE, OURS, {}, (Step(Op.DELETE, link("d1"), None),))
+    assert classes_of([made, made]) == {"filter"}
+    assert classes_of([made, gone, many]) == {"filter", "rule", "link"}

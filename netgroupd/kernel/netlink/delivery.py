@@ -3,7 +3,7 @@
 
 A packet takes one system call and one acknowledgement.  The kernel works while
 that call lasts, so packets go out by threads with a socket each: the next one is
-laid out meanwhile.  Those whose order does not matter go side by side, and where
+laid out meanwhile, unless there is but one CPU.  Those whose order does not matter go side by side, and where
 the kernel needs no common lock they are worked off on several CPUs.
 """
 
@@ -144,7 +144,9 @@ class Lanes:
         """``most``: more of them would not help; there are no more than CPUs."""
         self._netns = netns
         self._counters = counters
-        self._count = min(most, len(os.sched_getaffinity(0)))
+        cpus = len(os.sched_getaffinity(0))
+        self._count = min(most, cpus)
+        self._alone = cpus == 1
         self._sockets: list[Socket] = []
         self._free: SimpleQueue[Socket] = SimpleQueue()
         self._pool: ThreadPoolExecutor | None = None
@@ -160,10 +162,16 @@ class Lanes:
 
     def send(self, packet: Packet) -> None:
         """Bring a packet on its way, as soon as there is a lane for it."""
+        self._open()
+        if self._alone:  # a thread would only take turns with this one
+            self._denied += self._run(packet)
+            return
         if len(self._pending) > self._count:
             done, self._pending = wait(self._pending, return_when=FIRST_COMPLETED)
             self._note(done)
-        self._pending.add(self._opened().submit(self._run, packet))
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._count, "netlink")
+        self._pending.add(self._pool.submit(self._run, packet))
 
     def settle(self) -> None:
         """Wait for all packets."""
@@ -171,8 +179,8 @@ class Lanes:
             wait(self._pending)
             done, self._pending = self._pending, set()
             self._note(done)
-            for socket in self._sockets:
-                self._counters.take(socket.counters)
+        for socket in self._sockets:
+            self._counters.take(socket.counters)
 
     def arrived(self) -> list[Denied]:
         """Wait for all packets; what was refused and not told yet."""
@@ -184,14 +192,11 @@ class Lanes:
         denied, self._denied = self._denied, []
         return denied
 
-    def _opened(self) -> ThreadPoolExecutor:
+    def _open(self) -> None:
         while len(self._sockets) < self._count:  # one that cannot be opened may be the next time
             socket = Socket(self._netns)
             self._sockets.append(socket)
             self._free.put(socket)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._count, "netlink")
-        return self._pool
 
     def _note(self, done: Iterable[Future[list[Denied]]]) -> None:
         for future in done:
