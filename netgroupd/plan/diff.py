@@ -7,7 +7,7 @@ cannot change in place is deleted and created, with the reason.  What is not
 owned and not wanted is not looked at.  Linear.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -117,6 +117,21 @@ def _in_emptied_blocks(steps: list[Step], fate: Fate, actual: State) -> frozense
     return frozenset(key for key in actual.of("filter") if key[0] in emptied) if emptied else frozenset()
 
 
+def _in_doubt(pairs: Iterable[tuple[Object, Object | None]]) -> Iterator[tuple[Object, Object | None]]:
+    """What is wanted and not there as it is to be; most of a million rules have the attributes of the one before."""
+    wanted: Attrs | None = None
+    there: Attrs | None = None
+    for want, have in pairs:
+        if have is None:
+            yield want, have
+        elif want[2] is wanted and have[2] is there:
+            continue
+        elif UNOWNED in have.attrs or differing(want, have):
+            yield want, have
+        elif want.cls != "sysctl":  # of which the name counts, too
+            wanted, there = want.attrs, have.attrs
+
+
 class _Run:
     """One comparison, class by class."""
 
@@ -139,8 +154,8 @@ class _Run:
         steps: list[Step] = []
         staying = len(wants)
         lossy = bool(self.losses) or (cls == "neighbour" and bool(self.forgetting))
-        for key, want in wants.items():
-            have = haves.get(key)
+        pairs = zip(wants.values(), map(haves.get, wants), strict=True)
+        for want, have in pairs if lossy else _in_doubt(pairs):
             if have is None:
                 staying -= 1
                 steps.append(Step(Op.CREATE, None, want, want.attrs))

@@ -383,3 +383,12 @@ def test_class_is_called_what_files_call_it() -> None:
     plan = assemble(State((LINK, *TREE)), State((LINK,)), Owned())
     assert "+ class v0  1:1" in text(plan)
     assert told("tclass", TOP.key) == "class v0 1:1"
+
+
+def test_rules_of_one_line_are_told_apart_by_what_is_there() -> None:
+    drop, other = rule("10.0.0.1").attrs, rule("10.0.0.1", action="pass").attrs
+    hosts = [rule(f"10.0.0.{number}") for number in range(1, 6)]
+    wants = [host._replace(attrs=drop if number < 4 else other) for number, host in enumerate(hosts)]
+    haves = [host._replace(attrs=other if number == 2 else drop) for number, host in enumerate(hosts)]
+    changes = diff(State((LINK, CLSACT, *wants)), State((LINK, CLSACT, *haves)), Owned())
+    assert [step.object for step in changes.steps] == [wants[2], wants[4]]

@@ -8,18 +8,20 @@ back, which know their handles.  Linear.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from itertools import dropwhile, takewhile
-from operator import eq
+from operator import eq, itemgetter
+from typing import Any
 
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.plan.compare import UNSAID
 from netgroupd.plan.step import Op, Step
 
 _IN_TURN = frozenset({"basic", "bpf", "flow"})
 _WITH_PLACES = _IN_TURN | {"flower"}
 _KEPT = ("actions", "classid", "skip_hw", "skip_sw", "direct_action")
+_ATTRS: Callable[[Any], Attrs] = itemgetter(2)  # of an object
 _WHY = "rules of its preference are asked in turn"
 
 
@@ -33,9 +35,13 @@ class Turns:
     def _haves(self) -> Mapping[Key, list[Object]]:
         return _by_preference(self._actual.of("filter").values())
 
-    def astray(self, wants: Iterable[Object], made: Set[Key] = frozenset()) -> dict[Key, list[Object]]:
+    def astray(self, wants: Collection[Object], made: Set[Key] = frozenset()) -> dict[Key, list[Object]]:
         """By preference the rules that would not come in the order of ``wants`` beside those that are ``made``."""
-        told = (want for want in wants if want[2].get("kind") in _IN_TURN or _is_put_back(want))
+        # Of a million rules of one line the attributes are one mapping, which tells that none is asked in turn.
+        attrs = [*map(_ATTRS, wants)]
+        if not any(map(_has_place, dict(zip(map(id, attrs), attrs, strict=True)).values())):
+            return {}
+        told = (want for want in wants if _has_place(want[2]))
         found = {pref: _astray(rules, self._haves.get(pref, []), made) for pref, rules in _by_preference(told).items()}
         return {pref: rules for pref, rules in found.items() if rules}
 
@@ -99,8 +105,9 @@ def by_mask(rules: Iterable[Object]) -> list[Object]:
     return [found[place] for place in sorted(range(len(found)), key=places.__getitem__)]
 
 
-def _is_put_back(rule: Object) -> bool:
-    return rule[2].get("kind") == "flower" and "handle" in rule[2]
+def _has_place(attrs: Attrs) -> bool:
+    """Whether rules are asked in turn, or of flower and put back."""
+    return attrs.get("kind") in _IN_TURN or (attrs.get("kind") == "flower" and "handle" in attrs)
 
 
 def _by_preference(rules: Iterable[Object]) -> Mapping[Key, list[Object]]:
