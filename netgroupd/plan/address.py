@@ -11,9 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import TypeAlias
 
+from netgroupd.model.address import plain_address
+from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.absent import networks_of
+from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import stripped
 from netgroupd.plan.step import Op, Step
 
@@ -67,11 +70,13 @@ def _behind(
             yield from (key for key in found if here and key in haves)
 
 
-def successors(steps: Iterable[Step], haves: Mapping[Key, Object]) -> dict[Key, list[Step]]:
-    """The deletions of all that links have of IPv4, by the first that comes to each: that one can come before.
+def successors(
+    steps: Iterable[Step], haves: Mapping[Key, Object], links: Mapping[Key, Object]
+) -> dict[Key, list[Step]]:
+    """The deletions of all that ``links`` have of IPv4, by the first that comes to each: that one can come before.
 
     In a subnet of one that goes it stays when that one goes, where none of these comes again; one that differs in its
-    peer alone cannot be there beside the other.
+    peer alone cannot be there beside the other, and what an ipvlan has no other one is given.
     """
     doomed, coming = defaultdict[Value, list[Step]](list), defaultdict[Value, list[Key]](list)
     for step in steps:
@@ -84,9 +89,12 @@ def successors(steps: Iterable[Step], haves: Mapping[Key, Object]) -> dict[Key, 
         return {}
     going = {step.object.key for found in doomed.values() for step in found}
     bare, left, local = stripped(going, haves), networks_of(going), {key[:2] for key in going}
+    wanted = {plain_address(key) for keys in coming.values() for key in keys}
+    giving = {key[0] for key in going if plain_address(key) in wanted and kind_of(links.get(key[:1])) in IPVLANS}
     return {
         keys[0]: doomed[link]
         for link, keys in coming.items()
         if link in bare
+        and link not in giving
         and (left.isdisjoint(networks_of(keys)) or (going.isdisjoint(keys) and keys[0][:2] not in local))
     }

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from netgroupd.errors import Problem
 from netgroupd.model.attr import Change
+from netgroupd.model.kinds import RING_PORTS
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
@@ -25,7 +26,6 @@ from netgroupd.plan.step import Op, Step
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
 _WHILE_DOWN = (Change.DOWN, Change.EMPTY)
 _WITHOUT_PORTS = (Change.VACANT, Change.EMPTY)
-_OF_RINGS = ("slave1", "slave2", "interlink")
 _LET_GO = "no file mentions it any more"
 _SHAKING = frozenset({"up", "netns", "master"})  # what is on a link
 
@@ -231,7 +231,7 @@ class _Comparison:
         going = moving | self.fate.gone.keys()
         for key, ring in self.have.items():
             if kind_of(ring) == "hsr" and key in self.want and ring.name not in self.fate.gone:
-                yield from ((ring.name, port) for row in _OF_RINGS if (port := str(ring.attrs.get(row))) in going)
+                yield from ((ring.name, port) for row in RING_PORTS if (port := str(ring.attrs.get(row))) in going)
 
     def _doom(self, name: str, lower: str) -> None:
         link = self.have[name,]

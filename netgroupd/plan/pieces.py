@@ -5,6 +5,7 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from netgroupd.model.kinds import RING_PORTS, TAKERS
 from netgroupd.model.link import COMMON
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
@@ -17,7 +18,6 @@ _FREED, _EMPTIED = ("mtu", "mac"), ("mac",)
 """What a bond gives back to a port that leaves, and what changes when that was the last one."""
 _GROWN = ("mtu",)
 _NAMES_PORT = ("primary", "active_slave")
-_TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
 NAMES_ANOTHER = ("dev", "port.backup_port")
 """What names another link and changes in place."""
 
@@ -43,7 +43,15 @@ def claimed(steps: Collection[Step]) -> set[str]:
     """The links that leave their master, and that one which is made takes all packets of."""
     leaving = {step.object.name for step in steps if step.attrs.get("master", "") is None}
     made = (step.object for step in steps if step.op is Op.CREATE) if leaving else ()
-    return leaving.intersection(str(link.attrs.get("link")) for link in made if kind_of(link) in _TAKERS)
+    return leaving.intersection(name for link in made for name in _taken(link))
+
+
+def _taken(link: Object) -> Iterator[str]:
+    """The links that a link takes all packets of, as a master."""
+    if kind_of(link) in TAKERS:
+        yield str(link.attrs.get("link"))
+    elif kind_of(link) == "hsr":
+        yield from (str(link.attrs.get(name)) for name in RING_PORTS)
 
 
 def shrinks(mtu: Value, now: Value) -> bool:

@@ -13,6 +13,9 @@ _ROUTED = """
 links: {%s}
 routes: [{to: default, via: 10.0.0.9}, {to: 'fd09::/64', via: 'fd00::9'}]
 """
+_DUMMIES = "c: {kind: dummy}, d: {kind: dummy}, e: {kind: dummy}"
+_IPVLAN = "{kind: ipvlan, mode: l2, link: a, up: true, addresses: [%s]}"
+_IPVLANS = f"links: {{a: {{kind: dummy}}, x: {_IPVLAN}, y: {_IPVLAN}, z: {_IPVLAN}}}"
 _ADDRESSES = "addresses: [10.0.0.1/24, 'fd00::1/64']"
 
 CHANGES = {
@@ -29,6 +32,21 @@ CHANGES = {
         "r: {kind: vrf, table: 9}",
         _ROUTED % f"a: {{kind: dummy, up: true, master: r}}, b: {{kind: dummy, up: true, {_ADDRESSES}}}, "
         "r: {kind: vrf, table: 9}",
+    ),
+    "ipvlans_exchange_the_only_addresses_that_they_have": (
+        _IPVLANS % ("10.0.0.1/24, 'fd00::1/64'", "10.0.0.2/24, 'fd00::2/64'", "10.0.0.3/24, 'fd00::3/64'"),
+        _IPVLANS % ("10.0.0.2/24, 'fd00::2/64'", "10.0.0.9/24, 'fd00::9/64'", "10.0.0.3/16, 'fd00::1/80'"),
+    ),
+    "ports_of_a_bridge_and_a_bond_become_a_ring_and_are_below_a_macsec": (
+        f"links: {{b: {{kind: bridge, ports: [c, e]}}, o: {{kind: bond, ports: d}}, {_DUMMIES}}}",
+        "links: {b: {kind: bridge}, o: {kind: bond}, r: {kind: hsr, slave1: c, slave2: d}, s: {kind: macsec, link: e}, "
+        f"{_DUMMIES}}}",
+    ),
+    "team_with_ports_has_another_mode": (
+        "links: {t: {kind: team, mode: activebackup, up: true, ports: [a, b], addresses: [10.0.0.1/24]}, "
+        "t.5: {up: true}, a: {kind: dummy, up: true, port: {team_priority: 7}}, b: {kind: dummy}}",
+        "links: {t: {kind: team, mode: loadbalance, up: true, ports: [a, c], addresses: [10.0.0.1/24]}, "
+        "t.5: {up: true}, a: {kind: dummy, up: true}, b: {kind: dummy}, c: {kind: dummy}}",
     ),
     "address_moves_and_its_route_changes": (
         "links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24, 10.1.0.1/24]}, b: {kind: dummy, up: true}}\n"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
-from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds import KINDS, RING_PORTS, TAKERS
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value
@@ -29,7 +29,6 @@ _NO_FOUNDATION_OF = {
     **dict.fromkeys(IPVLANS, _NO_FOUNDATION | IPVLANS),
 }
 _TAKE_PORTS = frozenset({"bond", "bridge", "team"})
-_TAKE_LOWER = {"macvlan": "macvlan", "macvtap": "macvlan", "ipvlan": "ipvlan", "ipvtap": "ipvlan", "macsec": "macsec"}
 _KEYED = ("erspan", "gre", "gretap", "ip6erspan", "ip6gre", "ip6gretap", "vti", "vti6")
 _TOLD_APART = {
     **dict.fromkeys(_KEYED, "the same local, remote, dev and ikey"),
@@ -87,7 +86,7 @@ def unfit_foundations(checked: Checked) -> None:
         of_lower = "tun of IP packets" if below.get("mode") == "tun" else str(below.get("kind"))
         if of_lower in _NO_FOUNDATION_OF[kind] or of_lower == "tun of IP packets":
             told = f"{name!r}, a {kind}, cannot stand on {lower!r}: it is a {of_lower}"
-            alike = _TAKE_LOWER.get(of_lower) == _TAKE_LOWER.get(kind, "") and below.get("link")
+            alike = TAKERS.get(of_lower) == TAKERS.get(kind, "") and below.get("link")
             hint = f"say 'link: {below['link']}', which is below {lower!r}" if alike else ""
             checked.report.once(links.place(name, "link"), told, hint)
 
@@ -135,11 +134,11 @@ def takers(checked: Checked) -> None:
 
 def _handed_on(checked: Checked) -> Iterator[tuple[str, _Taker]]:
     """The links that hand what comes in to one that stands on them, each with that."""
-    for name, attrs in checked.of_kinds(_TAKE_LOWER):
+    for name, attrs in checked.of_kinds(TAKERS):
         if attrs.get("link"):
-            yield str(attrs["link"]), _Taker(_TAKE_LOWER[str(attrs["kind"])], name, "link")
+            yield str(attrs["link"]), _Taker(TAKERS[str(attrs["kind"])], name, "link")
     for name, attrs in checked.of_kinds(["hsr"]):
-        yield from ((str(attrs[key]), _Taker(f"ring {name}", name, key)) for key in _OF_RINGS if attrs.get(key))
+        yield from ((str(attrs[key]), _Taker(f"ring {name}", name, key)) for key in RING_PORTS if attrs.get(key))
 
 
 def _gives_all_to_its_master(name: str, links: Mapping[str, Attrs]) -> bool:
@@ -151,10 +150,7 @@ def _role(taker: _Taker, checked: Checked) -> str:
     attrs = checked.links.attrs[taker.name]
     if taker.key == "master":
         return f"a port of {attrs['master']!r}"
-    return f"in the ring {taker.name!r}" if taker.key in _OF_RINGS else f"below the {attrs['kind']} {taker.name!r}"
-
-
-_OF_RINGS = ("slave1", "slave2", "interlink")
+    return f"in the ring {taker.name!r}" if taker.key in RING_PORTS else f"below the {attrs['kind']} {taker.name!r}"
 
 
 def tunnels(checked: Checked) -> None:

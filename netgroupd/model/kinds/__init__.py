@@ -55,6 +55,12 @@ _NETDEVSIM = Kind(
     required=frozenset({"id"}),
 )
 
+RING_PORTS = ("slave1", "slave2", "interlink")
+"""What names the links that a ring takes all packets of."""
+
+TAKERS = {**dict.fromkeys(("macvlan", "macvtap"), "macvlan"), **dict.fromkeys(IPVLANS, "ipvlan"), "macsec": "macsec"}
+"""Kinds that take all that comes in by their lower link, each with the sort that only others of may be beside it."""
+
 WITHOUT_OWN_MAC = IPVLANS | {"hsr"}
 """Kinds of links that have the MAC of the one below, always."""
 

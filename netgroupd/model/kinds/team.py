@@ -13,7 +13,14 @@ TEAM = Kind(
     "Several links as one, directed by a program.",
     table(
         (
-            Attr("mode", word(8, _MODES), "How its ports share the work.", change=Change.RECREATE, nullable=True),
+            Attr(
+                "mode",
+                word(8, _MODES),
+                "How its ports share the work.",
+                change=Change.VACANT,
+                nullable=True,
+                in_place=lambda _before, after: after is not None,
+            ),
             Attr("notify_peers_count", U32, "Notifications after a change of port."),
             Attr("notify_peers_interval", U32, "Milliseconds between them."),
             Attr("mcast_rejoin_count", U32, "Multicast reports after a change of port."),
