@@ -96,7 +96,8 @@ def content_of(desired: Desired) -> Content:
     state = desired.state
     described = {str(key[0]) for key, link in state.of("link").items() if link.attrs.get("kind")}
     spoken = spoken_of(state)
-    known = spoken.links - described
+    found = {name for name, is_there in desired.asked.items() if is_there}  # also what actions and tunnels send by
+    known = (spoken.links | found) - described
     groups = {group.name: group.id for group in state.groups.values()}
     classes, hooks, away = tuple(sorted(spoken.classes)), tuple(sorted(spoken.hooks)), tuple(sorted(spoken.away))
     files, names, sources = files_of(desired), tuple(sorted(known)), sources_of(desired)

@@ -60,3 +60,17 @@ def test_a_link_that_somebody_else_makes_or_removes_counts(
     link = read(file, VLAN, then).state.link("eth0.5")
     assert link
     assert link.attrs.get("kind") == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("tc: {lo: {ingress: {pref: 1, matchall: {}, action: {mirred: {dev: eth0}}}}}", id="action"),
+        pytest.param("actions: {mirred 5: {dev: eth0}}", id="shared_action"),
+        pytest.param("links: {v: {kind: vxlan, id: 5, dev: eth0}}", id="tunnel"),
+        pytest.param("routes: [{to: 192.0.2.0/24, nexthops: [{dev: eth0}, {dev: lo}]}]", id="nexthop"),
+    ],
+)
+def test_a_generation_that_leads_to_links_it_does_not_describe_is_brought_back(file: Path, text: str) -> None:
+    wanted = read(file, text)
+    assert [*configuration.bring_back(configuration.content_of(wanted)).state] == [*wanted.state]

@@ -103,3 +103,15 @@ def test_action_of_a_rule_that_went_does_not_keep_the_rest_from_coming_back(engi
     assert not [told for told in engine.rollback(1).plan.warnings if "given back" in told]
     assert "goto chain 5" in here("tc filter show dev d ingress")
     assert "state DOWN" in here("ip link show dev d")
+
+
+def test_rules_that_lead_to_a_link_no_file_describes_are_gone_back_to(engine_in: EngineIn) -> None:
+    engine_in("here", "{}").apply()
+    for name in ("d", "e"):
+        here(f"ip link add name {name} type dummy")
+    text = "tc: {d: {ingress: [{pref: 1, matchall: {}, action: {mirred: {egress: %s, dev: e}}}]}}"
+    engine_in("here", text % "mirror").apply()
+    engine = engine_in("here", text % "redirect")
+    engine.apply()
+    engine.rollback()
+    assert "(Egress Mirror to device e)" in here("tc filter show dev d ingress")
