@@ -2,12 +2,11 @@
 """(applied, actual, links) -> a goal that brings back these links and leaves everything else as it is."""
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 
 from netgroupd.model.state import Object, State, records
-from netgroupd.model.value import Value, ip_bytes, split_prefix
+from netgroupd.model.value import Value, ip_bytes
 from netgroupd.plan.absent import named_by
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.gateways import Gateways
 
 _ALWAYS = ("kind", "group", "link", "master")
 _MAIN_TABLE = 254
@@ -18,6 +17,7 @@ class Belonging:
 
     def __init__(self, applied: State) -> None:
         self._applied = applied
+        self._gateways = Gateways(applied)
 
     def link_of(self, obj: Object) -> str:
         """The link of an object; what names none, and goes by way of a gateway, goes by the one with its subnet."""
@@ -47,31 +47,8 @@ class Belonging:
             yield from self._by_way_of(hop, table)
 
     def _towards(self, gateway: bytes, table: Value) -> str:
-        bits, number = len(gateway) * 8, int.from_bytes(gateway, "big")
-        vrf = self._vrfs.get(table, "")
-        lengths = (length for length in self._lengths if length <= bits)
-        found = (self._subnets.get((vrf, bits, length, number >> (bits - length))) for length in lengths)
-        return next(filter(None, found), "")
-
-    @cached_property
-    def _vrfs(self) -> dict[Value, str]:
-        links = self._applied.of("link").values()
-        return {link.attrs.get("table"): link.name for link in links if kind_of(link) == "vrf"}
-
-    @cached_property
-    def _subnets(self) -> dict[tuple[str, int, int, int], str]:
-        vrfs, found = {*self._vrfs.values()}, {}
-        for address in self._applied.of("address").values():
-            payload, length = split_prefix(str(address.key[1]))
-            link = self._applied.link(address.name)
-            master = str(link.attrs.get("master")) if link else ""
-            bits, number = len(payload) * 8, int.from_bytes(payload, "big")
-            found[master if master in vrfs else "", bits, length, number >> (bits - length)] = address.name
-        return found
-
-    @cached_property
-    def _lengths(self) -> list[int]:
-        return sorted({length for _, _, length, _ in self._subnets}, reverse=True)
+        network = self._gateways.network(gateway, table)
+        return network.links[-1] if network else ""
 
 
 def _as_it_is(obj: Object, applied: State) -> Object:

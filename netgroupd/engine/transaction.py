@@ -8,7 +8,7 @@ done half of its work.
 
 import errno
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, compress, count, islice
+from itertools import chain, compress, count, filterfalse, islice
 from typing import NamedTuple, TypeAlias
 
 from netgroupd.engine.kept.astray import led_astray, on_links_again
@@ -40,6 +40,7 @@ from netgroupd.plan.along import warnings as along_warnings
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.gateways import Astray, Gateways, astray, led
 from netgroupd.plan.lacking import without as without_lacking
 from netgroupd.plan.passing import on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles, touching
@@ -78,12 +79,23 @@ def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, whol
     attainable, warnings = without_lacking(goal, kernel.features.lacking & spoken.rows)
     dark = kernel.without_carrier(spoken.sources) | kernel.dark(in_need(attainable, actual))
     attainable, waiting = without_waiting(attainable, actual, dark)
+    attainable = led(attainable, _astray(kernel, attainable, actual))
     abilities = abilities_of(kernel)
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
     plan = assemble(attainable, actual, mine.owned(kernel.names), abilities, indices, whole=whole)
     told = (*warnings, *waiting_told(waiting), *_by_another_name(kernel, goal, actual))
     return plan._replace(warnings=plan.warnings + told, waiting=waiting)
+
+
+def _astray(kernel: Connection, wanted: State, actual: State) -> Iterator[Astray]:
+    """The ways that are not by the link they are meant to go by, unless a route of somebody's tells closer where to."""
+
+    def is_told(way: Astray) -> bool:
+        found = kernel.way_to(way.gateway, vrf=way.network.vrf)
+        return found is not None and found.length > way.network.length
+
+    return filterfalse(is_told, astray(wanted, actual, Gateways(wanted)))
 
 
 def _by_another_name(kernel: Connection, goal: State, actual: State) -> Iterator[str]:

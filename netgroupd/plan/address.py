@@ -71,24 +71,29 @@ def _behind(
 
 
 def successors(
-    steps: Iterable[Step], haves: Mapping[Key, Object], links: Mapping[Key, Object]
+    steps: Iterable[Step],
+    haves: Mapping[Key, Object],
+    links: Mapping[Key, Object],
+    lost: Callable[[Object], str],
 ) -> dict[Key, list[Step]]:
     """The deletions of all that ``links`` have of IPv4, by the first that comes to each: that one can come before.
 
-    In a subnet of one that goes it stays when that one goes, where none of these comes again; one that differs in its
-    peer alone cannot be there beside the other, and what an ipvlan has no other one is given.
+    In a subnet of one that goes it stays when that one goes, where it does not go itself, also if it is there already;
+    one that differs in its peer alone cannot be there beside the other, and what an ipvlan has no other one is given.
     """
     doomed, coming = defaultdict[Value, list[Step]](list), defaultdict[Value, list[Key]](list)
     for step in steps:
         link, address = step.object.key[:2]
-        if ":" not in str(address) and step.op is Op.DELETE:
+        if ":" in str(address):
+            continue
+        if step.op is Op.DELETE:
             doomed[link].append(step)
-        elif ":" not in str(address) and step.op is Op.CREATE:
+        elif step.before is None or lost(step.before):
             coming[link].append(step.object.key)
     if doomed.keys().isdisjoint(coming):
         return {}
     going = {step.object.key for found in doomed.values() for step in found}
-    bare, left, local = stripped(going, haves), networks_of(going), {key[:2] for key in going}
+    bare, left, local = stripped(going.union(*coming.values()), haves), networks_of(going), {key[:2] for key in going}
     wanted = {plain_address(key) for keys in coming.values() for key in keys}
     giving = {key[0] for key in going if plain_address(key) in wanted and kind_of(links.get(key[:1])) in IPVLANS}
     return {
@@ -96,5 +101,5 @@ def successors(
         for link, keys in coming.items()
         if link in bare
         and link not in giving
-        and (left.isdisjoint(networks_of(keys)) or (going.isdisjoint(keys) and keys[0][:2] not in local))
+        and (left.isdisjoint(networks_of(keys)) or (keys[0] not in going and keys[0][:2] not in local))
     }

@@ -94,7 +94,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
                 run.stranded = Stranded(deleted, desired)
             found = run.of(cls)
             if cls == "address":
-                heirs = address.successors(found, actual.of(cls), actual.of("link"))
+                heirs = address.successors(found, actual.of(cls), actual.of("link"), losses.why)
                 losses.succeeded({key[0] for key in heirs})
         steps += found
     for cls in CLASSES:

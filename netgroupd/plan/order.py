@@ -227,7 +227,7 @@ class _Cut:
         if step.object.cls == "token" and is_early(step, self.deaf):
             phase = "add token of a link that listens no more"
         place = (step.object.cls, step.object.key)
-        made = step.op is Op.CREATE
+        made = step.op is Op.CREATE or step.object.cls == "address"
         before, behind = (found.before.get(place, ()), found.behind.get(place, ())) if made else ((), ())
         self.phases[phase] += (*before, step, *behind)
 

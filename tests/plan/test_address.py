@@ -54,6 +54,13 @@ def test_group_of_ipv6_is_left_before_its_link_takes_the_address_along() -> None
         pytest.param(
             "192.0.2.1/24, 192.0.2.2/24", "192.0.2.1/24, 192.0.2.5/24", ["delete 2", "create 5"], id="one_stays"
         ),
+        pytest.param(
+            "192.0.2.[2-3]/24",
+            "192.0.2.[1-3]/24",
+            ["create 1", "delete 3", "delete 2", "create 2", "create 3"],
+            id="which_belongs_before_it",
+        ),
+        pytest.param("192.0.2.[1-3]/24", "192.0.2.[2-3]/24", ["change 2", "delete 1", "change 3"], id="which_is_there"),
     ],
 )
 def test_another_address_is_there_before_the_last_one_goes(have: str, want: str, messages_told: list[str]) -> None:

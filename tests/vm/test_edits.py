@@ -197,6 +197,25 @@ def test_another_address_of_a_subnet_takes_no_way_along_that_leads_through_it(en
 
 
 @pytest.mark.parametrize("promoting", ["0", "1"])
+def test_address_before_the_others_of_its_subnet_takes_no_way_along(engine_in: EngineIn, promoting: str) -> None:
+    engine_in("here", f"sysctl: {{net.ipv4.conf.default.promote_secondaries: {promoting}}}\n").apply()
+    text = "links: {t0: {kind: dummy, up: true, addresses: [%s]}}\nroutes: [{to: default, via: 192.0.2.9}]\n"
+    engine_in("here", text % "192.0.2.2/24, 192.0.2.3/24").apply()
+    here("ip route add 10.9.0.0/16 via 192.0.2.9 proto bird")
+    engine = engine_in("here", text % "192.0.2.1/24, 192.0.2.2/24, 192.0.2.3/24")
+    engine.apply()
+    assert "10.9.0.0/16 via 192.0.2.9 dev t0 proto bird" in here("ip route")
+    assert "default via 192.0.2.9 dev t0" in here("ip route")
+    first, *others = (line for line in here("ip -o address show t0 scope global").splitlines() if "inet " in line)
+    assert "192.0.2.1/24" in first
+    assert all("secondary" in other for other in others)
+    assert not engine.diff().steps
+    engine.rollback(2, allow=frozenset({"t0"}))
+    assert "10.9.0.0/16 via 192.0.2.9 dev t0 proto bird" in here("ip route")
+    assert not engine_in("here", text % "192.0.2.2/24, 192.0.2.3/24").diff().steps
+
+
+@pytest.mark.parametrize("promoting", ["0", "1"])
 def test_other_addresses_of_many_links_take_no_routes_of_others_along(engine_in: EngineIn, promoting: str) -> None:
     engine_in("here", f"sysctl: {{net.ipv4.conf.default.promote_secondaries: {promoting}}}\n").apply()
     text = "links: {'d[n=1-20]': {kind: dummy, up: true, addresses: '10.0.{n}.%d/24'}}\n"

@@ -13,7 +13,7 @@ from netgroupd.engine.guard.carriers import carriers
 from netgroupd.engine.guard.detour import Way, leads_away
 from netgroupd.engine.guard.tunnels import misses_far_end
 from netgroupd.model.address import plain_address
-from netgroupd.model.state import Key, State, records
+from netgroupd.model.state import Key, Object, State, records
 from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
@@ -80,7 +80,8 @@ class Carried:
         obj = step.object
         if obj.cls == "address" and step.op is Op.DELETE:
             plain = plain_address(obj.key)
-            return (obj.name, self._sources[plain]) if plain in self._sources else None
+            cut = plain in self._sources and not self._is_back_at_once(obj)
+            return (obj.name, self._sources[plain]) if cut else None
         if obj.cls == "token":
             return self._readdressed(step)
         if obj.cls == "route" and (link := self._rerouted(step)):
@@ -89,6 +90,16 @@ class Carried:
             spare = step.op is Op.DELETE and obj.key[0] in self._spare
             return (way.link, way.whose) if leads_away(step) and not spare else None
         return self._misdirected(step) if obj.cls == "neighbour" else self._interrupted(step)
+
+    def _is_back_at_once(self, address: Object) -> bool:
+        """Whether an address comes again, on a link that has others meanwhile; of IPv6 it is in doubt for a while."""
+        link, text = map(str, address.key[:2])
+        return ":" not in text and link not in self._plan.emptied and address.key in self._coming
+
+    @cached_property
+    def _coming(self) -> frozenset[Key]:
+        steps = singles(self._plan.steps)
+        return frozenset(step.object.key for step in steps if step.object.cls == "address" and step.op is Op.CREATE)
 
     def _interrupted(self, step: Step) -> tuple[str, str] | None:
         """The link that a step about one, or about a VLAN of one, cuts."""

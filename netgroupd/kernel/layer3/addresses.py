@@ -256,8 +256,7 @@ def _tell(step: AnyStep, context: Context) -> Iterator[bytes]:
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     """The one message that a step takes, behind those that let others stay."""
-    if step.op is not Op.CHANGE:
-        yield from _tell(step, context)
+    yield from _tell(step, context)
     yield _encode_group(step, context) if isinstance(step, GroupStep) else _encode_one(single(step), context)
 
 
