@@ -235,14 +235,17 @@ class Unfinished(Files):
             self._close(entry, result)
         except JournalError as error:
             error.add_note(_IS_BACK)
-            if entry.deadline:  # listed as unconfirmed it can stay, but not be confirmed any more
-                with suppress(JournalError):
-                    self._journal.close()
             raise
 
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""
-        self._generations.finish(entry.generation, result, current=entry.previous)
+        try:
+            self._generations.finish(entry.generation, result, current=entry.previous)
+        except JournalError:
+            # What is undone must not be confirmed any more, nor undone once more where nothing speaks against it.
+            if entry.to_confirm or result == INTERRUPTED:
+                self._journal.forget(entry)
+            raise
         self._journal.close()
 
 

@@ -8,6 +8,7 @@ which may be as much as a host has and which only putting it back needs.
 """
 
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,3 +119,10 @@ class Journal:
     def close(self) -> None:
         """The change has come to its end, of which the generations tell: after a loss of power this may be back."""
         remove(self._path)
+
+    def forget(self, entry: Entry) -> None:
+        """Close it where it is about ``entry``, as far as the disk lets that happen."""
+        with suppress(JournalError):
+            there = self.read()
+            if there and there.number == entry.number:
+                self.close()
