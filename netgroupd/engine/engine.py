@@ -146,8 +146,8 @@ class Engine(Questions):
         accepted = self._accepted(begun.number, again, request)
         before = placed(kernel, Snapshot.of(plan, actual))
         entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
-        self._journal.write(entry, before)
         mine = mine.joined(content)
+        self._begin(entry, before)
         try:
             telling = partial(self._tell, begun.number, content, plan, request.back_to)
             with prompt_turns(), Aside(telling, request.progress) as aside:
@@ -167,6 +167,14 @@ class Engine(Questions):
         refusals = tuple(each.refusal for each in reached.refused)
         return Result(plan, begun.number, took_s, pending, refusals, trouble, request.back_to)
 
+    def _begin(self, entry: Entry, before: Snapshot) -> None:
+        """Write the journal; where it may be there and not on disk, nobody shall undo what was never begun."""
+        try:
+            self._journal.write(entry, before)
+        except BaseException:
+            self._journal.forget(entry)
+            raise
+
     def _tell(self, number: int, content: Content, plan: Plan, back_to: int | None) -> Content:
         """Keep the plan of a generation in words, the last line of which is what the history shows."""
         back = "" if back_to is None else f"; back to generation {back_to}"
@@ -180,7 +188,7 @@ class Engine(Questions):
         if request.confirm_s is None:
             result, accepted = request.result, entry.accepted
             self._generations.finish(entry.generation, result, took_s, current=entry.number, accepted=accepted)
-            self._journal.close()
+            self._journal.forget(entry)  # if it stays, who finds it knows that all of this is done
             self._write_names(content)
             return None
         self._generations.finish(entry.generation, UNCONFIRMED, took_s, current=entry.previous)

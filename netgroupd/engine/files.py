@@ -41,7 +41,7 @@ class Files:
         self.netns = netns
         self._trust = trust
         self._connect = connect
-        self._journal = Journal(self.paths.state)
+        self._journal = Journal(self.paths.state, netns)
         self._generations = Generations(self.paths.state)
         self._seen = Seen()
         self._rows: frozenset[str] | None = None  # of links that the last desired state has made matter

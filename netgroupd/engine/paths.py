@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netgroupd.config.render import shipped_templates
 from netgroupd.config.sources import DIRECTORIES, ROOT, Trust
-from netgroupd.kernel.netns import name_of
+from netgroupd.kernel.netns import cookie_of, name_of
 
 _SPACES = "netns"
 
@@ -27,6 +27,11 @@ class Paths(NamedTuple):
 def within(root: Path, netns: str | None) -> Path:
     """The directory below ``root`` of one network namespace, however it is named; ``root`` itself of the host's own."""
     return root if netns is None else root / _SPACES / name_of(netns)
+
+
+def configured_mark(runtime: Path, netns: str | None) -> Path:
+    """The file in ``runtime`` that is there once a network namespace was configured, and not when it is made anew."""
+    return runtime / ("configured" if netns is None else f"configured-{cookie_of(netns):x}")
 
 
 def states(root: Path) -> tuple[Path, ...]:

@@ -19,7 +19,7 @@ from netgroupd.engine.observe import Connection, Mine
 from netgroupd.engine.paths import states
 from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.record.generations import APPLIED, CUT_OFF, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
-from netgroupd.engine.record.journal import Entry
+from netgroupd.engine.record.journal import ANOTHER_LIFE, Entry
 from netgroupd.engine.record.lock import locked
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.transaction import plan_now
@@ -142,10 +142,11 @@ class Unfinished(Files):
         """End the change that ``entry`` tells of: new where all of it is done, or else old, and ``undone``."""
         number = entry.number
         if not entry.is_of_this_boot:
+            end = "its network namespace" if entry.boot == ANOTHER_LIFE else "the host's restart"
             if self._generations.has_ended(number):
-                said = f"generation {number} had ended before the host restarted"
+                said = f"generation {number} had ended before {end}"
             else:
-                said = f"generation {number} ended with the host's restart"
+                said = f"generation {number} ended with {end}"
                 result = ROLLED_BACK if entry.to_confirm else INTERRUPTED
                 self._generations.finish(entry.generation, result, current=entry.previous)
             self._journal.close()
@@ -235,14 +236,17 @@ class Unfinished(Files):
             self._close(entry, result)
         except JournalError as error:
             error.add_note(_IS_BACK)
-            if entry.deadline:  # listed as unconfirmed it can stay, but not be confirmed any more
-                with suppress(JournalError):
-                    self._journal.close()
             raise
 
     def _close(self, entry: Entry, result: str) -> None:
         """The generation before ``entry`` is in effect again."""
-        self._generations.finish(entry.generation, result, current=entry.previous)
+        try:
+            self._generations.finish(entry.generation, result, current=entry.previous)
+        except JournalError:
+            # What is undone must not be confirmed any more, nor undone once more where nothing speaks against it.
+            if entry.to_confirm or result == INTERRUPTED:
+                self._journal.forget(entry)
+            raise
         self._journal.close()
 
 

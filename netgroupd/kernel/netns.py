@@ -9,6 +9,8 @@ calling thread moves, and it comes back.
 import ctypes
 import errno
 import os
+import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from pathlib import Path
 from netgroupd.errors import UsageError
 
 CLONE_NEWNET = 0x40000000
+_SO_NETNS_COOKIE = 71
 HERE = "/proc/thread-self/ns/net"
 _DIRECTORY = Path("/run/netns")
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -30,6 +33,23 @@ def name_of(netns: str) -> str:
     """What files about a namespace are called by: its name as ``ip netns`` has it, or its path without slashes."""
     place = path_of(netns).resolve()
     return place.name if place.parent == _DIRECTORY.resolve() else str(place).replace("/", "-")
+
+
+def cookie_of(netns: str | None) -> int:
+    """A number that no other namespace has until the host restarts; 0 where there is none, or Linux is before 5.14.
+
+    Raises:
+        OSError, UsageError: It cannot be told.
+    """
+    if netns is not None and not is_there(netns):
+        return 0
+    with entered(netns), socket.socket(socket.AF_UNIX) as inside:
+        try:
+            return int.from_bytes(inside.getsockopt(socket.SOL_SOCKET, _SO_NETNS_COOKIE, 8), sys.byteorder)
+        except OSError as error:
+            if error.errno != errno.ENOPROTOOPT:
+                raise
+            return 0
 
 
 def is_there(netns: str) -> bool:

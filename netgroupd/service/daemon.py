@@ -19,7 +19,7 @@ from gi.repository import Gio, GLib
 from netgroupd import __version__
 from netgroupd.engine.deadline import see_to_the_end
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.paths import SYSTEM, within
+from netgroupd.engine.paths import SYSTEM, configured_mark, within
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import NetgroupError, UsageError, short_of
 from netgroupd.plan.fold import fold_names
@@ -50,7 +50,7 @@ class Daemon:
     def __init__(self, engine: Callable[[Session], Engine], runtime: Path, *, on_bus: bool = True) -> None:
         self._engine = engine
         self._on_bus = on_bus
-        self._configured_mark = runtime / "configured"  # there once the files were applied in this boot
+        self._configured_mark = configured_mark(runtime, engine(CONSOLE).netns)  # there once the files were applied
         self._loop = GLib.MainLoop()
         self._metrics = Metrics(runtime / "metrics.prom")
         self._trouble = ""

@@ -15,15 +15,15 @@ from tests.service.conftest import PrivateBus
 
 
 @pytest.mark.parametrize(
-    ("arguments", "runtime"),
+    ("arguments", "mark"),
     [
-        ([], "/run/netgroup"),
-        (["--netns", "blue"], "/run/netgroup/netns/blue"),
-        (["--netns", "/run/netns/blue"], "/run/netgroup/netns/blue"),
+        ([], "/run/netgroup/configured"),
+        (["--netns", "blue"], "/run/netgroup/netns/blue/configured-0"),
+        (["--netns", "/run/netns/blue"], "/run/netgroup/netns/blue/configured-0"),
     ],
 )
 def test_daemon_of_another_namespace_has_its_own_mark_of_this_boot(
-    bus: PrivateBus, arguments: list[str], runtime: str, monkeypatch: pytest.MonkeyPatch
+    bus: PrivateBus, arguments: list[str], mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marks = []
 
@@ -34,7 +34,7 @@ def test_daemon_of_another_namespace_has_its_own_mark_of_this_boot(
     monkeypatch.setattr(Daemon, "run", run)
     monkeypatch.setattr(daemon, "start_logging", lambda: None)
     assert daemon.main(arguments) == 0
-    assert marks == [Path(runtime) / "configured"]
+    assert marks == [Path(mark)]
 
 
 @pytest.mark.parametrize(

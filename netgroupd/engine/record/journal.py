@@ -8,6 +8,7 @@ which may be as much as a host has and which only putting it back needs.
 """
 
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,10 +17,12 @@ from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.engine.record.disk import from_bytes, remove, senseless, sensible, to_bytes, told, write_atomically
 from netgroupd.engine.report import Generation
 from netgroupd.errors import JournalError
+from netgroupd.kernel.netns import cookie_of
 
 _VERSION = 5
 _BEFORE_5 = b"\x1f\x8b"  # all of it was compressed
 _LONGEST = 1 << 16  # of the first line
+ANOTHER_LIFE = ""  # in place of a boot: the namespace is another one than the change was made in
 
 
 class Entry(NamedTuple):
@@ -56,10 +59,11 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """The journal of one network namespace."""
+    """The journal of one network namespace, and of one life of it: what is made anew has nothing left to undo."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, netns: str | None = None) -> None:
         self._path = directory / "journal"
+        self._netns = netns
 
     def write(self, entry: Entry, before: Snapshot) -> None:
         """Keep ``entry``, and what was there ``before``, in the place of what was kept.
@@ -67,7 +71,7 @@ class Journal:
         Raises:
             JournalError: It is not on disk.
         """
-        head = to_bytes({**entry._asdict(), "version": _VERSION})
+        head = to_bytes({**entry._asdict(), "version": _VERSION, "life": self._life()})
         content = b"%08x %b\n%b" % (zlib.crc32(head), head, to_bytes(before.to_json(), packed=True))
         write_atomically(self._path, content)
 
@@ -90,7 +94,9 @@ class Journal:
         with sensible(self._path):
             if plain.pop("version") != _VERSION:
                 raise self._is_of_another_version()
-            return Entry(Generation(*plain.pop("generation")), **plain)
+            life = plain.pop("life", 0)
+            entry = Entry(Generation(*plain.pop("generation")), **plain)
+        return entry._replace(boot=ANOTHER_LIFE) if life and life != self._life() else entry
 
     def before(self) -> Snapshot:
         """What was there before the change.
@@ -111,6 +117,10 @@ class Journal:
             except FileNotFoundError:
                 return None
 
+    def _life(self) -> int:
+        with told("read", self._path):
+            return cookie_of(self._netns)
+
     def _is_of_another_version(self) -> JournalError:
         told = "is of another version, which alone can put back what was there before its change"
         return JournalError(f"{self._path} {told}; move it away to go on from what is there now")
@@ -118,3 +128,10 @@ class Journal:
     def close(self) -> None:
         """The change has come to its end, of which the generations tell: after a loss of power this may be back."""
         remove(self._path)
+
+    def forget(self, entry: Entry) -> None:
+        """Close it where it is about ``entry``, as far as the disk lets that happen."""
+        with suppress(JournalError):
+            there = self.read()
+            if there and there.number == entry.number:
+                self.close()
