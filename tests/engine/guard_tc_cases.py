@@ -137,12 +137,14 @@ TREES = [
 
 def by_ifb(said: str, rule: str = "{pref: 9, matchall: {}, action: %s}", part: str = "ingress") -> str:
     """What comes in is redirected to an ifb, whose traffic control is as said."""
-    redirected = rule % "{mirred: {egress: redirect, dev: ifb0}}"
+    redirected = rule.replace("%s", "{mirred: {egress: redirect, dev: ifb0}}")
     return f"tc: {{eth1: {{{part}: [{redirected}]}}, ifb0: {{{said}}}}}"
 
 
 ROOM, NO_ROOM = "qdiscs: [{kind: pfifo, limit: 9}]", "qdiscs: [{kind: pfifo, limit: 0}]"
 OF_UDP = "{pref: 9, protocol: ip, flower: {ip_proto: udp}, action: %s}"
+OF_NOBODY = "{pref: 1, protocol: ip, flower: {src_ip: 10.9.0.8}}"
+BY_SHARED, SHARED = "{pref: 9, matchall: {}, action: mirred 7}", "\nactions: {mirred 7: {egress: redirect, dev: ifb0}}"
 IFBS = [  # what was there, what comes, whether it cuts
     ("queue_without_room", by_ifb(ROOM), by_ifb(NO_ROOM), True),
     ("queue_with_room", by_ifb(""), by_ifb(ROOM), False),
@@ -150,6 +152,7 @@ IFBS = [  # what was there, what comes, whether it cuts
     ("class_that_loses_all", by_ifb(""),
      by_ifb(f"qdiscs: [{HTB % ', default: 0x10'}, {LOSS}], classes: [{RATED}]"), True),
     ("rule_that_drops", by_ifb(""), by_ifb(f"egress: [{DROP_ALL}]"), True),
+    ("another_rule_that_drops", by_ifb(f"egress: [{OF_NOBODY}]"), by_ifb(f"egress: [{OF_NOBODY}, {DROP_ALL}]"), True),
     ("rule_that_drops_another", by_ifb(""),
      by_ifb("egress: [{pref: 9, protocol: ip, flower: {src_ip: 10.9.0.8}, action: drop}]"), False),
     ("rule_that_is_not_asked", by_ifb(""), by_ifb(f"ingress: [{DROP_ALL}]"), False),
@@ -157,6 +160,7 @@ IFBS = [  # what was there, what comes, whether it cuts
      by_ifb("egress_block: 7").replace("tc: {", f"tc: {{block 7: {{filters: [{DROP_ALL}]}}, "), True),
     ("on_the_way_out", by_ifb(ROOM, part="egress"), by_ifb(NO_ROOM, part="egress"), True),
     ("led_to_what_has_no_room", f"tc: {{ifb0: {{{NO_ROOM}}}}}", by_ifb(NO_ROOM), True),
+    ("led_to_it_by_a_shared_action", by_ifb(ROOM, BY_SHARED) + SHARED, by_ifb(NO_ROOM, BY_SHARED) + SHARED, True),
     ("led_to_it_in_part", f"tc: {{ifb0: {{{NO_ROOM}}}}}", by_ifb(NO_ROOM, OF_UDP), False),
     ("lost_already", by_ifb(NO_ROOM), by_ifb(f"{NO_ROOM}, egress: [{DROP_ALL}]"), False),
 ]  # fmt: skip

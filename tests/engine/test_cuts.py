@@ -128,7 +128,10 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
             "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, from: default, lookup: 9}", "create rule", id="for_all"
         ),
         pytest.param("", "", "{pref: 9, to: 198.51.100.9/32, action: prohibit}", "create rule", id="rule_to_nowhere"),
+        pytest.param("", "", "{pref: 32765, action: prohibit}", "create rule", id="last_rule_before_that_of_the_table"),
+        pytest.param("", "", "{pref: 32766, action: prohibit}", "", id="rule_behind_that_of_the_table"),
         pytest.param(", addresses: [198.51.100.1/24]", "", "", "create address", id="subnet_of_an_address"),
+        pytest.param(", addresses: [203.0.113.1/24]", "", "", "", id="subnet_of_an_address_elsewhere"),
     ],
 )
 def test_plan_that_would_lead_a_session_elsewhere_is_refused(

@@ -211,6 +211,7 @@ def test_link_that_no_longer_listens_to_the_router_that_it_has_its_route_from_is
         pytest.param("{net.ipv4.conf.eth1.arp_ignore: 1}", False, id="only_what_asks_for_addresses_of_the_link"),
         pytest.param("{net.ipv4.conf.eth2.arp_ignore: 8}", False, id="of_another_link"),
         pytest.param("{net.ipv4.conf.default.arp_ignore: 8}", False, id="of_links_to_come"),
+        pytest.param("{net.ipv6.conf.eth1.router_solicitations: 8}", False, id="another_setting_of_that_value"),
     ],
 )
 def test_link_that_is_to_answer_no_arp_is_refused(desk: Desk, said: str, cut: bool) -> None:
@@ -272,6 +273,13 @@ KEPT_IN_77 = f"routes: [{{to: {OFFICE}, {VIA}, table: 77}}]\n"
             "{pref: 9, lookup: 77, suppress_prefixlength: 16}",
             True,
             id="hides_the_route_from_now_on",
+        ),
+        pytest.param(
+            [looks_up(9, 77), looks_up(1000, 0, l3mdev=True)],
+            (77, 16, 0),
+            "{pref: 1000, l3mdev: true}",
+            True,
+            id="before_the_one_of_vrfs",
         ),
         pytest.param([looks_up(9, 77, **{"from": "10.1.0.0/16"})], (77, 16, 0), "", False, id="for_others"),
         pytest.param([looks_up(9, 77, fwmark="0x1")], (77, 16, 0), "", False, id="by_a_mark"),

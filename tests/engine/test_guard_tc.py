@@ -224,6 +224,13 @@ def test_shared_action_that_changes_alone_is_looked_at(desk: Desk, now: str, the
     assert ("change action gact 7 would cut" in told) == cut
 
 
+def test_shared_action_that_decides_is_told_whatever_else_changes(desk: Desk) -> None:
+    text = "actions: {gact 7: {control: %s}}\ntc: {eth1: {ingress: [%s{pref: 9, matchall: {}, action: gact 7}]}}"
+    other = "{pref: 1, protocol: ip, flower: {src_ip: 10.9.0.8}}, "
+    told = refused(desk, text % ("pass", other), text % ("drop", ""))
+    assert told.startswith(f"{desk.config}/all.yaml:1: to change action gact 7 would cut")
+
+
 ATOMIC = "tc: {eth1: {chains: [{parent: ingress, chain: 0, atomic: true}], ingress: [%s]}}"
 
 

@@ -220,6 +220,14 @@ def test_who_confirms_too_late_is_told_what_has_become_of_the_change(desk: Desk)
         assert desk.there() == {}
 
 
+def test_change_that_waits_is_left_waiting_by_a_daemon_that_starts(desk: Desk) -> None:
+    desk.wants("links: {d0: {kind: dummy}}")
+    desk.engine.apply(confirm_s=60.0)
+    assert desk.engine.recover() is None
+    assert desk.kernel.has_link("d0")
+    assert desk.engine.confirm() == 1
+
+
 def test_who_ends_a_change_waits_for_who_does_so_already(desk: Desk) -> None:
     desk.wants("links: {d0: {kind: dummy}}")
     desk.engine.apply(confirm_s=0.0)
