@@ -21,6 +21,7 @@ from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
 from netgroupd.plan.narrowed import outgrown
 from netgroupd.plan.pairs import peers_made_along
+from netgroupd.plan.passing import kept_down
 from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
@@ -357,12 +358,7 @@ class _Cut:
     def hold_down(self, cycled: Iterable[str]) -> None:
         """Take VLANs down again that the kernel brings up with the link below them, as it does ``cycled`` ones."""
         up = {name for name in cycled if (want := self.wants.get((name,))) and want.attrs.get("up")}
-        raised = self.raised | up
-        every = self.wants.values() if raised else ()
-        held = {want.name for want in every if want.attrs.get("up") is False and kind_of(want) == "vlan"}
-        if not held:
-            return
-        held.intersection_update([name for name, _ in carried_down(raised, self.wants)])
+        held = kept_down(self.raised | up, self.wants, self.haves)
         for name in sorted(held):
             want = self.wants[name,]
             self.add("take links down again", Step(Op.CHANGE, self.haves.get(want.key, want), want, DOWN))

@@ -10,6 +10,7 @@ from netgroupd.model.address import plain_address
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import PORT_MODES_OF
 from netgroupd.model.state import NOTHING, Key, Object, State, records
+from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import carried_down, hangs_on, is_ipv4
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import Op, Plan, Step
@@ -31,6 +32,26 @@ def passing(plan: Plan, links: Mapping[Key, Object]) -> frozenset[str]:
             others |= set() if _ELSEWHERE.isdisjoint(step.attrs) else {name}
     down = [name for name, stays in up.items() if not stays]
     return plan.cycled - others.union(down, (upper for upper, _ in carried_down(down, links)))
+
+
+def kept_down(raised: Set[str], wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> set[str]:
+    """The VLANs that the kernel brings up with ``raised`` links, and are to be down.
+
+    Where nobody says so, it is those that were down above links that were up: to come up again makes nothing new.
+    """
+    said, unsaid = set(), set()
+    for key, want in wants.items() if raised else ():
+        up = want.attrs.get("up")
+        if up is False and kind_of(want) == "vlan":
+            said.add(want.name)
+        elif up is None and kind_of(want) == "vlan" and (have := haves.get(key)) and have.attrs.get("up") is False:
+            unsaid.add(want.name)
+    if unsaid:
+        again = {name for name in raised if (have := haves.get((name,))) and have.attrs.get("up")}
+        unsaid.intersection_update([name for name, _ in carried_down(again, haves)])
+    if said:
+        said.intersection_update([name for name, _ in carried_down(raised, wants)])
+    return said | unsaid
 
 
 def on_passing(

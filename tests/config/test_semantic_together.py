@@ -100,6 +100,9 @@ REFUSED = [
                  "4:29: 'v' cannot be in the ring 'h': it is a vlan", id="vlan_in_a_ring"),
     pytest.param(f"{DUMMY}  b: {{kind: bridge}}\n  p: {{kind: dummy, master: b, port: {{backup_port: d}}}}\n",
                  "4:31: 'p' cannot be backed up by 'd': that is no other port of its bridge", id="backup_port"),
+    pytest.param(f"{DUMMY}  b: {{kind: bond, mode: active-backup, primary: d}}\n",
+                 "3:40: 'd' cannot be the 'primary' of 'b': that is no port of it; name it in `ports` of 'b'",
+                 id="primary_that_is_no_port"),
     pytest.param("links:\n  lo: {vlans: [5]}\n",
                  "2:16: 'lo' is no bridge, and can be no port of one", id="vlan_of_the_loopback_device"),
     pytest.param("links:\n  t: {kind: ipip, local: 192.0.2.1, remote: 192.0.2.2}\n"

@@ -30,7 +30,7 @@ from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import AnyStep, Plan
 from tests.engine.universe import state_of
-from tests.vm import random_others
+from tests.vm import random_damage, random_others
 from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
 from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, text
@@ -94,11 +94,12 @@ class Life:
                 self._work()
                 goal = changed(self._rng, self._config, self._rng.randrange(1, 16), patched=self._patched)
                 if self._rng.random() < 0.5:
-                    self._stumble(goal)
+                    self._rng.choice((self._stumble, self._stumble, self._think_better))(goal)
                 self._become(goal)
                 then.append(self._now())
             self._go_back(*self._rng.choice(then))
             if not self._beside:
+                self._mend()
                 self._move()
         finally:
             self._hosts.close()
@@ -187,6 +188,23 @@ class Life:
             self._config = goal
         self._kept(theirs, plan, refused=self._config is not goal)
 
+    def _think_better(self, goal: Config) -> None:
+        """Have a change that nobody confirms: then all is as it was."""
+        self.doing = "think better of\n" + _difference(text(self._config), text(goal), 999)
+        before, theirs, plan = self._seen(self._config, goal), self._theirs(), Plan()
+        engine = self._engine(goal)
+        try:
+            plan = engine.diff()
+            if engine.apply(allow=_everything(goal), confirm_s=600).pending:
+                engine.rollback()
+        except (ConfigError, KernelError) as error:
+            assert "put back" not in str(error), error  # noqa: PT017  # if at all
+            self.refused.append(str(error))
+        else:
+            self.done["thought better"] += 1
+        _same(before, self._seen(self._config, goal))
+        self._kept(theirs, plan, refused=True)
+
     def _go_back(self, generation: int, config: Config, was: str) -> None:
         self.doing += f"roll back to {generation}\n{text(config)}"
         theirs = self._theirs()
@@ -197,6 +215,15 @@ class Life:
         _nothing_left(self._engine(config))
         self._kept(theirs, plan)
         self.done["rolled back"] += 1
+
+    def _mend(self) -> None:
+        """Have somebody else work on what the files speak of, and ask for it again."""
+        damage = random_damage.do(self._rng, self._rng.randrange(1, 6))
+        self.doing = "mend\n" + "\n".join((text(self._config), *damage))
+        engine = self._engine(self._config)
+        engine.apply(allow=_everything(self._config))
+        _nothing_left(engine)
+        self.done["mended"] += bool(damage)
 
     def _move(self) -> None:
         """Leave this namespace for another one by what a capture says."""

@@ -86,6 +86,19 @@ def test_what_others_have_on_a_link_that_stays_away_is_lost(engine_in: EngineIn,
     assert here("ip nexthop") == ""
 
 
+def test_vlan_that_is_down_and_not_spoken_of_stays_down_when_the_link_below_goes_down_for_a_moment(
+    engine_in: EngineIn,
+) -> None:
+    text = "links: {{a: {{kind: dummy, up: true{}}}, a.5: {{alias: x}}, r: {{kind: vrf, table: 10}}}}"
+    engine_in("here", text.format("")).apply()
+    here("ip link set a.5 down")
+    engine = engine_in("here", text.format(", master: r"))
+    engine.apply(allow=frozenset({"a"}))
+    assert "UP" not in here("ip link show a.5")
+    engine.rollback(1, allow=frozenset({"a"}))
+    assert "UP" not in here("ip link show a.5")
+
+
 class Mortal(Kernels):
     """The real kernel, of a process that is killed when it has done so many steps."""
 

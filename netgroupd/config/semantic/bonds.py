@@ -36,6 +36,17 @@ def _not_for(mode: str, attrs: Attrs) -> Iterator[tuple[str, str, str]]:
             yield row, f"its mode is {mode}", f"the kernel takes it for {', '.join(modes)}"
 
 
+def preferred(checked: Checked) -> None:
+    """What a bond prefers is one of its ports: of others the kernel keeps the name alone, and tells nothing."""
+    links = checked.links
+    for row in ("primary", "active_slave"):
+        for name, attrs in checked.saying(row):
+            port = attrs[row]
+            if port and links.kind(str(port)) and checked.attrs(str(port)).get("master") != name:
+                told = f"{port!r} cannot be the {row!r} of {name!r}: that is no port of it"
+                checked.report.once(links.place(name, row), told, f"name it in `ports` of {name!r}")
+
+
 def ports(checked: Checked) -> None:
     """No port of a bond has an option that the kernel does not take in the bond's mode."""
     links = checked.links

@@ -66,6 +66,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     sizes.spanning_trees,
     bonds.options,
     bonds.ports,
+    bonds.preferred,
     basic.mtus,
     basic.vrfs,
     basic.references,

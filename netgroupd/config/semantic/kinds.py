@@ -59,7 +59,7 @@ def backups(checked: Checked) -> None:
         backup = attrs["port.backup_port"]
         if not backup or "master" not in attrs:
             continue
-        other = links.attrs.get(str(backup), {})
+        other = checked.attrs(str(backup))
         if backup == name or (links.kind(str(backup)) and other.get("master") != attrs["master"]):
             told = f"{name!r} cannot be backed up by {backup!r}: that is no other port of its bridge"
             checked.report.once(links.place(name, "port"), told)
