@@ -5,9 +5,12 @@ A worker does one thing after another in the order of asking.  What comes out
 is handed to the main loop; nothing else is shared between the threads.
 """
 
+import os
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias, TypeVar
 
 from gi.repository import GLib
@@ -19,10 +22,31 @@ T = TypeVar("T")
 _Task: TypeAlias = Callable[[], None]
 
 
+class _Calls:
+    """Calls for the main loop by way of one source: PyGObject keeps a little of each source that ever was."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], None]] = deque()
+        # Counts what waits: the loop turns once for each, and sees to all else in between.
+        self._count = os.eventfd(0, os.EFD_SEMAPHORE | os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        GLib.unix_fd_add_full(GLib.PRIORITY_DEFAULT, self._count, GLib.IOCondition.IN, self._make)
+
+    def add(self, call: Callable[[], None]) -> None:
+        self._waiting.append(call)
+        os.eventfd_write(self._count, 1)
+
+    def _make(self, *_: object) -> bool:
+        os.eventfd_read(self._count)
+        regardless(self._waiting.popleft())
+        return True
+
+
+_calls = cache(_Calls)
+
+
 def in_main_loop(call: Callable[[], None]) -> None:
     """Have the main loop make ``call``, soon and once."""
-
-    GLib.idle_add(_once, call, priority=GLib.PRIORITY_DEFAULT)
+    _calls().add(call)
 
 
 def regardless(*steps: Callable[[], None]) -> None:

@@ -6,8 +6,8 @@ import threading
 import time
 from pathlib import Path
 
-import pydbus
 import pytest
+from gi.repository import Gio
 
 from netgroupd.engine.report import Result, Status
 from netgroupd.errors import (
@@ -21,6 +21,7 @@ from netgroupd.errors import (
     notes_of,
 )
 from netgroupd.plan.step import Plan
+from netgroupd.service.bus import _connection
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.job import Job
@@ -263,19 +264,18 @@ def test_question_whose_answer_has_no_room_is_refused(
 def test_restart_of_the_bus_costs_no_descriptor(
     bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[pydbus.bus.Bus] = []
-    connect = pydbus.connect
+    made: list[Gio.DBusConnection] = []
 
-    def noted(address: str) -> pydbus.bus.Bus:
-        made.append(connect(address))
+    def noted(address: str) -> Gio.DBusConnection:
+        made.append(_connection(address))
         return made[-1]
 
-    monkeypatch.setattr(pydbus, "connect", noted)
+    monkeypatch.setattr("netgroupd.service.bus._connection", noted)
     with serving(bus, FakeEngine(), tmp_path / "run"):
         bus.stop()
         bus.start()
         eventually(lambda: answers(bus))
-        assert [each.con.get_stream().is_closed() for each in made] == [True, False]
+        assert [each.get_stream().is_closed() for each in made] == [True, False]
 
 
 def test_change_that_could_not_be_put_back_is_told(
