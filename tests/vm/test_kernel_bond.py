@@ -102,10 +102,12 @@ def test_light_bonds_do_not_wait_for_those_of_another_namespace(nl: Netlink) -> 
     nl.add_link("light", "bond", attr(LIGHT, _NO_SYSFS))
     mine = queues()
     with elsewhere() as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"\n"
-        assert queues() == mine + 1
-        other.kill()
+        try:
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"\n"
+            assert queues() == mine + 1
+        finally:
+            other.kill()
     end = time.monotonic() + _PATIENCE_S
     while queues() != mine:
         assert time.monotonic() < end
