@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Light bonds, whose works wait in one queue: each looks after its ports, and goes while others do."""
+"""Light bonds, whose works share the queue of their namespace: each looks after its ports, and goes while others do."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from itertools import chain
@@ -73,11 +75,43 @@ def threads() -> set[str]:
 
 
 def test_light_bond_has_no_thread_of_its_own(nl: Netlink) -> None:
+    nl.add_link("first", "bond", attr(LIGHT, _NO_SYSFS))
     before = threads()
     for k in range(3):
         nl.add_link(f"light{k}", "bond", attr(LIGHT, _NO_SYSFS))
     nl.add_link("whole", "bond")
     assert threads() - before == {"kworker/R-whole"}
+
+
+def queues() -> int:
+    """How many queues there are that light bonds share; each has such a thread."""
+    return sum(path.read_text().startswith("kworker/R-bond_") for path in Path("/proc").glob("[0-9]*/comm"))
+
+
+def elsewhere() -> subprocess.Popen[bytes]:
+    """A process that has made two light bonds in a namespace of its own, and stays there."""
+    stays = "import signal; from tests.vm.kernel_netlink import LIGHT, Netlink, attr; nl = Netlink().__enter__(); "
+    makes = f"[nl.add_link(f'b{{k}}', 'bond', attr(LIGHT, {_NO_SYSFS})) for k in range(2)]; "
+    return subprocess.Popen(
+        ("unshare", "--net", sys.executable, "-c", stays + makes + "print(flush=True); signal.pause()"),
+        stdout=subprocess.PIPE,
+    )
+
+
+def test_light_bonds_do_not_wait_for_those_of_another_namespace(nl: Netlink) -> None:
+    nl.add_link("light", "bond", attr(LIGHT, _NO_SYSFS))
+    mine = queues()
+    with elsewhere() as other:
+        try:
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"\n"
+            assert queues() == mine + 1
+        finally:
+            other.kill()
+    end = time.monotonic() + _PATIENCE_S
+    while queues() != mine:
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def test_each_light_bond_sees_that_a_port_fails(nl: Netlink) -> None:

@@ -13,12 +13,10 @@ import pytest
 
 from tests.vm.kernel_netlink import (
     ADDRESS,
-    BULK,
     CREATE,
     DELLINK,
     DUMP,
     DUMP_FILTERED,
-    ECHO,
     GETLINK,
     GROUP,
     GROUP_ADDRESS,
@@ -43,6 +41,7 @@ from tests.vm.kernel_netlink import (
 
 pytestmark = pytest.mark.vm("patched")
 VRF_TABLE, VLAN_ID = 1, 1
+IFF_NOARP = 0x80
 
 
 @pytest.fixture
@@ -210,6 +209,16 @@ def test_group_goes_down_and_up(nl: Netlink) -> None:
         assert {bool(nl.flags(index) & IFF_UP) for index in members} == {up}
 
 
+def test_group_goes_down_on_its_way_into_a_vrf_whose_flags_have_no_mask(nl: Netlink) -> None:
+    vrf = nl.add_link("vrf9", "vrf", data=attr(VRF_TABLE, 9))
+    members = dummies(nl, 3, 5)
+    assert nl.link(NEWLINK, *by_group(5), up=True).error == 0
+    all_flags = struct.pack("BxHiII", 0, 0, 0, IFF_NOARP, 0)
+    assert nl.ask(NEWLINK, 0, all_flags + b"".join(by_group(5)) + attr(MASTER, vrf)).error == 0
+    assert {u32(nl.get(index)[MASTER]) for index in members} == {vrf}
+    assert [nl.flags(index) & (IFF_UP | IFF_NOARP) for index in members] == [IFF_NOARP] * 3
+
+
 def test_refused_group_leaves_the_members_behind_up(nl: Netlink) -> None:
     members = dummies(nl, 4, 5)
     bridge = nl.add_link("br9", "bridge")
@@ -264,62 +273,6 @@ def test_addresses_are_refused_for_a_member_without_ethernet(nl: Netlink) -> Non
     reply = nl.link(NEWLINK, *by_group(5), nest(GROUP_ADDRESS, attr(1, b"\2" * 6)))
     assert (reply.error, reply.text) == (errno.EOPNOTSUPP, "tun9: Device takes no Ethernet address")
     assert nl.get(members[0])[ADDRESS] == before
-
-
-def test_bulk_delete_takes_all_conditions_together(nl: Netlink) -> None:
-    bridge = nl.add_link("br9", "bridge")
-    goes = dummies(nl, 2, 5, attr(MASTER, bridge))
-    stays = [
-        *dummies(nl, 1, 5, prefix="e"),
-        *dummies(nl, 1, 6, attr(MASTER, bridge), prefix="f"),
-        nl.add_link("i9", "ifb", attr(GROUP, 5), attr(MASTER, bridge)),
-    ]
-    kind = nest(LINKINFO, attr(INFO_KIND, "dummy"))
-    assert nl.link(DELLINK, *by_group(5), attr(MASTER, bridge), kind, flags=BULK).error == 0
-    left = nl.links()
-    assert not set(goes) & set(left)
-    assert set(stays) <= set(left)
-
-
-def test_group_delete_without_bulk_looks_at_the_group_alone(nl: Netlink) -> None:
-    bridge = nl.add_link("br9", "bridge")
-    dummies(nl, 2, 5)
-    assert nl.link(DELLINK, *by_group(5), attr(MASTER, bridge)).error == 0
-    assert nl.links(*by_group(5)) == {}
-
-
-@pytest.mark.parametrize(
-    ("attrs", "code", "text"),
-    [
-        pytest.param((), errno.EINVAL, "Bulk delete needs a group, a master or a kind", id="nothing"),
-        pytest.param((attr(GROUP, 0),), errno.EPERM, "The default group can not be deleted", id="default_group"),
-        pytest.param((attr(GROUP, 77),), errno.ENODEV, "No device selected", id="empty_group"),
-        pytest.param((attr(MASTER, 4711),), errno.ENODEV, "Master does not exist", id="no_master"),
-        pytest.param((nest(LINKINFO, attr(INFO_KIND, "nokind")),), errno.ENODEV, "No device of this kind", id="kind"),
-        pytest.param((nest(LINKINFO),), errno.EINVAL, "Bulk delete needs a kind in the link info", id="no_kind"),
-        pytest.param((attr(GROUP, 5), attr(IFNAME, "d0")), errno.EINVAL, "Bulk delete of a single device", id="name"),
-    ],
-)
-def test_bulk_delete_refuses_with_a_sentence(nl: Netlink, attrs: tuple[bytes, ...], code: int, text: str) -> None:
-    dummies(nl, 2, 5)
-    before = set(nl.links())
-    reply = nl.link(DELLINK, *attrs, flags=BULK)
-    assert (reply.error, reply.text) == (code, text)
-    assert set(nl.links()) == before
-
-
-def test_bulk_delete_names_the_link_that_can_not_go_and_keeps_the_others(nl: Netlink) -> None:
-    dummies(nl, 2, 5)
-    assert nl.link(NEWLINK, attr(GROUP, 5), index=1).error == 0
-    reply = nl.link(DELLINK, *by_group(5), flags=BULK)
-    assert (reply.error, reply.text, reply.cookie) == (errno.EOPNOTSUPP, "Device lo can not be deleted", 1)
-    assert len(nl.links(*by_group(5))) == 3
-
-
-def test_bulk_delete_echoes_what_it_deleted(nl: Netlink) -> None:
-    members = dummies(nl, 3, 5)
-    reply = nl.link(DELLINK, *by_group(5), flags=BULK | ECHO)
-    assert sorted(struct.unpack_from("i", one.body, 4)[0] for one in reply.messages if one.type == DELLINK) == members
 
 
 def _notified(listener: Netlink) -> list[tuple[int, int]]:
