@@ -53,6 +53,7 @@ def _there() -> dict[Key, Attrs]:
     return {key: rule.attrs for key, rule in found.of("filter").items()}
 
 
+@pytest.mark.vm(cpus=2)  # where packets go by threads
 def test_one_rule_that_is_refused_among_thousands_is_told_by_its_line_and_none_stays(file: Path) -> None:
     file.write_text(_BEFORE)
     _engine(file).apply()
