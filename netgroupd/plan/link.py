@@ -20,6 +20,7 @@ from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
+from netgroupd.plan.narrowed import is_resized
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
 
@@ -142,8 +143,8 @@ class _Comparison:
             attrs = {**attrs, "master": None}
         if "netns" in actual and actual["netns"] and "netns" not in wanted:
             attrs = {**attrs, "netns": None}
-        if "remote" in attrs and "mtu" in actual and kind_of(have) == "geneve":
-            attrs = {"mtu": actual["mtu"], **attrs}  # without it, it gets that of the way there
+        if "mtu" in actual and is_resized(kind_of(have), attrs):
+            attrs = {"mtu": actual["mtu"], **attrs}
         if "mac" in attrs and "master" not in attrs and self._has_mac_of_master(have):
             attrs = {name: value for name, value in attrs.items() if name != "mac"}
         return attrs

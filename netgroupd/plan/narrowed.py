@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bridges that ports join which are smaller: they take the least MTU of their ports, and what is on them has no larger.
 
-When such a port has left they grow again, and what is on them does not.
+When such a port has left they grow again, and what is on them does not.  And tunnels that have another way.
 """
 
 from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
@@ -18,6 +19,19 @@ UNKNOWN = 0
 
 _ETHERNET = frozenset({"dummy", "veth", "bond", "team", "ifb"})
 _USUAL = 1500
+_WAY = frozenset({"dev", "fwmark"})
+_HEADER = frozenset({"ikey", "okey", "icsum", "ocsum", "iseq", "oseq"})
+_RESIZING = {
+    "geneve": frozenset({"remote"}),
+    **dict.fromkeys(("ipip", "sit", "vti"), _WAY),
+    **dict.fromkeys(("gre", "gretap", "erspan"), _WAY | _HEADER),
+    **{kind: frozenset(KINDS[kind].attrs) for kind in ("ip6gre", "ip6gretap", "ip6erspan", "ip6tnl", "vti6")},
+}
+
+
+def is_resized(kind: str, attrs: Attrs) -> bool:
+    """Whether a tunnel that is told ``attrs`` gets the MTU of the way there, less the header, unless it is told one."""
+    return not _RESIZING.get(kind, frozenset()).isdisjoint(attrs)
 
 
 def narrowed(steps: Iterable[Step], links: Mapping[Key, Object]) -> dict[str, int]:

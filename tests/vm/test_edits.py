@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
@@ -264,3 +265,34 @@ links:
     assert not engine.diff().steps
     engine.rollback(1)
     assert "mtu 1300 " in here("ip link show g0")
+
+
+_V4, _V6 = "local: 192.0.2.1, remote: 192.0.2.2", "local: 'fd00::1', remote: 'fd00::2'"
+_BY_ANOTHER_WAY = {
+    **dict.fromkeys(("gre", "gretap", "ipip", "sit"), (_V4, "fwmark: 5")),
+    **dict.fromkeys(("ip6gre", "ip6tnl", "vti6"), (_V6, "dev: d1")),
+    "ip6gretap": (f"{_V6}, ikey: 7", "encaplimit: 2"),
+    "erspan": (f"{_V4}, ikey: 9, okey: 9", "dev: d1"),
+}
+
+
+@pytest.mark.parametrize("said", ["", ", mtu: 1300"])
+def test_tunnels_keep_their_mtu_when_their_way_is_another(engine_in: EngineIn, said: str) -> None:
+    def text(more: Callable[[str], str]) -> str:
+        tunnels = (f"t-{kind}: {{kind: {kind}, {ends}{more(way)}}}" for kind, (ends, way) in _BY_ANOTHER_WAY.items())
+        low = "'d[n=0-1]': {kind: dummy, up: true, mtu: 1600, addresses: ['192.0.{n+2}.1/24', 'fd0{n}::1/64']}"
+        return "links:\n  " + "\n  ".join((low, *tunnels))
+
+    def is_1300() -> bool:
+        return all(" mtu 1300 " in here(f"ip link show t-{kind}") for kind in _BY_ANOTHER_WAY)
+
+    engine_in("here", text(lambda _: "")).apply()
+    for kind in _BY_ANOTHER_WAY:
+        here(f"ip link set t-{kind} mtu 1300")
+    engine = engine_in("here", text(lambda way: f", {way}{said}"))
+    assert "1300 -> 1300" not in present.text(engine.diff())
+    engine.apply()
+    assert is_1300()
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert is_1300()
