@@ -150,6 +150,23 @@ def test_option_that_ends_with_its_object_alone_is_gone_again(engine_in: EngineI
     assert engine_in("here", "{}").capture() == captured
 
 
+@pytest.mark.parametrize("models", [("loss_gemodel", "loss_state"), ("loss_state", "loss_gemodel")], ids="_to_".join)
+def test_another_model_of_loss_takes_the_place_of_the_first(engine_in: EngineIn, models: tuple[str, str]) -> None:
+    shares = {"loss_gemodel": [1, 2, 3, 4], "loss_state": [1, 2, 3, 4, 5]}
+    netem = f"{_LINKS}tc: {{v0: {{qdiscs: {{kind: netem, handle: '1:', %s: %s}}, egress: [%s]}}}}\n"
+    was, then = (netem % (model, shares[model], "") for model in models)
+    _is_gone_again(engine_in, was, then, netem % (models[1], shares[models[1]], json.dumps(_REFUSED)))
+
+
+def test_red_of_a_burst_that_is_made_anew_is_what_it_was(engine_in: EngineIn) -> None:
+    red = f"{_LINKS}tc: {{v0: {{qdiscs: {{kind: red, handle: '1:', limit: 400kb, avpkt: 1000, burst: 55%s}}}}}}\n"
+    engine_in("here", red % "").apply()
+    before = here("tc qdisc show dev v0")
+    engine_in("here", red % ", ecn: true, nodrop: true").apply()
+    engine_in("here", red % "").rollback(1)
+    assert here("tc qdisc show dev v0") == before
+
+
 def test_red_that_marks_nothing_any_more_drops_again(engine_in: EngineIn) -> None:
     red = "{kind: red, handle: '1:', limit: 100000, min: 5000, max: 30000, ecn: %s}"
     was, then = (f"{_LINKS}tc: {{v0: {{qdiscs: {red % said}}}}}\n" for said in ("true, nodrop: true", "false"))

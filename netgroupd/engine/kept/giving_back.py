@@ -142,7 +142,7 @@ class Return:
 
     def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:
         """What ``want`` does not mention, is as it was made, and can be what it was."""
-        if was.cls == "qdisc" and want and _contradicts(was.attrs, want.attrs):
+        if was.cls == "qdisc" and want and _contradicts(was, want):
             return
         kind = kind_of(want)
         another = kind not in ("", kind_of(have))
@@ -189,9 +189,13 @@ class Return:
             attrs["group"] = 0
 
 
-def _contradicts(was: Attrs, said: Attrs) -> bool:
-    """Whether some of what a qdisc ``was`` is not what is said of it: its options go together, as bands and quanta."""
-    return any(name in was and not same(name, value, was[name]) for name, value in said.items())
+def _contradicts(was: Object, want: Object) -> bool:
+    """Whether some of what a qdisc ``was`` is not what is said of it: its options go together, as bands and quanta.
+
+    What the kernel never tells contradicts nothing.
+    """
+    told = ((name, value) for name, value in want.attrs.items() if (row := row_of(want, name)) and not row.silent)
+    return any(name in was.attrs and not same(name, value, was.attrs[name]) for name, value in told)
 
 
 def _can_be_made_by_itself(link: Object) -> bool:

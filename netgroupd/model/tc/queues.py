@@ -63,6 +63,9 @@ def _whole_netem(attrs: Attrs) -> Attrs:
         attrs = {**attrs, "gap": 1}  # without one, none overtakes
     if "jitter" in attrs:
         attrs = {**attrs, "jitter": fine_time(min(ns_of(attrs["jitter"]), _MOST_JITTER_NS))}
+    for model, other in (_LOSS_MODELS, _LOSS_MODELS[::-1]):
+        if attrs.get(model):
+            attrs = {other: None, **attrs}  # there is one, which takes the place of the other
     return attrs
 
 
@@ -139,7 +142,7 @@ def _check_red(attrs: Attrs) -> None:
 
 
 def _check_netem(attrs: Attrs) -> None:
-    if attrs.get("loss_gemodel") and attrs.get("loss_state"):
+    if all(map(attrs.get, _LOSS_MODELS)):
         raise ValueError("loss_state: expected none beside loss_gemodel; one of them says what is lost")
     slot = attrs.get("slot")
     if isinstance(slot, tuple):
@@ -171,6 +174,7 @@ def _number(attrs: Attrs, name: str, usual: int) -> int:
 _OF_HARDWARE = {"mode": "", "shaper": "", "min_rate": "bw_rlimit", "max_rate": "bw_rlimit", "fp": ""}
 _EARLY = ("min", "max", "ewma", "scell_log", "probability", "ecn", "harddrop")
 _MOST_DIVISOR = 1 << 16
+_LOSS_MODELS = ("loss_gemodel", "loss_state")
 _CHECKS: Mapping[str, Callable[[Attrs], None]] = {
     "mqprio": _check_mqprio,
     "netem": _check_netem,
