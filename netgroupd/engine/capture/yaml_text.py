@@ -13,6 +13,8 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LETTERS = "abcdefgh"
+COUNTED = "v"
+"""The letter of a range inside of a text that has others around it; what it counts stays together there."""
 _TWICE = {letter: letter * 2 for letter in "{}[]"}  # alone they are ranges and references
 # Those without digits, for numbers are what ranges are made of.
 _ESCAPES = dict(zip('\\"\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029', '\\"abtnvfreN_LP', strict=True))
@@ -61,15 +63,15 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(plain, text)
 
 
-def texts_of(pattern: Pattern) -> list[str]:
+def texts_of(pattern: Pattern, letters: str = _LETTERS) -> list[str]:
     """The texts of a pattern: the name with its ranges, and the others with references to them."""
-    named = _named(pattern)
+    named = _named(pattern, letters)
     name = "".join(piece if isinstance(piece, str) else _range(piece, pattern, named) for piece in pattern.fields[0])
     others = ("".join(_piece(piece, pattern, named) for piece in field) for field in pattern.fields[1:])
     return [name, *others]
 
 
-def _named(pattern: Pattern) -> dict[int, str]:
+def _named(pattern: Pattern, letters: str) -> dict[int, str]:
     """A letter for each range that a text refers to."""
     used = {
         dimension
@@ -79,7 +81,7 @@ def _named(pattern: Pattern) -> dict[int, str]:
         for dimension, _ in piece.strides
         if len(pattern.dimensions[dimension]) > 1
     }
-    return {dimension: _LETTERS[number] for number, dimension in enumerate(sorted(used))}
+    return {dimension: letters[number] for number, dimension in enumerate(sorted(used))}
 
 
 def _range(term: Term, pattern: Pattern, named: Mapping[int, str]) -> str:
