@@ -21,7 +21,7 @@ HOSTS = [
     pytest.param(
         "links: {d0: {kind: dummy}}\nneighbours:\n"
         '  - {dev: d0, ip: "10.0.0.[n=1-100]", lladdr: "{02:00:00:00:00:00 + n}"}\n',
-        ['{ip: "10.0.0.[a=1-100]", dev: d0, lladdr: "{02:00:00:00:00:01 + (a - 1)}"}'],
+        ['{ip: "10.0.0.[a=1-100]", dev: d0, lladdr: "02:00:00:00:00:{a:02x}"}'],
         id="neighbours",
     ),
 ]

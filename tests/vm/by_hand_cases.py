@@ -13,6 +13,34 @@ class Host(NamedTuple):
 
 
 HOSTS = {
+    "vlans-that-are-networks-of-a-tunnel": Host(
+        """
+        ip link add br0 up type bridge vlan_filtering 1 vlan_default_pvid 0
+        ip link add vx0 up master br0 type vxlan external vnifilter dstport 4789
+        bridge link set dev vx0 vlan_tunnel on
+        bridge vlan add dev vx0 vid 100-120
+        bridge vlan add dev vx0 vid 100-110 tunnel_info id 10100-10110
+        bridge vlan add dev vx0 vid 112-120 tunnel_info id 112-120
+        """,
+        ('vlans: [111, {vid: "[v=100-110]", tunnel_id: "{v + 10000}"}, {vid: "[v=112-120]", tunnel_id: "{v}"}]',),
+    ),
+    "router-with-dead-ends": Host(
+        """
+        ip link add d0 up type dummy
+        ip route add blackhole 10.0.0.0/8
+        ip route add unreachable 172.16.0.0/12 metric 4000
+        ip route add local 10.9.0.0/16 dev lo
+        ip route add throw 10.7.0.0/16 table 7
+        ip netns exec here sysctl -qw net.ipv4.ip_forward=1
+        ip netns exec here sysctl -qw net.ipv6.conf.all.forwarding=1
+        """,
+        (
+            '  - {to: "10.0.0.0/8", type: blackhole}\n',
+            '  - {to: "10.7.0.0/16", table: 7, type: throw}\n',
+            '  - {to: "172.16.0.0/12", metric: 4000, type: unreachable}\n',
+            "sysctl:\n  net.ipv4.ip_forward: 1\n  net.ipv6.conf.all.forwarding: 1\n",
+        ),
+    ),
     "rules-that-are-asked-in-turn": Host(
         """
         ip link add d0 up type dummy
@@ -65,11 +93,8 @@ HOSTS = {
         bridge fdb add 02:00:00:00:00:09 dev p1 master static
         """,
         (
-            '00:00", where: self, state: permanent, dst: "192.0.2.9"}\n'
-            '  - {dev: vx0, mac: "00:00:00:00:00:00", where: self, state: permanent, dst: "192.0.2.3"}\n'
-            '  - {dev: vx0, mac: "00:00:00:00:00:00", where: self, state: permanent, dst: "192.0.2.5"}\n'
-            '  - {dev: vx0, mac: "01:00:5e:00:00:07", where: self, state: permanent, dst: "192.0.2.9"}\n'
-            '  - {dev: vx0, mac: "01:00:5e:00:00:07", where: self, state: permanent, dst: "192.0.2.3"}\n',
+            '  - {dst: "192.0.2.[3,5,9]", dev: vx0, mac: "00:00:00:00:00:00", where: self, state: permanent}\n'
+            '  - {dst: "192.0.2.[3,9]", dev: vx0, mac: "01:00:5e:00:00:07", where: self, state: permanent}\n',
         ),
     ),
     "fdb-with-one-receiver-at-several-ports": Host(

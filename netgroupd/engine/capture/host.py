@@ -13,6 +13,7 @@ from netgroupd.engine.capture.keys import keyed, secured
 from netgroupd.engine.capture.leading import led
 from netgroupd.engine.capture.names import nameable, writable
 from netgroupd.engine.capture.order import as_added, in_order
+from netgroupd.engine.capture.settings import of_drivers, settings_of
 from netgroupd.engine.capture.tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture.vfs import functions_of
 from netgroupd.engine.capture.vlans import folded, options_of, states_of, taken_out, untold_trees, vlan_attrs
@@ -22,6 +23,7 @@ from netgroupd.engine.kept.links_back import is_outgrown
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.owner import GROUP_BASE
+from netgroupd.model.route import DEAD_ENDS
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.token import NONE
 from netgroupd.model.value import NO_MAC, Value, ip_bytes, split_prefix
@@ -53,6 +55,7 @@ def captured(
     actual, bytewise = writable(actual)
     actual, comments = sayable(actual)
     actual, keys = keyed(actual)
+    shared = settings_of(actual).get("", {})
     outside = [*taken_out(actual), *untold_trees(actual)]
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
@@ -61,7 +64,7 @@ def captured(
         *((name, _entries(_rows(actual, cls, make))) for name, cls, make in _LISTS),
         ("actions", _blocks(action_rows(actual))),
         ("tc", _blocks(tc_rows(actual))),
-        ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in _settings(actual).get("", {}).items()]),
+        ("sysctl", [f"  {path}: {unquoted(quoted(value))}\n" for path, value in shared.items()]),
     ]
     written = "\n".join(f"{name}:\n{''.join(lines)}" for name, lines in sections if lines) or "{}\n"
     return "".join((*given, *unnamed, *bytewise, *comments, *outside, *secured(actual), *keys)) + written
@@ -97,9 +100,9 @@ def _fields(attrs: Mapping[str, Value]) -> Iterator[str]:
 def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Iterator[Row]:
     nested = {name: _texts(actual, cls) for name, cls in _NESTED.items()}
     nested |= {"vlan_global": options_of(actual), "mst": states_of(actual), "token": _tokens(actual)}
-    nested["ethtool"] = _of_drivers(actual)
+    nested["ethtool"] = of_drivers(actual)
     nested |= functions_of(actual)
-    settings = {name: quoted(found) for name, found in _settings(actual).items()}
+    settings = {name: quoted(found) for name, found in settings_of(actual).items()}
     counted = _counted_macs(actual)
     led_to_lo = _is_led_to_lo(actual)
     for link in actual.of("link").values():
@@ -193,27 +196,6 @@ def _nested(attrs: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
     yield from ((name, value) for name, value in attrs.items() if not name.startswith("port."))
     if port:
         yield "port", port
-
-
-def _settings(actual: State) -> dict[str, dict[str, Value]]:
-    """The settings of each link, by what they are called there, and under "" those of none."""
-    found: dict[str, dict[str, Value]] = defaultdict(dict)
-    for (path, *_), setting in actual.of("sysctl").items():
-        _, protocol, tree, link, *rest = (*str(path).split("/"), "", "")
-        if tree in ("conf", "neigh") and (link,) in actual.of("link"):
-            name = ".".join(filter(None, (protocol, tree if tree == "neigh" else "", *rest)))
-            found[link][name] = setting.attrs["value"]
-        else:
-            found[""][str(path) if "." in str(path) else str(path).replace("/", ".")] = setting.attrs["value"]
-    return found
-
-
-def _of_drivers(actual: State) -> dict[str, str]:
-    """What the driver of each link is told, part by part."""
-    found: dict[str, dict[str, Value]] = defaultdict(dict)
-    for (link, part), obj in actual.of("ethtool").items():
-        found[str(link)][str(part)] = obj.attrs
-    return {name: quoted(parts) for name, parts in found.items()}
 
 
 def _tokens(actual: State) -> dict[str, str]:
@@ -347,9 +329,7 @@ def _route(obj: Object) -> dict[str, Value]:
     ways = attrs.get("nexthops")
     if isinstance(ways, tuple):
         attrs["nexthops"] = tuple(_way(way) for way in ways if isinstance(way, Mapping))
-    if attrs.get("scope") == ("global" if any(attrs.get(name) for name in ("via", "nexthops", "nhid")) else "link"):
-        del attrs["scope"]
-    if family != "inet":
+    if family != "inet" or attrs.get("scope") == _usual_scope(attrs):
         attrs.pop("scope", None)
     said: dict[str, Value] = {"to": destination}
     said |= {"table": table} if table != _MAIN_TABLE else {}
@@ -358,6 +338,12 @@ def _route(obj: Object) -> dict[str, Value]:
     if attrs.get("nhid"):  # the rest is what the nexthop says
         attrs = {name: value for name, value in attrs.items() if name not in ("via", "dev", "nexthops", "onlink")}
     return said | attrs
+
+
+def _usual_scope(attrs: Mapping[str, Value]) -> str:
+    """How far a route reaches where nothing is said of that."""
+    far = attrs.get("type") in DEAD_ENDS or any(attrs.get(name) for name in ("via", "nexthops", "nhid"))
+    return "host" if attrs.get("type") == "local" else "global" if far else "link"
 
 
 def _way(way: Mapping[str, Value]) -> dict[str, Value]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from netgroupd.model.value import Value
 
 _Fields = Mapping[str, Value]
-_LEADING = {  # receivers of one forwarding entry stay in their order, and MACs are no decimal numbers
+_LEADING = {  # MACs are no decimal numbers
+    "fdb": ("dev", "dst"),
     "neighbour": ("dev", "ip"),
     "route": ("to", "table"),
 }

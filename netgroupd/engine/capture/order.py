@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 def in_order(actual: State) -> State:
     """The links, and what is on them, by the links' names: the kernel's order is that in which they were made.
 
-    What it keeps in a hash table it tells in another order on each host, but for the receivers of one address.
+    What it keeps in a hash table it tells in another order on each host.
     """
     ordered = State(groups=actual.groups)
     for cls, found in actual.classes.items():
@@ -57,8 +57,8 @@ def _by_chain(rule: Object) -> tuple[object, ...]:
 
 
 def _by_address(entry: Object) -> tuple[object, ...]:
-    _, mac, vlan, where, _, src_vni = entry.key
-    return _by_name(entry), where, mac, vlan, src_vni or 0
+    _, mac, vlan, where, dst, src_vni = entry.key
+    return _by_name(entry), where, mac, vlan, src_vni or 0, _sizes(str(dst or ""))
 
 
 def _sizes(text: str) -> tuple[object, ...]:

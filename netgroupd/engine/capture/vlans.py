@@ -7,13 +7,13 @@ A bridge puts itself and every port into one VLAN, untagged; of that is written 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from netgroupd.engine.capture.yaml_text import quoted
+from netgroupd.engine.capture.yaml_text import COUNTED, quoted, texts_of
 from netgroupd.model.bridge_vlan import default_vid
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE, USUAL
 from netgroupd.plan.compare import kind_of, same
-from netgroupd.plan.fold import fold_names
+from netgroupd.plan.fold import fold, fold_names
 from netgroupd.plan.vlan_global import bridge_of
 
 _BY_ITSELF: Mapping[str, Value] = {"pvid": True, "untagged": True}
@@ -78,9 +78,14 @@ def _is_usual(name: str, usual: Value, obj: Object) -> bool:
 
 
 def folded(number: str, alike: Mapping[Key, list[str]]) -> Iterator[str]:
-    """One entry for each range of VLANs, trees or networks of which the same is said."""
-    for (said, *_), numbers in alike.items():
-        yield from (f'{{{number}: "{text}", {said}}}' for text in fold_names(numbers))
+    """One entry for each range of VLANs, trees or networks of which the same is said, or what counts with them."""
+    if number == "address":  # which stay in their order
+        for (said, *_), numbers in alike.items():
+            yield from (f'{{{number}: "{text}", {said}}}' for text in fold_names(numbers))
+        return
+    rows = [(text, str(said)) for (said, *_), numbers in alike.items() for text in numbers]
+    for name, said in (texts_of(pattern, COUNTED) for pattern in fold(rows)):
+        yield f'{{{number}: "{name}", {said}}}'
 
 
 def taken_out(actual: State) -> list[str]:
@@ -94,4 +99,4 @@ def taken_out(actual: State) -> list[str]:
     if not missing:
         return []
     why = "a bridge puts itself and its ports into VLAN vlan_default_pvid, and no file takes one out again"
-    return [f"# left out ({why}): {', '.join(missing)}\n"]
+    return [f"# left out ({why}): {', '.join(fold_names(missing))}\n"]

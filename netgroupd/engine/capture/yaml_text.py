@@ -2,7 +2,7 @@
 """Values and folded patterns -> YAML in netgroupd's language of ranges and references."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 
 from netgroupd.model.value import Value
 from netgroupd.plan.fold import Pattern, Piece, Term, form_text, range_text
@@ -13,10 +13,13 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LETTERS = "abcdefgh"
+COUNTED = "v"
+"""The letter of a range inside of a text that has others around it; what it counts stays together there."""
 _TWICE = {letter: letter * 2 for letter in "{}[]"}  # alone they are ranges and references
 # Those without digits, for numbers are what ranges are made of.
 _ESCAPES = dict(zip('\\"\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029', '\\"abtnvfreN_LP', strict=True))
 _WRITTEN = str.maketrans(_TWICE | {letter: f"\\{name}" for letter, name in _ESCAPES.items()})
+_PARTS = {"ip4": (4, 8, "{}"), "ip6": (8, 16, "{:x}"), "mac": (6, 8, "{:02x}")}  # how many, of how many bits
 _UNWRITTEN = re.compile(r"[\0-\x06\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
@@ -60,15 +63,15 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(plain, text)
 
 
-def texts_of(pattern: Pattern) -> list[str]:
+def texts_of(pattern: Pattern, letters: str = _LETTERS) -> list[str]:
     """The texts of a pattern: the name with its ranges, and the others with references to them."""
-    named = _named(pattern)
+    named = _named(pattern, letters)
     name = "".join(piece if isinstance(piece, str) else _range(piece, pattern, named) for piece in pattern.fields[0])
     others = ("".join(_piece(piece, pattern, named) for piece in field) for field in pattern.fields[1:])
     return [name, *others]
 
 
-def _named(pattern: Pattern) -> dict[int, str]:
+def _named(pattern: Pattern, letters: str) -> dict[int, str]:
     """A letter for each range that a text refers to."""
     used = {
         dimension
@@ -78,7 +81,7 @@ def _named(pattern: Pattern) -> dict[int, str]:
         for dimension, _ in piece.strides
         if len(pattern.dimensions[dimension]) > 1
     }
-    return {dimension: _LETTERS[number] for number, dimension in enumerate(sorted(used))}
+    return {dimension: letters[number] for number, dimension in enumerate(sorted(used))}
 
 
 def _range(term: Term, pattern: Pattern, named: Mapping[int, str]) -> str:
@@ -102,8 +105,47 @@ def _piece(piece: Piece, pattern: Pattern, named: Mapping[int, str]) -> str:
         away = piece.at(low) - low[moving[0][0]]
         shift = f" + {away}" if away > 0 else f" - {-away}" if away else ""
         return f"{{{named[moving[0][0]]}{shift}{width}}}"
+    if parts := _in_parts(piece, pattern, dict(moving), named):
+        return parts
     grown = "".join(_growth(named[dimension], low[dimension], stride) for dimension, stride in moving)
     return f"{{{form_text(piece.form if not width else '', piece.at(low))}{grown}{width}}}"
+
+
+def _in_parts(term: Term, pattern: Pattern, moving: Mapping[int, int], named: Mapping[int, str]) -> str:
+    """An address in which each range counts a part of its own up by one, as ``10.0.{a}.1``; "" for any other."""
+    if term.form not in _PARTS:
+        return ""
+    count, bits, hexadecimal = _PARTS[term.form]
+    base = term.at([values[0] for values in pattern.dimensions])
+    parts = [base >> bits * (count - 1 - at) & (1 << bits) - 1 for at in range(count)]
+    written = [hexadecimal.format(part) for part in parts]
+    told = set[int]()
+    for dimension, stride in moving.items():
+        at = count - 1 - (stride.bit_length() - 1) // bits
+        values = pattern.dimensions[dimension]
+        if stride != 1 << bits * (count - 1 - at) or at in told or parts[at] + values[-1] - values[0] >> bits:
+            return ""
+        told.add(at)
+        written[at] = _counted(named[dimension], values, parts[at], hexadecimal)
+    return ".".join(written) if term.form == "ip4" else _with_colons(written, told, shortened=term.form == "ip6")
+
+
+def _counted(letter: str, values: Sequence[int], first: int, form: str) -> str:
+    """A part of an address that is ``first`` at the first of ``values``, and counts up with them."""
+    away = first - values[0]
+    if all(form.format(value + away) == str(value) for value in values):
+        return f"{{{letter}}}"
+    shift = f" + {away}" if away > 0 else f" - {-away}" if away else ""
+    return f"{{{letter}{shift}{form[1:-1]}}}"
+
+
+def _with_colons(parts: Sequence[str], told: Set[int], *, shortened: bool) -> str:
+    zeros = "".join("0" if part == "0" and at not in told else "-" for at, part in enumerate(parts))
+    longest = max(re.findall("0+", zeros), default="", key=len)
+    if not shortened or len(longest) < 2:
+        return ":".join(parts)
+    start = zeros.index(longest)
+    return f"{':'.join(parts[:start])}::{':'.join(parts[start + len(longest) :])}"
 
 
 def _growth(letter: str, low: int, stride: int) -> str:
