@@ -2,7 +2,7 @@
 """What is done aside begins when the kernel has enough to do, at the latest at the end, and once."""
 
 from itertools import count
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 
@@ -31,3 +31,14 @@ def test_it_is_done_though_the_change_fails() -> None:
     with pytest.raises(ZeroDivisionError), Aside(done.set, None):
         raise ZeroDivisionError
     assert done.is_set()
+
+
+def test_it_is_done_here_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Thread, "start", refused)
+    times = count(1)
+    with Aside(lambda: next(times), None) as aside:
+        aside.progress(256, 256)
+    assert aside.result() == 1

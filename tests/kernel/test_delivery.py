@@ -6,7 +6,7 @@ import os
 import struct
 import threading
 from collections.abc import Iterator
-from threading import Barrier
+from threading import Barrier, Thread
 
 import pytest
 
@@ -123,10 +123,27 @@ def test_failure_of_a_packet_is_told_once(lanes: Lanes, monkeypatch: pytest.Monk
     assert lanes.arrived() == []
 
 
-def test_lanes_that_could_not_be_opened_do_not_keep_the_next_packet_for_ever(
+def test_lane_that_cannot_be_opened_is_not_needed_where_there_is_another(
     lanes: Lanes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = iter([Told(1), None, Told(1)])
+    made = iter([Told(1), None, None, Told(1)])
+
+    def opened(_netns: str | None) -> Told:
+        if (socket := next(made)) is None:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return socket
+
+    monkeypatch.setattr(delivery, "Socket", opened)
+    packets = [Packet(_steps(4), b"".join(MESSAGES)) for _ in range(4)]
+    for packet in packets:
+        lanes.send(packet)
+    assert {id(one.step) for one in lanes.arrived()} == {id(packet.steps[1]) for packet in packets}
+
+
+def test_lanes_of_which_none_can_be_opened_do_not_keep_the_next_packet_for_ever(
+    lanes: Lanes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = iter([None, Told(1), Told(1)])
 
     def opened(_netns: str | None) -> Told:
         if (socket := next(made)) is None:
@@ -154,3 +171,23 @@ def test_one_cpu_has_no_thread_to_take_turns_with(monkeypatch: pytest.MonkeyPatc
     assert [id(one.step) for one in lanes.arrived()] == [id(packet.steps[1]) for packet in packets]
     assert counters.messages == sum(len(packet.steps) for packet in packets)
     lanes.close()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_packets_arrive_where_no_more_threads_can_be_started(
+    lanes: Lanes, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    left = iter([True] * threads)
+    start = Thread.start
+
+    def refused(thread: Thread) -> None:
+        if not next(left, False):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(Thread, "start", refused)
+    monkeypatch.setattr(Told, "together", Barrier(1))
+    packets = [Packet(_steps(4), b"".join(MESSAGES)) for _ in range(6)]
+    for packet in packets:
+        lanes.send(packet)
+    assert sorted(id(one.step) for one in lanes.arrived()) == sorted(id(packet.steps[1]) for packet in packets)

@@ -3,6 +3,7 @@
 
 import errno
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
@@ -96,3 +97,34 @@ def test_numbers_begin_anew_behind_the_last_that_a_message_can_have() -> None:
         socket._sequence = 0xFFFFFFFE
         answers = [socket.ask(request(18, 0, bytes((0,) * 4 + (1,) + (0,) * 11)), number) for _ in range(2)]
         assert [(answer.errno, found) for answer, found in answers] == [(0, [16])] * 2
+
+
+@pytest.fixture
+def many() -> Iterator[str]:
+    """A namespace whose links take several messages to tell."""
+    subprocess.run(["ip", "netns", "add", "many"], check=True)
+    lines = "".join(f"link add d{index} type dummy\n" for index in range(100))
+    subprocess.run(["ip", "-n", "many", "-batch", "-"], input=lines, text=True, check=True)
+    yield "many"
+    subprocess.run(["ip", "netns", "del", "many"], check=True)
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))])
+def test_dump_that_was_given_up_in_the_middle_is_in_nobodys_way(
+    many: str, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    with closing(Socket(many)) as socket:
+        received = count(1)
+        receive = socket.receive
+
+        def failing() -> memoryview:
+            if next(received) == 1:
+                raise failure
+            return receive()
+
+        monkeypatch.setattr(socket, "receive", failing)
+        message = request(18, NLM_F_DUMP, bytes(16))
+        if isinstance(failure, KeyboardInterrupt):  # as whoever then undoes what was changed
+            with pytest.raises(KeyboardInterrupt):
+                socket.dump(message, number)
+        assert len(socket.dump(message, number)) == 101

@@ -52,6 +52,7 @@ class Replies(Socket):
 
     def __init__(self, *packets: bytes) -> None:
         self._packets = iter(packets)
+        self._dumping = False
 
     def next_sequence(self, count: int = 1) -> int:
         return 8 - count

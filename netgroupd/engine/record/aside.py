@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, Self, TypeVar
 
 from netgroupd.engine.transaction import Progress
+from netgroupd.kernel.netlink.threads import begun
 
 T = TypeVar("T")
 _MANY = 256
@@ -44,5 +45,5 @@ class Aside(Generic[T]):
 
     def _begin(self) -> Future[T]:
         if self._begun is None:
-            self._begun = self._pool.submit(self._action)
+            self._begun = begun(self._pool, self._action)
         return self._begun

@@ -14,13 +14,16 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from itertools import islice
 from queue import SimpleQueue
 from typing import NamedTuple
 
+from netgroupd.errors import UsageError
 from netgroupd.kernel.netlink.compound import compound, failures
 from netgroupd.kernel.netlink.message import HEADER_LEN, SEQUENCE, path_to
 from netgroupd.kernel.netlink.socket import Answer, Counters, Socket, noop
+from netgroupd.kernel.netlink.threads import begun
 from netgroupd.plan.step import AnyStep
 
 _LENGTH = struct.Struct("=I")  # at the start of each message
@@ -171,7 +174,7 @@ class Lanes:
             self._note(done)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._count, "netlink")
-        self._pending.add(self._pool.submit(self._run, packet))
+        self._pending.add(begun(self._pool, partial(self._run, packet)))
 
     def settle(self) -> None:
         """Wait for all packets."""
@@ -193,8 +196,13 @@ class Lanes:
         return denied
 
     def _open(self) -> None:
-        while len(self._sockets) < self._count:  # one that cannot be opened may be the next time
-            socket = Socket(self._netns)
+        while len(self._sockets) < self._count:
+            try:
+                socket = Socket(self._netns)
+            except (OSError, UsageError):
+                if not self._sockets:
+                    raise
+                break  # those that there are will do, and the next time there may be more
             self._sockets.append(socket)
             self._free.put(socket)
 

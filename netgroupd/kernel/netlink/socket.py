@@ -14,6 +14,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, Self, TypeVar
 
 from netgroupd.errors import KernelError, Refusal
@@ -32,17 +33,11 @@ from netgroupd.kernel.netlink.message import (
     SEQUENCE,
     attributes,
 )
-from netgroupd.kernel.netns import entered
+from netgroupd.kernel.netlink.opening import SOL_NETLINK, opened
 
 NETLINK_ROUTE = 0
 NETLINK_GENERIC = 16
 _KERNEL = (0, 0)  # where messages go by themselves; strace shows them as what they are only where a call says so
-_SOL_NETLINK = 270
-_CAP_ACK = 10
-_EXT_ACK = 11
-_STRICT_CHECK = 12
-_SO_SNDBUFFORCE = 32
-_SO_RCVBUFFORCE = 33
 _RECEIVE = 64 << 10
 _LAST_SEQUENCE = 0xFFFFFFFF
 _TRIES = 8
@@ -137,16 +132,9 @@ class Socket:
         Raises:
             UsageError: There is no such namespace.
         """
-        with entered(netns):
-            self._raw = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, family)
-        for option in (_CAP_ACK, _EXT_ACK, _STRICT_CHECK):
-            self._raw.setsockopt(_SOL_NETLINK, option, 1)
-        for forced, asked in ((_SO_SNDBUFFORCE, socket.SO_SNDBUF), (_SO_RCVBUFFORCE, socket.SO_RCVBUF)):
-            try:
-                self._raw.setsockopt(socket.SOL_SOCKET, forced, buffer)
-            except PermissionError:
-                self._raw.setsockopt(socket.SOL_SOCKET, asked, buffer)
-        self._raw.bind((0, 0))
+        self._open = partial(opened, netns, family, buffer)
+        self._raw = self._open()
+        self._dumping = False  # also after one that was given up
         self._buffer = memoryview(bytearray(_RECEIVE))
         self._sequence = 0
         self.counters = Counters()
@@ -328,6 +316,10 @@ class Socket:
         self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
     ) -> tuple[list[T], bool]:
         """What came, and whether it did not change meanwhile."""
+        if self._dumping:  # the kernel takes no further one from a socket before that has come to its end
+            self._raw.close()
+            self._raw = self._open()
+        self._dumping = True
         sequence = self.next_sequence()
         packet = bytearray(message)
         SEQUENCE.pack_into(packet, 8, sequence)
@@ -358,6 +350,7 @@ class Socket:
 
     def _ended(self, answer: Answer, found: list[T], seen: int, what: str) -> tuple[list[T], bool]:
         """What a dump brought that has come to its end."""
+        self._dumping = False
         if answer.errno == errno.EINTR:  # what routes say in place of the flag
             return found, False
         if answer.errno:
@@ -372,7 +365,7 @@ class Socket:
 
     def join(self, group: int) -> None:
         """Receive the notifications of a multicast group, which OSError says there is not."""
-        self._raw.setsockopt(_SOL_NETLINK, 1, group)
+        self._raw.setsockopt(SOL_NETLINK, 1, group)
 
 
 def noop(sequence: int) -> bytes:
