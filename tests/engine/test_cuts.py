@@ -107,6 +107,7 @@ links: {eth0: {}, eth0.5: {addresses: [192.168.7.2/24]}, d0: {kind: dummy, up: t
 routes: [%s]
 rules: [%s]
 """
+SEVERAL = "{to: 198.51.100.0/24, nexthops: [{via: 192.168.7.8, dev: %s}, {via: 192.168.7.9, dev: %s}]}"
 DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
 
 
@@ -127,6 +128,20 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
         pytest.param(
             "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, from: default, lookup: 9}", "create rule", id="for_all"
         ),
+        pytest.param(
+            "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, lookup: 9, suppress_prefixlength: 0}", "", id="hidden"
+        ),
+        pytest.param(
+            "",
+            "{to: 128.0.0.0/1, dev: d0, table: 9}",
+            "{pref: 9, lookup: 9, suppress_prefixlength: 0}",
+            "create rule",
+            id="longer_than_what_is_hidden",
+        ),
+        pytest.param("", "{to: 203.0.113.0/24, dev: d0, table: 9}", "{pref: 9, lookup: 9}", "", id="table_without_it"),
+        pytest.param("", SEVERAL % ("d0", "d0"), "", "create route", id="several_ways"),
+        pytest.param("", SEVERAL % ("d0", "eth0.5"), "", "", id="several_ways_one_of_them_the_same"),
+        pytest.param("", "{family: mpls, to: 100, dev: d0}", "", "", id="label"),
         pytest.param("", "", "{pref: 9, to: 198.51.100.9/32, action: prohibit}", "create rule", id="rule_to_nowhere"),
         pytest.param("", "", "{pref: 32765, action: prohibit}", "create rule", id="last_rule_before_that_of_the_table"),
         pytest.param("", "", "{pref: 32766, action: prohibit}", "", id="rule_behind_that_of_the_table"),

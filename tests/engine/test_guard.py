@@ -166,6 +166,7 @@ def test_port_of_the_way_that_is_shut_in_a_tree_is_refused(desk: Desk, tree: int
         pytest.param("1", "{net.ipv6.conf.all.forwarding: 1}", True, id="of_all"),
         pytest.param("1", "{net.ipv6.conf.eth2.forwarding: 1}", True, id="of_another_link"),
         pytest.param("1", "{net.ipv6.conf.default.forwarding: 1}", False, id="of_links_to_come"),
+        pytest.param("1", "{net.ipv6.conf.eth2.forwarding: 0}", False, id="that_ends"),
         pytest.param("1", "{net.ipv4.conf.all.forwarding: 1}", False, id="of_the_other_protocol"),
         pytest.param("2", "{net.ipv6.conf.all.forwarding: 1}", False, id="kept_already"),
         pytest.param("0", "{net.ipv6.conf.all.forwarding: 1}", False, id="learned_by_another_program"),
