@@ -232,6 +232,14 @@ def test_uplink_that_comes_back_takes_over_from_its_stand_in(stand_in: Desk, by_
     assert not stand_in.engine.drift().steps
 
 
+def test_session_from_the_network_of_an_uplink_that_comes_back_goes_over_to_it(stand_in: Desk) -> None:
+    session = Session("10.1.1.9", "10.1.2.2")
+    stand_in.kernel.ways[session.peer] = Route("eth2", session.local, metric=100)
+    engine = Engine(stand_in.paths, session=session, connect=lambda _netns: stand_in.kernel)
+    engine.apply()
+    assert not engine.drift().steps
+
+
 def test_uplink_of_other_files_is_asked_about(stand_in: Desk) -> None:
     stand_in.wants(f"{_UPLINKS}rules: [{{pref: 5, lookup: 7}}]\n")
     with pytest.raises(GuardError, match="to create route inet"):

@@ -75,6 +75,29 @@ def test_repairs_are_not_what_one_goes_back_to(desk: Desk, monkeypatch: pytest.M
     assert link.attrs["alias"] == "number 0"
 
 
+def test_attempts_that_fail_leave_what_is_in_effect_and_what_was_before_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netgroupd.engine.record.generations._MOST", 3)
+    for number in range(2):
+        desk.wants(f"links: {{d0: {{kind: dummy, alias: number {number}}}}}")
+        desk.engine.apply()
+    del desk.kernel.state.classes["link"]["d0",]
+    desk.engine.repair(frozenset({"d0"}))
+    desk.kernel.refuse = lambda _step: errno.EBUSY
+    for number in range(5):
+        desk.wants(f"links: {{d{number}: {{kind: bridge}}}}")
+        with pytest.raises(KernelError):
+            desk.engine.apply()
+    assert [each.number for each in desk.engine.history()] == [8, 3, 2, 1]
+    desk.kernel.refuse = lambda _step: 0
+    assert not desk.engine.drift().steps
+    desk.engine.rollback()
+    link = desk.kernel.state.link("d0")
+    assert link
+    assert link.attrs["alias"] == "number 0"
+
+
 @pytest.mark.parametrize("lost", [False, True])
 def test_text_that_this_version_does_not_understand_does_not_refuse_other_files(desk: Desk, lost: bool) -> None:
     desk.wants("links: {d0: {kind: dummy, sysctl: {ipv4.rp_filter: 1}}}")
