@@ -58,6 +58,9 @@ def refused(
         pytest.param((OFFICE,), (254, 16, 0), "", id="deleted"),
         pytest.param((OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, via: 10.0.0.2, dev: eth1}}", id="another_gateway"),
         pytest.param((OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, dev: eth2}}", id="another_link"),
+        pytest.param(
+            (OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, via: 10.0.0.1, dev: eth2}}", id="its_gateway_by_another_link"
+        ),
         pytest.param((OFFICE,), (254, 16, 0), f"{{to: {OFFICE}, type: blackhole}}", id="nowhere"),
         pytest.param((OFFICE, 77, 5), (77, 16, 5), "", id="of_another_table"),
         pytest.param((ANYWHERE, 1001), (1001, 0, 0), "", id="default_of_a_vrf"),
@@ -331,6 +334,12 @@ ROUTE_IN_RED = f"{{to: {OFFICE}, {VIA}, table: 77}}"
             "rules: [{pref: 1000, l3mdev: true}, {pref: 9, lookup: 78}]",
             "create rule",
             id="a_rule_before_it",
+        ),
+        pytest.param(
+            f"{KEPT_RED}routes: [{ROUTE_IN_RED}]\n"
+            "rules: [{pref: 1000, l3mdev: true}, {pref: 9, oif: red, action: prohibit}]",
+            "create rule 9",
+            id="a_rule_for_it",
         ),
         pytest.param(
             f"{KEPT_RED}routes: [{ROUTE_IN_RED}, {{to: {PEER}, via: 10.0.0.3, table: 77}}]\n"
