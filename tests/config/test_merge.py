@@ -177,3 +177,8 @@ def test_very_many_routes_of_a_vrf_that_is_misspelt_are_told_in_linear_time() ->
     got = told(f"{links}routes:\n- {{to: '10.0.[0-99].[0-199]/32', vrf: redd, type: unreachable}}\n")
     assert time.process_time() - began < 30  # some 1.5 s where nothing else runs
     assert [line.partition("; ")[0] for line in got] == ["a.yaml:6:39: there is no VRF 'redd'"]
+
+
+def test_route_that_two_files_describe_alike_is_one() -> None:
+    text = "routes: [{to: 10.0.0.0/8, dev: lo}]\n"
+    assert len(desired(text, text).state.of("route")) == 1

@@ -19,6 +19,13 @@ def test_other_end_is_made_with_the_first() -> None:
     assert "mode" not in found["in2",].attrs
 
 
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_other_end_may_be_described_without_what_makes_it_one(order: tuple[str, str]) -> None:
+    said = {"a": "a: {kind: veth, peer: b}", "b": "b: {mtu: 9000}"}
+    found = desired(f"links: {{{', '.join(said[name] for name in order)}}}").state.of("link")
+    assert {**found["b",].attrs} == {**found["b",].attrs, "kind": "veth", "peer": "a", "mtu": 9000}
+
+
 SHUT = ", policy: blackhole"
 CASES = [
     pytest.param(

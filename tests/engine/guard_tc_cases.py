@@ -41,6 +41,8 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
     ("u32_of_its_peer", "", f"{{pref: 9, protocol: ip, u32: {{match: {{ip src: {PEER}}}}}, action: drop}}", True),
     ("u32_of_another", "", "{pref: 9, protocol: ip, u32: {match: {ip src: 10.9.0.8}}, action: drop}", False),
     ("u32_of_its_port", "", "{pref: 9, protocol: ip, u32: {match: {ip dport: 22}}, action: drop}", True),
+    ("u32_of_its_version", "", "{pref: 9, protocol: ip, u32: {match: 0x40000000/0xf0000000 at 0}, action: drop}", True),
+    ("u32_of_another_version", "", "{pref: 9, u32: {match: 0x60000000/0xf0000000 at 0}, action: drop}", False),
     ("u32_of_tos", "", "{pref: 9, protocol: ip, u32: {match: {ip tos: 16}}, action: drop}", False),
     ("u32_of_the_next", "", "{pref: 9, protocol: ip, u32: {match: {tcp dst: 22}}, action: drop}", False),
     ("a_mark", "", "{pref: 9, fw: {mark: 7}, action: drop}", False),

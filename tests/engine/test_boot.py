@@ -169,6 +169,12 @@ def test_comment_is_no_other_word(host: Desk, monkeypatch: pytest.MonkeyPatch) -
     assert start(host, monkeypatch).trouble is None
 
 
+def test_what_is_said_of_a_group_is_another_word(host: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    expired(host, BAD)
+    host.wants(f"groups: {{watched: {{drift: repair}}}}\n{BAD}")
+    assert (start(host, monkeypatch).trouble, address(host)) == (None, OF_BAD)
+
+
 @pytest.mark.parametrize("number", [2, 3])
 def test_generation_that_was_gone_back_to_is_the_last_word(
     host: Desk, monkeypatch: pytest.MonkeyPatch, number: int

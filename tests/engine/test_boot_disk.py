@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A host that starts with a disk that takes nothing or has lost something: the network comes first, and it is told."""
 
+import errno
 import gzip
 import json
 import os
@@ -16,6 +17,7 @@ from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.plan.serialise import Json
 from tests.engine.desk import Desk
+from tests.engine.test_boot_in_part import made, refusing
 from tests.engine.test_full_disk import Disk
 
 CARD = Object("link", ("eth0",), {"kind": "", "up": False, "mtu": 1500, "group": 0})
@@ -193,4 +195,14 @@ def test_first_start_of_all_needs_no_disk(desk: Desk) -> None:
     desk.wants(TEXT % 5)
     desk.paths.state.write_text("a file in the way")
     assert isinstance(desk.boot().trouble, JournalError)
+    assert address(desk) == "192.0.2.5/24"
+
+
+def test_first_start_without_a_disk_on_a_kernel_that_refuses_some_of_it_has_the_rest(desk: Desk) -> None:
+    desk.kernel = FakeKernel([CARD], refuse=refusing(errno.EOPNOTSUPP, made("d0")))
+    desk.wants((TEXT % 5).replace("links: {", "links: {d0: {kind: dummy}, "))
+    desk.paths.state.write_text("a file in the way")
+    trouble = desk.boot().trouble
+    assert isinstance(trouble, JournalError)
+    assert "create link d0: Operation not supported" in str(trouble)
     assert address(desk) == "192.0.2.5/24"

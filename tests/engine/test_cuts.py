@@ -107,6 +107,7 @@ links: {eth0: {}, eth0.5: {addresses: [192.168.7.2/24]}, d0: {kind: dummy, up: t
 routes: [%s]
 rules: [%s]
 """
+SEVERAL = "{to: 198.51.100.0/24, nexthops: [{via: 192.168.7.8, dev: %s}, {via: 192.168.7.9, dev: %s}]}"
 DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
 
 
@@ -127,6 +128,31 @@ DEFAULT = "{to: 0.0.0.0/0, via: 192.168.7.1, dev: eth0.5}"
         pytest.param(
             "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, from: default, lookup: 9}", "create rule", id="for_all"
         ),
+        pytest.param(
+            "", "{to: 0.0.0.0/0, dev: d0, table: 9}", "{pref: 9, lookup: 9, suppress_prefixlength: 0}", "", id="hidden"
+        ),
+        pytest.param(
+            "",
+            "{to: 128.0.0.0/1, dev: d0, table: 9}",
+            "{pref: 9, lookup: 9, suppress_prefixlength: 0}",
+            "create rule",
+            id="longer_than_what_is_hidden",
+        ),
+        pytest.param("", "{to: 203.0.113.0/24, dev: d0, table: 9}", "{pref: 9, lookup: 9}", "", id="table_without_it"),
+        pytest.param(
+            "",
+            "{to: 198.51.96.0/20, dev: d0, table: 9}, {to: 198.51.100.0/24, dev: eth0.5, table: 9}",
+            "{pref: 9, lookup: 9}",
+            "",
+            id="table_with_a_longer_one_by_the_same_link",
+        ),
+        pytest.param("", "{to: 0.0.0.0/0, type: throw, table: 9}", "{pref: 9, lookup: 9}", "", id="back_from_a_table"),
+        pytest.param("", "", "{pref: 9, fwmark: 7, action: prohibit}", "", id="rule_for_a_mark"),
+        pytest.param("", "", "{pref: 9, iif: d0, action: prohibit}", "", id="rule_for_what_comes_in"),
+        pytest.param("", "", "{pref: 9, oif: d0, action: prohibit}", "", id="rule_for_who_is_bound"),
+        pytest.param("", SEVERAL % ("d0", "d0"), "", "create route", id="several_ways"),
+        pytest.param("", SEVERAL % ("d0", "eth0.5"), "", "", id="several_ways_one_of_them_the_same"),
+        pytest.param("", "{family: mpls, to: 100, dev: d0}", "", "", id="label"),
         pytest.param("", "", "{pref: 9, to: 198.51.100.9/32, action: prohibit}", "create rule", id="rule_to_nowhere"),
         pytest.param("", "", "{pref: 32765, action: prohibit}", "create rule", id="last_rule_before_that_of_the_table"),
         pytest.param("", "", "{pref: 32766, action: prohibit}", "", id="rule_behind_that_of_the_table"),
@@ -215,6 +241,14 @@ def test_uplink_that_comes_back_takes_over_from_its_stand_in(stand_in: Desk, by_
     _ = stand_in.engine.repair(frozenset({"eth1"})) if by_itself else stand_in.engine.apply()
     assert [key[4] for key in stand_in.kernel.state.of("route")] == [100, 0]
     assert not stand_in.engine.drift().steps
+
+
+def test_session_from_the_network_of_an_uplink_that_comes_back_goes_over_to_it(stand_in: Desk) -> None:
+    session = Session("10.1.1.9", "10.1.2.2")
+    stand_in.kernel.ways[session.peer] = Route("eth2", session.local, metric=100)
+    engine = Engine(stand_in.paths, session=session, connect=lambda _netns: stand_in.kernel)
+    engine.apply()
+    assert not engine.drift().steps
 
 
 def test_uplink_of_other_files_is_asked_about(stand_in: Desk) -> None:

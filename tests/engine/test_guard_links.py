@@ -159,6 +159,21 @@ def test_port_that_the_way_goes_by_is_not_shut(desk: Desk, way: str, said: str, 
     assert ("to change link eth3 would cut the way of your session" in told) == cut
 
 
+@pytest.mark.parametrize(
+    ("before", "other", "cut"),
+    [
+        pytest.param(False, ", v1: {port: {isolated: true}}", True, id="too"),
+        pytest.param(True, ", v1: {port: {isolated: false}}", False, id="no_more"),
+        pytest.param(False, "", False, id="never"),
+    ],
+)
+def test_isolated_port_is_cut_off_from_those_that_are_then(desk: Desk, before: bool, other: str, cut: bool) -> None:
+    there = [*PORTS[:3], Object("link", ("v1",), {**CABLE[3].attrs, "port.isolated": before})]
+    text = "links: {br0: {kind: bridge, ports: [eth3, v1]}, eth3: {port: {isolated: true}}%s}"
+    told = refused(desk, there, Route("v0", LOCAL), text % other)
+    assert ("to change link eth3 would cut the way of your session" in told) == cut
+
+
 HOST_ROUTE = Object("route", ("inet", 254, f"{THERE}/32", 0, 0), {"type": "unicast", "via": "10.0.0.1", "dev": "eth1"})
 KEPT = f"routes: [{{to: {THERE}, via: 10.0.0.1, dev: eth1}}]\n"
 

@@ -57,20 +57,44 @@ def test_what_is_listed_is_there_whenever_the_process_ends(desk: Desk, monkeypat
     assert [each.number for each in kept.all()] == [4, 3, 2]
 
 
-def test_repairs_are_not_what_one_goes_back_to(desk: Desk) -> None:
-    for number in range(2):
+def test_repairs_are_not_what_one_goes_back_to(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netgroupd.engine.record.generations._MOST", 9)
+    for number in (-1, 0, 1):
         desk.wants(f"links: {{v0: {{kind: dummy, alias: number {number}}}}}")
         desk.engine.apply()
-    for _ in range(104):  # another program does not stop
+    for _ in range(12):  # another program does not stop
         del desk.kernel.state.classes["link"][("v0",)]
         desk.engine.repair(frozenset({"v0"}))
     history = desk.engine.history()
-    assert len(history) == 100
+    assert len(history) == 9
     assert [each.result for each in history[:2]] == ["repaired", "repaired"]
-    assert [each.number for each in history[-2:]] == [2, 1]
+    assert [each.number for each in history[-3:]] == [3, 2, 1]
     desk.engine.rollback()
     link = desk.kernel.state.link("v0")
     assert link is not None
+    assert link.attrs["alias"] == "number 0"
+
+
+def test_attempts_that_fail_leave_what_is_in_effect_and_what_was_before_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netgroupd.engine.record.generations._MOST", 3)
+    for number in range(2):
+        desk.wants(f"links: {{d0: {{kind: dummy, alias: number {number}}}}}")
+        desk.engine.apply()
+    del desk.kernel.state.classes["link"]["d0",]
+    desk.engine.repair(frozenset({"d0"}))
+    desk.kernel.refuse = lambda _step: errno.EBUSY
+    for number in range(5):
+        desk.wants(f"links: {{d{number}: {{kind: bridge}}}}")
+        with pytest.raises(KernelError):
+            desk.engine.apply()
+    assert [each.number for each in desk.engine.history()] == [8, 3, 2, 1]
+    desk.kernel.refuse = lambda _step: 0
+    assert not desk.engine.drift().steps
+    desk.engine.rollback()
+    link = desk.kernel.state.link("d0")
+    assert link
     assert link.attrs["alias"] == "number 0"
 
 

@@ -228,6 +228,13 @@ def test_change_that_waits_is_left_waiting_by_a_daemon_that_starts(desk: Desk) -
     assert desk.engine.confirm() == 1
 
 
+def test_change_that_waits_is_no_attempt_that_is_forgotten(desk: Desk) -> None:
+    desk.wants("links: {d0: {kind: dummy}}")
+    desk.engine.apply(confirm_s=60.0)
+    desk.engine.forget_attempt()
+    assert desk.engine.pending()
+
+
 def test_who_ends_a_change_waits_for_who_does_so_already(desk: Desk) -> None:
     desk.wants("links: {d0: {kind: dummy}}")
     desk.engine.apply(confirm_s=0.0)

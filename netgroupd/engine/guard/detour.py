@@ -23,8 +23,7 @@ from netgroupd.plan.step import Op, Step
 
 _MAIN_RULE = 32766
 _RULE_OF_VRFS = 1000
-_OF_OTHERS = frozenset({"iif", "oif", "fwmark", "uidrange", "tun_id", "l3mdev", "tos"})
-_OF_VRFS = frozenset({"l3mdev", "oif"})
+_OF_OTHERS = frozenset({"iif", "fwmark", "uidrange", "tun_id", "tos"})
 _LEADING = frozenset({"route", "rule", "address"})
 _RETURNING = frozenset({"route", "address"})
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
@@ -224,9 +223,9 @@ def _leads_to_table(rule: Object, way: Way) -> bool:
 
 def _selects(attrs: Attrs, way: Way) -> bool:
     """Whether a rule is about packets of ``way``."""
-    if any(attrs.get(name) for name in _OF_OTHERS if not (way.vrf and name in _OF_VRFS)):
+    if any(map(attrs.get, _OF_OTHERS)) or attrs.get("oif") not in (None, way.vrf):
         return False
-    if attrs.get("oif") not in (None, way.vrf):
+    if attrs.get("l3mdev") and not way.vrf:
         return False
     fits = all(
         not attrs.get(name) or (bool(address) and contains(attrs[name], address))
