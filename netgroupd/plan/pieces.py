@@ -17,7 +17,11 @@ _FREED, _EMPTIED = ("mtu", "mac"), ("mac",)
 """What a bond gives back to a port that leaves, and what changes when that was the last one."""
 _GROWN = ("mtu",)
 _NAMES_PORT = ("primary", "active_slave")
-_TAKERS = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # of all that comes in by their lower link, as a master
+_TAKES = {
+    **dict.fromkeys(("macvlan", "macvtap", "ipvlan", "ipvtap"), ("link",)),
+    "hsr": ("slave1", "slave2", "interlink"),
+}
+"""By which links kinds take all that comes in, as a master does."""
 NAMES_ANOTHER = ("dev", "port.backup_port")
 """What names another link and changes in place."""
 
@@ -42,8 +46,8 @@ class Manner(NamedTuple):
 def claimed(steps: Collection[Step]) -> set[str]:
     """The links that leave their master, and that one which is made takes all packets of."""
     leaving = {step.object.name for step in steps if step.attrs.get("master", "") is None}
-    made = (step.object for step in steps if step.op is Op.CREATE) if leaving else ()
-    return leaving.intersection(str(link.attrs.get("link")) for link in made if kind_of(link) in _TAKERS)
+    made = [step.object for step in steps if step.op is Op.CREATE] if leaving else []
+    return leaving.intersection(str(link.attrs.get(row)) for link in made for row in _TAKES.get(kind_of(link), ()))
 
 
 def shrinks(mtu: Value, now: Value) -> bool:
