@@ -42,7 +42,7 @@ from netgroupd.plan.coalesce import Abilities
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.gateways import Astray, Gateways, astray, led
 from netgroupd.plan.lacking import without as without_lacking
-from netgroupd.plan.passing import on_passing, on_returning, options_of_ports, passing
+from netgroupd.plan.passing import flags_in_vrfs, on_passing, on_returning, options_of_ports, passing
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, Step
 from netgroupd.plan.tc.optional import is_optional, keys_of, without
@@ -162,7 +162,7 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     listed = listed_by_others(kernel, plan, goal, actual, mine)
     kept = on_returning(listed, plan)
     warnings += told_of_lists(listed, kept)
-    back += (*kept, *options_of_ports(plan, goal, actual), *led)
+    back += (*kept, *options_of_ports(plan, goal, actual), *flags_in_vrfs(plan, goal, actual), *led)
     others = (*(obj for theirs in found for obj in theirs.objects), *listed, *queues, *astray)
     return plan._replace(warnings=warnings, others=others, passing=back, watched=told_of_watched(*found))
 

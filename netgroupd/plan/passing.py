@@ -17,6 +17,7 @@ from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.stranded import Stranded
 
 _ELSEWHERE = frozenset({"master", "netns"})
+_TAKING = ("allmulticast", "promisc")
 
 
 def passing(plan: Plan, links: Mapping[Key, Object]) -> frozenset[str]:
@@ -100,6 +101,22 @@ def options_of_ports(plan: Plan, goal: State, actual: State) -> Iterator[Object]
         unsaid = have.attrs.keys() - step.object.attrs.keys()
         if kept := {name: have.attrs[name] for name in sorted(unsaid) if name in takes}:
             yield have._replace(attrs=kept)
+
+
+def flags_in_vrfs(plan: Plan, goal: State, actual: State) -> Iterator[Object]:
+    """The links that enter or leave VRFs below others, each with what no file says of the packets that it takes.
+
+    The kernel takes a port down and up when its VRF goes, and what others have it take it is told to take for good.
+    """
+    links = actual.of("link")
+    lower = {link.attrs.get("link") for link in links.values()} if plan.cycled else set()
+    for name in sorted(plan.cycled.intersection(map(str, lower))):
+        have, want = actual.link(name), goal.link(name)
+        masters = [str(link.attrs.get("master")) for link in (have, want) if link]
+        if have and any(kind_of(actual.link(each) or goal.link(each)) == "vrf" for each in masters):
+            said = want.attrs if want else NOTHING
+            if kept := {row: False for row in _TAKING if have.attrs.get(row) is False and row not in said}:
+                yield have._replace(attrs=kept)
 
 
 def _options(want: Object | None, have: Object | None) -> frozenset[str]:

@@ -102,6 +102,11 @@ def test_what_a_vlan_has_from_the_link_below_it_goes_without_saying() -> None:
     )
 
 
+def test_option_that_a_bond_keeps_of_another_mode_is_left_out() -> None:
+    bond = Object("link", ("b",), {"kind": "bond", "mode": "balance-xor", "lacp_rate": "fast"})
+    assert "lacp" not in captured(State([bond]), {}, {})
+
+
 def test_links_whose_names_only_quotes_can_hold() -> None:
     names = ["#c1", "#c2", 'a"b', "back\\s", "1e5", "yes", "*a", "é", "&a1", "&a2", "it's", "-a", "-", "007"]
     links = [Object("link", (name,), {"kind": "dummy"}) for name in names]

@@ -25,3 +25,9 @@ def test_port_leaves_first_where_a_new_link_takes_its_packets(
 ) -> None:
     leaves = Step(Op.CHANGE, PORT, PORT, {"master": master})
     assert claimed([leaves, Step(Op.CREATE, None, link("m", kind=kind, link=lower))]) == want
+
+
+def test_port_leaves_first_where_a_new_ring_takes_its_packets() -> None:
+    leaves = Step(Op.CHANGE, PORT, PORT, {"master": None})
+    ring = link("h", kind="hsr", slave1="c", slave2="p")
+    assert claimed([leaves, Step(Op.CREATE, None, ring)]) == {"p"}

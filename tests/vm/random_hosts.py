@@ -40,6 +40,7 @@ _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
 _OF_OTHERS = re.compile(r"\bx[0-5]\b|\b10\.9[6-9]\.|\bfd9[89]:|02:99:|\b399\d\b|\b99\d\b|\b990\d\b|\b99..:")
 _DRAWN = frozenset({"mac", "sci"})
+_KEPT = frozenset({"family"})
 _OF_TC = frozenset({"qdisc", "tclass", "filter", "chain", "action"})
 
 
@@ -127,6 +128,8 @@ class Life:
                         continue  # the kernel gives them handles, which a capture leaves out
                     # A MAC that nobody chose is another one of a link that is made again, and none cannot be said.
                     drawn = _DRAWN - links.get(str(key[1][0]), {}).keys()
+                    if key[0] == "nexthop":
+                        drawn = _KEPT  # one without a gateway keeps that of the one before, and serves both
                     if self._beside and _OF_OTHERS.search(str(key)):
                         continue  # which goes with its link, and that is told
                     lines |= {f"{key} {name}: {value}\n" for name, value in attrs.items() if name not in drawn}

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.vm import random_tc_trees
-from tests.vm.random_tc_rules import SHARED, draw_groups, shared_actions
+from tests.vm.random_tc_rules import ATOMIC, SHARED, TEMPLATE, draw_groups, shared_actions
 
 _LINKS = ("v0", "v1", "v2")  # as the samples of rules call them
 _PLACES = ("ingress", "egress")
-_BLOCK = "block 7"
+_BLOCKS = {"block 7": 7, "block 8": 8}
 _SETTINGS = {
     "ipv4.rp_filter": (0, 1, 2),
     "ipv4.arp_notify": (0, 1),
@@ -43,12 +43,15 @@ def traffic_control(rng: random.Random, tc: dict[str, Any], name: str, links: li
     elif how < 0.5:
         place = rng.choice(_PLACES)
         said.pop(place, None)
-        said[f"{place}_block"] = 7
-        tc.setdefault(_BLOCK, {"filters": _rules(rng, "block", links)})
+        block = rng.choice([*_BLOCKS])
+        said[f"{place}_block"] = _BLOCKS[block]
+        tc.setdefault(block, {"filters": _rules(rng, "block", links), "chains": _chains(rng)})
     else:
         place = rng.choice(_PLACES)
         said.pop(f"{place}_block", None)
         said[place] = _rules(rng, place, links)
+        others = [chain for chain in said.get("chains", ()) if chain["parent"] != place]
+        said["chains"] = [*others, *({"parent": place, **chain} for chain in _chains(rng))]
 
 
 def tidy(config: dict[str, Any]) -> None:
@@ -56,10 +59,21 @@ def tidy(config: dict[str, Any]) -> None:
     tc, links = config.get("tc", {}), config["links"]
     for lower in {name.rpartition(".")[0] for name in links} & links.keys():
         links[lower]["up"] = True
-    for name in [name for name in tc if name != _BLOCK and links.get(name, {"netns": ""}).get("netns") is not None]:
+    for name in [
+        name for name in tc if name not in _BLOCKS and links.get(name, {"netns": ""}).get("netns") is not None
+    ]:
         del tc[name]
-    if not any(said.get(f"{place}_block") for said in tc.values() for place in _PLACES):
-        tc.pop(_BLOCK, None)
+    for said in tc.values():
+        if "chains" in said:
+            said["chains"] = [chain for chain in said["chains"] if chain.get("parent", "chains") in said]
+    for name, number in _BLOCKS.items():
+        if not any(said.get(f"{place}_block") == number for said in tc.values() for place in _PLACES):
+            tc.pop(name, None)
+
+
+def _chains(rng: random.Random) -> list[Any]:
+    """What is said of chains of rules."""
+    return [chain for chain in (TEMPLATE, ATOMIC) if rng.random() < 0.2]
 
 
 def _rules(rng: random.Random, place: str, links: list[str]) -> list[Any]:

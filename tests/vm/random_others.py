@@ -181,7 +181,7 @@ def _on_bridge(host: _Host) -> str:
     return host.rng.choice(
         (
             f"bridge fdb add 02:99:00:00:00:0{number} dev {name} master static",
-            f"bridge fdb append 02:99:00:00:00:0{number} dev {name} dst 10.96.0.{number}",
+            f"bridge fdb append 02:99:00:00:01:0{number} dev {name} dst 10.96.0.{number}",
             f"bridge vlan add dev {name} vid 399{number}",
         )
     )

@@ -25,7 +25,7 @@ from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Plan
 from tests.vm import random_tc_trees
 from tests.vm.hosts import Hosts
-from tests.vm.random_tc_rules import TEMPLATED, Groups, draw_groups, shared_actions, touch_groups
+from tests.vm.random_tc_rules import ATOMIC, TEMPLATE, Groups, draw_groups, shared_actions, touch_groups
 from tests.vm.random_tc_trees import Tree
 from tests.vm.stumbling import Stumbling
 from tests.vm.tc_flower_cases import Raw
@@ -39,8 +39,6 @@ _PASSING = "v3"  # one that comes and goes
 _HOOKS = tuple((link, hook) for link in ("v0", "v1", _PASSING) for hook in ("ingress", "egress"))
 _EXPLICIT = ("clsact", "ingress")
 _BLOCKS = (7, 8)
-_TEMPLATE = {"chain": TEMPLATED, "protocol": "ip", "flower": {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}}
-_ATOMIC = {"chain": 3, "atomic": True}
 _REFUSALS = 3
 _Part = TypeVar("_Part")
 
@@ -167,7 +165,7 @@ def _of_block(rng: random.Random) -> Hook:
 
 
 def _with_rules(rng: random.Random, place: str) -> Hook:
-    chains: tuple[Raw, ...] = tuple(chain for chain in (_TEMPLATE, _ATOMIC) if rng.random() < 0.3)
+    chains: tuple[Raw, ...] = tuple(chain for chain in (TEMPLATE, ATOMIC) if rng.random() < 0.3)
     chains = ({"atomic": True},) if not chains and rng.random() < 0.2 else chains
     return Hook(chains=chains, rules=draw_groups(rng, place))
 

@@ -15,6 +15,8 @@ Groups: TypeAlias = Mapping[tuple[int, int], tuple[Raw, ...]]  # by chain and pr
 CLASSIFIERS = ("flower", "u32", "matchall", "fw", "basic", "bpf", "flow")
 
 TEMPLATED = 5
+TEMPLATE: Raw = {"chain": TEMPLATED, "protocol": "ip", "flower": {"dst_ip": "0.0.0.0/24", "ip_proto": "tcp"}}
+ATOMIC: Raw = {"chain": 3, "atomic": True}
 CHAINS = (0, 0, 0, 1, 3, TEMPLATED)
 _PREFS = (1, 2, 3, 9, 10, 11, 20, 100, 49152, 65535)
 _KINDS = ("flower",) * 5 + ("u32",) * 3 + ("hashed", "matchall", "fw", "basic", "bpf", "flow")

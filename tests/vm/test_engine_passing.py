@@ -99,6 +99,25 @@ def test_vlan_that_is_down_and_not_spoken_of_stays_down_when_the_link_below_goes
     assert "UP" not in here("ip link show a.5")
 
 
+@pytest.mark.parametrize("confirm_s", [None, 60])
+def test_link_takes_no_more_packets_for_good_when_the_vrf_that_it_is_in_goes(
+    engine_in: EngineIn, confirm_s: int | None
+) -> None:
+    text = """
+links: {{a: {{kind: dummy, up: true{}}}, p: {{kind: dummy, up: true}}, a.5: {{up: true}}{},
+  b: {{kind: bridge, up: true, ports: [a.5, p]}}}}
+"""
+    before, after = text.format("", ""), text.format(", master: r", ", r: {kind: vrf, table: 10, up: true}")
+    engine_in("here", before).apply()
+    engine = engine_in("here", after)
+    engine.apply(allow=frozenset({"a"}), confirm_s=confirm_s)
+    if confirm_s:
+        engine.rollback()
+    else:
+        engine_in("here", before).apply(allow=frozenset({"a"}))
+    assert "PROMISC" not in here("ip link show a")
+
+
 class Mortal(Kernels):
     """The real kernel, of a process that is killed when it has done so many steps."""
 

@@ -22,6 +22,7 @@ from netgroupd.engine.kept.inherited import inherited, is_held_down, of_port
 from netgroupd.engine.kept.links_back import is_outgrown
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.bond import of_its_mode
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.route import DEAD_ENDS
 from netgroupd.model.state import NOTHING, Key, Object, State
@@ -165,6 +166,8 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
             yield "link", lower.name
         elif kind == "vlan":
             attrs = {name: value for name, value in attrs.items() if name != "id"}
+        elif kind == "bond":
+            attrs = of_its_mode(attrs)
         by_itself = {**by_itself, **inherited(link, lower)}
         required = {name: attrs[name] for name in sorted(KINDS[kind].required) if name in attrs}
         chosen = {**required, **differing_from(by_itself, attrs, _OTHERWISE | required.keys())}

@@ -33,6 +33,12 @@ WITH_CARRIERS = ("updelay", "downdelay", "peer_notify_delay")
 """The options that go with looking at carriers."""
 
 
+def of_its_mode(bond: Mapping[str, Value]) -> dict[str, Value]:
+    """``bond`` without the options of other modes, which the kernel keeps from when it was in one of these."""
+    mode = str(bond.get("mode"))
+    return {name: value for name, value in bond.items() if mode in MODES_OF.get(name, (mode,))}
+
+
 def follows(mode: Value, bond: Mapping[str, Value]) -> dict[str, Value]:
     """What the kernel makes of other options of ``bond`` when it is given another mode."""
     found: dict[str, Value] = {"arp_validate": "none"}
