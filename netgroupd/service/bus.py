@@ -126,7 +126,7 @@ def _refuse(invocation: Gio.DBusMethodInvocation, error: NetgroupError) -> None:
 
 
 def _let_go(invocation: Gio.DBusMethodInvocation) -> None:
-    """Free a call that is answered: GLib before 2.84 leaves a reference to each, and with it kilobytes."""
+    """Free a call that is answered: GLib leaves a reference to each that is nobody's, and with it kilobytes."""
 
     def drop() -> None:
         if invocation.__grefcount__ > 1:  # one is Python's own

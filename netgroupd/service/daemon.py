@@ -169,11 +169,21 @@ class Daemon:
         by = int((time.time() + pending.seconds_left) * 1e6) if pending else 0
         if abs(by - self._manager.ConfirmBy) < _SAME_US:
             by = self._manager.ConfirmBy
-        self._manager.change(State=state, ConfirmBy=by, Trouble=sayable(trouble))
+        generation = self._in_effect()
+        self._manager.change(Generation=generation, State=state, ConfirmBy=by, Trouble=sayable(trouble))
+        self._metrics.set("netgroup_generation", generation)
         self._metrics.set("netgroup_failed", state == "failed")
         self._metrics.write()
         waits = f"generation {pending.generation} waits to be confirmed" if pending else ""
-        notify(STATUS=trouble or waits or f"generation {self._manager.Generation}, {self._manager.Drift} differences")
+        notify(STATUS=trouble or waits or f"generation {generation}, {self._manager.Drift} differences")
+
+    def _in_effect(self) -> int:
+        """The number of the generation that counts, which no picture may have seen yet."""
+        try:
+            kept = self._engine(CONSOLE).in_effect()
+        except NetgroupError:
+            return self._manager.Generation
+        return kept.number if kept else 0
 
     def _see(self, picture: Picture) -> None:
         """Show a new picture of what is owned, and do about drift what the configuration says."""
@@ -212,14 +222,12 @@ class Daemon:
     def _show(self, picture: Picture) -> None:
         self._manager.change(
             Groups=sorted(map(path_of, self._groups)),
-            Generation=picture.generation,
             Counts=picture.counts,
             Features=list(picture.features),
             Drift=picture.drifted,
             Online=picture.online,
             Awaited=list(picture.awaited),
         )
-        self._metrics.set("netgroup_generation", picture.generation)
         self._metrics.set("netgroup_drift_objects", picture.drifted)
         for name, count in picture.counts.items():
             self._metrics.set("netgroup_objects", count, **{"class": name})

@@ -37,7 +37,8 @@ class Picture(NamedTuple):
     ``drifted`` counts objects, and leaves out those of groups that ignore drift;
     ``broken`` are links of groups that want it repaired, and those on hardware that has come, and of routes and
     nexthops that were ``waiting`` for a carrier, or have gone with one: ``losses`` counts how often each was lost.
-    ``absent`` is hardware that is not there, and ``vanished`` what of it was there at the last look.
+    ``absent`` is hardware that is not there, and ``vanished`` what of it was there at the last look; ``back`` is what
+    was absent, until it is as it was applied: it may still be in its group, as when another namespace has had it.
     ``interrupted``: a change has no end yet, which may be another process's that is at it.
     """
 
@@ -55,6 +56,7 @@ class Picture(NamedTuple):
     losses: Mapping[str, int] = MappingProxyType({})
     absent: frozenset[str] = frozenset()
     vanished: frozenset[str] = frozenset()
+    back: frozenset[str] = frozenset()
 
 
 def take(engine: Engine, last: Picture | None = None) -> Picture:
@@ -73,6 +75,8 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
     late = (last.waiting | _flapped(plan, belonging, last.losses, losses) if last else frozenset[Key]()).intersection(
         step.object.key for _, step in differing
     )
+    back = (last.absent | last.back) - absent if last else frozenset[str]()
+    come = _come(plan, applied, belonging, back)
     generation = status.generation.number if status.generation else 0
     return Picture(
         generation=generation,
@@ -83,7 +87,7 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
         awaited=fold_names(waiting),
         drifted=len(steps),
         broken=frozenset(name for name in told if policies.get(name) == "repair")
-        | _come(plan, applied, belonging)
+        | come
         | frozenset(name for name, step in differing if step.object.key in late),
         lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
         interrupted=status.interrupted,
@@ -92,6 +96,7 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
         absent=absent,
         # What is not there when a change is made is told with it.
         vanished=absent - last.absent if last and last.generation == generation else frozenset(),
+        back=back if come else frozenset(),
     )
 
 
@@ -110,9 +115,9 @@ def _flapped(plan: Plan, belonging: Belonging, before: Mapping[str, int], now: M
     return frozenset(step.object.key for step in steps if not links.isdisjoint(belonging.links_of(step.object)))
 
 
-def _come(plan: Plan, applied: State, belonging: Belonging) -> frozenset[str]:
-    """The links that differ because one below them has come since; "" for what is on no link."""
-    come = [step.object.name for step in singles(plan.steps) if _has_come(step, applied)]
+def _come(plan: Plan, applied: State, belonging: Belonging, back: frozenset[str]) -> frozenset[str]:
+    """The links that differ because one below them has come since, or is back; "" for what is on no link."""
+    come = [*back, *(step.object.name for step in singles(plan.steps) if _has_come(step, applied))]
     if not come:
         return frozenset()
     standing = {"", *standing_on(come, applied.of("link"))}

@@ -23,7 +23,7 @@ _Task: TypeAlias = Callable[[], None]
 
 
 class _Calls:
-    """Calls for the main loop by way of one source: PyGObject keeps a little of each source that ever was."""
+    """Calls for the main loop by way of one source: PyGObject before 3.44.2 keeps a little of each that ever was."""
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], None]] = deque()

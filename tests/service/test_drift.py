@@ -18,7 +18,7 @@ from netgroupd.service import drift
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
 from netgroupd.service.drift import Damping, Spacing
-from netgroupd.service.picture import take
+from netgroupd.service.picture import Picture, take
 from tests.engine.desk import Desk
 from tests.service.conftest import PrivateBus, eventually, refused
 from tests.service.fake import HARDWARE_CAME, PLAN, FakeEngine, News
@@ -237,3 +237,19 @@ def test_own_news_are_looked_at_soon() -> None:
 
 def test_long_comparison_leaves_half_of_the_processor() -> None:
     assert Spacing().after(25.0, 25.0, news_were_ours=True) == 25.0
+
+
+def test_generation_is_told_before_anybody_has_looked_at_what_it_made(
+    remote: Remote, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = threading.Event()
+
+    def look(engine: FakeEngine, last: Picture | None) -> Picture:
+        seen.wait(20)
+        return take(engine, last)
+
+    monkeypatch.setattr("netgroupd.service.drift.take", look)
+    remote.reload()
+    got = remote.properties()["Generation"]
+    seen.set()
+    assert got == engine.generation

@@ -193,3 +193,23 @@ def test_carrier_that_was_lost_and_is_back_before_anybody_has_looked(engine_in: 
     whole = take(engine, picture)
     here("ip nexthop del id 2")
     assert not take(engine, whole).broken  # which somebody wanted
+
+
+def test_link_that_another_namespace_had_for_a_while_is_configured_when_it_is_back(engine_in: EngineIn) -> None:
+    engine_in("here", "{}\n")
+    here("ip link add card0 type dummy")
+    engine = engine_in("here", "links:\n  card0: {up: true, mtu: 1400}\n  card0.7: {addresses: [192.0.2.1/24]}\n")
+    engine.apply()
+    last = take(engine)
+    engine_in("there", "{}\n")
+    here("ip link set card0 netns there")
+    last = take(engine, last)
+    assert (last.vanished, last.broken) == (frozenset({"card0"}), frozenset())
+    here("ip link set card0 netns here", "there")
+    picture = take(engine, last)
+    assert take(engine, picture).broken == picture.broken
+    engine.repair(picture.broken)
+    assert not engine.diff().steps
+    whole = take(engine, picture)
+    here("ip link set card0 mtu 1300")
+    assert (take(engine, whole).drifted, take(engine, whole).broken) == (1, frozenset())  # which somebody wanted
