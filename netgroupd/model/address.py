@@ -7,7 +7,7 @@ and is still written behind the address: 10.0.0.1/24 with the peer 10.0.0.2.
 """
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.state import Key
+from netgroupd.model.state import Attrs, Key
 from netgroupd.model.value import ADDRESS, FLAG, IP, IP4, LINK, U32, Type, Value, number, string, word
 
 SCOPES = {"global": 0, "site": 200, "link": 253, "host": 254, "nowhere": 255}
@@ -56,7 +56,7 @@ CLASS = Class(
             ),
             # IPv6 takes 0 to say nothing.
             Attr("metric", U32, "The metric of its prefix route.", 9, in_place=lambda _, metric: metric != 0),
-            Attr("noprefixroute", FLAG, "No route for its prefix.", change=Change.RECREATE),
+            Attr("noprefixroute", FLAG, "No route for its prefix; for IPv4 a change makes the address anew."),
             Attr("nodad", FLAG, "Use it without looking for duplicates (IPv6)."),
             Attr("home", FLAG, "A Mobile IPv6 home address."),
             Attr("mngtmpaddr", FLAG, "Make temporary addresses from it (IPv6)."),
@@ -64,3 +64,8 @@ CLASS = Class(
         )
     ),
 )
+
+
+def hinders(key: Key, attrs: Attrs) -> str:
+    """Which of ``attrs`` cannot change in place: the kernel changes this flag of an address of IPv6 only."""
+    return "noprefixroute" if "noprefixroute" in attrs and ":" not in str(key[1]) else ""

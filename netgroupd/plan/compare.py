@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from netgroupd.model import CLASSES, ethtool, fdb, nexthop, rule, sysctl
+from netgroupd.model import CLASSES, address, ethtool, fdb, nexthop, rule, sysctl
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
 from netgroupd.model.kinds import KINDS
@@ -235,6 +235,8 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
     if cls == "rule" and rule.stands_beside(attrs):
         return Change.IN_PLACE, ""
     if cls == "fdb" and (hindrance := fdb.hinders(obj.key, have, attrs)):
+        return Change.RECREATE, hindrance
+    if cls == "address" and (hindrance := address.hinders(obj.key, attrs)):
         return Change.RECREATE, hindrance
     for name, value in attrs.items():
         row = _row(cls, kind, name)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netgroupd.model.kinds import RING_PORTS, TAKERS
 from netgroupd.model.link import COMMON
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.narrowed import grows_later
@@ -93,5 +93,6 @@ def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
         yield "change links", left
     if "master" in said and (said["master"] or not manner.early):
         yield "enslave links", {"master": said["master"]}
-    if last:
-        yield "settle links", last
+    # Of one message the kernel takes this one first, and then changes to the primary one.
+    in_use = {"active_slave": last.pop("active_slave")} if last.keys() >= {*_NAMES_PORT} else NOTHING
+    yield from (("settle links", piece) for piece in (last, in_use) if piece)

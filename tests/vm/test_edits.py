@@ -11,6 +11,7 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op
 from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm("stock")
@@ -296,3 +297,20 @@ def test_tunnels_keep_their_mtu_when_their_way_is_another(engine_in: EngineIn, s
     assert not engine.diff().steps
     engine.rollback(1)
     assert is_1300()
+
+
+def test_address_of_ipv6_stays_when_the_route_of_its_prefix_comes_or_goes(engine_in: EngineIn) -> None:
+    text = "links: {d0: {kind: dummy, up: true, addresses: [{address: 'fd00::1/64', nodad: true%s}]}}"
+    engine_in("here", text % "").apply()
+    here("ip -6 route add fd09::/64 dev d0 src fd00::1")
+    for said in (True, False):
+        engine = engine_in("here", text % f", noprefixroute: {str(said).lower()}")
+        assert {step.op for step in singles(engine.diff().steps)} == {Op.CHANGE}
+        engine.apply()
+        routes = here("ip -6 route show dev d0")
+        assert "fd09::/64" in routes
+        assert ("fd00::/64" in routes) is not said
+        assert not engine.diff().steps
+    engine_in("here", text % ", noprefixroute: true").apply()
+    engine.rollback(1)
+    assert "fd00::/64" in here("ip -6 route show dev d0")

@@ -13,6 +13,7 @@ _ROUTED = """
 links: {%s}
 routes: [{to: default, via: 10.0.0.9}, {to: 'fd09::/64', via: 'fd00::9'}]
 """
+_BOND = "kind: bond, mode: active-backup, miimon: 100, up: true, ports: [c, d]"
 _DUMMIES = "c: {kind: dummy}, d: {kind: dummy}, e: {kind: dummy}"
 _IPVLAN = "{kind: ipvlan, mode: l2, link: a, up: true, addresses: [%s]}"
 _IPVLANS = f"links: {{a: {{kind: dummy}}, x: {_IPVLAN}, y: {_IPVLAN}, z: {_IPVLAN}}}"
@@ -41,6 +42,10 @@ CHANGES = {
         f"links: {{b: {{kind: bridge, ports: [c, e]}}, o: {{kind: bond, ports: d}}, {_DUMMIES}}}",
         "links: {b: {kind: bridge}, o: {kind: bond}, r: {kind: hsr, slave1: c, slave2: d}, s: {kind: macsec, link: e}, "
         f"{_DUMMIES}}}",
+    ),
+    "bond_that_keeps_to_the_port_in_use_prefers_another": (
+        f"links: {{b: {{{_BOND}, active_slave: c}}, {_DUMMIES}}}",
+        f"links: {{b: {{{_BOND}, active_slave: d, primary: c, primary_reselect: failure}}, {_DUMMIES}}}",
     ),
     "team_with_ports_has_another_mode": (
         "links: {t: {kind: team, mode: activebackup, up: true, ports: [a, b], addresses: [10.0.0.1/24]}, "
