@@ -77,3 +77,11 @@ def test_masks_are_asked_in_the_same_order_after_a_refused_change_of_the_first(
     rules = [rule["options"] for rule in json.loads(here("tc -s -j filter show dev d egress")) if "options" in rule]
     asked = [rule["keys"]["dst_ip"] for rule in rules if rule["actions"][0]["stats"]["packets"]]
     assert asked == ["10.0.0.0/16"]
+
+
+def test_rules_of_matchall_that_the_kernel_leaves_out_of_a_dump_are_seen(engine_in: EngineIn) -> None:
+    text = _text(*(f"{{pref: {pref}, matchall: {{}}, action: drop}}" for pref in range(1, 601)))
+    engine_in("here", text).apply()
+    assert here("tc filter show dev d ingress").count("handle") < 600  # where packets of the dump ended
+    assert not engine_in("here", text).diff().steps
+    assert len(engine_in("here", "links: {d: {kind: dummy}}\ntc: {d: {ingress: []}}").apply().plan.steps) == 600

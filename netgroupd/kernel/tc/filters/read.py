@@ -23,7 +23,7 @@ from netgroupd.kernel.tc.actions.codec import has_shared, held_by
 from netgroupd.kernel.tc.actions.seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters.seen import Seen
-from netgroupd.kernel.tc.filters.stuck import told_around, told_until
+from netgroupd.kernel.tc.filters.stuck import told_alone, told_around, told_until
 from netgroupd.kernel.tc.filters.unsaid import does_more, matches_more, named, unsayable
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
@@ -63,6 +63,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         with uncollected():
             rules, begun = told_until(context.socket, asked, what, place, decoder)
             rules, stuck = told_around(context.socket, place, what, decoder) if begun else (rules, [])
+            rules += told_alone(context.socket, place, what, decoder, decoder.left_out())
         rules += map(decoder.begun, filter(place.has, stuck))
         for hung in decoder.mixed():
             rules = u32_listed.without_others(context.socket, place, hung, rules)
@@ -104,6 +105,7 @@ class Decoder:
         self._actions = Remembered()
         self._seen = Seen(expected, handles=handles)
         self._own_tables: Counter[u32_listed.Hung] = Counter()
+        self._of_matchall: set[Key] = set()
 
     def skim(self, packet: memoryview, found: list[Object]) -> int:
         """Read what a packet begins with of rules like those that were read; where it ends."""
@@ -114,10 +116,12 @@ class Decoder:
         if not self._taken and (seen := self._seen.read(payload)):
             return seen
         handle, info = HEADER.unpack_from(payload)[4::2]
-        if not handle:
-            return None
         found = attributes(payload, HEADER.size)
         rule = self._bare(payload, found)
+        if rule.attrs["kind"] == "matchall":
+            (self._of_matchall.discard if handle else self._of_matchall.add)(rule.key[2:4])
+        if not handle:
+            return None
         kind, chain = str(rule.attrs["kind"]), rule.key[2]
         assert isinstance(chain, int)
         if kind not in CLASSIFIERS:
@@ -161,6 +165,10 @@ class Decoder:
     def _held(self, actions: memoryview) -> tuple[str, ...]:
         own = (one for one in held_by(actions) if not one.stands)
         return tuple(f"{one.kind} {one.number}" for one in own if (one.kind, one.number) in self._taken)
+
+    def left_out(self) -> list[Key]:
+        """The chains and preferences of `matchall` that have begun, and of which no rule has come."""
+        return [*self._of_matchall]
 
     def mixed(self) -> list[u32_listed.Hung]:
         """Where the kernel has listed u32 rules of another chain or hook as well."""

@@ -7,6 +7,7 @@ behind are asked for one by one: some seconds, where somebody has made such a ru
 """
 
 import errno
+from collections.abc import Iterable
 from typing import Protocol
 
 from netgroupd.errors import KernelError
@@ -14,7 +15,7 @@ from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attributes, u32
 from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, RTM_GETCHAIN, RTM_GETTFILTER, Place
-from netgroupd.model.state import Object
+from netgroupd.model.state import Key, Object
 
 _PREFS = 1 << 16
 _ALL = 0
@@ -74,9 +75,7 @@ def told_around(socket: Socket, place: Place, what: str, decoder: Reads) -> tupl
     stuck: list[bytes] = []
 
     def look(chain: int, pref: int) -> bytes:
-        header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, pref << 16)
-        asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, u32(CHAIN, chain))
-        found, begun = told_until(socket, asked, what, place, decoder)
+        found, begun = told_until(socket, _of_pref(place, chain, pref), what, place, decoder)
         told.extend(found)
         stuck.extend([begun] if begun else [])
         return begun
@@ -86,6 +85,25 @@ def told_around(socket: Socket, place: Place, what: str, decoder: Reads) -> tupl
             for pref in range(_pref(begun) + 1, _PREFS):
                 look(chain, pref)
     return told, stuck
+
+
+def told_alone(socket: Socket, place: Place, what: str, decoder: Reads, prefs: Iterable[Key]) -> list[Object]:
+    """The rules of single preferences, each with its chain, that a dump of all may have left out.
+
+    Where a packet has room for the beginning of a preference of `matchall` and not for its rule, the kernel
+    goes on behind the rule.
+
+    Raises:
+        KernelError: It fails in another way.
+    """
+    asked = (_of_pref(place, int(str(chain)), int(str(pref))) for chain, pref in prefs)
+    return [rule for one in asked for rule in told_until(socket, one, what, place, decoder)[0]]
+
+
+def _of_pref(place: Place, chain: int, pref: int) -> bytes:
+    """The request for the rules of a preference, or of all."""
+    header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, pref << 16)
+    return message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, u32(CHAIN, chain))
 
 
 def _pref(payload: bytes) -> int:
