@@ -9,7 +9,7 @@ Linear but for sorting.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     r"|(?P<number>[0-9]+)"
 )
 
+_ENOUGH = 16  # rows to tell by how much all of them grow, though some may not
 _PROGRESSION = 3  # any two numbers are some distance apart
 _ROUND = 256
 
@@ -239,16 +240,19 @@ def _is_round(stride: int) -> bool:
 
 
 def _stride(points: list[_Point], column: list[int], dimension: int) -> int:
-    """The growth between the first two rows that differ in one dimension only; 0 if it is none."""
+    """The most usual growth between rows that differ in one dimension only, of the first few; 0 if it is none."""
     seen: dict[_Point, tuple[int, int]] = {}
+    growths = Counter[int]()
     for point, value in zip(points, column, strict=True):
         others = point[:dimension] + point[dimension + 1 :]
-        before = seen.setdefault(others, (point[dimension], value))
-        distance = point[dimension] - before[0]
-        if distance:
+        before = seen.get(others, (point[dimension], value))
+        seen[others] = point[dimension], value
+        if distance := point[dimension] - before[0]:
             growth, uneven = divmod(value - before[1], distance)
-            return 0 if uneven else growth
-    return 0
+            growths[0 if uneven else growth] += 1
+            if growths.total() == _ENOUGH:
+                break
+    return max(growths, key=growths.__getitem__, default=0)
 
 
 def _products(points: list[_Point]) -> Iterator[tuple[tuple[int, ...], ...]]:

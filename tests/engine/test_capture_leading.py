@@ -24,6 +24,23 @@ HOSTS = [
         ['{ip: "10.0.0.[a=1-100]", dev: d0, lladdr: "02:00:00:00:00:{a:02x}"}'],
         id="neighbours",
     ),
+    pytest.param(
+        "links: {d0: {kind: dummy}}\nrules:\n  - {pref: 5, family: inet, fwmark: 7, lookup: main}\n"
+        "  - {pref: 101, family: inet, lookup: 9, from: 10.0.0.20/32}\n"
+        '  - {pref: "[p=121-134]", family: inet, lookup: 9, from: "10.0.0.{p - 100}/32"}\n',
+        [
+            '{pref: 5, family: inet, fwmark: "0x7", lookup: main}',
+            '{pref: 101, family: inet, lookup: 9, from: "10.0.0.20/32"}',
+            '{pref: "[a=121-134]", family: inet, lookup: 9, from: "10.0.0.{a - 100}/32"}',
+        ],
+        id="rules_behind_one_that_is_apart",
+    ),
+    pytest.param(
+        "links: {vx: {kind: vxlan, id: 5, dstport: 4789}}\nfdb:\n"
+        '  - {dev: vx, mac: "00:00:00:00:00:00", dst: "10.0.0.[7,9,21-30]"}\n',
+        ['{dst: "10.0.0.[7,9,21-30]", dev: vx, mac: "00:00:00:00:00:00", where: self}'],
+        id="receivers_of_one_address",
+    ),
 ]
 
 
@@ -47,3 +64,24 @@ def test_networks_and_vlans_of_which_the_same_is_said_are_ranges_and_addresses_s
     assert 'vnis: [{vni: "[1-9]", remote: "192.0.2.9"}]' in got
     assert 'vlans: [{vid: "[2-9]", untagged: true}]' in got
     assert 'addresses: [{address: "10.0.0.3/32", scope: link}, {address: "10.0.0.2/32", scope: link}]' in got
+
+
+def test_vlans_that_are_networks_of_several_tunnels_are_ranges_within_a_range() -> None:
+    text = """links:
+  br[n=1-3]: {kind: bridge, vlan_filtering: true, vlan_default_pvid: 0}
+  vx[n=1-3]:
+    kind: vxlan
+    external: true
+    dstport: "{n + 4788}"
+    master: br{n}
+    port: {vlan_tunnel: true}
+    vlans: [{vid: "[v=100-110]", tunnel_id: "{v + 10000}"}, {vid: "[v=200-210]", tunnel_id: "{v}"}, 300]
+"""
+    state = desired(text).state
+    got = captured(state, {}, {})
+    assert 'vlans: [300, {vid: "[v=100-110]", tunnel_id: "{v + 10000}"}, {vid: "[v=200-210]", tunnel_id: "{v}"}]' in got
+    assert "  vx[a=1-3]:\n" in got
+    again = desired(got).state.of("bridge_vlan")
+    assert {key: vlan.attrs for key, vlan in again.items()} == {
+        key: vlan.attrs for key, vlan in state.of("bridge_vlan").items()
+    }

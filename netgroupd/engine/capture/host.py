@@ -24,7 +24,7 @@ from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import of_its_mode
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.route import DEAD_ENDS
+from netgroupd.model.route import DEAD_ENDS, TABLES
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.token import NONE
 from netgroupd.model.value import NO_MAC, Value, ip_bytes, split_prefix
@@ -42,6 +42,7 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "uni
 # The kernel gives them, and does not say so of the first; systemd gives the other before that.
 _OF_LOOPBACK = frozenset({("lo", "127.0.0.1/8", None), ("lo", "::1/128", None)})
 _MAIN_TABLE, _IP6_METRIC = 254, 1024
+_TABLE_NAMES: Mapping[Value, str] = {number: name for name, number in TABLES.items()}
 
 
 def captured(
@@ -354,7 +355,10 @@ def _way(way: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _rule(obj: Object) -> dict[str, Value]:
-    return {"pref": obj.key[1], "family": obj.key[0], **_chosen(obj)}
+    chosen = _chosen(obj)
+    if named := _TABLE_NAMES.get(chosen.get("lookup")):
+        chosen["lookup"] = named
+    return {"pref": obj.key[1], "family": obj.key[0], **chosen}
 
 
 def _neighbour(obj: Object) -> dict[str, Value]:
