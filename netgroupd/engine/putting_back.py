@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """(what was there before a change) -> the kernel as it was, as near as the kernel lets it come to that."""
 
+import time
 from collections.abc import Iterator
 
 from netgroupd.engine.in_part import come_near
@@ -18,14 +19,26 @@ from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.step import Plan
 
 _PRIVATE = "private_key_file"
+_PAUSE_S = 0.5
 
 
 def put_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     """Bring back what ``before`` says, leave everything else as it is now, and say what that took.
 
+    Memory for a message or a descriptor may be there in a moment where it is not now, and half of this is worse.
+
     Raises:
         KernelError, VerifyError: Not everything could be brought back; of what is refused the rest is.
+        OSError: The system lacks something still.
     """
+    try:
+        return _brought_back(kernel, before, mine)
+    except OSError:
+        time.sleep(_PAUSE_S)
+        return _brought_back(kernel, before, mine)
+
+
+def _brought_back(kernel: Connection, before: Snapshot, mine: Mine) -> Plan:
     try:
         plan, along, refused = _put_back(kernel, before, mine)
     except ConfigError as error:  # no file is wrong: somebody has put something else in its place

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A change that was interrupted or waits: whoever comes next finds it, and what they ask for comes after it."""
 
+import errno
+import os
 from collections.abc import Iterable, Set
 from threading import Timer
 
 import pytest
 
-from netgroupd.engine import clock
+from netgroupd.engine import clock, putting_back
 from netgroupd.engine.deadline import see_to_the_end
 from netgroupd.engine.record.generations import Generations
 from netgroupd.engine.record.journal import Journal
 from netgroupd.engine.record.lock import locked
-from netgroupd.errors import JournalError, KernelError, UsageError
+from netgroupd.errors import JournalError, KernelError, UsageError, notes_of
 from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
@@ -159,6 +161,30 @@ def test_change_that_no_memory_is_left_to_undo_is_told_to_be_half_done(
     assert desk.engine.status().interrupted
     assert "is rolled back to generation 0" in str(desk.engine.recover())
     assert desk.there() == {}
+
+
+def test_change_is_undone_though_the_system_lacks_memory_for_a_moment(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(putting_back, "_PAUSE_S", 0.0)
+    desk.wants("links: {'d[0-3]': {kind: dummy}}")
+    desk.engine.apply()
+    before = desk.there()
+    desk.wants("links: {'d[2-5]': {kind: dummy, mtu: 1400}}")
+    batches = 0
+
+    def lacks() -> None:
+        nonlocal batches
+        batches += 1
+        if batches in (2, 3):  # of the change, and of its undoing
+            raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
+
+    desk.kernel.between = lacks
+    with pytest.raises(OSError, match="No buffer space") as raised:
+        desk.engine.apply()
+    assert desk.there() == before
+    assert notes_of(raised.value) == ()
+    assert not desk.engine.has_begun()
 
 
 class _WithOthers(FakeKernel):
