@@ -61,14 +61,6 @@ class Pattern(NamedTuple):
     dimensions: tuple[tuple[int, ...], ...]
     size: int
 
-    def first(self) -> tuple[str, ...]:
-        """The texts of the lowest point."""
-        return self.at([values[0] for values in self.dimensions])
-
-    def last(self) -> tuple[str, ...]:
-        """The texts of the highest point."""
-        return self.at([values[-1] for values in self.dimensions])
-
     def at(self, point: Sequence[int]) -> tuple[str, ...]:
         """The texts of one point."""
         return tuple(

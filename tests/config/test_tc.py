@@ -27,6 +27,13 @@ tc:
     assert len(rules) == (len(want) if "{" in value else 2 * len(want))
 
 
+def test_filter_of_each_link_has_its_own_match_in_a_list_that_ranges_are_in() -> None:
+    rule = "{pref: 1, u32: {match: ['{p}/f at [0-4/4]']}, action: drop}"
+    found = desired(f"links: {{'swp[p=1-2]': {{}}}}\ntc: {{'swp[p=1-2]': {{ingress: {rule}}}}}\n")
+    got = {key[0]: dict(key[4])["match"][0][:10] for key in keys(found, "filter")}  # type: ignore[arg-type,index]
+    assert got == {"swp1": "0x00000001", "swp2": "0x00000002"}
+
+
 def test_hooks_have_their_filters_and_are_owned() -> None:
     text = """
 links:

@@ -47,6 +47,7 @@ OF_SESSION = [  # what was there, what comes, whether it cuts
     ("u32_of_the_next", "", "{pref: 9, protocol: ip, u32: {match: {tcp dst: 22}}, action: drop}", False),
     ("a_mark", "", "{pref: 9, fw: {mark: 7}, action: drop}", False),
     ("basic_of_all", "", "{pref: 9, basic: {}, action: drop}", True),
+    ("basic_of_some", "", "{pref: 9, basic: {match: 'cmp(u8 at 9 layer network eq 17)'}, action: drop}", False),
     ("passed_before", "", f"{{pref: 9, matchall: {{}}, action: pass}}, {DROP_ALL}", False),
     ("passed_behind", "", f"{DROP_ALL}, {{pref: 99, matchall: {{}}, action: pass}}", True),
     ("dropped_already", DROP_ALL, f"{{pref: 9, protocol: ip, flower: {{{FROM_PEER}}}, action: drop}}", False),

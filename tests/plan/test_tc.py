@@ -341,7 +341,8 @@ def test_hash_table_that_stays_is_never_without_rules() -> None:
 )
 def test_hash_table_that_changes_is_made_again_with_its_rules(other: tuple[Object, ...]) -> None:
     leaf = _hashed(table=1, bucket=1)
-    got = _steps((CLSACT, *other), (CLSACT, TABLE, WAY, leaf))
+    stay = (_hashed(30, table=7, divisor=16), _hashed(30, link=7), rule("10.0.0.1"))
+    got = _steps((CLSACT, *other, *stay), (CLSACT, TABLE, WAY, leaf, *stay))
     assert _told(got) == [*((Op.DELETE, one) for one in (WAY, TABLE)), *((Op.CREATE, one) for one in other)]
 
 

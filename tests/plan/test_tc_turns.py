@@ -58,6 +58,25 @@ def test_rule_that_is_made_again_keeps_what_no_file_says() -> None:
     assert steps[-1].attrs == {**_rule("basic", "a").attrs, "classid": "1:1"}
 
 
+@pytest.mark.parametrize(
+    ("name", "parent", "told"),
+    [("a", "ingress", "-b +a +x +b"), ("b", "ingress", "-b +x +b"), ("z", "egress", "-b +z +x +b")],
+    ids=["before_a_new_one", "behind_a_new_one", "elsewhere"],
+)
+def test_rule_that_changes_does_so_once(name: str, parent: str, told: str) -> None:
+    (rule,) = _rules("basic", name)
+    rule = rule._replace(key=("d", parent, *rule.key[2:]))
+    steps = [Step(Op.CHANGE, rule, rule), Step(Op.CREATE, None, _rule("basic", "x"))]
+    assert _told(arrange(steps, State(_rules("basic", "axb")), State(_rules("basic", "ab")))) == told
+
+
+def test_rule_elsewhere_comes_beside_those_that_are_made_again() -> None:
+    other = _rule("basic", "z")._replace(key=("d", "egress", 0, 5, (("match", "z"),)))
+    steps = [Step(Op.CREATE, None, rule) for rule in (other, _rule("basic", "x"))]
+    got = arrange(steps, State([*_rules("basic", "axb"), other]), State(_rules("basic", "ab")))
+    assert _told(got) == "-b +z +x +b"
+
+
 def test_masks_of_flower_come_back_in_their_order() -> None:
     before = _masks("aabbc")
     assert _arranged(before, [*before[1:]]) == "+0/a"

@@ -75,7 +75,7 @@ def without_refused(goal: State, desired: State, error: NetgroupError) -> State 
     for obj in goal:
         if want := desired.of(obj.cls).get(obj.key) if obj[:2] in refused else obj:
             less.add(want)
-    return less if refused and [*less] != [*goal] else None
+    return less if [*less] != [*goal] else None
 
 
 _HAD = "had"

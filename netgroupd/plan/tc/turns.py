@@ -51,13 +51,12 @@ def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
     wants = desired.of("filter")
     if not actual.of("filter"):
         return steps  # a million rules need not be looked at for nothing
-    coming = {step.object.key: step for step in steps if step.op is Op.CREATE or (step.why and step.after)}
+    coming = {step.object.key: step for step in steps if _comes(step)}
     astray = Turns(actual).astray(wants.values(), coming.keys())
     if not astray:
         return steps
     again = {rule.key: rule for rules in astray.values() for rule in rules}
-    others = [step for step in steps if step.op is Op.DELETE or step.object.key[:4] not in astray]
-    others += [step for step in steps if step.op is Op.CHANGE and not step.why and step.object.key[:4] in astray]
+    others = [step for step in steps if not (_comes(step) and step.object.key[:4] in astray)]
     deleted = [Step(Op.DELETE, rule, None, why=_WHY) for rule in again.values()]
     created = (
         _made_again(want, again[want.key]) if want.key in again else coming.get(want.key)
@@ -65,6 +64,10 @@ def arrange(steps: list[Step], desired: State, actual: State) -> list[Step]:
         if want.key[:4] in astray
     )
     return [*deleted, *(step for step in others if step.object.key not in again), *filter(None, created)]
+
+
+def _comes(step: Step) -> bool:
+    return step.op is Op.CREATE or bool(step.why and step.after)
 
 
 def behind(doomed: Iterable[Object], actual: State) -> Iterator[Object]:
