@@ -27,8 +27,7 @@ class _Calls:
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], None]] = deque()
-        # Counts what waits: the loop turns once for each, and sees to all else in between.
-        self._count = os.eventfd(0, os.EFD_SEMAPHORE | os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._count = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         GLib.unix_fd_add_full(GLib.PRIORITY_DEFAULT, self._count, GLib.IOCondition.IN, self._make)
 
     def add(self, call: Callable[[], None]) -> None:
@@ -36,8 +35,8 @@ class _Calls:
         os.eventfd_write(self._count, 1)
 
     def _make(self, *_: object) -> bool:
-        os.eventfd_read(self._count)
-        regardless(self._waiting.popleft())
+        # All that wait, or a flood of calls from the bus, of which each leads to one here, leaves ever more behind.
+        regardless(*(self._waiting.popleft() for _ in range(os.eventfd_read(self._count))))
         return True
 
 

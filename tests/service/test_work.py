@@ -84,3 +84,19 @@ def test_call_that_fails_keeps_no_other_from_the_main_loop(caplog: pytest.LogCap
     in_main_loop(fail)
     _in_turn(1)
     assert "netgroupd has a defect" in caplog.text
+
+
+def test_flood_leaves_no_call_of_the_main_loop_behind() -> None:
+    loop, turns, made = GLib.MainLoop(), list[None](), list[None]()
+
+    def turn() -> bool:
+        turns.append(None)
+        for _ in range(3):
+            in_main_loop(lambda: made.append(None))
+        if len(turns) == 100:
+            loop.quit()
+        return len(turns) < 100
+
+    GLib.idle_add(turn, priority=GLib.PRIORITY_DEFAULT)
+    loop.run()
+    assert len(made) > 250
