@@ -220,12 +220,15 @@ def converge(
 
 
 def _says_again(plan: Plan, before: Plan) -> bool:
-    """Whether ``plan`` asks for something that ``before`` has asked for already, and in vain."""
+    """Whether ``plan`` asks for something that ``before`` has asked for already, and in vain.
+
+    A message that says anything new may say the rest because of that, as the MTU of a tunnel.
+    """
     said: dict[tuple[Op, str, Key], dict[str, Value]] = {}
     for step in singles(before.steps):
         said.setdefault((step.op, step.object.cls, step.object.key), {}).update(step.attrs)
     return any(
-        step.op is Op.DELETE or any(name in earlier and earlier[name] == value for name, value in step.attrs.items())
+        step.op is Op.DELETE or (step.attrs and step.attrs.items() <= earlier.items())
         for step in singles(plan.steps)
         if (earlier := said.get((step.op, step.object.cls, step.object.key))) is not None
     )
