@@ -59,12 +59,12 @@ def test_each_is_told_once_and_not_what_stays(kernel: Stumbling) -> None:
 
 def test_what_leads_somewhere_still_is_given_back_when_it_has_another(kernel: Stumbling) -> None:
     given(kernel)
-    plan, _ = plan_now(kernel, state_of(LINK % "10.0.0.6/24, 10.0.0.5/24, 'fd01::5/64'"), MINE)
+    plan, _ = plan_now(kernel, state_of(LINK % "{address: 10.0.0.5/24, peer: 10.0.0.7}, 'fd01::5/64'"), MINE)
     back = {obj.key[2] if obj.cls == "route" else obj.key[1] for obj in plan.passing}
     assert back == {"10.9.0.0/16", "192.0.2.0/24", "10.0.0.9"}
 
 
-@pytest.mark.parametrize("address", ["10.1.0.5/24", "10.0.0.6/24"])
+@pytest.mark.parametrize("address", ["10.1.0.5/24", "10.0.0.6/24", "10.0.0.6/24, 10.0.0.5/24"])
 def test_nothing_goes_where_another_address_comes_first(kernel: Stumbling, address: str) -> None:
     given(kernel)
     goal = state_of(LINK % f"{address}, 'fd01::5/64'")
