@@ -3,13 +3,13 @@
 
 from collections.abc import Iterator, Mapping
 
+from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.state import Object, State, records
 from netgroupd.model.value import Value, ip_bytes
 from netgroupd.plan.absent import named_by
 from netgroupd.plan.gateways import Gateways
 
 _ALWAYS = ("kind", "group", "link", "master")
-_MAIN_TABLE = 254
 
 
 class Belonging:
@@ -26,7 +26,7 @@ class Belonging:
     def links_of(self, obj: Object) -> Iterator[str]:
         """The link of an object, and the others that it goes by."""
         if obj.cls in ("route", "nexthop"):
-            yield from filter(None, self._by_way_of(obj.attrs, obj.key[1] if obj.cls == "route" else _MAIN_TABLE))
+            yield from filter(None, self._by_way_of(obj.attrs, obj.key[1] if obj.cls == "route" else MAIN_TABLE))
         else:
             yield self._named(obj)
 
@@ -42,7 +42,7 @@ class Belonging:
         elif via := way.get("via"):
             yield self._towards(ip_bytes(str(via)), table)
         elif nexthop := self._applied.of("nexthop").get((way.get("nhid") or way.get("id"),)):
-            yield from self._by_way_of(nexthop.attrs, _MAIN_TABLE)
+            yield from self._by_way_of(nexthop.attrs, MAIN_TABLE)
         for hop in (*records(way, "nexthops"), *records(way, "group")):
             yield from self._by_way_of(hop, table)
 

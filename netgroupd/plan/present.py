@@ -14,6 +14,7 @@ from typing import NamedTuple
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
+from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, called, records
 from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
@@ -28,7 +29,6 @@ from netgroupd.plan.tc.beside import Said
 
 _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
-_MAIN_TABLE = 254
 _NUMBERED = {"bridge_vlan": "vid", "vlan_global": "vid", "mst": "msti", "vni": "vni", "vf": ""}
 USUAL: Mapping[str, Mapping[str, Value]] = {
     "link": {"group": GROUP_BASE},
@@ -152,7 +152,7 @@ def title(obj: Object) -> tuple[str, ...]:
     if obj.cls == "route":
         family, table, destination, tos, metric = key
         # The table is part of the name: very many have a default route each.
-        name = f"{destination} table {table}" if table != _MAIN_TABLE else str(destination)
+        name = f"{destination} table {table}" if table != MAIN_TABLE else str(destination)
         usual = 1024 if family == "inet6" else 0
         return (name, *([f"tos {tos}"] if tos else ()), *([f"metric {metric}"] if metric != usual else ()))
     if obj.cls == "rule":

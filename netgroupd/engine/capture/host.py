@@ -24,7 +24,7 @@ from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import of_its_mode
 from netgroupd.model.owner import GROUP_BASE
-from netgroupd.model.route import DEAD_ENDS, TABLES
+from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, TABLES
 from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.model.token import NONE
 from netgroupd.model.value import NO_MAC, Value, ip_bytes, split_prefix
@@ -41,7 +41,7 @@ _OF_HARDWARE = frozenset({"up", "alias", "altnames", "netns"})
 _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {**USUAL, "route": {"type": "unicast", "pref": "medium"}}
 # The kernel gives them, and does not say so of the first; systemd gives the other before that.
 _OF_LOOPBACK = frozenset({("lo", "127.0.0.1/8", None), ("lo", "::1/128", None)})
-_MAIN_TABLE, _IP6_METRIC = 254, 1024
+_IP6_METRIC = 1024
 _TABLE_NAMES: Mapping[Value, str] = {number: name for name, number in TABLES.items()}
 
 
@@ -336,7 +336,7 @@ def _route(obj: Object) -> dict[str, Value]:
     if family != "inet" or attrs.get("scope") == _usual_scope(attrs):
         attrs.pop("scope", None)
     said: dict[str, Value] = {"to": destination}
-    said |= {"table": table} if table != _MAIN_TABLE else {}
+    said |= {"table": table} if table != MAIN_TABLE else {}
     said |= {"tos": tos} if tos else {}
     said |= {"metric": metric} if metric != (_IP6_METRIC if family == "inet6" else 0) else {}
     if attrs.get("nhid"):  # the rest is what the nexthop says

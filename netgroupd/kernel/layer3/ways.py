@@ -9,6 +9,7 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, attributes, u32
 from netgroupd.kernel.netlink.request import Context
+from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.value import ip_bytes, ip_text
 
 _RTM_GETROUTE = 26
@@ -33,7 +34,7 @@ class Route(NamedTuple):
 
     link: str
     source: str = ""
-    table: int = 254
+    table: int = MAIN_TABLE
     length: int = 0
     metric: int = 0
     nexthop: int = 0
