@@ -43,8 +43,8 @@ _MANY_TO_ONE = 4  # with more that are new a look at the others is no great part
 _HELD = _MARKED | {"mdb"}
 _LISTS = frozenset({"fdb", "mdb", "bridge_vlan", "mst", "vni"})
 _ASKED = frozenset({"filter", "chain"})  # a template, whoever made it, keeps rules that do not fit it from its chain
-# Whose a link is, where it stands, and which VLAN it gives to its ports by itself.
-_STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", DEFAULT})
+# Whose a link is, where it stands, whether routes go by it, and which VLAN it gives to its ports by itself.
+_STRUCTURE = frozenset({"kind", "group", "link", "peer", "master", "netns", "up", DEFAULT})
 
 
 class Connection(Protocol):

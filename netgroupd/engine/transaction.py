@@ -69,23 +69,40 @@ def abilities_of(kernel: Connection) -> Abilities:
     return Abilities(can.new_group, can.group_mask, can.group_mac, can.group_addr)
 
 
-def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine, *, whole: bool = True) -> Plan:
-    """The plan from ``actual`` to ``goal``; unless ``whole`` only for telling whether it has steps.
+class _Attainable(NamedTuple):
+    """What can be had of a goal by now, what of it waits for a carrier, and what there is to tell of either."""
+
+    goal: State
+    waiting: tuple[Object, ...]
+    warnings: tuple[str, ...]
+
+
+def plan_for(kernel: Connection, goal: State, actual: State, mine: Mine) -> Plan:
+    """The plan from ``actual`` to ``goal``.
 
     Raises:
         ConfigError: There is none.
     """
+    return _plan(kernel, _attainable(kernel, goal, actual), actual, mine)
+
+
+def _attainable(kernel: Connection, goal: State, actual: State) -> _Attainable:
+    """The part of ``goal`` for which plans are made; a brief look is enough for it."""
     spoken = spoken_of(goal)
-    attainable, warnings = without_lacking(goal, kernel.features.lacking & spoken.rows)
-    dark = kernel.without_carrier(spoken.sources) | kernel.dark(in_need(attainable, actual))
-    attainable, waiting = without_waiting(attainable, actual, dark)
-    attainable = led(attainable, _astray(kernel, attainable, actual))
+    wanted, warnings = without_lacking(goal, kernel.features.lacking & spoken.rows)
+    dark = kernel.without_carrier(spoken.sources) | kernel.dark(in_need(wanted, actual))
+    wanted, waiting = without_waiting(wanted, actual, dark)
+    told = (*warnings, *waiting_told(waiting), *_by_another_name(kernel, goal, actual))
+    return _Attainable(led(wanted, _astray(kernel, wanted, actual)), waiting, told)
+
+
+def _plan(kernel: Connection, wanted: _Attainable, actual: State, mine: Mine, *, whole: bool = True) -> Plan:
+    """The plan to what is attainable; unless ``whole`` only for telling whether it has steps."""
     abilities = abilities_of(kernel)
     # Where messages count addresses up it matters which link comes first.
     indices = dict(kernel.names) if abilities.group_addr or abilities.group_mac else {}
-    plan = assemble(attainable, actual, mine.owned(kernel.names), abilities, indices, whole=whole)
-    told = (*warnings, *waiting_told(waiting), *_by_another_name(kernel, goal, actual))
-    return plan._replace(warnings=plan.warnings + told, waiting=waiting)
+    plan = assemble(wanted.goal, actual, mine.owned(kernel.names), abilities, indices, whole=whole)
+    return plan._replace(warnings=plan.warnings + wanted.warnings, waiting=wanted.waiting)
 
 
 def _astray(kernel: Connection, wanted: State, actual: State) -> Iterator[Astray]:
@@ -122,20 +139,21 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
         links = None  # for these are those of the groups before
     whole = links is not None and links.tell(None)
     actual = look(kernel, goal, mine, links, briefly=True)
-    plan = plan_for(kernel, goal, actual, mine, whole=whole)
+    wanted = _attainable(kernel, goal, actual)
+    plan = _plan(kernel, wanted, actual, mine, whole=whole)
     if not plan.steps:
         return plan, actual
     if not whole:
         # Of what is there already a plan that only adds to it needs no more than that.
-        if add_foundations(kernel, goal, actual) and _only_adds(plan := plan_for(kernel, goal, actual, mine), actual):
+        if add_foundations(kernel, goal, actual) and _only_adds(plan := _plan(kernel, wanted, actual, mine), actual):
             return plan, actual
         actual = look(kernel, goal, mine, rules=actual.of("filter"))
-        plan = plan_for(kernel, goal, actual, mine)
+        plan = _plan(kernel, wanted, actual, mine)
     if not _have_handles(plan, actual):
         actual = look(kernel, goal, mine)
-        plan = plan_for(kernel, goal, actual, mine)
+        plan = _plan(kernel, wanted, actual, mine)
     if add_unseen(kernel, plan, actual):
-        plan = plan_for(kernel, goal, actual, mine)
+        plan = _plan(kernel, wanted, actual, mine)
     return _with_what_others_lose(kernel, plan, goal, actual, mine), actual
 
 

@@ -120,7 +120,7 @@ def _without_link(attrs: Attrs) -> Iterator[Attrs]:
 
 def _goes_elsewhere(gateway: str, link: str, have: Object | None, wanted: State, actual: State) -> bool:
     said, there = wanted.link(link), actual.link(link)
-    is_up = bool(there and there.attrs.get("up", True))  # not every look at it tells
+    is_up = there is not None and there.attrs.get("up")
     up = said.attrs.get("up", is_up) if said else is_up
     attrs = have.attrs if have else {}
     links = [way.get("dev", link) for way in chain(records(attrs, "nexthops"), (attrs,)) if way.get("via") == gateway]
