@@ -33,7 +33,7 @@ from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import AnyStep
 from netgroupd.plan.tc.hooks import Hook
 from netgroupd.plan.tc.taken import taken
-from netgroupd.plan.theirs import Along, Theirs
+from netgroupd.plan.theirs import Going, Theirs
 
 _MARKED = frozenset({"address", "route", "rule", "neighbour", "nexthop"})
 _NAME = itemgetter(0)  # of a key
@@ -92,21 +92,8 @@ class Connection(Protocol):
     def card_of(self, name: str) -> str:
         """The card that a link is a virtual function of; "" for none."""
 
-    def theirs(
-        self,
-        names: Iterable[str],
-        ids: Set[int],
-        deleted: Set[int] = frozenset(),
-        *,
-        along: Along = Along.LINK,
-        sources: Set[str] = frozenset(),
-        gone: Set[str] = frozenset(),
-    ) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
-
-        Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
-        Some of the links are ``gone`` then.
-        """
+    def theirs(self, names: Iterable[str], going: Going) -> Theirs:
+        """What others have on the links of these names and lose, and their groups with nexthops that go."""
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""

@@ -37,7 +37,7 @@ from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, classes
 from netgroupd.plan.tc.beside import Said
 from netgroupd.plan.tc.hooks import hooks_of
 from netgroupd.plan.tc.order import LAST, level_of
-from netgroupd.plan.theirs import Along, Theirs
+from netgroupd.plan.theirs import Going, Theirs
 
 # The kernel works off a compound message on all CPUs by itself.
 _LANES = 8
@@ -183,24 +183,11 @@ class Kernel:
 
         return card_of(self._context, name)
 
-    def theirs(
-        self,
-        names: Iterable[str],
-        ids: Set[int],
-        deleted: Set[int] = frozenset(),
-        *,
-        along: Along = Along.LINK,
-        sources: Set[str] = frozenset(),
-        gone: Set[str] = frozenset(),
-    ) -> Theirs:
-        """What others have on the links of these names, and their groups with nexthops there, or of ids that go.
-
-        Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
-        Some of the links are ``gone`` then.
-        """
+    def theirs(self, names: Iterable[str], going: Going) -> Theirs:
+        """What others have on the links of these names and lose, and their groups with nexthops that go."""
         from netgroupd.kernel.theirs import theirs  # noqa: PLC0415  # only a plan that takes links down needs it
 
-        return theirs(self._context, names, ids, deleted, along=along, sources=sources, gone=gone)
+        return theirs(self._context, names, going)
 
     def without_carrier(self, sources: Set[str]) -> frozenset[str]:
         """Those of some IPv6 addresses that no route can send from until their link has a carrier."""

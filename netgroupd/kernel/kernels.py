@@ -9,7 +9,7 @@ name alone, whichever namespace it is in.
 import errno
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from netgroupd.errors import AccessError
@@ -28,7 +28,7 @@ from netgroupd.model.state import Attrs, Object, State
 from netgroupd.plan.compare import group_of, kind_of
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, cls_of
-from netgroupd.plan.theirs import Along, Theirs
+from netgroupd.plan.theirs import Going, Theirs
 
 _HOME = ""
 # Refers to links of the new namespace, or is not heeded when the link is made.
@@ -141,23 +141,13 @@ class Kernels(Kernel):
             found += self._others[netns].settings_of(there)
         return found
 
-    def theirs(
-        self,
-        names: Iterable[str],
-        ids: Set[int],
-        deleted: Set[int] = frozenset(),
-        *,
-        along: Along = Along.LINK,
-        sources: Set[str] = frozenset(),
-        gone: Set[str] = frozenset(),
-    ) -> Theirs:
+    def theirs(self, names: Iterable[str], going: Going) -> Theirs:
         """What others have on links; elsewhere their routes and nexthops are not to be given back, but to be told."""
         places = self._by_place(names)
-        found = super().theirs(places.pop(_HOME, ()), ids, deleted, along=along, sources=sources, gone=gone)
+        found = super().theirs(places.pop(_HOME, ()), going)
+        elsewhere = going._replace(ids=frozenset(), deleted=frozenset())
         for netns, there in places.items():
-            found = found.beside(
-                self._others[netns].theirs(there, frozenset(), along=along, sources=sources, gone=gone)
-            )
+            found = found.beside(self._others[netns].theirs(there, elsewhere))
         return found
 
     def _by_place(self, names: Iterable[str]) -> dict[str, list[str]]:

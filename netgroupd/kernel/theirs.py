@@ -27,7 +27,7 @@ from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value, ip_bytes
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.fate import hangs_on, is_ipv4
-from netgroupd.plan.theirs import Along, Theirs
+from netgroupd.plan.theirs import Along, Going, Theirs
 
 _FEW = 8  # for more links one look at everything costs less than one at each of them
 _OIF, _PREFSRC, _MULTIPATH, _NHID = 4, 7, 9, 30
@@ -49,22 +49,12 @@ class _Found(NamedTuple):
     payload: bytes
 
 
-def theirs(
-    context: Context,
-    names: Iterable[str],
-    ids: Set[int],
-    deleted: Set[int],
-    *,
-    along: Along = Along.LINK,
-    sources: Set[str] = frozenset(),
-    gone: Set[str] = frozenset(),
-) -> Theirs:
-    """What others have on the links of these names, and their groups with nexthops that go.
+def theirs(context: Context, names: Iterable[str], going: Going) -> Theirs:
+    """What others have on the links of these names and lose, and their groups with nexthops that go.
 
-    These are there, have one of ``ids``, or are ``deleted``: of routes by those alone something else tells.
-    Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
-    Of several ways a route of IPv4 has all or none when one of its links is ``gone``; IPv6 takes each out for itself.
+    Of several ways a route of IPv4 has all or none when one of its links is gone; IPv6 takes each out for itself.
     """
+    along, deleted = going.along, going.deleted
     links: dict[int, str] = {}
     for name in names:
         with suppress(UnknownLinkError):  # it is in another namespace, or has gone
@@ -73,7 +63,7 @@ def theirs(
     there = frozenset(links.values())
     back: list[Object] = []
     watched: Counter[tuple[str, int, str]] = Counter()
-    members: set[Value] = {*ids, *deleted}
+    members: set[Value] = {*going.ids, *deleted}
     for obj in _objects(context, filters, along) if links else ():
         on, protocol = hangs_on(obj), obj.attrs[UNOWNED]
         assert isinstance(protocol, int)
@@ -90,9 +80,8 @@ def theirs(
     lost = members.union(group for group in inside if inside[group] <= members) - deleted
     lost -= {group for group in inside if inside[group] <= deleted}
     back += (group for group in groups if group.attrs[UNOWNED] in BY_OPERATORS and UNSAID not in group.attrs)
-    ways = _Ways(
-        links, lost, frozenset(map(ip_bytes, sources)), {index for index, name in links.items() if name in gone}
-    )
+    losing = {index: name for index, name in links.items() if name in going.gone}
+    ways = _Ways(links, lost, frozenset(map(ip_bytes, going.sources)), losing.keys())
     for found in _routes(context, ways, filters, _FAMILIES_OF.get(along, _FAMILIES)) if links else ():
         if along in FAMILIES and found.by_nexthop:
             continue
@@ -101,7 +90,7 @@ def theirs(
             back.append(route)
         else:
             watched["route", found.protocol, links.get(found.oif, "")] += 1
-    if losing := {index: name for index, name in links.items() if name in gone}:
+    if losing:
         watched.update(attached(context, losing))
     return Theirs(tuple(back), watched, groups)
 

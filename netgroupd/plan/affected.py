@@ -2,7 +2,6 @@
 """Links that the kernel changes together with others, where no file says it of them: told before it is done."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Key, Object, State
@@ -12,7 +11,6 @@ from netgroupd.plan.pieces import shrinks
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
-_SHOWN = 5
 _OF_LOWER = {"mode": "l3", "private": False, "vepa": False}
 """What all ipvlans on one link have alike, and what one that is made has where nothing is said."""
 
@@ -59,8 +57,7 @@ def _with_another_mode(steps: Sequence[Step], links: dict[Key, Object], goal: St
 
 def _told(what: str, changed: Sequence[str]) -> Iterator[str]:
     if changed:
-        from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # seldom needed
+        from netgroupd.plan.fold import few_of, fold_names  # noqa: PLC0415  # seldom needed
 
-        folded = fold_names(dict.fromkeys(changed))
-        more = f", … ({len(changed):,} in all)" if len(folded) > _SHOWN else ""
-        yield f"links {what}, which no file says of them: {', '.join(islice(folded, _SHOWN))}{more}"
+        named = few_of(fold_names(dict.fromkeys(changed)), len(changed))
+        yield f"links {what}, which no file says of them: {named}"

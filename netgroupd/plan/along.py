@@ -3,19 +3,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.fate import hangs_on
-from netgroupd.plan.fold import fold_names
+from netgroupd.plan.fold import few_of, fold_names
 from netgroupd.plan.present import title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.theirs import Loss, Theirs
 
-_SHOWN = 5
 _MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entries", "mdb": "multicast groups"}
 _MANY |= {"vlan_global": "VLANs with options", "mst": "states in spanning trees"}
 _MANY |= {"vni": "VNIs", "tclass": "classes", "filter": "rules", "link": "tunnels"}
@@ -77,10 +75,9 @@ def told_of_watched(*lost: Theirs) -> tuple[str, ...]:
 
 def _groups(groups: Sequence[Object]) -> Iterator[str]:
     if groups:
-        more = f", … ({len(groups):,} in all)" if len(groups) > _SHOWN else ""
-        shown = ((group.key[0], group.attrs[UNOWNED]) for group in groups[:_SHOWN])
+        shown = ((group.key[0], group.attrs[UNOWNED]) for group in groups)
         named = (f"{number} (proto {_protocol(by)})" if by else str(number) for number, by in shown)
-        yield f"groups of nexthops that are not netgroupd's lose members: {', '.join(named)}{more}"
+        yield f"groups of nexthops that are not netgroupd's lose members: {few_of(named, len(groups))}"
 
 
 def _on_links(theirs: Theirs, what_becomes: str) -> tuple[str, ...]:
@@ -96,10 +93,8 @@ def _on_links(theirs: Theirs, what_becomes: str) -> tuple[str, ...]:
     if not counts:
         return ()
     found = ", ".join(f"{what} ({count:,})" for what, count in counts.items())
-    folded = fold_names(links)
-    more = f", … ({len(links):,} in all)" if len(folded) > _SHOWN else ""
     # Of a route by a nexthop nothing may tell the link.
-    where = f"on {', '.join(folded[:_SHOWN])}{more}" if links else "by nexthops"
+    where = f"on {few_of(fold_names(links), len(links))}" if links else "by nexthops"
     return (f"what is not netgroupd's {what_becomes}: {found} {where}",)
 
 
@@ -123,9 +118,8 @@ def warnings(routes: Iterable[Object], desired: State) -> tuple[str, ...]:
     lost = [route for route in routes if route.key not in wants]
     if not lost:
         return ()
-    more = f", … ({len(lost):,} in all)" if len(lost) > _SHOWN else ""
-    named = ", ".join(map(_named, islice(lost, _SHOWN)))
-    return (f"routes that are not netgroupd's go with the nexthops that are deleted: {named}{more}",)
+    named = few_of(map(_named, lost), len(lost))
+    return (f"routes that are not netgroupd's go with the nexthops that are deleted: {named}",)
 
 
 def _named(route: Object) -> str:

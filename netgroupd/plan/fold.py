@@ -11,7 +11,7 @@ Linear but for sorting.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from itertools import islice, product
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -29,6 +29,7 @@ _TOKEN = re.compile(
 _ENOUGH = 16  # rows to tell by how much all of them grow, though some may not
 _PROGRESSION = 3  # any two numbers are some distance apart
 _ROUND = 256
+_FEW = 5
 
 Row: TypeAlias = tuple[str, ...]
 _Point: TypeAlias = tuple[int, ...]
@@ -335,3 +336,9 @@ def _ordinal(pattern: Pattern, dimension: int) -> int:
 def fold_names(names: Iterable[str]) -> tuple[str, ...]:
     """Names as ranges, in the order in which they came."""
     return tuple(name_text(pattern) for pattern in fold((name,) for name in names))
+
+
+def few_of(names: Iterable[str], count: int, between: str = ", ") -> str:
+    """The first of some names, and if these are not all, of how many objects they are."""
+    first = [*islice(names, _FEW + 1)]
+    return between.join([*first[:_FEW], *([f"… ({count:,} in all)"] if len(first) > _FEW else ())])

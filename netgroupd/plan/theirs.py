@@ -2,7 +2,7 @@
 """What others have on links of ours, which goes when these go or go down, or with something that these lose."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -25,6 +25,21 @@ class Along(StrEnum):
     IPV6 = "inet6"
     MAC = "mac"
     SOURCE = "src"
+
+
+class Going(NamedTuple):
+    """What goes of links and beside them.
+
+    Nexthops that have one of ``ids`` go too, and those that are ``deleted``: of routes by those alone something else
+    tells.  Of a protocol, the MAC or ``sources``, which are addresses, what goes ``along`` with that alone.
+    Some of the links are ``gone`` then.
+    """
+
+    ids: Set[int] = frozenset()
+    deleted: Set[int] = frozenset()
+    along: Along = Along.LINK
+    sources: Set[str] = frozenset()
+    gone: Set[str] = frozenset()
 
 
 class Theirs(NamedTuple):

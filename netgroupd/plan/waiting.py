@@ -12,10 +12,10 @@ from netgroupd.model.nexthop import links_of
 from netgroupd.model.route import source_of
 from netgroupd.model.state import Object, State, records
 from netgroupd.plan.absent import drop_unreachable
+from netgroupd.plan.fold import few_of
 from netgroupd.plan.present import title
 from netgroupd.plan.reach import closure
 
-_SHOWN = 5
 WAYS = ("nexthop", "route")
 _BELOW = ("link", "dev", "peer")
 _LIGHTING = ("up", "master", "carrier", *_BELOW)  # what may give a link, or one above it, a carrier
@@ -89,10 +89,7 @@ def _is_there(want: Object, have: Object | None) -> bool:
 def told(waiting: Iterable[Object]) -> tuple[str, ...]:
     """A sentence about what waits."""
     names = [_named(obj) for obj in waiting]
-    if not names:
-        return ()
-    more = f", … ({len(names):,} in all)" if len(names) > _SHOWN else ""
-    return (f"configured when its link has a carrier: {', '.join(names[:_SHOWN])}{more}",)
+    return (f"configured when its link has a carrier: {few_of(names, len(names))}",) if names else ()
 
 
 def _named(obj: Object) -> str:

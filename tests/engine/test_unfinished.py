@@ -3,7 +3,7 @@
 
 import errno
 import os
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from threading import Timer
 
 import pytest
@@ -19,7 +19,7 @@ from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import Step, cls_of
-from netgroupd.plan.theirs import Along, Theirs
+from netgroupd.plan.theirs import Going, Theirs
 from tests.engine.desk import Desk
 
 
@@ -190,16 +190,7 @@ def test_change_is_undone_though_the_system_lacks_memory_for_a_moment(
 class _WithOthers(FakeKernel):
     """A kernel in which others have an address on each link that goes, which it does not take back."""
 
-    def theirs(
-        self,
-        names: Iterable[str],
-        ids: Set[int],
-        deleted: Set[int] = frozenset(),
-        *,
-        along: Along = Along.LINK,
-        sources: Set[str] = frozenset(),
-        gone: Set[str] = frozenset(),
-    ) -> Theirs:
+    def theirs(self, names: Iterable[str], going: Going) -> Theirs:
         return Theirs(tuple(Object("address", (name, "192.0.2.1/24", None), {UNOWNED: 0}) for name in names))
 
 

@@ -80,10 +80,6 @@ CHANGES = {
         "links: {b: {kind: bridge, ports: [p, q, r]}, p: {kind: dummy, port: {backup_port: r}}, q: {kind: dummy}, "
         "r: {kind: dummy}}",
     ),
-    "ring_takes_ports_of_a_bridge": (
-        "links: {b: {kind: bridge, ports: [p, q]}, p: {kind: dummy}, q: {kind: dummy}}",
-        "links: {b: {kind: bridge}, p: {kind: dummy}, q: {kind: dummy}, h: {kind: hsr, slave1: p, slave2: q}}",
-    ),
     "route_has_a_source_that_is_new": (
         "links: {a: {kind: veth, peer: b, up: true}, b: {up: true}}",
         "links: {a: {kind: veth, peer: b, up: true, addresses: ['fd00::1/64']}, b: {up: true}}\n"

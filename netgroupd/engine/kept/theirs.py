@@ -15,6 +15,7 @@ from netgroupd.model.address import plain_address
 from netgroupd.model.state import Object, State
 from netgroupd.plan.compare import same
 from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
+from netgroupd.plan.fold import few_of
 from netgroupd.plan.order import QUEUES
 from netgroupd.plan.passing import on_emptied, on_sources
 from netgroupd.plan.readdressed import readdressed
@@ -22,9 +23,8 @@ from netgroupd.plan.serialise import singles
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Plan, Step
 from netgroupd.plan.tc.hooks import Queues
-from netgroupd.plan.theirs import XDP, Along, Loss, Theirs
+from netgroupd.plan.theirs import XDP, Along, Going, Loss, Theirs
 
-_SHOWN = 5
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 _AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
 # What follows needs what is before it; a gateway needs the route to it.
@@ -48,7 +48,7 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
         for obj in actual.of("nexthop").values()
         if isinstance(number := obj.key[0], int) and not links.isdisjoint(hangs_on(obj))
     }
-    found = kernel.theirs(links, there, deleted, gone=plan.gone)
+    found = kernel.theirs(links, Going(there, deleted, gone=plan.gone))
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone, actual, mine)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
@@ -83,7 +83,7 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
 
 
 def _of_some(kernel: Connection, names: Set[str], along: Along, goal: State, sources: Set[str] = frozenset()) -> Theirs:
-    found = kernel.theirs(names, frozenset(), along=along, sources=sources) if names else Theirs()
+    found = kernel.theirs(names, Going(along=along, sources=sources)) if names else Theirs()
     return found._replace(objects=tuple(obj for obj in found.objects if obj.key not in goal.of(obj.cls)))
 
 
@@ -92,7 +92,7 @@ def _of_emptied(kernel: Connection, plan: Plan, goal: State) -> Theirs:
     links = plan.emptied - {"lo"}  # which has one of the kernel's
     if not links:
         return Theirs()
-    found = kernel.theirs(links, frozenset(), along=Along.IPV4)
+    found = kernel.theirs(links, Going(along=Along.IPV4))
     kept = {obj.name for obj in found.objects if obj.cls == "address"}
     lost = (obj for obj in found.objects if kept.isdisjoint(hangs_on(obj)) and obj.key not in goal.of(obj.cls))
     return Theirs(tuple(lost), {place: count for place, count in found.watched.items() if place[2] not in kept})
@@ -136,8 +136,7 @@ def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tupl
     lost = [str(each.refusal) for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
     if not lost:
         return ()
-    more = f"; … ({len(lost):,} in all)" if len(lost) > _SHOWN else ""
-    return (f"what is not netgroupd's could not be given back: {'; '.join(lost[:_SHOWN])}{more}",)
+    return (f"what is not netgroupd's could not be given back: {few_of(lost, len(lost), '; ')}",)
 
 
 def _turn(obj: Object, depths: Queues) -> tuple[int, int, bool]:

@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping, Set
 
 from netgroupd.model.state import Object
-from netgroupd.plan.theirs import Along, Theirs
+from netgroupd.plan.theirs import Going, Theirs
 
 
 class FakeCards:
@@ -36,15 +36,6 @@ class FakeCards:
         """Nobody else has any rules here."""
         return []
 
-    def theirs(
-        self,
-        names: Iterable[str],
-        ids: Set[int],
-        deleted: Set[int] = frozenset(),
-        *,
-        along: Along = Along.LINK,
-        sources: Set[str] = frozenset(),
-        gone: Set[str] = frozenset(),
-    ) -> Theirs:
+    def theirs(self, names: Iterable[str], going: Going) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()

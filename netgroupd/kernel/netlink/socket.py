@@ -24,7 +24,6 @@ from netgroupd.kernel.netlink.message import (
     NLM_F_ACK,
     NLM_F_ACK_TLVS,
     NLM_F_CAPPED,
-    NLM_F_DUMP_FILTERED,
     NLM_F_DUMP_INTR,
     NLM_F_REQUEST,
     NLMSG_DONE,
@@ -138,8 +137,6 @@ class Socket:
         self._buffer = memoryview(bytearray(_RECEIVE))
         self._sequence = 0
         self.counters = Counters()
-        self.filtered = False
-        """Whether the kernel said of the last dump that it had filtered it."""
 
     def __enter__(self) -> Self:
         return self
@@ -355,7 +352,6 @@ class Socket:
             return found, False
         if answer.errno:
             raise KernelError([answer.refusal(what)])
-        self.filtered = bool(seen & NLM_F_DUMP_FILTERED)
         return found, not seen & NLM_F_DUMP_INTR
 
     def attach(self, program: Sequence[tuple[int, int, int, int]]) -> None:
