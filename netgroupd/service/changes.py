@@ -79,7 +79,7 @@ class Changes:
         self._deadline = 0
         self._tried = ""  # why it is tried again, which is told once
         self.running: Job | None = None
-        self._waiting: Job | None = None  # the one reload that will run next
+        self._waiting: dict[str, tuple[Job, _Work]] = {}  # those that will run next, one of each kind
         self._confirming: Later[str] | None = None
 
     def apply(self, options: Options) -> Job:
@@ -111,20 +111,11 @@ class Changes:
 
     def reload(self) -> Job:
         """Apply the configuration as it is now, after what runs."""
-        if self._waiting is not None:
-            return self._waiting
-        job = self._job("reload")
-        if self.running is not None:
-            self._waiting = job
-        else:
-            self._run(job, self._reload_work)
-        return job
+        return self._in_turn("reload", self._reload_work)
 
     def configure(self) -> Job:
         """Bring up the network just after boot; ``trouble`` of the job says what the files ask for in vain."""
-        job = self._job("start")
-        self._run(job, self._configure_work)
-        return job
+        return self._in_turn("start", self._configure_work)
 
     def doubt(self, then: Callable[[str], None]) -> None:
         """Call ``then`` with what is to be said if the files ask for what was rejected."""
@@ -227,6 +218,17 @@ class Changes:
         self._run(job, work)
         return job
 
+    def _in_turn(self, kind: str, work: _Work) -> Job:
+        """Begin now or after what runs; all of one kind that wait are one."""
+        if kind in self._waiting:
+            return self._waiting[kind][0]
+        job = self._job(kind)
+        if self.running is None:
+            self._run(job, work)
+        else:
+            self._waiting[kind] = job, work
+        return job
+
     def _run(self, job: Job, work: _Work) -> None:
         self.running = job
         regardless(job.started, lambda: self._audience.job_runs(job))
@@ -256,9 +258,8 @@ class Changes:
         self._worker.submit(lambda: work(job), done, failed)
 
     def _run_what_waits(self) -> None:
-        if self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
-            self._run(waiting, self._reload_work)
+        if self._waiting:
+            self._run(*self._waiting.pop(next(iter(self._waiting))))
 
     def _arm(self, milliseconds: int) -> None:
         if self._deadline:

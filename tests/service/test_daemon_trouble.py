@@ -204,6 +204,32 @@ def test_reload_that_waited_is_seen_to_run(bus: PrivateBus, tmp_path: Path, monk
         eventually(lambda: remote.properties()["State"] == "idle")
 
 
+def test_start_comes_behind_a_reload_that_was_asked_for_while_a_change_was_being_put_back(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, recovered, start = FakeEngine(), threading.Event(), threading.Event()
+    apply = engine.apply
+
+    def held(*, in_part: bool = False, **_more: object) -> Result:
+        if in_part:
+            start.wait(20)
+        return apply()
+
+    monkeypatch.setattr(engine, "recover", lambda: recovered.wait(20) and None)
+    monkeypatch.setattr(engine, "apply", held)
+    with serving(bus, engine, tmp_path / "run") as remote:
+        caller, reload = bus.connect(), threading.Thread(target=Remote(bus.connect()).reload, daemon=True)
+        reload.start()
+        eventually(lambda: len(jobs(caller)) == 1)
+        recovered.set()
+        reload.join(20)
+        assert refused(lambda: remote.apply({})).dbus_name == BusyError.dbus_name
+        assert remote.properties()["State"] == "changing"
+        start.set()
+        eventually(lambda: remote.properties()["State"] == "idle")
+        assert engine.applied_times == 2
+
+
 def test_change_ends_though_what_tells_of_it_breaks(
     bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
