@@ -14,7 +14,8 @@ _DIFFERENCES = 2
 def run(arguments: Namespace, terminal: Terminal) -> int:
     """Print the plan."""
     connection = login_of(os.environ, os.getppid()).connection
-    answer = reader(arguments, connection).diff({"format": "json" if terminal.as_json else "text"})
+    form = "json" if terminal.as_json else "text"
+    answer = reader(arguments, connection).diff({"format": form, "session": connection or None})
     if terminal.as_json:
         terminal.answer(answer)
     else:

@@ -125,9 +125,7 @@ class Engine(Questions):
         plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")
-        current = self._generations.current
-        applied = self._generations.content_if_kept(current)
-        again = applied.files == configuration.files_of(desired)
+        applied, again = self._in_effect_again(desired)
         if not plan.steps and again:
             if request.warnings:
                 self._journal.close()
@@ -145,7 +143,7 @@ class Engine(Questions):
         begun = self._generations.open(content, clock.now(), replaced)
         accepted = self._accepted(begun.number, again, request)
         before = placed(kernel, Snapshot.of(plan, actual))
-        entry = Entry(begun, current, accepted, clock.boot_id(), request.confirm_s is not None)
+        entry = Entry(begun, self._generations.current, accepted, clock.boot_id(), request.confirm_s is not None)
         mine = mine.joined(content)
         self._begin(entry, before)
         try:

@@ -14,6 +14,7 @@ from netgroupd.engine.guard.cuts import asked_of, refuse_cuts, ways_of, with_und
 from netgroupd.engine.guard.detour import Detours
 from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Mine, look, without_others
+from netgroupd.engine.record.generations import Content
 from netgroupd.engine.record.journal import Entry
 from netgroupd.engine.report import Estimate, Status
 from netgroupd.engine.session import CONSOLE
@@ -81,14 +82,17 @@ class Questions(Unfinished):
 
     def _with_cuts(self, kernel: Connection, plan: Plan, desired: Desired, actual: State) -> Plan:
         """The plan, with a warning of each cut that apply would refuse."""
-        applied = self._generations.content_if_kept(self._generations.current)
-        again = applied.files == configuration.files_of(desired)
         try:
-            self._refuse_cuts(kernel, plan, desired.state, actual, again=again)
+            self._refuse_cuts(kernel, plan, desired.state, actual, again=self._in_effect_again(desired)[1])
         except GuardError as error:
             told = (f"apply refuses this: {line}" for line in str(error).splitlines())
             return plan._replace(warnings=(*plan.warnings, *told))
         return plan
+
+    def _in_effect_again(self, desired: Desired) -> tuple[Content, bool]:
+        """What is in effect, and whether the files of ``desired`` are those."""
+        applied = self._generations.content_if_kept(self._generations.current)
+        return applied, applied.files == configuration.files_of(desired)
 
     def _refuse_cuts(
         self,

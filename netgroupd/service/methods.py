@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from netgroupd import __version__
 from netgroupd.engine.engine import Engine
+from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import UsageError
 from netgroupd.service.answers import Answers, encode
@@ -28,7 +29,7 @@ _CHANGE = {"confirm": int, "allow": list, "session": str}
 _OPTIONS: Mapping[str, Mapping[str, type]] = {
     "Check": {},
     "Render": {"origins": bool},
-    "Diff": {"format": str},
+    "Diff": {"format": str, "session": str},
     "Estimate": {},
     "Capture": {},
     "Apply": _CHANGE,
@@ -145,11 +146,12 @@ class Manager:
         if method not in _READS:
             raise UsageError(f"Open: expected one of {', '.join(_READS)}, not {method!r}")
         _known(method, options)
-        return self._ask(lambda answers: form(_READS[method](answers, options)))
+        session = believed(str(options.get("session", "")))
+        return self._ask(lambda answers: form(_READS[method](answers, options)), session)
 
-    def _ask(self, question: Callable[[Answers], T]) -> Later[T]:
+    def _ask(self, question: Callable[[Answers], T], session: Session = CONSOLE) -> Later[T]:
         later: Later[T] = Later()
-        answers = Answers(self._engine(CONSOLE))
+        answers = Answers(self._engine(session))
         self._reads.submit(lambda: question(answers), later.settle, later.refuse)
         return later
 

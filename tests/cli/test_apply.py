@@ -94,7 +94,7 @@ class Asked:
     rollback = apply
 
     def diff(self, options: Options) -> Answer:
-        del options
+        self.options = options
         return {"differs": False, "text": "no differences"}
 
 
@@ -120,16 +120,16 @@ def test_change_is_asked_for_with_the_connection_that_its_user_came_by(
 
 
 def test_diff_is_asked_for_with_that_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[str]()
+    asked, connections = Asked(), list[str]()
 
     def reader(_arguments: Namespace, connection: str) -> Asked:
-        asked.append(connection)
-        return Asked()
+        connections.append(connection)
+        return asked
 
     monkeypatch.setattr(diff, "reader", reader)
     monkeypatch.setattr(diff, "login_of", lambda *_: Login("10.9.0.7 40000 10.0.0.5 22"))
     diff.run(Namespace(), Terminal(io.StringIO(), io.StringIO()))
-    assert asked == ["10.9.0.7 40000 10.0.0.5 22"]
+    assert [asked.options["session"]] == connections == ["10.9.0.7 40000 10.0.0.5 22"]
 
 
 def test_engine_of_this_process_knows_the_session_of_the_connection() -> None:

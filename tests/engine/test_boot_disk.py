@@ -12,6 +12,7 @@ from itertools import count
 import pytest
 
 from netgroupd.engine import clock
+from netgroupd.engine.record.disk import read_json
 from netgroupd.errors import JournalError, UsageError
 from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
@@ -64,7 +65,7 @@ def of_another_version(host: Desk) -> None:
 def index_of_another_form(host: Desk) -> None:
     """Of a later version, which notes more of each generation."""
     index = host.paths.state / "generations/index"
-    plain = json.loads(index.read_bytes())
+    plain = read_json(index)
     plain["generations"] = [[*generation, "by whom"] for generation in plain["generations"]]
     index.write_text(json.dumps(plain))
 

@@ -106,7 +106,7 @@ def test_text_that_this_version_does_not_understand_does_not_refuse_other_files(
     path.unlink()
     if not lost:
         kept = Content(files=(("all.yaml", "all.yaml", "links: {d0: {sort: dummy}}"),), classes=("link", "sysctl"))
-        write_json(path, kept._asdict(), packed=True)
+        write_json(path, kept._asdict())
     desk.wants("links: {d1: {kind: dummy}}")
     desk.engine.apply()
     assert [*desk.kernel.state.of("link")] == [("d1",)]

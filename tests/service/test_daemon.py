@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import ConfigError, KernelError, Problem, Refusal, UsageError
 from netgroupd.service.client import Remote
 from netgroupd.service.daemon import Daemon
+from netgroupd.service.details import Answer, Options
 from netgroupd.service.interface import GROUP, JOB, MANAGER, ROOT
 from netgroupd.service.metrics import METRICS
 from netgroupd.service.work import in_main_loop
@@ -54,17 +56,20 @@ def test_start_applies_the_configuration_once_in_a_boot(daemon: Daemon, engine: 
     assert 'netgroup_changes_total{kind="start",result="ok"} 1' in daemon._metrics.text()
 
 
-def test_session_of_a_caller_counts_while_its_connection_is_there(remote: Remote, engine: FakeEngine) -> None:
+@pytest.mark.parametrize("ask", [Remote.apply, Remote.diff])
+def test_session_of_a_caller_counts_while_its_connection_is_there(
+    remote: Remote, engine: FakeEngine, ask: Callable[[Remote, Options], Answer]
+) -> None:
     with (
         closing(socket.create_server(("127.0.0.1", 0))) as server,
         socket.create_connection(server.getsockname()) as client,
         closing(server.accept()[0]),
     ):
         connection = " ".join(str(end) for end in (*client.getsockname(), *client.getpeername()))
-        remote.apply({"session": connection})
+        ask(remote, {"session": connection})
         assert Session.from_ssh(connection) in engine.sessions
     engine.sessions.clear()
-    remote.apply({"session": connection})
+    ask(remote, {"session": connection})
     assert set(engine.sessions) == {CONSOLE}
 
 

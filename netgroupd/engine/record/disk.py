@@ -95,9 +95,9 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_json(path: Path, plain: Json, lasting: Lasting = Lasting.FOR_GOOD, *, packed: bool = False) -> int:
-    """Write ``plain`` as JSON, compressed where ``packed``; return how many bytes it takes."""
-    content = to_bytes(plain, packed=packed)
+def write_json(path: Path, plain: Json, lasting: Lasting = Lasting.FOR_GOOD) -> int:
+    """Write ``plain`` as JSON, compressed and thereby with a checksum; return how many bytes it takes."""
+    content = to_bytes(plain, packed=True)
     write_atomically(path, content, lasting)
     return len(content)
 
@@ -108,7 +108,7 @@ def to_bytes(plain: Json, *, packed: bool = False) -> bytes:
     return gzip.compress(content, compresslevel=3, mtime=0) if packed else content
 
 
-def read_json(path: Path, *, packed: bool = False) -> Json:
+def read_json(path: Path) -> Json:
     """Read what ``write_json`` wrote; None where there is no file.
 
     Raises:
@@ -119,7 +119,11 @@ def read_json(path: Path, *, packed: bool = False) -> Json:
             content = path.read_bytes()
         except FileNotFoundError:
             return None
-    return from_bytes(path, content, packed=packed)
+    # Older versions have written the index as it is.
+    plain = from_bytes(path, content, packed=not content.startswith(b"{"))
+    if plain is None:
+        raise senseless(path, "it says nothing")
+    return plain
 
 
 def from_bytes(path: Path, content: bytes, *, packed: bool = False) -> Json:
@@ -130,7 +134,7 @@ def from_bytes(path: Path, content: bytes, *, packed: bool = False) -> Json:
     """
     try:
         return json.loads(gzip.decompress(content) if packed else content)
-    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (ValueError, EOFError, RecursionError, gzip.BadGzipFile, zlib.error) as error:
         raise senseless(path, error) from error
 
 

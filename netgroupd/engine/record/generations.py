@@ -56,6 +56,7 @@ FAILED = "failed"
 INTERRUPTED = "interrupted"  # by no fault of its own
 CUT_OFF = "cut off"  # with the process that made it, which it may have been the end of
 UNTOUCHED = Replaced()
+_KINDS = ((int,), (int, float), (str,), (str,), (int, float), (int,))  # what each field of a generation is
 
 
 class Generations:
@@ -66,10 +67,17 @@ class Generations:
         self._index = self._directory / "index"
 
     def _read(self) -> Json:
-        index = read_json(self._index) or {"current": 0, "last": 0, "generations": []}
+        if (kept := read_json(self._index)) is None:
+            kept = {"current": 0, "last": 0, "generations": []}
         with sensible(self._index):
-            current, _, _ = index["current"], index["last"], _listed(index)
-        return {"accepted": current, **index}  # which older versions did not note
+            index = {"accepted": kept["current"], **kept}  # which older versions did not note
+            for number in (index["current"], index["last"], index["accepted"]):
+                _expect(number, int)
+            _expect(index["generations"], list)
+            for generation in _listed(index):
+                for value, kinds in zip(generation, _KINDS, strict=True):
+                    _expect(value, *kinds)
+        return index
 
     def _path(self, number: int) -> Path:
         return self._directory / f"{number}"
@@ -80,7 +88,8 @@ class Generations:
     @property
     def current(self) -> int:
         """The number of the generation that is in effect; 0 if there never was one."""
-        return int(self._read()["current"])
+        number: int = self._read()["current"]
+        return number
 
     @property
     def accepted(self) -> int:
@@ -88,7 +97,8 @@ class Generations:
 
         What was applied last from files, or what was gone back to since.
         """
-        return int(self._read()["accepted"])
+        number: int = self._read()["accepted"]
+        return number
 
     def rejected(self) -> tuple[Generation, ...]:
         """Those that were tried since, and did not stay, the newest first.
@@ -143,7 +153,7 @@ class Generations:
         """
         if number == 0:
             return NOTHING
-        plain = read_json(self._path(number), packed=True)
+        plain = read_json(self._path(number))
         if plain is None:
             lost = f", for {self._path(number)} is lost; an apply goes on without it" if self.get(number) else ""
             raise UsageError(f"there is no generation {number}{lost}")
@@ -158,7 +168,7 @@ class Generations:
 
     def replaced(self, number: int) -> Replaced:
         """What generation ``number`` took the place of; of one of an older version nothing is known."""
-        plain = read_json(self._path_of_replaced(number), packed=True)
+        plain = read_json(self._path_of_replaced(number))
         with sensible(self._path_of_replaced(number)):
             return Replaced.from_json(plain) if plain else UNTOUCHED
 
@@ -176,7 +186,7 @@ class Generations:
     def _keep_replaced(self, number: int, replaced: Replaced, lasting: Lasting) -> int:
         """Keep it if it is anything and not too much; return how many bytes it takes."""
         path = self._path_of_replaced(number)
-        size = write_json(path, replaced.to_json(), lasting, packed=True) if replaced.was else 0
+        size = write_json(path, replaced.to_json(), lasting) if replaced.was else 0
         if size > _MOST_REPLACED or (not size and path.exists()):
             remove(path)
             return 0
@@ -187,8 +197,8 @@ class Generations:
 
         When the power goes what was applied goes with it, so the disk is waited for by ``amend``, before it counts.
         """
-        number = int(self._read()["last"]) + 1
-        size = write_json(self._path(number), content._asdict(), Lasting.NOT_YET, packed=True)
+        number: int = self._read()["last"] + 1
+        size = write_json(self._path(number), content._asdict(), Lasting.NOT_YET)
         size += self._keep_replaced(number, replaced, Lasting.NOT_YET)
         return Generation(number, time, "running", "", 0.0, size)
 
@@ -200,7 +210,7 @@ class Generations:
     def amend(self, number: int, content: Content) -> None:
         """Keep what is known by now of generation ``number`` for good: its plan, the rules that were left out of it."""
         settle(self._path_of_replaced(number))
-        write_json(self._path(number), content._asdict(), packed=True)
+        write_json(self._path(number), content._asdict())
 
     def finish(
         self,
@@ -265,16 +275,30 @@ class Generations:
 
 
 def _content(plain: Json) -> Content:
-    files = tuple((str(path), str(name), str(text)) for path, name, text in plain["files"])
-    hooks = tuple((where, parent) for where, parent in plain["hooks"])
-    classes = tuple(plain["classes"])
+    files = tuple((path, name, text) for path, name, text in map(_strings, plain["files"]))
+    hooks = tuple((where, parent) for where, parent in map(_strings, plain["hooks"]))
+    groups = {name: _expect(number, int) for name, number in plain["groups"].items()}
     # Of an older version there are none.
-    away = tuple((netns, link) for netns, link in plain.get("away", ()))
+    away = tuple((netns, link) for netns, link in map(_strings, plain.get("away", ())))
     refused = tuple(map(key_from, plain.get("refused", ())))
-    names, sources = tuple(plain["known"]), plain.get("sources", "")
-    borrowed = tuple((name, index) for name, index in plain.get("borrowed", [(name, 0) for name in names]))
-    told = plain["plan"], plain["groups"], classes, hooks, away, refused, sources, borrowed, plain.get("named", "")
-    return Content(files, names, *told)
+    names, sources = _strings(plain["known"]), _expect(plain.get("sources", ""), str)
+    lent = tuple((_expect(name, str), _expect(index, int)) for name, index in plain.get("borrowed", ()))
+    borrowed = lent if "borrowed" in plain else tuple((name, 0) for name in names)
+    told, named = _expect(plain["plan"], str), _expect(plain.get("named", ""), str)
+    classes = _strings(plain["classes"])
+    return Content(files, names, told, groups, classes, hooks, away, refused, sources, borrowed, named)
+
+
+def _strings(plain: Json) -> tuple[str, ...]:
+    if not {*map(type, _expect(plain, list))} <= {str}:
+        raise TypeError
+    return tuple(plain)
+
+
+def _expect(value: Json, *kinds: type) -> Json:
+    if not isinstance(value, kinds):
+        raise TypeError
+    return value
 
 
 def _listed(index: Json) -> tuple[Generation, ...]:
