@@ -2,7 +2,8 @@
 """A plan: ordered steps, each with before and after, as data.
 
 A step is one message to the kernel, for one object, for a whole group or for a
-range.  The plan prints itself, for people and as JSON, and knows which line of which
+range; two where the kernel does not change what is there (``plan.tc.anew``).
+The plan prints itself, for people and as JSON, and knows which line of which
 file asked for each step.
 """
 

@@ -352,11 +352,11 @@ def test_ranges_of_several_lines_add_up_to_the_limit(monkeypatch: pytest.MonkeyP
 
 MINIMAL = {
     **dict.fromkeys(("veth", "netkit"), "peer: y"),
-    "vlan": "link: lo, id: 5",
-    "macvlan": "link: lo",
-    "macvtap": "link: lo, mode: bridge",
-    "ipvlan": "link: lo, mode: l3",
-    "ipvtap": "link: lo",
+    "vlan": "link: a, id: 5",
+    "macvlan": "link: a",
+    "macvtap": "link: a, mode: bridge",
+    "ipvlan": "link: a, mode: l3",
+    "ipvtap": "link: a",
     "vxlan": "id: 5, local: 10.0.0.1, dstport: 4789",
     "geneve": "external: true",
     "bareudp": "dstport: 6635, ethertype: mpls_uc",
@@ -367,7 +367,7 @@ MINIMAL = {
     "wireguard": "private_key_file: /etc/wireguard/key, listen_port: 51820",
     "vrf": "table: 5",
     "tun": "mode: tap",
-    "macsec": "link: lo",
+    "macsec": "link: a",
     "hsr": "slave1: a, slave2: b",
     "netdevsim": "id: 1",
 }

@@ -42,13 +42,13 @@ MISTAKES = [
         id="name_with_a_slash",
     ),
     pytest.param(
-        "links:\n  v[v=4094-4095]: {kind: vlan, link: lo, id: '{v}'}\n",
+        "links:\n  v[v=4094-4095]: {kind: vlan, link: lx, id: '{v}'}\n",
         "2:46: id: expected a whole number from 0 to 4094, not 4095, in v4095",
         id="vlan_id_out_of_range_in_one_instance",
     ),
     pytest.param(
-        "links:\n  lo.4095: {}\n",
-        "2:3: 'lo.4095' would be VLAN 4095; VLAN ids go from 0 to 4094",
+        "links:\n  lx.4095: {}\n",
+        "2:3: 'lx.4095' would be VLAN 4095; VLAN ids go from 0 to 4094",
         id="vlan_id_in_a_name",
     ),
     pytest.param(
@@ -77,7 +77,7 @@ MISTAKES = [
         id="vlan_of_an_unknown_link",
     ),
     pytest.param(
-        "links:\n  br/0: {kind: bridge, ports: lo.5}\n",
+        "links:\n  br/0: {kind: bridge, ports: lx.5}\n",
         "2:3: 'br/0' cannot name a link; names have no blanks and none of / : % [ ] { }",
         id="port_that_is_made_for_a_master_that_cannot_be",
     ),
@@ -102,8 +102,8 @@ MISTAKES = [
         id="multicast_mac",
     ),
     pytest.param(
-        "links:\n  a: {kind: vlan, link: lo, id: 5}\n  b: {kind: vlan, link: lo, id: 5}\n",
-        "3:3: 'b' and 'a' are both VLAN 5 of 'lo'; 'a' is from a.yaml:2",
+        "links:\n  a: {kind: vlan, link: lx, id: 5}\n  b: {kind: vlan, link: lx, id: 5}\n",
+        "3:3: 'b' and 'a' are both VLAN 5 of 'lx'; 'a' is from a.yaml:2",
         id="a_vlan_twice",
     ),
     pytest.param(
@@ -291,7 +291,7 @@ MISTAKES = [
         id="port_attribute_of_an_unknown_link",
     ),
     pytest.param(
-        "links:\n  v[v=1-2]: {kind: vlan, link: lo, id: {v}}\n",
+        "links:\n  v[v=1-2]: {kind: vlan, link: lx, id: {v}}\n",
         '2:40: id: expected a whole number from 0 to 4094; YAML reads {v} as a mapping: put it in quotes, "{v}"',
         id="reference_without_quotes",
     ),
@@ -327,8 +327,9 @@ MISTAKES = [
 @pytest.mark.parametrize(("text", "want"), MISTAKES)
 def test_mistake_is_told_with_its_place(text: str, want: str) -> None:
     want = f"a.yaml:{want}"
-    assert any(problem.startswith(want) for problem in told(text)), "\n".join([want, *told(text)])
-    assert not any(problem.warning for problem in problems(text) if str(problem).startswith(want))
+    got = problems(text, known=("lx",))
+    assert any(str(problem).startswith(want) for problem in got), "\n".join([want, *map(str, got)])
+    assert not any(problem.warning for problem in got if str(problem).startswith(want))
 
 
 def test_everything_is_told_at_once_in_the_order_of_the_files() -> None:
@@ -351,8 +352,8 @@ def test_one_line_wrong_in_two_ways_is_told_twice() -> None:
 def test_what_follows_from_a_mistake_is_not_told() -> None:
     assert len(told("routes:\n- {to: 10.0.0.0/8, via: 10.0.0.300}\n")) == 1
     assert len(told("links:\n  br: {kind: brdige}\n  lo: {master: br}\n")) == 1
-    assert len(told("links:\n  br: {kind: bridge, group: g, ports: lo.5}\n")) == 1
-    assert len(told("links:\n  x: {kind: vxlan, id: seven}\n  v: {kind: vlan, link: lo, id: 4095}\n")) == 2
+    assert len(told("links:\n  br: {kind: bridge, group: g, ports: lx.5}\n", known=("lx",))) == 1
+    assert len(told("links:\n  x: {kind: vxlan, id: seven}\n  v: {kind: vlan, link: x, id: 4095}\n")) == 2
 
 
 def test_more_problems_than_anybody_reads_are_counted() -> None:

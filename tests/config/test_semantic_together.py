@@ -275,6 +275,62 @@ REFUSED = [
     pytest.param("nexthops:\n  1: {dev: lo, family: inet6, via: 192.0.2.1}\n",
                  "2:36: nexthop 1 is one of IPv6, and 192.0.2.1 is not", id="gateway_of_a_nexthop"),
     pytest.param("nexthops:\n  1: {group: []}\n", "2:14: the group of nexthop 1 has no members", id="empty_group"),
+    *(pytest.param(f"links:\n  x: {{kind: {kind}, link: lo{more}}}\n",
+                   f"2:{15 + len(kind)}: 'x', a {kind}, cannot stand on 'lo': it is a loopback device",
+                 id=f"{kind}_on_lo")
+      for kind, more in (("vlan", ", id: 5"), ("macvlan", ""), ("ipvlan", ""), ("macsec", ""))),
+    pytest.param(f"{DUMMY}  m: {{kind: macvlan, link: d, mode: bridge}}\n"
+                 f"  n: {{kind: macvtap, link: d, mode: passthru}}\n",
+                 "4:31: 'n' cannot have all of 'd' (passthru): 'm' stands on it, too; another mode; "
+                 "'m' is from a.yaml:3",
+                 id="passthru_beside_another"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7, remote: 239.0.0.1}\n",
+                 "2:27: 'v' needs 'dev': many links lead to 239.0.0.1; say by which it sends", id="group_of_no_link"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7, remote: 'fe80::1'}\n",
+                 "2:27: 'v' needs 'dev': many links lead to fe80::1; say by which it sends", id="link_local_end"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7, local: 239.0.0.1}\n",
+                 "2:27: 'v' cannot send from 239.0.0.1: that is a multicast address", id="sent_from_a_group"),
+    pytest.param(f"{DUMMY}  v: {{kind: vlan, link: d, id: 5, mtu: 9000}}\n",
+                 "3:35: mtu 9000 of 'v' is over that of 'd', which is 1500; at most 1500 can pass below, or raise that",
+                 id="mtu_over_the_usual"),
+    pytest.param(f"{DUMMY}  v: {{kind: vlan, link: d, id: 5}}\n  w: {{kind: macvlan, link: v, mtu: 1501}}\n",
+                 "4:31: mtu 1501 of 'w' is over that of 'v', which is 1500; at most 1500 can pass below, "
+                 "or raise that", id="mtu_over_the_usual_two_below"),
+    pytest.param(f"{DUMMY}  m: {{kind: macsec, link: d, mtu: 1500}}\n",
+                 "3:30: mtu 1500 of 'm' is over that of 'd', which is 1500; at most 1468 can pass below, or raise that",
+                 id="mtu_with_a_tag"),
+    pytest.param("links:\n  d: {kind: dummy, mtu: 1500}\n  v: {kind: vxlan, id: 7, dev: d, mtu: 1500}\n",
+                 "3:35: mtu 1500 of 'v' is over that of 'd'; at most 1450 can pass below, or raise that",
+                 id="mtu_with_headers"),
+    pytest.param("links:\n  b: {kind: bridge, mtu: 70000}\n",
+                 "2:21: 'b' cannot have an mtu of 70000: it is a bridge; 68 to 65535", id="mtu_over_that_of_the_kind"),
+    pytest.param("vrfs:\n  r: {table: 5, up: on, mtu: 1000}\n",
+                 "2:25: 'r' cannot have an mtu of 1000: it is a vrf; 1280 to 65575", id="mtu_below_that_of_the_kind"),
+    pytest.param("links:\n  b: {kind: bond, arp_interval: 9, arp_ip_target: ['10.0.0.[1-17]']}\n",
+                 "2:36: the bond 'b' cannot have 'arp_ip_target': there are 17; at most 16", id="targets"),
+    pytest.param("links:\n  b: {kind: bond, arp_interval: 9, arp_ip_target: [0.0.0.0]}\n",
+                 "2:36: the bond 'b' cannot have 'arp_ip_target': nobody answers for 0.0.0.0", id="target"),
+    pytest.param("links:\n  b: {kind: bond, mode: 802.3ad, ad_actor_system: 01:00:00:00:00:01}\n",
+                 "2:34: the bond 'b' cannot have 'ad_actor_system': 01:00:00:00:00:01 is a multicast address; "
+                 "the first byte must be even, as 02", id="actor"),
+    pytest.param("links:\n  d: {kind: dummy, altnames: [d]}\n",
+                 "2:20: 'd' is the name itself; leave it out", id="altname_that_is_the_name"),
+    pytest.param("links:\n  v: {kind: vxlan, id: 7, remote: 10.0.0.1, fdb: {mac: 02:00:00:00:00:01}}\n",
+                 "2:50: the entry 02:00:00:00:00:01 of the VXLAN 'v' does not say where to; give it a dst or nhid",
+                 id="entry_to_nowhere"),
+    pytest.param(f"{DUMMY}  b: {{kind: bridge, vlan_filtering: on}}\n"
+                 "  e: {kind: dummy, master: b, vlans: [5], fdb: {mac: 02:00:00:00:00:01, vlan: 6}}\n",
+                 "4:79: 'e' is not in VLAN 6, in which this would be; list it in `vlans` of 'e'",
+                 id="entry_of_no_vlan"),
+    pytest.param("routes:\n- {to: '2001:db8::/32', via: 'fe80::1'}\n",
+                 "2:30: the route to 2001:db8::/32 does not say by which link fe80::1 is reached; give it a dev",
+                 id="link_local_gateway"),
+    pytest.param("routes:\n- {to: 10.0.0.0/8, via: 192.0.2.1, onlink: on}\n",
+                 "2:25: the route to 10.0.0.0/8 does not say on which link 192.0.2.1 is (onlink); give it a dev",
+                 id="onlink_of_no_link"),
+    pytest.param("routes:\n- {to: 10.0.0.0/8, via: 192.0.2.1, scope: link}\n",
+                 "2:43: the route to 10.0.0.0/8 leads by a gateway, and its scope is link; leave it out",
+                 id="near_gateway"),
 ]  # fmt: skip
 
 
@@ -318,6 +374,10 @@ TAKEN = [
     pytest.param("links:\n  d[n=1-2]: {kind: dummy, addresses: {address: 10.0.0.1/32, peer: '10.0.1.{n}'}}\n",
                  id="address_with_several_peers"),
     pytest.param("nexthops:\n  1: {via: 192.0.2.1, fdb: on}\n  2: {group: [{id: 1}], fdb: on}\n", id="ends_of_vxlans"),
+    pytest.param(f"{DUMMY}  b: {{kind: bridge, ports: d}}\n  v: {{kind: vlan, link: b, id: 5, mtu: 9000}}\n",
+                 id="mtu_of_a_bridge_with_its_ports"),
+    pytest.param(f"{DUMMY}  m: {{kind: macvlan, link: d, mode: passthru}}\n", id="passthru"),
+    pytest.param("links:\n  d: {kind: dummy, mtu: 70000}\n  v: {kind: vlan, link: d, id: 5, mtu: 65535}\n", id="mtus"),
 ]  # fmt: skip
 
 

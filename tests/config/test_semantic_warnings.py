@@ -154,7 +154,8 @@ def test_doubtful_thing_is_only_warned_of(text: str, want: str) -> None:
 
 FINE = [
     pytest.param(
-        "links:\n  a: {kind: vlan, link: lo, id: 5}\n  b: {kind: vlan, link: lo, id: 5, protocol: 802.1ad}\n",
+        "links:\n  e: {kind: dummy}\n  a: {kind: vlan, link: e, id: 5}\n"
+        "  b: {kind: vlan, link: e, id: 5, protocol: 802.1ad}\n",
         id="one_id_in_two_protocols",
     ),
     pytest.param(

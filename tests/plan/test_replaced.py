@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op
 from tests.engine.desk import Desk
@@ -118,3 +119,18 @@ def test_filter_is_there_until_another_is_where_the_kernel_takes_both(
     assert ops == (["create", "delete"] if late else ["delete", "create"])
     desk.engine.apply()
     assert not desk.engine.diff().steps
+
+
+@pytest.mark.parametrize(
+    ("match", "messages"),
+    [
+        pytest.param("matchall: {}", "2 messages", id="all"),
+        pytest.param("flower: {dst_ip: 10.0.0.1}", "1 message", id="some"),
+    ],
+)
+def test_rule_that_the_kernel_does_not_change_counts_for_two_messages(desk: Desk, match: str, messages: str) -> None:
+    hook = "links: {a: {kind: dummy, up: true}}\ntc: {a: {ingress: [{pref: 10, protocol: ip, %s, action: %s}]}}"
+    desk.wants(hook % (match, "drop"))
+    desk.engine.apply()
+    desk.wants(hook % (match, "pass"))
+    assert present.summary(desk.engine.diff()) == f"1 to change; {messages}"

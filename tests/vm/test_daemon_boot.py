@@ -59,15 +59,15 @@ def test_what_was_gone_back_from_does_not_come_back(daemon: None) -> None:
 
 
 def test_step_that_the_kernel_refuses_leaves_the_rest(daemon: None) -> None:
-    text = "links:\n  tv-1: {kind: vlan, link: lo, id: %d}\n  tbr-9: {kind: bridge, ports: tv-1}\n"
-    (ETC / "20-refused.yaml").write_text(text % 5)
+    text = "links:\n  tv-1: {kind: dummy, gso_max_size: 5242%d0}\n  tbr-9: {kind: bridge, ports: tv-1}\n"
+    (ETC / "20-refused.yaml").write_text(text % 8)
     assert reload().returncode == 1
     assert bridges() == 2
-    (ETC / "20-refused.yaml").write_text(text % 6)  # which nobody has rejected
+    (ETC / "20-refused.yaml").write_text(text % 7)  # which nobody has rejected
     restart()
     assert (bridges(), prop("State")) == (3, "failed")
     assert "20-refused.yaml:2: " in prop("Trouble")
-    assert "VLANs not supported on device" in prop("Trouble")
+    assert "too big gso_max_size" in prop("Trouble")
     assert "all the rest is configured" in prop("Trouble")
 
 

@@ -41,9 +41,10 @@ def test_keys_come_back(engine_in: EngineIn, name: str) -> None:
 
 def test_keys_come_back_when_the_rest_is_refused(engine_in: EngineIn) -> None:
     engine_in("here", _BEFORE).apply()
-    with pytest.raises(KernelError, match="VLANs not supported"):
+    with pytest.raises(KernelError, match="too big gso_max_size"):
         engine_in(
-            "here", "links: {w0: {kind: dummy}, v0: {kind: vlan, link: w0, id: 3}, v1: {kind: vlan, link: lo, id: 3}}"
+            "here",
+            "links: {w0: {kind: dummy}, v0: {kind: vlan, link: w0, id: 3}, d1: {kind: dummy, gso_max_size: 524280}}",
         ).apply()
     assert not engine_in("here", _BEFORE).diff().steps
 

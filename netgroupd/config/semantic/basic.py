@@ -98,7 +98,9 @@ def names(checked: Checked) -> None:
         assert isinstance(further, tuple)
         for other in map(str, further):
             owner = name if other not in links.attrs else other
-            if owners.setdefault(other, owner) != name or owner != name:
+            if other == name:
+                checked.report.once(links.place(name, "altnames"), f"{name!r} is the name itself", "leave it out")
+            elif owners.setdefault(other, owner) != name or owner != name:
                 told_ = f"{other!r} cannot be another name of {name!r}"
                 hint = "a link has that name" if owner != name else f"it is one of {owners[other]!r}"
                 checked.report.once(links.place(name, "altnames"), told_, hint)
@@ -115,19 +117,6 @@ def vlans(checked: Checked) -> None:
             at, before = links.places[name], checked.report.where(links.places[other])
             told_ = f"{name!r} and {other!r} are both VLAN {key[1]} of {key[0]!r}"
             checked.report.once(at, told_, f"{other!r} is from {before}")
-
-
-def mtus(checked: Checked) -> None:
-    links = checked.links.attrs  # complete by now: the groups' attributes are in it
-    for name, attrs in checked.saying("mtu", ["vlan", "macvlan", "macvtap"]):
-        mtu = attrs["mtu"]
-        if not isinstance(mtu, int):
-            continue
-        below = links.get(str(attrs.get("link")), {}).get("mtu")
-        if isinstance(below, int) and mtu > below:
-            place = checked.links.place(name, "mtu")
-            hint = f"at most {below} can pass below, or raise that"
-            checked.report.once(place, f"mtu {mtu} of {name!r} is over that of {attrs['link']!r}", hint)
 
 
 def vrfs(checked: Checked) -> None:

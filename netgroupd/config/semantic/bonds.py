@@ -7,8 +7,11 @@ from itertools import chain
 from netgroupd.config.checked import Checked
 from netgroupd.model.kinds.bond import LOOK_BY_THEMSELVES, MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import Attrs
+from netgroupd.model.value import NO_MAC, ip_bytes, is_multicast
 
 _BY_DEFAULT = "balance-rr"
+_MOST_TARGETS = 16
+_NOBODY = frozenset({"0.0.0.0", "255.255.255.255", "::"})
 
 
 def options(checked: Checked) -> None:
@@ -16,7 +19,7 @@ def options(checked: Checked) -> None:
     links = checked.links
     for name, attrs in checked.of_kinds(["bond"]):
         if mode := _mode(checked, name):
-            for row, why, hint in chain(_not_for(mode, attrs), _at_odds(mode, attrs)):
+            for row, why, hint in chain(_not_for(mode, attrs), _at_odds(mode, attrs), _no_targets(attrs)):
                 checked.report.once(links.place(name, row), f"the bond {name!r} cannot have {row!r}: {why}", hint)
 
 
@@ -34,6 +37,20 @@ def _not_for(mode: str, attrs: Attrs) -> Iterator[tuple[str, str, str]]:
     for row, modes in MODES_OF.items():
         if attrs.get(row) is not None and mode not in modes:
             yield row, f"its mode is {mode}", f"the kernel takes it for {', '.join(modes)}"
+
+
+def _no_targets(attrs: Attrs) -> Iterator[tuple[str, str, str]]:
+    for row in ("arp_ip_target", "ns_ip6_target"):
+        targets = attrs.get(row) or ()
+        assert isinstance(targets, tuple)
+        if len(targets) > _MOST_TARGETS:
+            yield row, f"there are {len(targets)}", f"at most {_MOST_TARGETS}"
+        for target in map(str, targets):
+            if target in _NOBODY or is_multicast(ip_bytes(target)):
+                yield row, f"nobody answers for {target}", ""
+    system = str(attrs.get("ad_actor_system") or NO_MAC)
+    if int(system[:2], 16) & 1:
+        yield "ad_actor_system", f"{system} is a multicast address", "the first byte must be even, as 02"
 
 
 def preferred(checked: Checked) -> None:

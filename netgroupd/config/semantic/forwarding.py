@@ -4,8 +4,10 @@
 from collections.abc import Iterator
 
 from netgroupd.config.checked import Checked
+from netgroupd.model.bridge_vlan import DEFAULT_VID
 from netgroupd.model.neighbour import pack_link_address
 from netgroupd.model.state import Object
+from netgroupd.model.value import Value
 
 _OF_TUNNELS = ("dst", "vni", "port", "via", "nhid")
 _TO_ONE = frozenset({"bareudp", "wireguard"})
@@ -17,6 +19,9 @@ _OF_ANY_LENGTH = frozenset({"", "bond", "ipvlan", "ipvtap", "team", "tun"})  # w
 
 def entries(checked: Checked) -> None:
     """Only a VXLAN sends to other hosts, and by VNI if it has several; in the table of a bridge are its ports."""
+    listed: dict[Value, set[Value]] = {}
+    for link, vid in checked.state.of("bridge_vlan"):
+        listed.setdefault(link, set()).add(vid)
     for key, obj in checked.state.of("fdb").items():
         kind = checked.links.kind(obj.name)
         if not kind or obj.name in checked.links.unsound:
@@ -28,8 +33,20 @@ def entries(checked: Checked) -> None:
         if kind == "vxlan" and key[-1] is not None and not checked.attrs(obj.name).get("external"):
             told = f"{obj.name!r} has one VNI for all packets, and no entries for {key[-1]} alone"
             checked.report.once(place("src_vni"), told, f"leave it out, or set external of {obj.name!r}")
+        if kind == "vxlan" and key[3] == "self":
+            _led(obj, checked)
         if key[3] == "master" and kind != "bridge" and not _may_be_in_bridge(obj, checked):
             checked.report.once(place("where"), f"{obj.name!r} is no port of a bridge, in whose table this would be")
+        elif key[3] == "master" and obj.name in listed and key[2] not in (0, DEFAULT_VID, *listed[obj.name]):
+            told = f"{obj.name!r} is not in VLAN {key[2]}, in which this would be"
+            checked.report.once(place("vlan"), told, f"list it in `vlans` of {obj.name!r}")
+
+
+def _led(obj: Object, checked: Checked) -> None:
+    """The kernel takes no entry of a VXLAN that does not say where to, also where that has a remote."""
+    if not (obj.key[4] or obj.attrs.get("dst") or obj.attrs.get("nhid")):
+        told = f"the entry {obj.key[1]} of the VXLAN {obj.name!r} does not say where to"
+        checked.report.once(checked.entry(obj).at, told, "give it a dst or nhid")
 
 
 def _sent(obj: Object) -> Iterator[str]:

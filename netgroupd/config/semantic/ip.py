@@ -123,6 +123,33 @@ def ways(checked: Checked) -> None:
                 checked.report.once(entry.place(field), what)
 
 
+def links_of_gateways(checked: Checked) -> None:
+    """A gateway is looked for by a link that is named, where the address alone does not say by which."""
+    for cls in ("route", "nexthop"):
+        for obj in checked.state.of(cls).values():
+            ways = records(obj.attrs, "nexthops")
+            for field, way in (("via", obj.attrs), *(("nexthops", hop) for hop in ways)):
+                via = str(way.get("via") or "")
+                if way.get("dev") or not via:
+                    continue
+                if via.startswith(_LINK_LOCAL):
+                    what = f"{told(cls, obj.key)} does not say by which link {via} is reached"
+                    checked.report.once(checked.entry(obj).place(field), what, "give it a dev")
+                elif way.get("onlink"):
+                    what = f"{told(cls, obj.key)} does not say on which link {via} is (onlink)"
+                    checked.report.once(checked.entry(obj).place(field), what, "give it a dev")
+
+
+def scopes(checked: Checked) -> None:
+    """What lies behind a gateway is farther than the link."""
+    for obj in checked.state.of("route").values():
+        scope = obj.attrs.get("scope")
+        near = scope == "host" or (scope == "link" and not obj.attrs.get("nhid"))
+        if near and any(obj.attrs.get(field) for field in ("via", "nhid")):
+            what = f"{told('route', obj.key)} leads by a gateway, and its scope is {scope}"
+            checked.report.once(checked.entry(obj).place("scope"), what, "leave it out")
+
+
 def locks(checked: Checked) -> None:
     """Of all that can be locked the clamp of the congestion window has to be there."""
     for obj in checked.state.of("route").values():

@@ -8,7 +8,7 @@ from netgroupd.config.checked import Checked
 from netgroupd.model.kinds import KINDS, RING_PORTS, TAKERS
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Attrs
-from netgroupd.model.value import Value
+from netgroupd.model.value import Value, ip_bytes, is_multicast
 
 WITHOUT_ETHERNET = frozenset(
     {"bareudp", "gre", "ip6gre", "ip6tnl", "ipip", "nlmon", "sit", "vti", "vti6", "wireguard", "xfrm"}
@@ -28,6 +28,7 @@ _NO_FOUNDATION_OF = {
     **dict.fromkeys(("macvlan", "macvtap"), _NO_FOUNDATION | IPVLANS | {"macvlan", "macvtap"}),
     **dict.fromkeys(IPVLANS, _NO_FOUNDATION | IPVLANS),
 }
+_NEVER_BELOW = frozenset({"loopback device", "tun of IP packets"})
 _TAKE_PORTS = frozenset({"bond", "bridge", "team"})
 _KEYED = ("erspan", "gre", "gretap", "ip6erspan", "ip6gre", "ip6gretap", "vti", "vti6")
 _TOLD_APART = {
@@ -84,7 +85,8 @@ def unfit_foundations(checked: Checked) -> None:
         lower, kind = str(attrs.get("link") or ""), str(attrs["kind"])
         below = links.attrs.get(lower, {})
         of_lower = "tun of IP packets" if below.get("mode") == "tun" else str(below.get("kind"))
-        if of_lower in _NO_FOUNDATION_OF[kind] or of_lower == "tun of IP packets":
+        of_lower = "loopback device" if lower == "lo" else of_lower
+        if of_lower in _NO_FOUNDATION_OF[kind] or of_lower in _NEVER_BELOW:
             told = f"{name!r}, a {kind}, cannot stand on {lower!r}: it is a {of_lower}"
             alike = TAKERS.get(of_lower) == TAKERS.get(kind, "") and below.get("link")
             hint = f"say 'link: {below['link']}', which is below {lower!r}" if alike else ""
@@ -92,9 +94,18 @@ def unfit_foundations(checked: Checked) -> None:
 
 
 def tunnel_ends(checked: Checked) -> None:
-    """A VXLAN sends by one protocol."""
+    """A VXLAN sends by one protocol, from an address of its own, and says by which link where an address does not."""
+    links = checked.links
+    for name, attrs in checked.saying("local", ["vxlan"]):
+        if attrs["local"] and is_multicast(ip_bytes(str(attrs["local"]))):
+            told = f"{name!r} cannot send from {attrs['local']}: that is a multicast address"
+            checked.report.once(links.place(name, "local"), told)
     for name, attrs in checked.saying("remote", ["vxlan"]):
         local, remote = attrs.get("local"), attrs["remote"]
+        by_link = remote and (is_multicast(ip_bytes(str(remote))) or str(remote).startswith("fe80:"))
+        if by_link and not attrs.get("dev", name in links.known):
+            told = f"{name!r} needs 'dev': many links lead to {remote}"
+            checked.report.once(links.place(name, "remote"), told, "say by which it sends")
         if local and remote and (":" in str(local)) != (":" in str(remote)):
             told = f"the ends of {name!r} are of different protocols: {local} and {remote}"
             checked.report.once(checked.links.place(name, "remote"), told)
@@ -107,6 +118,24 @@ def replay_windows(checked: Checked) -> None:
         if attrs["window"] and not attrs.get("replay", name in links.known):
             told = f"{name!r} cannot have 'window': it takes what was seen before"
             checked.report.once(links.place(name, "window"), told, "set replay, too")
+
+
+def alone(checked: Checked) -> None:
+    """A macvlan that has all of its lower link (passthru) is the only one there."""
+    links = checked.links
+    on: dict[str, list[str]] = {}
+    for name, attrs in checked.of_kinds(_MACVLANS):
+        on.setdefault(str(attrs.get("link") or ""), []).append(name)
+    for name, _ in checked.saying("mode", _MACVLANS):
+        attrs = links.attrs[name]
+        others = [other for other in on[str(attrs.get("link") or "")] if other != name]
+        if attrs["mode"] == "passthru" and attrs.get("link") and others:
+            there = checked.report.where(links.places[others[0]])
+            what = f"{name!r} cannot have all of {attrs['link']!r} (passthru): {others[0]!r} stands on it, too"
+            checked.report.once(links.place(name, "mode"), what, f"another mode; {others[0]!r} is from {there}")
+
+
+_MACVLANS = ("macvlan", "macvtap")
 
 
 class _Taker(NamedTuple):

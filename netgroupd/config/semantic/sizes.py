@@ -2,6 +2,7 @@
 """Numbers of links that are right one by one, and which the kernel refuses beside others, or makes others of."""
 
 from netgroupd.config.checked import Checked
+from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value, ip_bytes
 
 _MOST_OF_6RD = 64
@@ -11,6 +12,21 @@ _SESSIONS = 1023  # of ERSPAN
 _KEYS = ("ikey", "okey")
 _VERSIONS = {"erspan_index": 1, "erspan_dir": 2, "erspan_hwid": 2}
 _LEAST_DELAY = 200
+_MOST = 65535
+_MTUS = {
+    **dict.fromkeys(
+        ("bareudp", "bond", "bridge", "geneve", "netkit", "team", "tun", "veth", "vxlan", "xfrm"), (68, _MOST)
+    ),
+    "sit": (1280, _MOST),
+    "vrf": (1280, _MOST + 40),
+    **dict.fromkeys(("macvlan", "macvtap", "vlan"), (0, _MOST)),
+}
+_USUAL = 1500
+_ETHERNET = frozenset({"bond", "dummy", "ifb", "veth"})
+_LIKE_BELOW = ("vlan", "macvlan", "macvtap")
+_DEEPEST = 8
+_SECTAG = 16
+_TUNNELLED = 50  # Ethernet, IPv4, UDP and VXLAN
 
 
 def networks_of_6rd(checked: Checked) -> None:
@@ -67,3 +83,49 @@ def spanning_trees(checked: Checked) -> None:
         if attrs.get("stp_state") and isinstance(delay, int) and delay < _LEAST_DELAY:
             told = f"{name!r} speaks the spanning tree protocol (stp), and cannot have a forward_delay of {delay}"
             links.report.once(links.place(name, "forward_delay"), told, f"at least {_LEAST_DELAY}, or stp off")
+
+
+def mtus(checked: Checked) -> None:
+    """No link has a larger or smaller MTU than its kind can have."""
+    for name, attrs in checked.saying("mtu", _MTUS):
+        mtu, (least, most) = attrs["mtu"], _MTUS[str(attrs["kind"])]
+        if isinstance(mtu, int) and not least <= mtu <= most:
+            told = f"{name!r} cannot have an mtu of {mtu}: it is a {attrs['kind']}"
+            checked.report.once(checked.links.place(name, "mtu"), told, f"{least} to {most}")
+
+
+def mtus_above(checked: Checked) -> None:
+    """No link carries more than the one below it."""
+    for name, attrs in checked.saying("mtu", (*_LIKE_BELOW, "macsec", "vxlan")):
+        mtu, field = attrs["mtu"], "dev" if attrs["kind"] == "vxlan" else "link"
+        lower = str(attrs.get(field) or "")
+        below = _passes(lower, checked)
+        if below is None or not isinstance(mtu, int):
+            continue
+        if mtu > below - _header(name, attrs, checked):
+            hint = f"at most {below - _header(name, attrs, checked)} can pass below, or raise that"
+            told = f"mtu {mtu} of {name!r} is over that of {lower!r}"
+            told += f", which is {below}" if "mtu" not in checked.links.attrs[lower] else ""
+            checked.report.once(checked.links.place(name, "mtu"), told, hint)
+
+
+def _passes(name: str, checked: Checked) -> int | None:
+    """The MTU of a link: as said or, where it is made, as it comes to be; None where it cannot be told."""
+    for _ in range(_DEEPEST):
+        attrs = checked.links.attrs.get(name, {})  # complete by now: the groups' attributes are in it
+        if isinstance(mtu := attrs.get("mtu"), int):
+            return mtu
+        if name in checked.links.known or name in checked.links.unsound:
+            return None
+        if attrs.get("kind") not in _LIKE_BELOW:
+            return _USUAL if attrs.get("kind") in _ETHERNET else None
+        name = str(attrs.get("link"))
+    return None
+
+
+def _header(name: str, attrs: Attrs, checked: Checked) -> int:
+    """What a link adds to its packets at least."""
+    if attrs["kind"] == "macsec":
+        icv = attrs.get("icvlen", 8 if name in checked.links.known else 16)
+        return _SECTAG + icv if isinstance(icv, int) else 0
+    return _TUNNELLED if attrs["kind"] == "vxlan" and not attrs.get("gpe") else 0

@@ -22,11 +22,10 @@ from netgroupd.kernel.tc.hash_tables import delete_preference, delete_table
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_DELTFILTER, RTM_NEWTFILTER, Place
 from netgroupd.model.tc.protocol import protocol_number, swapped
 from netgroupd.plan.step import AnyStep, Op, RangeStep, Step
+from netgroupd.plan.tc.anew import has_other_flags, takes_two
 from netgroupd.plan.tc.tables import table_of
 
 _ALL = 0  # in place of a handle
-_FIXED = frozenset({"matchall"})
-_FLAGS = frozenset({"skip_hw", "skip_sw"})
 
 
 def _write(step: Step, names: Names) -> bytes:
@@ -36,7 +35,7 @@ def _write(step: Step, names: Names) -> bytes:
     form = CLASSIFIERS[str(frame.attrs["kind"])]
     said: Match = key[4]  # type: ignore[assignment]  # what filter.key makes
     # One that the kernel drops on the way gets another handle where that is the kernel's to give.
-    if step.before and not step.why and not _has_other_flags(step):
+    if step.before and not step.why and not has_other_flags(step):
         handle = handle_of(step.before.attrs)
     else:  # the old one was of a table that may have gone with it, or others have its handle by now
         handle = handle_of(step.object.attrs if step.why else frame.attrs) & (
@@ -46,12 +45,6 @@ def _write(step: Step, names: Names) -> bytes:
     header = HEADER.pack(0, 0, 0, place.ifindex, handle or form.handle(said), place.parent, frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)
     return message.request(RTM_NEWTFILTER, NEW if create else message.NLM_F_CREATE, header, frame.front, options)
-
-
-def _has_other_flags(step: Step) -> bool:
-    """Whether a rule of u32 is to have other flags, which the kernel takes for good."""
-    kind = step.object.attrs["kind"]
-    return step.op is Op.CHANGE and kind == "u32" and not _FLAGS.isdisjoint(step.attrs)
 
 
 def encode(step: AnyStep, context: Context) -> Iterator[Request]:
@@ -68,8 +61,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     if one.op is Op.DELETE and table_of(one.object):
         yield Call(lambda: delete_table(context.socket, _delete(one, context.names)))
         return
-    anew = one.op is Op.CHANGE and (one.object.attrs["kind"] in _FIXED or _has_other_flags(one)) and not one.why
-    if one.op is Op.DELETE or anew:
+    if one.op is Op.DELETE or takes_two(one):
         yield _delete(one, context.names)
     if one.op is not Op.DELETE:
         yield _write(one, context.names)
