@@ -2,7 +2,7 @@
 """What a bridge takes of a port in a VLAN only as it is itself: a limit on multicast groups while it learns them there.
 
 So one comes behind the setting that has its VLAN learn, and of a VLAN that is lost and
-made again only what the bridge will take is said again: no state where it has those of trees.
+made again only what the bridge will take is said again: no state where it has, or had, those of trees.
 """
 
 from collections.abc import Set
@@ -26,10 +26,11 @@ def said_again(want: Object, have: Object, desired: State, actual: State) -> Att
     kept = {name: value for name in _KEPT if (value := have.attrs.get(name, USUAL[name])) != USUAL[name]}
     if not kept.keys() - want.attrs.keys():
         return want.attrs
-    bridge = _in_the_end(bridge_in(want.name, desired, actual), desired, actual)
+    name = bridge_in(want.name, desired, actual)
+    bridge, now = _in_the_end(name, desired, actual), actual.link(name)
     if LIMIT in kept and not all(bridge.get(name) for name in LEARNING):
         del kept[LIMIT]
-    if _STATE in kept and bridge.get(_TREES):
+    if _STATE in kept and (bridge.get(_TREES) or (now and now.attrs.get(_TREES))):
         del kept[_STATE]
     return {**kept, **want.attrs}
 

@@ -23,6 +23,7 @@ from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, f
 from netgroupd.plan.narrowed import is_resized
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Op, Step
+from netgroupd.plan.vlans_up import as_below
 
 _NEEDS_PORT_DOWN = frozenset({"bond", "team", "vrf"})
 _WHILE_DOWN = (Change.DOWN, Change.EMPTY)
@@ -86,7 +87,7 @@ class _Comparison:
         self.want = desired.of("link")
         self.have = actual.of("link")
         self.owned = owned
-        self.created: list[Step] = []
+        self.created: list[Object] = []
         self.changed: dict[str, Attrs] = {}
         self.let_go: list[Step] = []
         self.leaving: dict[str, Object] = {}
@@ -163,7 +164,7 @@ class _Comparison:
 
     def _create(self, want: Object) -> None:
         assert kind_of(want), f"{want.name} is hardware that is not there"
-        self.created.append(Step(Op.CREATE, None, want, want.attrs))
+        self.created.append(want)
 
     def _change(self, want: Object, have: Object, attrs: Attrs) -> None:
         change, name = hardest(want if "kind" in want.attrs else have, attrs, have.attrs)
@@ -367,9 +368,11 @@ class _Comparison:
         for name in reversed([name for name in self.fate.gone if name not in self.changed]):
             why = self.replaced.get(name, "")
             steps.append(Step(Op.DELETE, self.have[name,], None, why=why))
-        steps += self.created
+        wants, gone = self.want, self.fate.gone
+        for want in (as_below(link, wants, self.have, gone) for link in self.created):
+            steps.append(Step(Op.CREATE, None, want, want.attrs))
         for name, why in self.replaced.items():
-            want = self._remade(name)
+            want = as_below(self._remade(name), wants, self.have, gone)
             steps.append(Step(Op.CREATE, None, want, want.attrs, why))
         for name, attrs in self.changed.items():
             steps.append(Step(Op.CHANGE, self.have[name,], self._after(name), attrs, self._why(name)))

@@ -213,6 +213,10 @@ def rule(rng: random.Random, config: Config) -> None:
         {"action": rng.choice(("nop", "blackhole", "unreachable", "prohibit"))},
     )
     said |= rng.choice(does)
+    if said.get("not"):  # one that nearly all packets meet lets no gateway be found
+        said["action"] = "nop"
+        for elsewhere in ("lookup", "vrf", "l3mdev", "goto", *(name for name in said if name.startswith("suppress"))):
+            said.pop(elsewhere, None)
     entries = config.setdefault("rules", [])
     if entries and rng.random() < 0.3:
         entries[rng.randrange(len(entries))] = said

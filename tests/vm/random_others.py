@@ -214,7 +214,7 @@ def _everything() -> Iterator[tuple[tuple[str, ...], str]]:
     yield from _of_links()
     yield from _of_layer_3()
     yield from _of_queues()
-    entries = [entry for entry in _told("bridge -j fdb") if str(entry["mac"]).startswith("02:99:")]
+    entries = [entry for entry in _told("bridge -j fdb") if str(entry["mac"]).startswith("02:99:00:00:0")]
     on_vlans = {(str(entry["ifname"]).rpartition(".")[0], entry["mac"]) for entry in entries}
     in_bridges = {entry["mac"] for entry in entries if "master" in entry}
     for entry in entries:
@@ -255,7 +255,7 @@ def _of_layer_3() -> Iterator[tuple[tuple[str, ...], str]]:
             if str(address["local"]).startswith(("10.99.", "fd99:")):
                 yield ("address", link["ifname"], f"{address['local']}/{address['prefixlen']}"), ""
     for neighbour in _told("ip -j neighbour"):
-        if str(neighbour.get("lladdr", "")).startswith("02:99:"):
+        if str(neighbour.get("lladdr", "")).startswith("02:99:00:00:0"):
             yield ("neighbour", neighbour["dev"], neighbour["dst"]), neighbour["lladdr"]
     yield from _of_ways()
 
@@ -299,6 +299,7 @@ def changes(before: Theirs, after: Theirs, plan: Plan, *, refused: bool) -> str:
     # A route that has lost one of its ways is another one.
     less = {key[2] for key in excused if key[0] == "route"}
     came = [key for key in after.keys() - before if key[0] in _WHOLE and not (key[0] == "route" and key[2] in less)]
+    came = [key for key in came if not reasons.gives_back(key)]
     return "\n".join((*told, *(f"+ {key} {after[key]}" for key in came)))
 
 
@@ -319,8 +320,9 @@ class _Reasons:
         self._released = {*_named(plan, r"(\S+), which no file .* loses its master")}
         self._gone = {*plan.gone, *_named(plan, r"(\S+), which is not netgroupd's, goes with")}
         self._shaken = plan.cycled | plan.emptied | self._released
-        steps = [step for step in singles(plan.steps) if step.op is Op.DELETE]
-        self._deleted = {(step.object.cls, step.object.name) for step in steps}
+        steps = [*singles(plan.steps)]
+        self._deleted = {(step.object.cls, step.object.name) for step in steps if step.op is Op.DELETE}
+        self._created = {(step.object.cls, step.object.name) for step in steps if step.op is Op.CREATE}
         self._lost_nexthops = any(key[0] == "nexthop" and after.get(key) != value for key, value in before.items())
 
     def excuse(self, key: tuple[str, ...]) -> bool:
@@ -335,6 +337,10 @@ class _Reasons:
         if cls in _IN_BRIDGES and self._is_elsewhere(on[0]):
             return True
         return not self._gone.isdisjoint(on) or (_CLASSES.get(cls, ""), on[0]) in self._deleted
+
+    def gives_back(self, key: tuple[str, ...]) -> bool:
+        """Whether a step makes that again, which files had taken away."""
+        return key[0] in _ON_LINKS and (_CLASSES[key[0]], key[1]) in self._created
 
     def _is_elsewhere(self, name: str) -> bool:
         return self._after.get(("is in", name)) != self._before.get(("is in", name))

@@ -314,3 +314,35 @@ def test_address_of_ipv6_stays_when_the_route_of_its_prefix_comes_or_goes(engine
     engine_in("here", text % ", noprefixroute: true").apply()
     engine.rollback(1)
     assert "fd00::/64" in here("ip -6 route show dev d0")
+
+
+@pytest.mark.parametrize("lower", ["up: true", "up: false", ""])
+@pytest.mark.parametrize(
+    "vlans",
+    [
+        pytest.param("t0.5: {addresses: [192.0.2.1/24]}", id="of_a_name"),
+        pytest.param("t0.5.6: {addresses: [192.0.2.1/24]}", id="on_one_of_a_name"),
+        pytest.param("v: {kind: vlan, link: t0, id: 5}, br0: {kind: bridge, ports: [v]}", id="in_a_bridge"),
+        pytest.param("v: {kind: vlan, link: t0, id: 5, loose_binding: true}", id="that_does_not_follow"),
+    ],
+)
+def test_vlan_of_which_nobody_says_whether_it_is_up_is_as_on_a_new_host(
+    engine_in: EngineIn, lower: str, vlans: str
+) -> None:
+    base = f"links: {{t0: {{kind: dummy, {lower}}}"
+    engine_in("here", f"{base}}}").apply()
+    engine_in("here", f"{base}, {vlans}}}").apply()
+    engine_in("there", f"{base}, {vlans}}}").apply()
+    want = {link["ifname"]: "UP" in link["flags"] for link in json.loads(here("ip -j link", "there"))}
+    got = {link["ifname"]: "UP" in link["flags"] for link in json.loads(here("ip -j link"))}
+    assert got == want
+    assert not engine_in("here", f"{base}, {vlans}}}").diff().steps
+
+
+@pytest.mark.parametrize("there", ["up", "down"])
+def test_vlan_that_is_made_anew_is_up_as_it_was(engine_in: EngineIn, there: str) -> None:
+    text = "links: {t0: {kind: dummy, up: true}, v: {kind: vlan, link: t0, id: %d}}"
+    engine_in("here", text % 5).apply()
+    here(f"ip link set v {there}")
+    engine_in("here", text % 6).apply()
+    assert ("UP" in json.loads(here("ip -j link show v"))[0]["flags"]) is (there == "up")

@@ -201,3 +201,13 @@ def test_states_live_where_their_port_does(kernel: Stumbling) -> None:
             assert not plan_now(kernel, goal, MINE)[0].steps
     finally:
         ip("netns del blue")
+
+
+@pytest.mark.vm("stock")
+def test_vlans_of_ports_that_are_shut_in_trees_are_open_when_there_are_none(kernel: Stumbling) -> None:
+    port = "{kind: dummy, up: %s, master: br, vlans: ['[10-12]']}"
+    text = f"links: {{br: {{kind: bridge, up: true, vlan_filtering: true%s}}, p1: {port}, p2: {port}}}"
+    become(kernel, state_of(text % (", mst_enabled: true", "false", "true")))
+    assert states()["p1", 10] == "disabled"
+    become(kernel, state_of(text % (", mst_enabled: false", "true", "true")))
+    assert {state for (name, _), state in states().items() if name != "br"} == {"forwarding"}
