@@ -202,6 +202,22 @@ def test_refused_enslaving_opens_the_members_again(nl: Netlink) -> None:
     assert all(nl.flags(index) & IFF_UP for index in members)
 
 
+@pytest.mark.parametrize("kind", ["bond", "team"])
+def test_group_that_is_up_does_not_leave_a_vrf_for_what_takes_links_that_are_down_only(nl: Netlink, kind: str) -> None:
+    vrf = nl.add_link("vrf9", "vrf", data=attr(VRF_TABLE, 9))
+    members = dummies(nl, 2, 5, attr(MASTER, vrf))
+    assert nl.link(NEWLINK, *by_group(5), up=True).error == 0
+    alone = nl.add_link("alone", "dummy", attr(MASTER, vrf))
+    assert nl.link(NEWLINK, index=alone, up=True).error == 0
+    master = attr(MASTER, nl.add_link("m0", kind))
+    want = nl.link(NEWLINK, master, index=alone)
+    assert "up" in want.text
+    reply = nl.link(NEWLINK, *by_group(5), master)
+    assert (reply.error, reply.text, reply.cookie) == (want.error, f"d0: {want.text}", members[0])
+    assert all(nl.flags(index) & IFF_UP for index in members)
+    assert u32(nl.get(members[1])[MASTER]) == vrf
+
+
 def test_group_goes_down_and_up(nl: Netlink) -> None:
     members = dummies(nl, 5, 5)
     for up in (True, False, True):

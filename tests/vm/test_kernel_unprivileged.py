@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A user who is root in namespaces of his own only: what is new works there, and reaches nothing outside."""
+"""A user who is root in namespaces of his own only: what is new works there, and reaches nothing outside.
+
+What the kernel keeps for his links is charged to him.
+"""
 
 import ctypes
 import errno
 import os
 import struct
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -149,3 +153,35 @@ def test_batch_of_a_user_without_a_namespace_is_refused(nl: Netlink) -> None:
     finally:
         os.seteuid(0)
     assert reply.error == errno.EPERM
+
+
+def sent_messages(name: str) -> int:
+    """How many ICMPv6 messages a link has sent."""
+    counters = (Path("/proc/net/dev_snmp6") / name).read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in counters if line.startswith("Icmp6OutMsgs"))
+
+
+def kernel_bytes(cgroup: Path) -> int:
+    """What the kernel keeps for a cgroup."""
+    lines = (cgroup / "memory.stat").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("slab "))
+
+
+def test_counters_of_a_link_are_charged_to_whom_it_is_whoever_sends() -> None:
+    mine = Path("/proc/self/cgroup").read_text(encoding="ascii").strip().rpartition(":")[2]
+    root = Path("/sys/fs/cgroup")
+    (root / "cgroup.subtree_control").write_text("+memory", encoding="ascii")
+    his = root / "his"
+    his.mkdir()
+    names = [f"his{number}" for number in range(64)]
+    with Netlink() as nl:
+        (his / "cgroup.procs").write_text("0", encoding="ascii")
+        for name in names:
+            nl.add_link(name, "dummy", MINE)
+        (root / mine[1:] / "cgroup.procs").write_text("0", encoding="ascii")
+        before = kernel_bytes(his)
+        assert nl.link(NEWLINK, MINE, up=True).error == 0
+        while not all(map(sent_messages, names)):
+            time.sleep(0.1)
+        assert kernel_bytes(his) - before >= 0.9 * len(names) * 4096
+        assert nl.link(DELLINK, MINE).error == 0
