@@ -8,10 +8,10 @@ it before the kernel has made it.
 
 from collections.abc import Callable, Iterator, Mapping
 
-_LARGEST = 0x7FFFFFFF
 # The kernel counts up from 1 for links that do not ask for an index: far above,
 # nothing made by another program meanwhile takes one that was chosen here.
 _FIRST = 1 << 20
+_FAR = 1 << 30  # nobody counts that far: others may choose such an index, up to the last one that there is
 
 
 class UnknownLinkError(LookupError):
@@ -68,7 +68,8 @@ class Names:
             del self._by_name[stale]
         self._by_name[name] = index
         self._by_index[index] = name
-        self._highest = max(self._highest, index)
+        if self._highest < index < _FAR:
+            self._highest = index
 
     def note_all(self, by_index: Mapping[int, str]) -> None:
         """Take what a dump says of many links."""
@@ -78,7 +79,7 @@ class Names:
             return
         self._by_index.update(by_index)
         self._by_name.update(zip(by_index.values(), by_index, strict=True))
-        self._highest = max(self._highest, max(by_index, default=0))
+        self._highest = max(self._highest, max(filter(_FAR.__gt__, by_index), default=0))
 
     def forget(self, name: str) -> None:
         """The link is gone."""
@@ -107,7 +108,6 @@ class Names:
         index = max(self._highest, there._highest) + 1
         while self._is_taken(index) or (there is not self and there._is_taken(index)):
             index += 1
-        assert index < _LARGEST
         self._highest = index
         there.note(name, index)
         return index

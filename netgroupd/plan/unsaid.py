@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rules and qdiscs that netgroupd can delete or change and not bring back: told before it is done."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.plan.compare import UNSAID, differing
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tc.beside import Said
-
-_SHOWN = 5
 
 
 def is_foreign(obj: Object) -> bool:
@@ -22,7 +20,7 @@ def warnings(desired: State, actual: State, steps: Iterable[Step]) -> tuple[str,
     rules, qdiscs = _lost_rules(desired, actual), [step.before for step in steps if step.op is Op.DELETE]
     foreign = [qdisc for qdisc in qdiscs if qdisc and is_foreign(qdisc)]
     said = Said(actual.of("filter").values()) if rules else Said(())
-    told = [_told("filter", "for they have what no file can say", map(said.of, rules))] if rules else []
+    told = [_told("filter", "for they have what no file can say", [*map(said.of, rules)])] if rules else []
     return (*told, _told("qdisc", "for they are of kinds that no file can ask for", foreign)) if foreign else (*told,)
 
 
@@ -35,10 +33,9 @@ def _lost_rules(desired: State, actual: State) -> list[Object]:
     ]
 
 
-def _told(cls: str, why: str, lost: Iterable[Object]) -> str:
-    from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # seldom needed
+def _told(cls: str, why: str, lost: Sequence[Object]) -> str:
+    from netgroupd.plan.fold import few_of, fold_names  # noqa: PLC0415  # seldom needed
     from netgroupd.plan.present import title  # noqa: PLC0415
 
     names = fold_names(" ".join(title(rule)) for rule in lost)
-    more = ", …" if len(names) > _SHOWN else ""
-    return f"no rollback brings these back, {why}: {cls} {', '.join(names[:_SHOWN])}{more}"
+    return f"no rollback brings these back, {why}: {cls} {few_of(names, len(lost))}"

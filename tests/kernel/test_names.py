@@ -21,6 +21,13 @@ def test_index_of_a_link_that_no_dump_has_brought_is_not_chosen() -> None:
     assert names.reserve("b") == taken + 1
 
 
+def test_last_index_that_there_is_leaves_room_for_others() -> None:
+    names = Names()
+    names.note_all({2: "eth0", 0x7FFFFFFF: "theirs"})
+    names.note("theirs", 0x7FFFFFFF)
+    assert names.reserve("a") + 1 == names.reserve("b") < 0x7FFFFFFF
+
+
 def test_renamed_link_is_found_by_its_new_name_only() -> None:
     names = Names()
     names.note("old", 5)

@@ -162,7 +162,7 @@ def test_many_such_rules_are_told_by_some(names: Names) -> None:
     rules = [rule for handle in range(0xA, 0x10) if (rule := decoder.read(_message("cgroup", b"", handle)))]
     (warning,) = assemble(State((CLSACT,)), State((CLSACT, *rules)), Owned()).warnings
     assert warning.count("handle") == 5
-    assert warning.endswith(", …")
+    assert warning.endswith(", … (6 in all)")
 
 
 def test_such_a_rule_is_shown_and_not_captured(names: Names) -> None:

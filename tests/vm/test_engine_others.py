@@ -53,6 +53,11 @@ rules:
 """
 
 
+def test_link_of_somebody_that_has_the_last_index_leaves_room_for_others(kernel: Stumbling) -> None:
+    ip("link add theirs index 2147483647 type dummy")
+    there_and_back(kernel, state_of("links: {d: {kind: dummy}, d.5: {}, v: {kind: veth, peer: w}, w: {}}"))
+
+
 @pytest.mark.vm("stock")  # the messages are the same on both
 def test_what_others_gave_is_theirs_again_after_a_refusal(kernel: Stumbling) -> None:
     for command in GIVEN_BY_OTHERS:

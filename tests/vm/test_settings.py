@@ -29,7 +29,7 @@ def test_settings_that_there_are_not_are_told_by_their_lines_before_anything_is_
         "  d4: {kind: dummy, sysctl: {ipv6.neigh.mcast_solict: 1, ipv4.rp_filter: 1}}\n"
         "sysctl:\n"
         "  net.ipv4.neigh.all.gc_stale_time: 5\n"
-        "  net.ipv4: {ip_forwad: 1, ip_forward: 1, cnf.all.rp_filter: 1}\n",
+        "  net.ipv4: {ip_forwad: 1, ip_forward: 1, cnf.all.rp_filter: 1, ip_nonlocal_bind.all: 1}\n",
     )
     assert sorted(refused(engine)) == [
         "2:1: there is no kernel setting net/ipv4/conf/d1/rp_fliter; did you mean 'rp_filter'?",
@@ -37,6 +37,7 @@ def test_settings_that_there_are_not_are_told_by_their_lines_before_anything_is_
         "5:1: there is no kernel setting net/ipv4/neigh/all/gc_stale_time; ",
         "6:1: there is no kernel setting net/ipv4/cnf/all/rp_filter; did you mean 'conf'?",
         "6:1: there is no kernel setting net/ipv4/ip_forwad; did you mean 'ip_forward'?",
+        "6:1: there is no kernel setting net/ipv4/ip_nonlocal_bind/all; did you mean 'ip_nonlocal_bind'?",
     ]
     assert "dummy" not in here("ip link show type dummy")
     assert not engine.history()

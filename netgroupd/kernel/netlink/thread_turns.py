@@ -6,18 +6,17 @@ that 700 links take that is a twelfth, in which the kernel has nothing to do.
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+
+from netgroupd.model.process_wide import ProcessWide
 
 _TURN_S = 0.0002
 
 
-@contextmanager
-def prompt_turns() -> Iterator[None]:
-    """Run the block with threads that take short turns."""
+def _shorten() -> float:
     before = sys.getswitchinterval()
     sys.setswitchinterval(_TURN_S)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
+    return before
+
+
+prompt_turns = ProcessWide(_shorten, sys.setswitchinterval)
+"""Run the block with threads that take short turns."""

@@ -71,7 +71,7 @@ def _nearest(missing: Path) -> str:
     """The name that is most like the first part of a path that is not there."""
     from difflib import get_close_matches  # noqa: PLC0415  # takes milliseconds to load; only mistakes need it
 
-    while not missing.parent.exists():
+    while not missing.parent.is_dir():
         missing = missing.parent
     near = get_close_matches(missing.name, [each.name for each in missing.parent.iterdir()], n=1)
     return near[0] if near else ""

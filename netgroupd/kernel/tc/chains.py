@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Mapping
 
 from netgroupd.kernel import grace
-from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attributes, nest, text, u32
 from netgroupd.kernel.netlink.request import Call, Codec, Context, Request, Selection
@@ -28,13 +27,8 @@ _LONGEST_S = 30.0  # it takes a few periods of grace, which on a busy host are s
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The chains of the selected hooks that have a template; the others come and go with their rules."""
     found: list[Object] = []
-    for where, parent in sorted(hooks_of_rules(context, selection)):
-        try:
-            place = Place.of(where, parent, context.names)
-        except UnknownLinkError:
-            continue
-        header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
-        asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, header)
+    for where, parent, place in hooks_of_rules(context, selection):
+        asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, place.header())
         payloads = context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of chains")
         for payload in filter(place.has, payloads):
             told = attributes(memoryview(payload), HEADER.size)
@@ -56,8 +50,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     one = single(step)
     where, parent, chain = one.object.key
     assert isinstance(chain, int)
-    place = Place.of(str(where), str(parent), context.names)
-    header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
+    header = Place.of(str(where), str(parent), context.names).header()
     if one.op is Op.DELETE:
         yield Call(lambda: _delete(context, chain, header, for_good=not one.why))
         return

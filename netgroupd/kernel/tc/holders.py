@@ -12,12 +12,10 @@ from netgroupd.kernel.tc.filters import read as filters_read
 from netgroupd.model.state import records
 from netgroupd.model.value import Value
 
-_SHOWN = 5
-
 
 def rules_with(context: Context, has: Callable[[Mapping[str, Value]], bool]) -> str:
     """The names of all rules one of whose actions ``has`` knows; "" for none."""
-    from netgroupd.plan.fold import fold_names  # noqa: PLC0415  # seldom needed
+    from netgroupd.plan.fold import few_of, fold_names  # noqa: PLC0415  # seldom needed
     from netgroupd.plan.present import title  # noqa: PLC0415
 
     try:
@@ -26,5 +24,4 @@ def rules_with(context: Context, has: Callable[[Mapping[str, Value]], bool]) -> 
         return ""  # what has failed is told all the same
     found = [rule for rule in rules if any(map(has, records(rule.attrs, "actions")))]
     names = fold_names(" ".join(title(rule)) for rule in found)
-    more = ", …" if len(names) > _SHOWN else ""
-    return f"filter {', '.join(names[:_SHOWN])}{more}" if names else ""
+    return f"filter {few_of(names, len(found))}" if found else ""

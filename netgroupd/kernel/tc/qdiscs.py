@@ -5,6 +5,7 @@ Those that the kernel puts on a link by itself have no handle, and are left out.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from netgroupd.kernel.names import Names, UnknownLinkError
 from netgroupd.kernel.netlink import message
@@ -81,9 +82,8 @@ def _has_rules(context: Context, qdisc: Object, hook: str) -> bool:
     if qdisc.attrs["kind"] == "ingress" and hook == "egress":
         return False
     place = Place.of(*_chosen(qdisc, hook), context.names)
-    header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
     # A chain is there as long as it has rules or a template, and is one message where its rules may be 100,000.
-    asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, header)
+    asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, place.header())
     return bool(context.socket.dump(asked, lambda _kind, _payload: True, "dump of chains"))
 
 
@@ -105,15 +105,17 @@ def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-def hooks_of_rules(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
+def hooks_of_rules(context: Context, selection: Selection) -> Iterator[tuple[str, str, Place]]:
     """Where rules hang: those of a root qdisc on its handle; for "root" the kernel tells those of an ingress qdisc.
 
     They hang on classes too.
     """
-    found = frozenset(hook for hook in hooks(context, selection) if hook[1] != ROOT)
-    if not selection.everything:
-        return found
-    return found | {(tclass.name, str(tclass.key[1])) for tclass in dump_classes(context, selection)}
+    found = {hook for hook in hooks(context, selection) if hook[1] != ROOT}
+    if selection.everything:
+        found |= {(tclass.name, str(tclass.key[1])) for tclass in dump_classes(context, selection)}
+    for where, parent in sorted(found):
+        with suppress(UnknownLinkError):
+            yield where, parent, Place.of(where, parent, context.names)
 
 
 def _decode(payload: memoryview, names: Names) -> Object | None:
@@ -141,7 +143,7 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
     place = Place.of(str(link), str(parent), context.names)
     if parent == CLSACT:
         handle = 0xFFFF0000
-    header = HEADER.pack(0, 0, 0, place.ifindex, handle, place.parent, 0)
+    header = place.header(handle)
     if one.op is Op.DELETE:
         yield message.request(RTM_DELQDISC, 0, header)
         return
@@ -195,7 +197,7 @@ def dump_classes(context: Context, selection: Selection) -> list[Object]:
 
 def _classes_of(context: Context, index: int, handle: int = 0) -> list[bytes]:
     """What the kernel tells of the classes of all qdiscs of a link, or of one."""
-    asked = message.request(RTM_GETTCLASS, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, index, 0, handle, 0))
+    asked = message.request(RTM_GETTCLASS, message.NLM_F_DUMP, Place(index, handle).header())
     return context.socket.dump(asked, lambda _kind, payload: bytes(payload), "dump of classes")
 
 
@@ -236,7 +238,7 @@ def encode_class(step: AnyStep, context: Context) -> Iterator[Request]:
     attrs: Attrs = one.object.attrs if one.op is Op.DELETE else _without_what_follows(one)
     handle = handle_number(str(classid))
     parent = handle_number(str(attrs["parent"])) if "parent" in attrs else handle & 0xFFFF0000
-    header = HEADER.pack(0, 0, 0, context.names.index(str(link)), handle, parent, 0)
+    header = Place(context.names.index(str(link)), parent).header(handle)
     if one.op is Op.DELETE:
         yield message.request(RTM_DELTCLASS, 0, header)
         return

@@ -32,6 +32,10 @@ class Place(NamedTuple):
             return cls(MAGIC_BLOCK, number)
         return cls(names.index(where), handle_number(parent))
 
+    def header(self, handle: int = 0, info: int = 0) -> bytes:
+        """What a message about it begins with."""
+        return HEADER.pack(0, 0, 0, self.ifindex, handle, self.parent, info)
+
     def has(self, payload: bytes | memoryview) -> bool:
         """Whether a dump tells of this place; of a hook in a shared block the kernel tells what is the block's."""
         return bool(HEADER.unpack_from(payload)[3] == self.ifindex)

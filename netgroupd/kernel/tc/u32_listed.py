@@ -52,7 +52,7 @@ def _beginning(socket: Socket, place: Place, hung: Hung) -> int:
     asked = message.request(
         RTM_GETTFILTER,
         0,
-        HEADER.pack(0, 0, 0, place.ifindex, _ROOT, place.parent, hung.info),
+        place.header(_ROOT, hung.info),
         text(KIND, "u32"),
         u32(CHAIN, hung.chain),
     )

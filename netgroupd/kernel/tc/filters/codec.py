@@ -42,7 +42,7 @@ def _write(step: Step, names: Names) -> bytes:
             words.OF_RULE if frame.attrs["kind"] == "u32" else -1
         )
     place = frame.place
-    header = HEADER.pack(0, 0, 0, place.ifindex, handle or form.handle(said), place.parent, frame.info)
+    header = place.header(handle or form.handle(said), frame.info)
     options = nest(OPTIONS, frame.begin, form.pack(said), frame.end)
     return message.request(RTM_NEWTFILTER, NEW if create else message.NLM_F_CREATE, header, frame.front, options)
 
@@ -78,7 +78,7 @@ def _delete(step: Step, names: Names, handle: int | None = None) -> bytes:
     if attrs["kind"] not in CLASSIFIERS:
         handle = _ALL  # not every classifier deletes single rules, and none of its preference is wanted
     which = handle_of(attrs) if handle is None else handle
-    return message.request(RTM_DELTFILTER, 0, HEADER.pack(0, 0, 0, place.ifindex, which, place.parent, info), front)
+    return message.request(RTM_DELTFILTER, 0, place.header(which, info), front)
 
 
 def blame(_step: AnyStep, path: tuple[int, ...]) -> str:

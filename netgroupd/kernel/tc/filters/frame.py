@@ -11,7 +11,7 @@ from netgroupd.kernel.netlink.request import Form
 from netgroupd.kernel.tc.actions.codec import pack_actions
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.programs import pinned
-from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_NEWTFILTER, Place
+from netgroupd.kernel.tc.tcmsg import CHAIN, KIND, OPTIONS, RTM_NEWTFILTER, Place
 from netgroupd.model.state import Attrs, Key
 from netgroupd.model.tc.filter import block_number
 from netgroupd.model.tc.handle import handle_number
@@ -38,7 +38,7 @@ class Frame(NamedTuple):
 
     def around(self, size: int, form: Form) -> tuple[bytes, bytes]:
         """What stands before and behind a match of ``size`` bytes in the message that makes a rule, with no handle."""
-        header = HEADER.pack(0, 0, 0, self.place.ifindex, 0, self.place.parent, self.info)
+        header = self.place.header(info=self.info)
         options = nest(OPTIONS, self.begin, bytes(size), self.end)
         whole = form(message.request(RTM_NEWTFILTER, NEW, header, self.front, options))
         start = len(whole) - size - len(self.end)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Set
 from itertools import groupby
 from types import MappingProxyType
 
-from netgroupd.kernel.names import Names, UnknownLinkError
+from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attributes
 from netgroupd.kernel.netlink.request import Context, Selection
@@ -26,7 +26,7 @@ from netgroupd.kernel.tc.filters.seen import Seen
 from netgroupd.kernel.tc.filters.stuck import told_alone, told_around, told_until
 from netgroupd.kernel.tc.filters.unsaid import does_more, matches_more, named, unsayable
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
-from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Place
+from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.filter import HOLDS, SHARES
@@ -42,14 +42,8 @@ _LAST_FIRST = frozenset({"basic", "bpf"})
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The rules of the selected hooks."""
     found: list[Object] = []
-    for where, parent in sorted(hooks_of_rules(context, selection)):
-        try:
-            place = Place.of(where, parent, context.names)
-        except UnknownLinkError:
-            continue
-        asked = message.request(
-            RTM_GETTFILTER, message.NLM_F_DUMP, HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
-        )
+    for where, parent, place in hooks_of_rules(context, selection):
+        asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, place.header())
         decoder = Decoder(
             context.names,
             where,

@@ -102,8 +102,7 @@ def told_alone(socket: Socket, place: Place, what: str, decoder: Reads, prefs: I
 
 def _of_pref(place: Place, chain: int, pref: int) -> bytes:
     """The request for the rules of a preference, or of all."""
-    header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, pref << 16)
-    return message.request(RTM_GETTFILTER, message.NLM_F_DUMP, header, u32(CHAIN, chain))
+    return message.request(RTM_GETTFILTER, message.NLM_F_DUMP, place.header(info=pref << 16), u32(CHAIN, chain))
 
 
 def _pref(payload: bytes) -> int:
@@ -116,5 +115,5 @@ def _chains(socket: Socket, place: Place) -> list[int]:
     def take(_kind: int, payload: memoryview) -> int:
         return int.from_bytes(attributes(payload, HEADER.size)[CHAIN], "little")
 
-    header = HEADER.pack(0, 0, 0, place.ifindex, 0, place.parent, 0)
-    return socket.dump(message.request(RTM_GETCHAIN, message.NLM_F_DUMP, header), take, "dump of chains")
+    asked = message.request(RTM_GETCHAIN, message.NLM_F_DUMP, place.header())
+    return socket.dump(asked, take, "dump of chains")
