@@ -34,6 +34,7 @@ from netgroupd.errors import (
     short_of,
 )
 
+_IS_UNDONE = "interrupted, and what was there before is back"
 _IS_BACK = "what was there before is back, but that could not be written down"
 
 
@@ -214,7 +215,8 @@ class Unfinished(Files):
                 warnings = put_back(kernel, before, mine).warnings
                 trouble = _IS_BACK
                 self._close(entry, _result_after(cause))
-            if told := (*warnings, *watched):
+            ended = (_IS_UNDONE,) if isinstance(cause, KeyboardInterrupt) else ()
+            if told := (*ended, *warnings, *watched):
                 cause.add_note("\n".join(told))
         except (NetgroupError, OSError, MemoryError) as error:
             cause.add_note(f"{trouble}: {error if isinstance(error, NetgroupError) else short_of(error)}")

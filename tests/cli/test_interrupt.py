@@ -52,15 +52,28 @@ def _as_from_a_terminal() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("asking", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize(("refused", "status"), [("", 130), ("br9", 1)], ids=["while_it_is_made", "while_it_is_undone"])
+@pytest.mark.parametrize(
+    ("refused", "status", "told"),
+    [
+        pytest.param("", 130, "interrupted, and what was there before is back\n", id="while_it_is_made"),
+        pytest.param("br9", 1, "create link br9: Cannot allocate memory\n", id="while_it_is_undone"),
+    ],
+)
 def test_what_was_there_is_put_back_however_often_it_is_interrupted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str, status: int, asking: signal.Signals
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    refused: str,
+    status: int,
+    told: str,
+    asking: signal.Signals,
 ) -> None:
     (tmp_path / "a.yaml").write_text("links:\n" + "".join(f"  br{number}: {{kind: bridge}}\n" for number in range(10)))
     host = Host(asking, refused)
     engine = Engine(Paths((tmp_path,), tmp_path / "state", tmp_path / "names"), connect=lambda _netns: host)
     monkeypatch.setattr(apply, "keeper", lambda *_: Answers(engine))
     assert main(["apply"]) == status
+    assert capsys.readouterr().err.endswith(told)
     assert list(host.state.of("link")) == [("lo",)]
     assert not (tmp_path / "state/journal").exists()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -2,6 +2,7 @@
 """The generations: what is kept of each, and how many."""
 
 import errno
+import os
 
 import pytest
 
@@ -110,3 +111,18 @@ def test_text_that_this_version_does_not_understand_does_not_refuse_other_files(
     desk.wants("links: {d1: {kind: dummy}}")
     desk.engine.apply()
     assert [*desk.kernel.state.of("link")] == [("d1",)]
+
+
+def test_records_are_for_their_owner_alone_whatever_is_usual(desk: Desk) -> None:
+    """A configuration may hold keys, and who has no daemon has no directory that the unit makes."""
+    usual = os.umask(0o022)
+    try:
+        desk.wants("links: {d0: {kind: dummy, mtu: 1400}}")
+        desk.engine.apply()
+        desk.wants("links: {d0: {kind: dummy, mtu: 1300}}")
+        desk.engine.apply(confirm_s=60)
+    finally:
+        os.umask(usual)
+    kept = [path for path in desk.paths.state.rglob("*") if path.is_file()]
+    assert {"journal", "index", "1", "2"} <= {path.name for path in kept}
+    assert [path.name for path in kept if path.stat().st_mode & 0o077] == []

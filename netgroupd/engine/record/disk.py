@@ -14,6 +14,7 @@ from pathlib import Path
 from netgroupd.errors import JournalError
 from netgroupd.plan.serialise import Json
 
+_OWN = 0o600
 # systemd gives a service the disk as it was at its start, whatever is mounted anew afterwards.
 _STAYS_SO = "once it is writable, `systemctl restart netgroupd` has the daemon see that"
 
@@ -40,10 +41,10 @@ def told(what: str, path: Path) -> Iterator[None]:
         raise JournalError(f"cannot {what} {path}: {error.strerror or error}{hint}") from error
 
 
-def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_GOOD, mode: int | None = None) -> None:
+def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_GOOD, mode: int = _OWN) -> None:
     """Make ``path`` hold ``content`` or, if this process is killed, what it held before.
 
-    Others may do with it what ``mode`` says, or what is usual for files of this process.
+    Others may do with it what ``mode`` says: nothing, as long as that is not told, for a configuration may hold keys.
 
     Raises:
         JournalError: It could not be written; what was there is still there.
@@ -52,9 +53,8 @@ def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_
     with told("write", path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
         try:
-            with scratch.open("wb") as file:
-                if mode is not None:
-                    os.fchmod(file.fileno(), mode)
+            with open(scratch, "wb", opener=_own) as file:
+                os.fchmod(file.fileno(), mode)  # it may have been there
                 file.write(content)
                 file.flush()
                 if lasting >= Lasting.WHOLE:
@@ -65,6 +65,10 @@ def write_atomically(path: Path, content: bytes, lasting: Lasting = Lasting.FOR_
             raise
         if lasting is Lasting.FOR_GOOD:
             _sync(path.parent)
+
+
+def _own(path: str, flags: int) -> int:
+    return os.open(path, flags, _OWN)
 
 
 def settle(path: Path) -> None:
