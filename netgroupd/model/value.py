@@ -282,7 +282,7 @@ def each(error: ValueError) -> Sequence[ValueError]:
     return error.errors if isinstance(error, ManifoldError) else (error,)
 
 
-def _inside(error: ValueError, before: str = "", *place: int) -> Iterator[InsideError]:
+def inside(error: ValueError, before: str = "", *place: int) -> Iterator[InsideError]:
     """The same, with the way to it from outside."""
     for one in each(error):
         items = (*place, *getattr(one, "items", ()))
@@ -292,7 +292,7 @@ def _inside(error: ValueError, before: str = "", *place: int) -> Iterator[Inside
             yield InsideError(f"{before}{one}", items)
 
 
-def _raise(errors: Sequence[ValueError]) -> None:
+def raise_each(errors: Sequence[ValueError]) -> None:
     if errors:
         raise errors[0] if len(errors) == 1 else ManifoldError(errors)
 
@@ -307,7 +307,7 @@ def several(item: Type, *, unique: bool = False, ordered: bool = True) -> Type:
         try:
             got = tuple(map(item.parse, raw))
         except ValueError:
-            _raise([inside for place, row in enumerate(raw) for inside in _wrong(item, row, place)])
+            raise_each([one for place, row in enumerate(raw) for one in _wrong(item, row, place)])
         if not ordered:
             return tuple(sorted(set(got), key=str))
         return tuple(dict.fromkeys(got)) if unique else got
@@ -320,7 +320,7 @@ def _wrong(item: Type, raw: object, place: int) -> Iterator[InsideError]:
     try:
         item.parse(raw)
     except ValueError as error:
-        yield from _inside(error, "", place)
+        yield from inside(error, "", place)
 
 
 def record(rows: Mapping[str, Type], required: frozenset[str] = frozenset()) -> Type:
@@ -342,8 +342,8 @@ def record(rows: Mapping[str, Type], required: frozenset[str] = frozenset()) -> 
             try:
                 got[key] = rows[key].parse(value) if key in rows else None
             except ValueError as error:
-                errors += _inside(error, f"{key}: ")
-        _raise(errors)
+                errors += inside(error, f"{key}: ")
+        raise_each(errors)
         return got
 
     schema = {

@@ -31,7 +31,9 @@ from netgroupd.model.value import (
     U64,
     Type,
     Value,
+    inside,
     number,
+    raise_each,
     record,
     several,
     word,
@@ -262,9 +264,13 @@ def _parse(raw: object) -> Value:
     if not isinstance(raw, Mapping) or len(raw) != 1 or next(iter(raw)) not in FIELDS:
         raise ValueError(f"expected {_EXPECTED}")
     kind, said = next(iter(raw.items()))
-    fields = _RECORDS[kind].parse(said or {})
-    assert isinstance(fields, Mapping)
-    return {"kind": kind, **whole(kind, fields)}
+    try:
+        fields = _RECORDS[kind].parse(said or {})
+        assert isinstance(fields, Mapping)
+        return {"kind": kind, **whole(kind, fields)}
+    except ValueError as error:
+        raise_each([*inside(error, f"{kind}: ")])
+        raise
 
 
 _CONTROLS = {"gact": "drop", "mirred": "stolen", "police": "reclassify"}  # others are there to go on behind them

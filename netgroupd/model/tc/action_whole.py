@@ -99,7 +99,7 @@ def _check_step(kind: str, fields: Fields) -> None:
 
 def _check_skbedit(fields: Fields) -> None:
     if not any(fields.get(name, False) is not False for name in _EDITED):
-        raise ValueError(f"expected what is to change of {', '.join(_EDITED)}")
+        raise ValueError(f"nothing is to change; it can be {', '.join(_EDITED)}")
     lowest, highest = (fields.get(name) for name in ("queue_mapping", "queue_mapping_max"))
     if isinstance(highest, int) and (not isinstance(lowest, int) or highest < lowest):
         raise ValueError("queue_mapping_max: expected a queue_mapping beside it that is not above it")
