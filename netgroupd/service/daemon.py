@@ -55,13 +55,14 @@ class Daemon:
         self._metrics = Metrics(runtime / "metrics.prom")
         self._trouble = ""
         self._unrepaired = ""  # which no change that an operator asks for has anything to do with
+        self._unseen = ""  # why it is not known what differs
         self._doubt = ""  # of what was configured at boot, until an operator says more
         self._groups: dict[str, Group] = {}
         self._changes = Changes(self._engine, self, runtime / "state")
         self._manager = Manager(self._engine, self._changes)
         address = Gio.dbus_address_get_for_bus_sync(Gio.BusType.SYSTEM, None)
         self._bus = Bus(address)
-        self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see)
+        self._drift = Drift(engine(CONSOLE), lambda: self._changes.running is not None, self._see, self._lose_sight)
         self._damping = Damping()
         self._drift_told = ""
         self._changes_from_outside = Recurring(_tell_drift)
@@ -158,7 +159,7 @@ class Daemon:
         self._trouble = trouble
         if self._changes.running is not None:
             return
-        trouble = trouble or self._unrepaired or self._doubt
+        trouble = trouble or self._unrepaired or self._unseen or self._doubt
         try:
             pending = self._engine(CONSOLE).pending()
         except NetgroupError as error:
@@ -188,6 +189,7 @@ class Daemon:
     def _see(self, picture: Picture) -> None:
         """Show a new picture of what is owned, and do about drift what the configuration says."""
         self._unrepaired = self._unrepaired if picture.broken else ""
+        self._unseen = ""
         self._show_groups(picture)
         self._show(picture)
         if picture.vanished:
@@ -199,6 +201,10 @@ class Daemon:
         self._drift_told = picture.lines
         if picture.broken:
             self._repair(picture.broken)
+
+    def _lose_sight(self, trouble: str) -> None:
+        self._unseen = trouble
+        self._tell(self._trouble)
 
     def _repair(self, links: frozenset[str]) -> None:
         wait_s = self._damping.wait_s(time.monotonic())

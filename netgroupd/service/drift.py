@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.spoken import spoken_of
-from netgroupd.errors import NetgroupError
+from netgroupd.errors import JournalError, NetgroupError
 from netgroupd.service.journal import LOG
 from netgroupd.service.picture import Picture, take
 from netgroupd.service.work import in_main_loop, later
@@ -104,10 +104,14 @@ class Drift:
     While ``busy`` says that a change runs there is nothing to compare; its end renews.
     """
 
-    def __init__(self, engine: Engine, busy: Callable[[], bool], see: Callable[[Picture], None]) -> None:
+    def __init__(
+        self, engine: Engine, busy: Callable[[], bool], see: Callable[[Picture], None], blinded: Callable[[str], None]
+    ) -> None:
+        """``blinded`` is told why there is no picture, where that stays so until somebody comes."""
         self._engine = engine
         self._busy = busy
         self._see = see
+        self._blinded = blinded
         self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._spacing = Spacing()
         self._last: Picture | None = None
@@ -129,7 +133,7 @@ class Drift:
             try:
                 wait_s = self._once()
             except (NetgroupError, OSError, MemoryError) as error:
-                self._complain(str(error) or "out of memory")
+                self._complain(error)
                 wait_s = _LONGEST_S
             except Exception:  # the thread must live on, or drift is never seen again
                 LOG.exception("netgroupd has a defect")
@@ -168,7 +172,7 @@ class Drift:
         """Take a picture and show it; say whether it is another than the last."""
         wishes = self._wishes
         picture = take(self._engine, self._last)
-        new = picture != self._last
+        new = picture != self._last or bool(self._trouble)
         if new or picture.broken:  # a repair may have had to wait
             in_main_loop(lambda: self._show(picture, wishes))
         self._trouble = ""
@@ -180,7 +184,10 @@ class Drift:
             self._last = picture
             self._see(picture)
 
-    def _complain(self, trouble: str) -> None:
+    def _complain(self, error: Exception) -> None:
+        trouble = f"cannot look for drift: {str(error) or 'out of memory'}"
         if trouble != self._trouble:
-            LOG.error("cannot look for drift: %s", trouble)
+            LOG.error("%s", trouble)
+            if isinstance(error, JournalError):
+                in_main_loop(lambda: self._blinded(trouble))
         self._trouble = trouble
