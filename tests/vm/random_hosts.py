@@ -7,6 +7,7 @@ refused of each life, and what went wrong; with ``beside`` before the seeds some
 
 import base64
 import difflib
+import os
 import random
 import re
 import sys
@@ -38,6 +39,7 @@ from tests.vm.stumbling import Stumbling, there
 
 _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
+_KILLED = 9
 _OF_OTHERS = re.compile(r"\bx[0-5]\b|\b10\.9[6-9]\.|\bfd9[89]:|02:99:00:|\b399\d\b|\b99\d\b|\b990\d\b|\b99..:")
 _DRAWN = frozenset({"mac", "sci"})
 _KEPT = frozenset({"family"})
@@ -47,19 +49,25 @@ _OF_TC = frozenset({"qdisc", "tclass", "filter", "chain", "action"})
 class _Host(Stumbling):
     """A kernel that does not tell which settings somebody has changed: there are thousands, which takes seconds."""
 
+    killing = False  # whether the step that is refused is the end of who asks for it
+
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         return []
 
     def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
+        at = self.stumbles_at
         refused = super().apply(steps, progress)
+        if self.killing and 0 <= at < len(steps):
+            os._exit(_KILLED)
         if refused:  # to put things back is refused nothing
             self.stumbles_at = -1
         return refused
 
 
-def _stumbling(at: int, netns: str | None) -> _Host:
+def _stumbling(at: int, netns: str | None, *, killing: bool = False) -> _Host:
     kernel = _Host(netns)
     kernel.stumbles_at = at
+    kernel.killing = killing
     return kernel
 
 
@@ -71,6 +79,7 @@ class Life:
         self.done: Counter[str] = Counter()
         self.doing = ""
         self._others: list[str] = []
+        self.damage: list[str] = []
         self._rng = random.Random(seed)
         self._hosts = Hosts(directory)
         self._config: Config = {}
@@ -95,9 +104,14 @@ class Life:
                 self._work()
                 goal = changed(self._rng, self._config, self._rng.randrange(1, 16), patched=self._patched)
                 if self._rng.random() < 0.5:
-                    self._rng.choice((self._stumble, self._stumble, self._think_better))(goal)
-                self._become(goal)
+                    self._rng.choice((self._stumble, self._stumble, self._think_better, self._be_killed))(goal)
+                if not self._beside and self._rng.random() < 0.3:
+                    self._suffer()
+                self._rng.choice((*(self._become,) * 4, self._boot))(goal)
                 then.append(self._now())
+                self._adopt()
+                if self._rng.random() < 0.1:
+                    self._go_back(*self._rng.choice(then))
             self._go_back(*self._rng.choice(then))
             if not self._beside:
                 self._mend()
@@ -208,12 +222,73 @@ class Life:
         _same(before, self._seen(self._config, goal))
         self._kept(theirs, plan, refused=True)
 
+    def _be_killed(self, goal: Config) -> None:
+        """Die in the middle of a change: who comes next finds it out, and all is as it was."""
+        at = self._rng.randrange(40)
+        self.doing = f"be killed at {at}\n" + _difference(text(self._config), text(goal), 999)
+        before, theirs = self._seen(self._config, goal), self._theirs()
+        engine = self._hosts.engine("here", text(goal), partial(_stumbling, at, killing=True))
+        child = os.fork()
+        if not child:
+            try:
+                engine.apply(allow=_everything(goal))
+            except (ConfigError, KernelError):
+                os._exit(1)
+            os._exit(0)
+        came_to = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if not came_to:
+            self._config = goal
+            return
+        plan = Plan()
+        if came_to == _KILLED:
+            self.done["killed"] += 1
+            plan = self._engine(goal).rollback(allow=_everything(goal)).plan
+        _same(before, self._seen(self._config, goal))
+        self._kept(theirs, plan, refused=True)
+
+    def _suffer(self) -> None:
+        """Have somebody else work on what the files speak of, and have it back or not."""
+        damage = random_damage.do(self._rng, self._rng.randrange(1, 4))
+        self.damage += damage
+        if self._rng.random() < 0.4:
+            self.doing = "bring back\n" + "\n".join((text(self._config), *damage))
+            engine = self._engine(self._config)
+            if engine.apply_again().trouble is None:
+                _nothing_left(engine)
+                self.done["brought back"] += 1
+
+    def _boot(self, goal: Config) -> None:
+        """Have as much of it as the kernel lets be, as at boot."""
+        self.doing = "boot\n" + _difference(text(self._config), text(goal), 999)
+        engine, theirs = self._engine(goal), self._theirs()
+        try:
+            plan = engine.diff()
+            result = engine.apply(in_part=True)
+        except ConfigError as error:
+            self.refused.append(str(error))
+            return
+        self._config = goal
+        if result.trouble is None:
+            _nothing_left(engine)
+            self._kept(theirs, plan)
+        else:
+            self.damage.append(f"not all came: {result.trouble}")
+        self.done["booted"] += 1
+
+    def _adopt(self) -> None:
+        """What a capture says is what there is."""
+        told = self._engine(self._config).capture()
+        self.doing += f"adopt\n{told}"
+        left = self._hosts.engine("here", told, partial(_stumbling, -1)).diff()
+        assert not left.steps, present.text(left)
+        self.done["adopted"] += 1
+
     def _go_back(self, generation: int, config: Config, was: str) -> None:
         self.doing += f"roll back to {generation}\n{text(config)}"
         theirs = self._theirs()
         plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
         self._config = config
-        if not self._beside:
+        if not (self._beside or self.damage):
             _same(was, self._seen(config))
         _nothing_left(self._engine(config))
         self._kept(theirs, plan)
@@ -306,7 +381,7 @@ def main(seeds: list[str]) -> None:
                 life.live()
             except Exception:
                 done["failed"] += 1
-                _say(f"== seed {seed}: {life.doing}\n{traceback.format_exc()}")
+                _say("\n".join((f"== seed {seed}: {life.doing}", *life.damage, traceback.format_exc())))
             for sentence in life.refused:
                 _say(f"-- seed {seed} refused: {sentence}")
             done.update(life.done)

@@ -309,3 +309,34 @@ def test_mac_that_a_link_received_for_one_elsewhere_meanwhile_is_not_kept(kernel
         )
     finally:
         ip("netns del blue")
+
+
+_HELD = "links: {a: {kind: dummy, up: true%s}, b: {kind: macvlan, link: a, up: true%s}}%s"
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(("", ", protodown: true", ""), id="by_a_protocol"),
+        pytest.param(("", ", group: g", "\ngroups: {g: {protodown: true}}"), id="by_a_protocol_with_their_group"),
+        pytest.param((", carrier: false", "", ""), id="without_a_carrier"),
+    ],
+)
+def test_links_that_were_held_down_come_up_again(
+    kernel: Stumbling, engine_in: EngineIn, said: tuple[str, str, str]
+) -> None:
+    def held(kernel: Stumbling) -> list[str]:
+        links = kernel.dump(Selection(links=frozenset({"a", "b"}))).of("link").values()
+        return [link.name for link in links if link.attrs.get("protodown") or not link.attrs["carrier"]]
+
+    before, after = _HELD % ("", "", ""), _HELD % said
+    become(kernel, state_of(before))
+    there_and_back(kernel, state_of(after), lambda: held(kernel), refused=True)
+    engine_in("here", before).apply()
+    engine = engine_in("here", after)
+    engine.apply()
+    with Stumbling("here") as other:
+        assert held(other)
+        engine.rollback()
+        assert not held(other)

@@ -15,14 +15,14 @@ from netgroupd.plan.compare import kind_of
 
 # Reported of links, and refused where the link's driver has no say in them or at all.
 _REPORTED: Mapping[str, tuple[Value, ...]] = {
-    "carrier": (True, False),
     "protodown": (False,),
     "lightweight": (False,),
     "l2only": (False,),
     "mac": (NO_MAC,),
 }
-# Of these a link that has become another one is made anew.
-_FOR_LIFE = frozenset({"lightweight", "l2only"})
+_CARRIER = "carrier"
+# These are not reported only, where they have changed: two of them by making the link anew.
+_GIVEN = frozenset({"lightweight", "l2only", "protodown"})
 # Without these no link is what it was.
 _CORE = frozenset({"kind", "link", "master", "group", "netns", "up", "mtu", "mac"})
 _WITH_MODE = dict.fromkeys(IPVLANS, frozenset({"arp"}))  # which another mode sets
@@ -37,9 +37,11 @@ def told(
     was = {
         name: value
         for name, value in was.items()
-        if value not in _REPORTED.get(name, ()) or (name in _FOR_LIFE and now.get(name))
+        if value not in _REPORTED.get(name, ()) or (name in _GIVEN and now.get(name))
     }
     master = links.get((link.attrs.get("master"),))
+    if _CARRIER in was and (kind_of(link) != (now.get("kind") or "") or was[_CARRIER] == now.get(_CARRIER)):
+        del was[_CARRIER]  # few kinds can be told
     refused = frozenset(_refused(was, link, master, links.get((link.attrs.get("dev"),))))
     by_itself = usual.get(Likeness.of(link, master), NOTHING)
     kind = KINDS.get(kind_of(link))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a plan touches, as it was before: the goal of putting it back."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from netgroupd.engine.capture.order import as_added
@@ -84,15 +84,15 @@ class Snapshot(NamedTuple):
             if step.object.cls == "link" and not _FOLLOWING.isdisjoint(told):
                 name = step.object.name
                 following[name] = following.get(name, _FOLLOWING).difference(told)
-        chosen = {step.object.name for step in steps if _IN_USE in step.attrs}
+        given = {(step.object.name, name) for step in steps for name in _STATES if name in step.attrs}
         lent = Lent(found, actual)
         kept = (lent.without(obj, following.get(obj.name, _FOLLOWING)) if obj.cls == "link" else obj for obj in found)
-        steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
+        steady = (_steady(obj, given) if obj.cls == "link" else obj for obj in kept)
         objects = *_in_turn(tuple(steady), actual), *_as_added(touched, actual)
         back = {obj[:2] for obj in plan.passing}
         others = tuple(obj for obj in plan.others if obj[:2] not in back)
-        given = (obj[:2] for step in steps if step.before and (obj := step.after) and UNOWNED in obj.attrs)
-        return cls(objects, tuple(absent), others, plan.passing, tuple(given))
+        let_go = (obj[:2] for step in steps if step.before and (obj := step.after) and UNOWNED in obj.attrs)
+        return cls(objects, tuple(absent), others, plan.passing, tuple(let_go))
 
     def over(self, actual: State, usual: Usual) -> State:
         """``actual``, but for what the snapshot knows: that as it was.
@@ -236,6 +236,14 @@ def _cannot_be_told(obj: Object) -> bool:
 
 def _is_not_to_be_told(name: str, value: Value) -> bool:
     return (value is None and name in UNTOLD) or (name in KEY_FILES and value == ANOTHER_KEY)
+
+
+def _steady(link: Object, given: Set[tuple[str, str]]) -> Object:
+    """It without states that follow from other things, but for those that the plan has ``given``."""
+    for name in _STATES:
+        if name in link.attrs and (link.name, name) not in given:
+            link = _without(link, name)
+    return link
 
 
 def _without(link: Object, name: str) -> Object:
