@@ -98,6 +98,16 @@ class State:
         """The link called ``name``, if there is one."""
         return self.of("link").get((name,))
 
+    def having(self, **classes: dict[Key, Object]) -> "State":
+        """The same with these objects of some classes."""
+        other = State(groups=self.groups)
+        other.classes = {**self.classes, **classes}
+        return other
+
+    def copied(self) -> "State":
+        """The same, to be changed."""
+        return self.having(**{cls: dict(objects) for cls, objects in self.classes.items()})
+
     def __iter__(self) -> Iterator[Object]:
         for objects in self.classes.values():
             yield from objects.values()

@@ -33,8 +33,7 @@ def attempts() -> int:
 def without(goal: State, refused: Iterable[Step], actual: State, attempt: int) -> State:
     """``goal`` but for what was ``refused``; in later attempts for all of its line, and then of its kind."""
     sort = _SORTS[min(attempt // _ATTEMPTS, len(_SORTS) - 1)]
-    left = State(groups=goal.groups)
-    left.classes = {cls: dict(objects) for cls, objects in goal.classes.items()}
+    left = goal.copied()
     unmade, unset = set[tuple[object, ...]](), dict[tuple[object, ...], set[str]]()
     for step in refused:
         if step.op is Op.CREATE:
