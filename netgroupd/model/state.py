@@ -45,6 +45,10 @@ class Object(NamedTuple):
         """The first field of the key: the name of a link, the link of an address."""
         return str(self.key[0])
 
+    def without(self, *names: str) -> "Object":
+        """The same without some attributes."""
+        return self._replace(attrs={name: value for name, value in self.attrs.items() if name not in names})
+
 
 def called(cls: str) -> str:
     """A class as files and people call it: the one of tc would be a word of Python's."""

@@ -103,7 +103,7 @@ def _detached(link: Object, missing: frozenset[str]) -> Object:
         return link
     if _MASTER in gone:
         gone |= {field for field in link.attrs if field.startswith("port.")}
-    return link._replace(attrs={name: value for name, value in link.attrs.items() if name not in gone})
+    return link.without(*gone)
 
 
 def drop_unreachable(attainable: State, desired: State) -> None:

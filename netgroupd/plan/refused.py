@@ -47,7 +47,7 @@ def without(goal: State, refused: Iterable[Step], actual: State, attempt: int) -
         if sort(obj) in unmade and (attempt < _ATTEMPTS or obj.key not in actual.of(obj.cls)):
             gone.append(obj)
         elif obj.cls == "link" and (said := unset.get(sort(obj))):
-            left.add(obj._replace(attrs={name: value for name, value in obj.attrs.items() if name not in said}))
+            left.add(obj.without(*said))
     parents = swept([obj for obj in gone if obj.cls == "qdisc"], goal)
     for obj in (*gone, *(obj for obj in goal if hangs_on_one_of(obj, parents))):
         if obj.cls != "link":

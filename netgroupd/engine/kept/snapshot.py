@@ -87,7 +87,7 @@ class Snapshot(NamedTuple):
         chosen = {step.object.name for step in steps if _IN_USE in step.attrs}
         lent = Lent(found, actual)
         kept = (lent.without(obj, following.get(obj.name, _FOLLOWING)) if obj.cls == "link" else obj for obj in found)
-        steady = (_without(obj, _IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
+        steady = (obj.without(_IN_USE) if _IN_USE in obj.attrs and obj.name not in chosen else obj for obj in kept)
         objects = *_in_turn(tuple(steady), actual), *_as_added(touched, actual)
         back = {obj[:2] for obj in plan.passing}
         others = tuple(obj for obj in plan.others if obj[:2] not in back)
@@ -166,7 +166,7 @@ class Snapshot(NamedTuple):
             if not gone.isdisjoint((obj.name,) if obj.cls == "link" else hangs_on(obj)):
                 del goal.classes[obj.cls][obj.key]
             elif obj.cls == "link" and obj.attrs.get("master") in gone:
-                goal.classes["link"][obj.key] = _without(obj, "master")
+                goal.classes["link"][obj.key] = obj.without("master")
         self._release_received(goal, actual)
 
     def _release_received(self, goal: State, actual: State) -> None:
@@ -214,7 +214,7 @@ def release_states(goal: State, actual: State) -> None:
         for name in _STATES:
             link = links.get(key)
             if link and name in link.attrs and link.attrs[name] != now.attrs.get(name):
-                goal.classes["link"][key] = _without(link, name)
+                goal.classes["link"][key] = link.without(name)
 
 
 def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
@@ -236,10 +236,6 @@ def _cannot_be_told(obj: Object) -> bool:
 
 def _is_not_to_be_told(name: str, value: Value) -> bool:
     return (value is None and name in UNTOLD) or (name in KEY_FILES and value == ANOTHER_KEY)
-
-
-def _without(link: Object, name: str) -> Object:
-    return link._replace(attrs={each: value for each, value in link.attrs.items() if each != name})
 
 
 def _was_elsewhere(link: Object, actual: State) -> bool:
