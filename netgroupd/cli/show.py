@@ -157,7 +157,8 @@ def _brief(obj: Object, wanted: State) -> Object:
     """``obj`` with what was asked of it, or of a link that nobody asked for what matters most."""
     if obj.cls == "filter":
         asked = wanted.of("filter").get(obj.key)
-        return obj if asked and "handle" in asked.attrs else _without_handle(obj)
+        # The kernel counts handles in the order in which rules come: they would keep apart what is one range.
+        return obj if asked and "handle" in asked.attrs else obj.without("handle")
     if obj.cls == "ethtool" and (told := wanted.of("ethtool").get(obj.key)):
         return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in told.attrs})
     if obj.cls != "link":
@@ -165,11 +166,6 @@ def _brief(obj: Object, wanted: State) -> Object:
     asked = wanted.link(obj.name)
     shown = _ALWAYS | asked.attrs.keys() if asked else _ALWAYS
     return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in shown})
-
-
-def _without_handle(rule: Object) -> Object:
-    """The kernel counts handles in the order in which rules come: they would keep apart what is one range."""
-    return rule._replace(attrs={name: value for name, value in rule.attrs.items() if name != "handle"})
 
 
 def _plain(obj: Object) -> dict[str, object]:

@@ -100,11 +100,11 @@ def estimated(
 
 def _missing(desired: State, actual: State) -> State:
     """The objects of ``desired`` that are not there, whatever those that are will have to be told."""
-    missing = State(groups=desired.groups)
-    for cls, wanted in placed(desired, actual).classes.items():
-        have = actual.of(cls)
-        missing.classes[cls] = {key: obj for key, obj in wanted.items() if key not in have}
-    return missing
+    wanted = placed(desired, actual).classes.items()
+    there = actual.of
+    return desired.having(
+        **{cls: {key: obj for key, obj in found.items() if key not in there(cls)} for cls, found in wanted}
+    )
 
 
 def _seconds(desired: State, samples: Mapping[str, Sample]) -> float:

@@ -312,14 +312,10 @@ def add_foundations(kernel: Connection, wanted: State, actual: State) -> bool:
 
 def without_others(actual: State, wanted: State, mine: Mine) -> State:
     """``actual`` without links that are neither owned nor wanted: a kernel that cannot filter tells of them too."""
-    state = State((), actual.groups)
-    state.classes.update(actual.classes)
-    state.classes["link"] = {
-        key: link
-        for key, link in actual.of("link").items()
-        if key in wanted.of("link") or mine.covers(link.attrs.get("group"))
-    }
-    return state
+    links, wants = actual.of("link").items(), wanted.of("link")
+    return actual.having(
+        link={key: link for key, link in links if key in wants or mine.covers(link.attrs.get("group"))}
+    )
 
 
 def read(kernel: Connection, selection: Selection, away: Away) -> State:

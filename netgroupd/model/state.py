@@ -45,6 +45,10 @@ class Object(NamedTuple):
         """The first field of the key: the name of a link, the link of an address."""
         return str(self.key[0])
 
+    def without(self, *names: str) -> "Object":
+        """The same without some attributes."""
+        return self._replace(attrs={name: value for name, value in self.attrs.items() if name not in names})
+
 
 def called(cls: str) -> str:
     """A class as files and people call it: the one of tc would be a word of Python's."""
@@ -97,6 +101,16 @@ class State:
     def link(self, name: str) -> Object | None:
         """The link called ``name``, if there is one."""
         return self.of("link").get((name,))
+
+    def having(self, **classes: dict[Key, Object]) -> "State":
+        """The same with these objects of some classes."""
+        other = State(groups=self.groups)
+        other.classes = {**self.classes, **classes}
+        return other
+
+    def copied(self) -> "State":
+        """The same, to be changed."""
+        return self.having(**{cls: dict(objects) for cls, objects in self.classes.items()})
 
     def __iter__(self) -> Iterator[Object]:
         for objects in self.classes.values():

@@ -41,9 +41,7 @@ def without_links(desired: State, names: Iterable[str], actual: State) -> State:
     """``desired`` without the links called ``names`` and all that stands on them."""
     missing = standing_on(names, desired.of("link"))
     missing |= _empty_blocks(missing, desired, actual) | _shared_actions(missing, desired)
-    attainable = State(groups=desired.groups)
-    attainable.classes = {cls: dict(_left(cls, desired, missing)) for cls in desired.classes}
-    return attainable
+    return desired.having(**{cls: dict(_left(cls, desired, missing)) for cls in desired.classes})
 
 
 def _empty_blocks(missing: frozenset[str], desired: State, actual: State) -> frozenset[str]:
@@ -105,7 +103,7 @@ def _detached(link: Object, missing: frozenset[str]) -> Object:
         return link
     if _MASTER in gone:
         gone |= {field for field in link.attrs if field.startswith("port.")}
-    return link._replace(attrs={name: value for name, value in link.attrs.items() if name not in gone})
+    return link.without(*gone)
 
 
 def drop_unreachable(attainable: State, desired: State) -> None:

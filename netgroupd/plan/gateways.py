@@ -134,8 +134,7 @@ def led(wanted: State, ways: Iterable[Astray]) -> State:
         links[way.route][way.gateway] = way.network.links[0]
     if not links:
         return wanted
-    told = State(groups=wanted.groups)
-    told.classes = {**wanted.classes, "route": {**wanted.of("route")}}
+    told = wanted.having(route={**wanted.of("route")})
     for key, named in links.items():
         route = wanted.of("route")[key]
         told.add(route._replace(attrs=_named(route.attrs, named)))

@@ -15,11 +15,6 @@ def without(desired: State, rows: frozenset[str]) -> tuple[State, tuple[str, ...
     if not asking:
         return desired, ()
     counts = {row: sum(bool(link.attrs.get(row)) for link in asking.values()) for row in sorted(rows)}
-    told = {
-        key: link._replace(attrs={name: value for name, value in link.attrs.items() if name not in rows})
-        for key, link in asking.items()
-    }
-    attainable = State(groups=desired.groups)
-    attainable.classes = {**desired.classes, "link": {**desired.of("link"), **told}}
+    told = {key: link.without(*rows) for key, link in asking.items()}
     warnings = (f"this kernel has no {row!r}: {count} links are made without" for row, count in counts.items() if count)
-    return attainable, tuple(warnings)
+    return desired.having(link={**desired.of("link"), **told}), tuple(warnings)

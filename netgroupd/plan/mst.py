@@ -55,8 +55,7 @@ def without_states(goal: State) -> None:
     for key, vlan in [*goal.of("bridge_vlan").items()] if keeping else ():
         link = goal.link(vlan.name)
         if _STATE in vlan.attrs and link and bridge_of(link) in keeping:
-            attrs = {name: value for name, value in vlan.attrs.items() if name != _STATE}
-            goal.classes["bridge_vlan"][key] = vlan._replace(attrs=attrs)
+            goal.classes["bridge_vlan"][key] = vlan.without(_STATE)
 
 
 def inside(objects: Iterable[Object], vlans: Set[Key], goal: State, actual: State) -> Iterator[Object]:

@@ -263,9 +263,11 @@ class _Cut:
         tunnel = have.attrs.get("tunnel_id")
         left = step.attrs
         if "tunnel_id" in left and tunnel != left["tunnel_id"] and (want.name, tunnel) in self.mapped:
-            bare = have._replace(attrs=_without_tunnel(have.attrs))
+            bare = have.without("tunnel_id")
             self.add("unmap bridge_vlan", Step(step.op, have, bare, {"tunnel_id": None}, step.why))
-            have, left = bare, left if left["tunnel_id"] else _without_tunnel(left)
+            have = bare
+            if not left["tunnel_id"]:
+                left = {name: value for name, value in left.items() if name != "tunnel_id"}
             if not left:
                 return
         self.add("add bridge_vlan", Step(step.op, have, want, left, step.why))
@@ -288,8 +290,7 @@ class _Cut:
             names = riding.pop("altnames", None)
             self.add("create links", Step(Op.CHANGE, want, want, riding, step.why))
             if names:
-                bare = want._replace(attrs={attr: value for attr, value in attrs.items() if attr != "altnames"})
-                self.add("settle links", Step(Op.CHANGE, bare, want, {"altnames": names}, step.why))
+                self.add("settle links", Step(Op.CHANGE, want.without("altnames"), want, {"altnames": names}, step.why))
         else:
             phase = "create links of bridges" if name in self.late else "create links"
             self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
@@ -377,10 +378,6 @@ class _Cut:
         for step in deleted:
             behind = step.object.cls == "tclass" and step.object.key in late
             self.add("delete class" if behind else "delete queue", step)
-
-
-def _without_tunnel(attrs: Attrs) -> dict[str, Value]:
-    return {name: value for name, value in attrs.items() if name != "tunnel_id"}
 
 
 def _is_new_here(step: Step) -> bool:

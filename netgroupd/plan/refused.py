@@ -33,8 +33,7 @@ def attempts() -> int:
 def without(goal: State, refused: Iterable[Step], actual: State, attempt: int) -> State:
     """``goal`` but for what was ``refused``; in later attempts for all of its line, and then of its kind."""
     sort = _SORTS[min(attempt // _ATTEMPTS, len(_SORTS) - 1)]
-    left = State(groups=goal.groups)
-    left.classes = {cls: dict(objects) for cls, objects in goal.classes.items()}
+    left = goal.copied()
     unmade, unset = set[tuple[object, ...]](), dict[tuple[object, ...], set[str]]()
     for step in refused:
         if step.op is Op.CREATE:
@@ -48,7 +47,7 @@ def without(goal: State, refused: Iterable[Step], actual: State, attempt: int) -
         if sort(obj) in unmade and (attempt < _ATTEMPTS or obj.key not in actual.of(obj.cls)):
             gone.append(obj)
         elif obj.cls == "link" and (said := unset.get(sort(obj))):
-            left.add(obj._replace(attrs={name: value for name, value in obj.attrs.items() if name not in said}))
+            left.add(obj.without(*said))
     parents = swept([obj for obj in gone if obj.cls == "qdisc"], goal)
     for obj in (*gone, *(obj for obj in goal if hangs_on_one_of(obj, parents))):
         if obj.cls != "link":

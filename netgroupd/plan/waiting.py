@@ -48,8 +48,7 @@ def without_waiting(desired: State, actual: State, dark: Set[str]) -> tuple[Stat
     first = [want for want in wants if is_dark(want, dark) and not _is_there(want, actual.of(want.cls).get(want.key))]
     if not first:
         return desired, ()
-    attainable = State(groups=desired.groups)
-    attainable.classes = {cls: dict(objects) for cls, objects in desired.classes.items()}
+    attainable = desired.copied()
     for want in first:
         attainable.classes[want.cls].pop(want.key)
     _keep(first, attainable, actual)  # before what leads there is looked at

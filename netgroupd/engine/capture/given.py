@@ -16,8 +16,7 @@ def as_given(actual: State, elsewhere: frozenset[str]) -> tuple[State, list[str]
     if not found:
         return actual, []
     links = {key: link._replace(attrs={**link.attrs, "kind": ""}) for key, link in found.items()}
-    said = State(groups=actual.groups)
-    said.classes = {**actual.classes, "link": {**actual.of("link"), **links}}
+    said = actual.having(link={**actual.of("link"), **links})
     names = ", ".join(f"{link.name} ({kind_of(link)})" for link in found.values() if link.name.isprintable())
     why = "their kind is unknown, or a part of them is in another network namespace"
     return said, [f"# taken as they are, and not made where there are none ({why}): {names}\n"]

@@ -38,9 +38,7 @@ def keyed(actual: State) -> tuple[State, tuple[str, ...]]:
     }
     if all(named[key].attrs == actual.of("link")[key].attrs for key in named):
         return actual, ()
-    found = State(groups=actual.groups)
-    found.classes = {**actual.classes, "link": {**actual.of("link"), **named}}
-    return found, (_HOW,)
+    return actual.having(link={**actual.of("link"), **named}), (_HOW,)
 
 
 def _attrs(link: str, attrs: Attrs) -> Attrs:

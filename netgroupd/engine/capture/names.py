@@ -185,11 +185,7 @@ def _without(actual: State, names: set[str], left_out: set[tuple[str, Key]]) -> 
         left_out.update((obj.cls, obj.key) for obj in found)
         names = names | {obj.name for obj in found if obj.cls == "link"}
         nexthops.update(obj.key[0] for obj in found if obj.cls == "nexthop")
-    said = State(groups=actual.groups)
-    for obj in actual:
-        if (obj.cls, obj.key) not in left_out:
-            said.add(obj)
-    return said
+    return State((obj for obj in actual if obj[:2] not in left_out), actual.groups)
 
 
 def _refers(obj: Object, names: set[str]) -> bool:

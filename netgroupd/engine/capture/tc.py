@@ -69,13 +69,9 @@ def sayable(actual: State) -> tuple[State, list[str]]:
     comments = [_APART.format(_titles(together))] if together else []
     if not unknown:
         return actual, comments
-    said = State(groups=actual.groups)
-    said.classes = {
-        cls: {
-            key: obj for key, obj in found.items() if (cls, key) not in left_out and not hangs_on_one_of(obj, parents)
-        }
-        for cls, found in actual.classes.items()
-    }
+    said = State(
+        (obj for obj in actual if obj[:2] not in left_out and not hangs_on_one_of(obj, parents)), actual.groups
+    )
     return said, [*comments, *(_comment(kind, found) for kind, found in unknown.items())]
 
 

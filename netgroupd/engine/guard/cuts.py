@@ -247,9 +247,7 @@ def _around(kernel: Connection, ways: Iterable[Way], actual: State) -> State:
         asked |= missing
         masters = {str(link.attrs["master"]) for link in found.values() if link.attrs.get("master")}
         missing = masters.union(*map(below, found.values())) - asked
-    state = State()
-    state.classes = {**actual.classes, "link": links}
-    return state
+    return actual.having(link=links)
 
 
 def asked_of(kernel: Connection, *states: State) -> Asked:

@@ -29,8 +29,7 @@ _MTU = frozenset({"mtu"})
 
 def joined(goal: State, objects: Iterable[Object]) -> State:
     """``goal``, and of ``objects`` what it does not mention; of those that it lacks only what stays without it."""
-    found = State(groups=goal.groups)
-    found.classes = {cls: dict(goal.of(cls)) for cls in goal.classes}
+    found = goal.copied()
     for obj in objects:
         want = goal.of(obj.cls).get(obj.key)
         if want:

@@ -166,7 +166,7 @@ class Snapshot(NamedTuple):
             if not gone.isdisjoint((obj.name,) if obj.cls == "link" else hangs_on(obj)):
                 del goal.classes[obj.cls][obj.key]
             elif obj.cls == "link" and obj.attrs.get("master") in gone:
-                goal.classes["link"][obj.key] = _without(obj, "master")
+                goal.classes["link"][obj.key] = obj.without("master")
         self._release_received(goal, actual)
 
     def _release_received(self, goal: State, actual: State) -> None:
@@ -214,7 +214,7 @@ def release_states(goal: State, actual: State) -> None:
         for name in _STATES:
             link = links.get(key)
             if link and name in link.attrs and link.attrs[name] != now.attrs.get(name):
-                goal.classes["link"][key] = _without(link, name)
+                goal.classes["link"][key] = link.without(name)
 
 
 def _as_added(touched: Mapping[tuple[str, Key], object], actual: State) -> list[Object]:
@@ -240,14 +240,7 @@ def _is_not_to_be_told(name: str, value: Value) -> bool:
 
 def _steady(link: Object, given: Set[tuple[str, str]]) -> Object:
     """It without states that follow from other things, but for those that the plan has ``given``."""
-    for name in _STATES:
-        if name in link.attrs and (link.name, name) not in given:
-            link = _without(link, name)
-    return link
-
-
-def _without(link: Object, name: str) -> Object:
-    return link._replace(attrs={each: value for each, value in link.attrs.items() if each != name})
+    return link.without(*(name for name in _STATES if (link.name, name) not in given))
 
 
 def _was_elsewhere(link: Object, actual: State) -> bool:

@@ -130,7 +130,7 @@ def is_had(was: Object) -> bool:
 
 def as_it_was(had: Object) -> Object:
     """One of these without what marks it."""
-    return had._replace(attrs={name: value for name, value in had.attrs.items() if name != _HAD})
+    return had.without(_HAD)
 
 
 def give_back(goal: State, objects: Iterable[Object], desired: State, actual: State, gone: Set[str]) -> None:

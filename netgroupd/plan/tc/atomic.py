@@ -103,10 +103,8 @@ def placed(desired: State, actual: State) -> State:
     turns = Turns(actual)
     for policy in policies.values():
         filters |= _built(policy, actual.of("filter"), held, turns)
-    found = State(groups=desired.groups)
     chains = {key: chain for key, chain in desired.of("chain").items() if key not in atomic}
-    found.classes = {**desired.classes, "chain": chains, "filter": filters}
-    return found
+    return desired.having(chain=chains, filter=filters)
 
 
 def _side_of(rule: Key) -> _Side | None:

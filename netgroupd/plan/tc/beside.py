@@ -86,9 +86,7 @@ def unplaced(actual: State) -> State:
             filters[mine] = rule._replace(key=mine, attrs=said.attrs(rule, rule.attrs))
         elif key not in atomic:
             filters[key] = rule
-    found = State(groups=actual.groups)
-    found.classes = {**actual.classes, "chain": {**actual.of("chain"), **chains}, "filter": filters}
-    return found
+    return actual.having(chain={**actual.of("chain"), **chains}, filter=filters)
 
 
 def _atomic(switch: Object, numbers: Set[int]) -> Object | None:

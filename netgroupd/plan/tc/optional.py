@@ -29,6 +29,4 @@ def without(goal: State, rules: Iterable[Key]) -> State:
     gone = frozenset(rules)
     if not gone:
         return goal
-    left = State(groups=goal.groups)
-    left.classes = {**goal.classes, "filter": {key: obj for key, obj in goal.of("filter").items() if key not in gone}}
-    return left
+    return goal.having(filter={key: obj for key, obj in goal.of("filter").items() if key not in gone})
