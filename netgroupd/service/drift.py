@@ -159,7 +159,7 @@ class Drift:
             picture, ours = self._look()
             cost_s = time.monotonic() - started
             # Of the end of somebody else's change, after which another generation counts, there is no news.
-            limit_s = _LONGEST_S if picture.interrupted else None
+            limit_s = _LONGEST_S if picture.unfinished else None
             ready = _ready(news.fileno(), own_news.fileno(), *away, self._woken, limit_s=limit_s)
             ours = ours or bool(_ready(own_news.fileno(), limit_s=0))
         calm_s = time.monotonic() - started
