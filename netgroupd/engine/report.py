@@ -56,7 +56,10 @@ class Result(NamedTuple):
 
 
 class Status(NamedTuple):
-    """Where things stand; ``differences`` is what drifted from what was applied, "" if nothing did."""
+    """Where things stand; ``differences`` is what drifted from what was applied, "" if nothing did.
+
+    A change without an end was ``interrupted`` where nobody is at it any more, and else is ``changing`` things.
+    """
 
     netns: str
     generation: Generation | None
@@ -65,6 +68,7 @@ class Status(NamedTuple):
     owned: dict[str, int]
     differences: str = ""
     features: tuple[str, ...] = ()
+    changing: bool = False
 
 
 class Cost(NamedTuple):

@@ -101,6 +101,8 @@ class Daemon:
             self._doubt = str(job.trouble or "")
             with suppress(OSError):  # without the mark the next start only looks again
                 self._configured_mark.write_text(self._doubt, encoding="utf-8", errors="backslashreplace")
+        if job.State == "done":
+            self._unseen = ""  # for who makes a change reads what is kept
         self._manager.JobEnded(job.path, job.State)
         kind, result = job.Kind, job.outcome_name
         self._metrics.add("netgroup_changes_total", kind=kind, result=result)

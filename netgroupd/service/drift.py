@@ -9,7 +9,6 @@ spaced by their own duration, and further while what changes is not ours.
 
 import os
 import select
-import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -20,7 +19,7 @@ from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import JournalError, NetgroupError
 from netgroupd.service.journal import LOG
 from netgroupd.service.picture import Picture, take
-from netgroupd.service.work import in_main_loop, later
+from netgroupd.service.work import in_main_loop, later, start_thread
 
 News = TypeVar("News")
 
@@ -119,8 +118,13 @@ class Drift:
         self._trouble = ""
 
     def start(self) -> None:
-        """Begin."""
-        threading.Thread(target=self._run, name="drift", daemon=True).start()
+        """Begin, if the system lets it."""
+        try:
+            start_thread("drift", self._run)
+        except OSError as error:
+            trouble = f"cannot look for drift: {error.strerror}"
+            LOG.error("%s", trouble)
+            self._blinded(trouble)
 
     def renew(self) -> None:
         """Take a picture soon, without any news; one that is being taken is of no use any more."""
@@ -159,7 +163,7 @@ class Drift:
             picture, ours = self._look()
             cost_s = time.monotonic() - started
             # Of the end of somebody else's change, after which another generation counts, there is no news.
-            limit_s = _LONGEST_S if picture.interrupted else None
+            limit_s = _LONGEST_S if picture.unfinished else None
             ready = _ready(news.fileno(), own_news.fileno(), *away, self._woken, limit_s=limit_s)
             ours = ours or bool(_ready(own_news.fileno(), limit_s=0))
         calm_s = time.monotonic() - started

@@ -39,7 +39,7 @@ class Picture(NamedTuple):
     nexthops that were ``waiting`` for a carrier, or have gone with one: ``losses`` counts how often each was lost.
     ``absent`` is hardware that is not there, and ``vanished`` what of it was there at the last look; ``back`` is what
     was absent, until it is as it was applied: it may still be in its group, as when another namespace has had it.
-    ``interrupted``: a change has no end yet, which may be another process's that is at it.
+    ``unfinished``: a change has no end yet; of the end of another process's there may be no news.
     """
 
     generation: int
@@ -51,7 +51,7 @@ class Picture(NamedTuple):
     drifted: int
     broken: frozenset[str]
     lines: str
-    interrupted: bool
+    unfinished: bool
     waiting: frozenset[Key] = frozenset()
     losses: Mapping[str, int] = MappingProxyType({})
     absent: frozenset[str] = frozenset()
@@ -90,7 +90,7 @@ def take(engine: Engine, last: Picture | None = None) -> Picture:
         | come
         | frozenset(name for name, step in differing if step.object.key in late),
         lines=present.text(plan._replace(steps=tuple(step for _, step in steps))) if steps else "",
-        interrupted=status.interrupted,
+        unfinished=status.interrupted or status.changing,
         waiting=late.union(route.key for route in plan.waiting),
         losses=losses,
         absent=absent,

@@ -5,6 +5,7 @@ A worker does one thing after another in the order of asking.  What comes out
 is handed to the main loop; nothing else is shared between the threads.
 """
 
+import errno
 import os
 import queue
 import threading
@@ -79,12 +80,24 @@ def _once(call: Callable[[], None]) -> bool:
     return False
 
 
+def start_thread(name: str, run: Callable[[], None]) -> None:
+    """Have a thread ``run``, as long as this process does.
+
+    Raises:
+        OSError: The system lets no more be started.
+    """
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, str(error)) from error
+
+
 class Worker:
     """One thread with a bounded queue."""
 
     def __init__(self, name: str, longest: int) -> None:
         self._tasks: queue.Queue[_Task] = queue.Queue(longest)
-        threading.Thread(target=self._run, name=name, daemon=True).start()
+        start_thread(name, self._run)
 
     def _run(self) -> None:
         while True:

@@ -55,6 +55,18 @@ def test_what_is_not_confirmed_yet_is_no_difference(left: float, told: str, monk
     assert f"  unconfirmed  generation 2, {told}\n" in said.getvalue()
 
 
+def test_change_that_is_being_made_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Changing(Answers):
+        def status(self) -> dict[str, object]:
+            return {**super().status(), "changing": True}
+
+    monkeypatch.setattr(status, "keeper", lambda _arguments: Changing())
+    said = io.StringIO()
+    status.run(Namespace(wait_online=None, offline=True, netns=None, config=None), Terminal(said, said))
+    assert "     changing  a change is being made\n" in said.getvalue()
+    assert "interrupted" not in said.getvalue()
+
+
 def test_daemon_says_why_something_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Daemon(Answers):
         def status(self) -> dict[str, object]:

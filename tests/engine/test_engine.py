@@ -95,6 +95,20 @@ def test_what_cannot_be_put_back_is_tried_again_by_a_change_that_is_refused(desk
     assert not desk.engine.status().interrupted
 
 
+def test_change_that_somebody_is_at_was_not_interrupted(desk: Desk) -> None:
+    found = list[tuple[bool, bool]]()
+
+    def look(*_: int) -> None:
+        status = desk.engine.status()
+        found.append((status.changing, status.interrupted))
+
+    desk.wants("vlans")
+    desk.engine.apply(progress=look)
+    look()
+    assert set(found[:-1]) == {(True, False)}
+    assert found[-1] == (False, False)
+
+
 def test_undoing_what_waits_says_how_long_it_took(desk: Desk) -> None:
     desk.wants("vlans")
     desk.engine.apply(confirm_s=60)

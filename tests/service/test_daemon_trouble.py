@@ -116,6 +116,22 @@ def test_records_that_are_damaged_while_it_runs_are_trouble_until_they_can_be_re
         eventually(lambda: remote.properties()["State"] == "idle")
 
 
+def test_change_that_is_done_ends_the_trouble_with_records_before_it_is_answered(
+    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> State:
+        raise JournalError("/var/lib/netgroup/generations/index makes no sense")
+
+    engine = FakeEngine()
+    with serving(bus, engine, tmp_path / "run") as remote:
+        eventually(lambda: remote.properties()["State"] == "idle" and remote.properties()["Groups"])
+        monkeypatch.setattr(engine, "applied", fail)
+        engine.news.tell()
+        eventually(lambda: remote.properties()["State"] == "failed")
+        remote.reload()
+        assert remote.properties()["State"] == "idle"
+
+
 def test_generation_mistyped_is_no_trouble_and_hides_none(bus: PrivateBus, tmp_path: Path) -> None:
     engine = FakeEngine()
     with serving(bus, engine, tmp_path / "run") as remote:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from gi.repository import GLib
@@ -11,7 +12,13 @@ from netgroupd.service import daemon
 from netgroupd.service.changes import Changes
 from netgroupd.service.client import running
 from netgroupd.service.daemon import Daemon
+from netgroupd.service.drift import Drift
 from tests.service.conftest import PrivateBus
+from tests.service.fake import FakeEngine
+
+
+def _refused(_thread: Thread) -> None:
+    raise RuntimeError("no thread")
 
 
 @pytest.mark.parametrize(
@@ -55,6 +62,25 @@ def test_name_on_the_bus_stands_for_the_daemon_of_the_host(
     monkeypatch.setattr(Changes, "recover", recover)
     daemon.main(arguments)
     assert answered == [on_bus]
+
+
+def test_daemon_that_may_have_no_threads_says_so(
+    bus: PrivateBus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(daemon, "start_logging", lambda: None)
+    monkeypatch.setattr("threading.Thread.start", _refused)
+    assert daemon.main([]) == 1
+    assert [record.getMessage() for record in caplog.records] == ["the system lacks what this needs: no thread"]
+
+
+def test_daemon_that_may_not_have_the_last_thread_goes_on_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = list[str]()
+    drift = Drift(FakeEngine(), bool, lambda _: None, told.append)
+    monkeypatch.setattr("threading.Thread.start", _refused)
+    drift.start()
+    assert told == [caplog.records[-1].getMessage()] == ["cannot look for drift: no thread"]
 
 
 def test_daemon_that_cannot_start_says_why(
