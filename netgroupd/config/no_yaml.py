@@ -17,6 +17,7 @@ _NEVER_CLOSED = "what begins here is never closed"
 _BRACES = "a name or value that begins with { or [, or has one between { } or [ ], must be quoted"
 _QUOTES = {"'": "inside of '…' a ' is written twice", '"': 'inside of "…" a " is written \\"'}
 _MERGE = re.compile(r"(?:<<<<<<<|=======|>>>>>>>)(?: |$)")
+_MAKO = re.compile(r"\s*%\s*(for|if|while|else|elif|end(for|if|while))\b")
 _ENDS = re.compile(r"(?<=: )[^\s,:{}\[\]]+$")
 _DASH = re.compile(r"\s*-[^\s-]")
 _ABOUT_VALUES = {
@@ -74,6 +75,8 @@ def _hint(stop: _Stop) -> str:
     merged = next((text for text in (*stop.above, stop.before + stop.found) if _MERGE.match(text)), "")
     if merged:
         return f"{merged.split()[0]} is left of a merge of two versions; keep one of them"
+    if _MAKO.match(stop.before + stop.found):
+        return "a file with lines of Mako, such as this, is named *.mako"
     return _about_value(stop) or _about_indent(stop) or _about_brackets(stop)
 
 

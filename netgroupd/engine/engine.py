@@ -32,6 +32,7 @@ from netgroupd.engine.record.aside import Aside
 from netgroupd.engine.record.disk import told
 from netgroupd.engine.record.generations import APPLIED, REPAIRED, UNCONFIRMED, UNTOUCHED, Borrowed, Content
 from netgroupd.engine.record.journal import Entry
+from netgroupd.engine.refusals import doubts_added
 from netgroupd.engine.repair import only
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.session import CONSOLE, Session
@@ -105,7 +106,8 @@ class Engine(Questions):
             mine = self._mine()
             desired, links = self._read(kernel, mine)
             request = _Request(plan, confirm_s, allow, progress, warnings=warnings, in_part=in_part)
-            return self._change(kernel, desired, mine, links, request)
+            with doubts_added(desired.problems):
+                return self._change(kernel, desired, mine, links, request)
 
     def _change(
         self,

@@ -6,9 +6,10 @@ most of them.  Which rule it was is told of the first.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
-from netgroupd.errors import KernelError, Refusal
+from netgroupd.errors import KernelError, Problem, Refusal
 from netgroupd.kernel.netlink.batch import Refused
 
 SHOWN = 20
@@ -50,3 +51,16 @@ def error_of(refusals: Iterable[Refusal]) -> StepsError:
     if len(told) > SHOWN:
         error.add_note(f"and {len(told) - SHOWN:,} more lines were refused")
     return error
+
+
+@contextmanager
+def doubts_added(problems: Iterable[Problem]) -> Iterator[None]:
+    """What there is to doubt of the lines that the kernel refuses is told with that: it is mostly why."""
+    try:
+        yield
+    except KernelError as error:
+        lines = {refusal.origin for refusal in error.refusals}
+        for problem in problems:
+            if f"{problem.file}:{problem.line}" in lines:
+                error.add_note(str(problem))
+        raise

@@ -9,6 +9,11 @@ _TEN = "{classid: '1:10', rate: 5}"
 _INNER = "{classid: '1:1', ls: 5}, {parent: '1:1', classid: '1:10', ls: 5}"
 DOUBTFUL = [
     pytest.param(
+        "links:\n  d: {kind: dummy, addresses: 10.0.0.1/24}\nroutes:\n- {to: 10.9.0.0/16, via: 10.0.0.2}\n",
+        "4:3: warning: nothing sets 'd' up, and the route to 10.9.0.0/16 goes out of it; the kernel refuses that",
+        id="gateway_in_a_network_of_a_link_that_is_down",
+    ),
+    pytest.param(
         "links:\n  br: {kind: bridge, vlans: [5]}\n",
         "2:30: warning: 'br' does not tell VLANs apart; set vlan_filtering of 'br'",
         id="vlans_of_a_bridge_without_filtering",
@@ -153,6 +158,12 @@ def test_doubtful_thing_is_only_warned_of(text: str, want: str) -> None:
 
 
 FINE = [
+    pytest.param(
+        "links:\n  d[1-2]: {kind: dummy, addresses: 10.0.0.1/24}\n  d1: {up: on, master: r}\n  d2: {master: s}\n"
+        "vrfs:\n  r: {table: 5, up: on}\n  s: {table: 6, up: on}\n"
+        "routes:\n- {to: 10.9.0.0/16, via: 10.0.0.2, vrf: r}\n",
+        id="gateway_that_is_down_in_another_vrf",
+    ),
     pytest.param(
         "links:\n  e: {kind: dummy}\n  a: {kind: vlan, link: e, id: 5}\n"
         "  b: {kind: vlan, link: e, id: 5, protocol: 802.1ad}\n",

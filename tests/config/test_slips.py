@@ -75,6 +75,12 @@ SLIPS = [
         id="jinja",
     ),
     pytest.param(
+        "links:\n% for v in range(3):\n  d${v}: {kind: dummy}\n% endfor\n",
+        "2:2: this is not YAML: could not find expected directive name (while scanning a directive); "
+        "a file with lines of Mako, such as this, is named *.mako",
+        id="mako",
+    ),
+    pytest.param(
         "auto lo\niface lo inet loopback\n",
         "1:1: expected sections such as `links:` at the top of the file; "
         "netgroupctl import ifupdown2 FILE makes a configuration of such a file",

@@ -9,6 +9,11 @@ _HTB = "{kind: htb, handle: '1:'}"
 _CLASSES = "classes: [{classid: '1:1', rate: 5}, {classid: '1:10', parent: '1:1', rate: 5}]"
 TREES = [
     (
+        f"qdiscs: {_HTB}, classes: [{{classid: '1:1', parent: '1:2', rate: 5}}, "
+        "{classid: '1:2', parent: '1:1', rate: 5}]",
+        "classes of lo are in each other in a loop: 1:1 in 1:2 in 1:1",
+    ),
+    (
         "qdiscs: [{kind: prio, handle: '1:'}, {kind: pfifo, parent: '1:1', handle: '1:'}]",
         "lo has two qdiscs with the handle",
     ),

@@ -106,14 +106,56 @@ def _lower_links_down(checked: Checked) -> None:
 
 def _ways_down(checked: Checked) -> None:
     """Routes out of links that are down, and nexthops out of those without a carrier, too."""
+    found = _Neighbourhood(checked)
     for obj, gateway in _gateways(checked):
-        attrs = checked.attrs(gateway.dev) if gateway.dev else NOTHING
-        what = f"nothing sets {gateway.dev!r} up" if attrs and _is_down(attrs) else ""
+        dev = gateway.dev or found.link_down_to(gateway.via, obj)
+        attrs = checked.attrs(dev) if dev else NOTHING
+        what = f"nothing sets {dev!r} up" if attrs and _is_down(attrs) else ""
         if obj.cls == "nexthop" and attrs.get("carrier") is False:
-            what = f"{gateway.dev!r} has no carrier"
+            what = f"{dev!r} has no carrier"
         if what:
             told_ = f"{what}, and {told(obj.cls, obj.key)} goes out of it"
             checked.report.warn(checked.entry(obj).at, told_, "the kernel refuses that")
+
+
+class _Neighbourhood:
+    """By which links gateways are reached of which none is named: those that have an address of their network."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._vrfs = {attrs.get("table") for _, attrs in checked.of_kinds(["vrf"])}
+        self._links: dict[tuple[int, int, int], set[str]] | None = None
+        self._lengths: set[tuple[int, int]] = set()
+
+    def link_down_to(self, via: str, obj: Object) -> str:
+        """A link that leads to a gateway and is down, where no other leads there; "" otherwise."""
+        if obj.cls != "route" or not via:
+            return ""
+        if self._links is None:
+            self._links = self._by_network()
+            self._lengths = {(size, length) for size, length, _ in self._links}
+        address = ip_bytes(via)
+        table = obj.key[1] if obj.key[1] in self._vrfs else None
+        found: set[str] = set()
+        for size, length in self._lengths:
+            if size == len(address):
+                network = int.from_bytes(address, "big") >> size * 8 - length
+                found.update(self._links.get((size, length, network), ()))
+        here = [link for link in sorted(found) if self._table_of(link) == table]
+        return here[0] if here and all(_is_down(self._checked.attrs(link)) for link in here) else ""
+
+    def _by_network(self) -> dict[tuple[int, int, int], set[str]]:
+        links: dict[tuple[int, int, int], set[str]] = {}
+        for key in self._checked.state.of("address"):
+            address, length = split_prefix(str(key[1]))
+            address = address if key[2] is None else ip_bytes(str(key[2]))
+            network = int.from_bytes(address, "big") >> len(address) * 8 - length
+            links.setdefault((len(address), length, network), set()).add(str(key[0]))
+        return links
+
+    def _table_of(self, link: str) -> Value:
+        vrf = self._checked.domain(link)
+        return self._checked.attrs(vrf).get("table") if vrf else None
 
 
 class _Gateway(NamedTuple):

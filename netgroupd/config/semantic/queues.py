@@ -45,6 +45,23 @@ def queues(checked: Checked) -> None:
         _kind(checked, tclass, trees)
     if not checked.report.failed:  # or what is missing may be what could not be read
         _parents(checked, trees)
+        _class_loops(checked)
+
+
+def _class_loops(checked: Checked) -> None:
+    """Every class is below the root, and not below itself."""
+    classes, done = checked.state.of("tclass"), set[Key]()
+    for start in classes:
+        way, key = dict[Key, None](), start
+        while key in classes and key not in done and key not in way:
+            way[key] = None
+            key = (key[0], classes[key].attrs["parent"])
+        if key in way:
+            loop = [*way][[*way].index(key) :]
+            names = " in ".join(str(one[1]) for one in (*loop, key))
+            place = checked.entry(classes[key]).place("parent")
+            checked.report.once(place, f"classes of {key[0]} are in each other in a loop: {names}")
+        done.update(way)
 
 
 class Trees:

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a check warns of is told with what the kernel refuses of that line."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from netgroupd.errors import KernelError
+from tests.engine.desk import Desk
+
+FAR = "gateway 192.0.2.1 is in no network of 'a'; if it is there nevertheless: onlink: true"
+TEXT = """
+links: {a: {kind: dummy, up: true, addresses: [10.0.0.1/24]}}
+routes:
+- {to: 10.9.0.0/16, via: 192.0.2.1, dev: a}
+- {to: 10.8.0.0/16, via: 10.0.0.2, dev: a}
+"""
+
+
+@pytest.mark.parametrize(("refused", "told"), [("10.9.0.0/16", True), ("10.8.0.0/16", False)])
+def test_doubt_of_a_line_is_told_where_the_kernel_refuses_it(tmp_path: Path, refused: str, told: bool) -> None:
+    desk = Desk(tmp_path)
+    desk.kernel.refuse = lambda step: errno.ENETUNREACH if refused in str(step) else 0
+    desk.wants(TEXT)
+    with pytest.raises(KernelError) as caught:
+        desk.engine.apply()
+    assert (FAR in str(caught.value)) is told
