@@ -4,8 +4,8 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from netgroupd.model.state import Key, State
-from netgroupd.plan.compare import kind_of
+from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.reach import closure
 from netgroupd.plan.step import Op, Step
@@ -70,3 +70,12 @@ def _followed(found: set[str], actual: State) -> frozenset[str]:
             if kind_of(master) in TEAMING:
                 beside[master.name].append(link.name)
     return closure(found, beside)
+
+
+def is_by_kernel(neighbour: Object, actual: State) -> bool:
+    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link."""
+    attrs = neighbour.attrs
+    if attrs.get("state") != "noarp" or UNOWNED not in attrs:
+        return False
+    link = actual.link(neighbour.name)
+    return link is not None and attrs.get("lladdr") == link.attrs.get("mac")

@@ -340,3 +340,14 @@ def test_links_that_were_held_down_come_up_again(
         assert held(other)
         engine.rollback()
         assert not held(other)
+
+
+@pytest.mark.vm("stock")
+def test_addresses_of_a_link_that_was_up_for_a_moment_are_in_their_order(engine_in: EngineIn) -> None:
+    text = "links: {a: {kind: dummy, addresses: ['fd00::[1-3]/64']%s}, v: {kind: vlan, link: a, id: 5, up: false}}"
+    engine_in("here", text % "").apply()
+    before = here("ip -br address show dev a")
+    engine = engine_in("here", text % ", up: true")
+    engine.apply(confirm_s=600)
+    engine.rollback()
+    assert here("ip -br address show dev a") == before

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What others have on links that stay, which goes with a MAC or a protocol of these: told, and given back."""
 
+import subprocess
 from functools import partial
 
 import pytest
@@ -125,3 +126,17 @@ def test_routes_of_others_that_send_from_an_address_that_goes_are_told(engine_in
     (told,) = result.plan.warnings
     assert told.endswith(": routes of proto static (1) on e0")
     assert "given back" not in told
+
+
+def test_neighbour_that_a_link_without_arp_has_by_itself_has_its_new_mac(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for command in ("link add e0 address 02:00:00:00:00:01 up type dummy", "address add 192.0.2.1/24 dev e0"):
+        here(f"ip {command}")
+    send = ["ip", "netns", "exec", "here", "bash", "-c", "echo > /dev/udp/192.0.2.9/9"]
+    subprocess.run(send, check=True)
+    assert "lladdr 02:00:00:00:00:01 NOARP" in here("ip neighbour show nud all")
+    engine = engine_in("here", "links: {e0: {mac: 02:00:00:00:00:02}}")
+    assert not engine.diff().warnings
+    engine.apply()
+    subprocess.run(send, check=True)
+    assert "lladdr 02:00:00:00:00:02 NOARP" in here("ip neighbour show nud all")

@@ -22,6 +22,7 @@ from netgroupd.model.value import Value, split_prefix
 from netgroupd.plan.absent import network_of, networks_of
 from netgroupd.plan.compare import UNOWNED, UNSAID
 from netgroupd.plan.present import title
+from netgroupd.plan.readdressed import is_by_kernel
 from netgroupd.plan.stranded import Stranded
 
 _TEXTS = frozenset({"alias", "altnames", "label"})  # which may be the name of a link, and do not mean it
@@ -33,7 +34,7 @@ _FROM = " from "  # in the destination of a route that is for packets from there
 
 def nameable(actual: State) -> tuple[State, list[str]]:
     """Leave out links that nothing can name, with all that refers to them, and routes that it cannot ask for."""
-    by_kernel = [obj for obj in actual.of("neighbour").values() if _is_by_kernel(obj, actual)]
+    by_kernel = [obj for obj in actual.of("neighbour").values() if is_by_kernel(obj, actual)]
     by_kernel += _with_addresses(actual)
     if by_kernel:
         actual = _without(actual, set(), {(obj.cls, obj.key) for obj in by_kernel})
@@ -72,15 +73,6 @@ def nameable(actual: State) -> tuple[State, list[str]]:
     told |= {why: {f"{called(obj.cls)} {' '.join(title(obj))}" for obj in found} for why, found in others.items()}
     comments += [f"# left out ({why}): {_listed(names)}\n" for why, names in told.items() if names]
     return _without(actual, unnamed, left_out), comments
-
-
-def _is_by_kernel(neighbour: Object, actual: State) -> bool:
-    """Whether a neighbour is one that a link without ARP has by itself, with the MAC of that link."""
-    attrs = neighbour.attrs
-    if attrs.get("state") != "noarp" or UNOWNED not in attrs:
-        return False
-    link = actual.link(neighbour.name)
-    return link is not None and attrs.get("lladdr") == link.attrs.get("mac")
 
 
 def _with_addresses(actual: State) -> list[Object]:

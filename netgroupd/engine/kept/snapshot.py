@@ -19,7 +19,7 @@ from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
 from netgroupd.plan.compare import UNOWNED, UNSAID, UNTOLD, ends, kind_of
-from netgroupd.plan.fate import hangs_on, is_of_bridge
+from netgroupd.plan.fate import carried_down, hangs_on, is_of_bridge
 from netgroupd.plan.mst import without_states
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles, touching
 from netgroupd.plan.settings import BY_WIREGUARD
@@ -120,9 +120,23 @@ class Snapshot(NamedTuple):
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
             goal.add(obj._replace(attrs=self._was(obj, actual, links, usual)))
+        self._turn_addresses(goal, actual)
         without_states(goal)
         goal.classes["qdisc"] = {key: one._replace(attrs=lasting(one.attrs)) for key, one in goal.of("qdisc").items()}
         return goal
+
+    def _turn_addresses(self, goal: State, actual: State) -> None:
+        """Have the addresses that links lose when they go down again in the order in which they are to come back."""
+        were = {obj.name for obj in self.objects if obj.cls == "link" and obj.attrs.get("up") is False}
+        down = {name for name in were if (now := actual.link(name)) and now.attrs.get("up")}
+        if not down:
+            return
+        down.update([upper for upper, _ in carried_down(down, actual.of("link"))])
+        known = {obj.key for obj in self.objects if obj.cls == "address"}
+        lost = [obj for obj in goal.of("address").values() if obj.name in down and obj.key not in known]
+        for obj in as_added(lost):
+            del goal.classes["address"][obj.key]
+            goal.add(obj)
 
     def _lost(self, actual: State) -> list[Object]:
         """The qdiscs of kinds that netgroupd does not make that are not there any more."""

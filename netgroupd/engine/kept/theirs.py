@@ -18,7 +18,7 @@ from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
 from netgroupd.plan.fold import few_of
 from netgroupd.plan.order import QUEUES
 from netgroupd.plan.passing import on_emptied, on_sources
-from netgroupd.plan.readdressed import readdressed
+from netgroupd.plan.readdressed import is_by_kernel, readdressed
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Plan, Step
@@ -50,6 +50,7 @@ def of_others(kernel: Connection, plan: Plan, deleted: Set[int], goal: State, ac
     }
     found = kernel.theirs(links, Going(there, deleted, gone=plan.gone))
     lost = [obj for obj in found.objects if obj.key not in goal.of(obj.cls) and not _is_ipv4_and_stays(obj, plan)]
+    lost = [obj for obj in lost if obj.cls != "neighbour" or not is_by_kernel(obj, actual)]
     kept = _keeping(kernel, {obj.name for obj in lost if obj.cls == "address"} - plan.gone, actual, mine)
     stays = (obj for obj in lost if obj.cls == "address" and obj.name in kept and _is_lasting(obj))
     staying = {obj.key for obj in stays}
@@ -79,7 +80,8 @@ def on_staying(kernel: Connection, plan: Plan, goal: State, actual: State) -> It
             yield Loss(lost, back, f"goes with {family} on links")
     # Which of them do get another MAC nobody can tell: what is there still is not made again.
     lost = _of_some(kernel, readdressed(steps, actual) - shaken, Along.MAC, goal)
-    yield Loss(lost, lost.objects, "may go with the MAC that links have")
+    objects = tuple(obj for obj in lost.objects if not is_by_kernel(obj, actual))
+    yield Loss(lost._replace(objects=objects), objects, "may go with the MAC that links have")
 
 
 def _of_some(kernel: Connection, names: Set[str], along: Along, goal: State, sources: Set[str] = frozenset()) -> Theirs:
