@@ -105,6 +105,17 @@ def there_and_back(
     assert (there(kernel, goal), seen()) == before
 
 
+def to_and_fro(
+    kernel: Stumbling, before: State, after: State, seen: Callable[[], object] = lambda: None, *, refused: bool = True
+) -> None:
+    """The same between two goals, and then from one to the other and back, which leaves nothing to do."""
+    become(kernel, before)
+    there_and_back(kernel, after, seen, refused=refused)
+    become(kernel, after)
+    become(kernel, before)
+    assert not plan_now(kernel, before, MINE)[0].steps
+
+
 def refused_and_back(kernel: Stumbling, goal: State) -> None:
     """Have the kernel refuse the way to ``goal``, and put back what was there: then it is."""
     mine = kernel.keep(goal)

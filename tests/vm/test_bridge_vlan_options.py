@@ -13,7 +13,7 @@ from netgroupd.model.state import State
 from netgroupd.plan.serialise import singles
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, to_and_fro, told
 
 BRIDGE = "br: {kind: bridge, up: true, mac: '02:00:00:00:00:01', vlan_filtering: true, mcast_vlan_snooping: %s, %s}"
 OPTIONS = "{vid: '[10-14]', mcast_router: 2, mcast_max_groups: 7, neigh_suppress: true, state: learning}"
@@ -64,11 +64,7 @@ WAYS = [
 
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_options_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
-    become(kernel, before)
-    there_and_back(kernel, after, seen, refused=True)
-    become(kernel, after)
-    become(kernel, before)
-    assert not plan_now(kernel, before, MINE)[0].steps
+    to_and_fro(kernel, before, after, seen)
 
 
 def test_range_is_one_message(kernel: Stumbling) -> None:

@@ -7,7 +7,7 @@ from operator import itemgetter
 import pytest
 
 from tests.engine.universe import state_of
-from tests.vm.stumbling import Stumbling, become, there_and_back, told
+from tests.vm.stumbling import Stumbling, become, to_and_fro, told
 
 _ROUTED = """
 links: {%s}
@@ -105,10 +105,7 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_change_takes_one_run_there_and_back(kernel: Stumbling, name: str) -> None:
     before, after = map(state_of, CHANGES[name])
-    become(kernel, before)
-    there_and_back(kernel, after)
-    become(kernel, after)
-    become(kernel, before)
+    to_and_fro(kernel, before, after, refused=False)
 
 
 def test_vlans_of_one_port_come_into_being_side_by_side(kernel: Stumbling) -> None:

@@ -24,7 +24,7 @@ from netgroupd.plan.compare import UNOWNED
 from netgroupd.plan.step import Op, Step
 from tests.engine.universe import state_of
 from tests.vm.pipeline import Pipeline
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, to_and_fro, told
 from tests.vm.tc_wire import ETH_P_ALL, MARK, eth, ip4, udp
 
 _ALL = Selection(classes=frozenset({"mdb"}), links=frozenset({"b0"}))
@@ -111,9 +111,7 @@ def listed() -> list[str]:
 def test_groups_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
     become(kernel, before)
     assert len(listed()) > len(before.of("mdb"))  # with what the kernel makes of lists
-    there_and_back(kernel, after, listed, refused=True)
-    become(kernel, after)
-    become(kernel, before)
+    to_and_fro(kernel, before, after, listed)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Step
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, to_and_fro, told
 
 
 def states() -> dict[tuple[str, int], str]:
@@ -79,11 +79,7 @@ WAYS = [
 @pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_states_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
-    become(kernel, before)
-    there_and_back(kernel, after, states, refused=True)
-    become(kernel, after)
-    become(kernel, before)
-    assert not plan_now(kernel, before, MINE)[0].steps
+    to_and_fro(kernel, before, after, states)
 
 
 def test_vlans_have_the_states_of_their_trees(kernel: Stumbling) -> None:

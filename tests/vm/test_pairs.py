@@ -11,7 +11,7 @@ from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, to_and_fro, told
 
 
 def said(one: str = "", other: str = "") -> State:
@@ -37,11 +37,7 @@ WAYS = [
 @pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_pairs_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
-    become(kernel, before)
-    there_and_back(kernel, after, refused=True)
-    become(kernel, after)
-    become(kernel, before)
-    assert not plan_now(kernel, before, MINE)[0].steps
+    to_and_fro(kernel, before, after)
 
 
 def ends(kernel: Stumbling) -> list[dict[str, object]]:

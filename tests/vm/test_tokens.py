@@ -11,7 +11,7 @@ from netgroupd.model.state import State
 from netgroupd.plan.serialise import singles
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, to_and_fro, told
 
 OF_NONE = "::"
 
@@ -54,11 +54,7 @@ WAYS = [
 @pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_tokens_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
-    become(kernel, before)
-    there_and_back(kernel, after, tokens, refused=True)
-    become(kernel, after)
-    become(kernel, before)
-    assert not plan_now(kernel, before, MINE)[0].steps
+    to_and_fro(kernel, before, after, tokens)
 
 
 def test_token_is_as_it_was_said(kernel: Stumbling) -> None:

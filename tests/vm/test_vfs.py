@@ -30,7 +30,7 @@ from netgroupd.plan.step import Op, RangeStep, Step
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
 from tests.vm.pipeline import Pipeline
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, to_and_fro, told
 
 CARD = "netdevsim7"
 _BUS = Path("/sys/bus/netdevsim")
@@ -163,11 +163,7 @@ def here_is_a_card() -> bool:
 
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_functions_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
-    become(kernel, before)
-    there_and_back(kernel, after, seen, refused=True)
-    become(kernel, after)
-    become(kernel, before)
-    assert not plan_now(kernel, before, MINE)[0].steps
+    to_and_fro(kernel, before, after, seen)
 
 
 def test_all_functions_of_a_card_are_one_message(kernel: Stumbling) -> None:

@@ -24,7 +24,7 @@ from netgroupd.plan.step import Op, RangeStep, Step
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
 from tests.vm.pipeline import Pipeline
-from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, told
+from tests.vm.stumbling import MINE, Stumbling, become, ip, there_and_back, to_and_fro, told
 
 OTHERS: dict[str, Value] = {
     "mcast_snooping": False,
@@ -202,11 +202,7 @@ WAYS = [
 @pytest.mark.vm("stock")  # the messages are the same on both
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_options_are_back_after_any_refusal(kernel: Stumbling, before: State, after: State) -> None:
-    become(kernel, before)
-    there_and_back(kernel, after, seen, refused=True)
-    become(kernel, after)
-    become(kernel, before)
-    assert not plan_now(kernel, before, MINE)[0].steps
+    to_and_fro(kernel, before, after, seen)
 
 
 def test_options_of_somebody_else_stay_and_come_back_with_their_vlan(kernel: Stumbling) -> None:
