@@ -28,10 +28,10 @@ from netgroupd.kernel.links.numbers import (
     SKIP_STATS,
 )
 from netgroupd.kernel.netlink import message
+from netgroupd.kernel.netlink.compound import RTM_BATCHTFILTER
 from netgroupd.kernel.netlink.socket import Socket
 
 RTM_NEWADDR, RTM_GETADDR = 20, 22
-RTM_BATCHTFILTER = 47
 
 IFA_LOCAL = 2
 IFA_GROUP = 32

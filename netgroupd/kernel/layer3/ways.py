@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from netgroupd.kernel.layer3.neighbours import HEADER as NEIGHBOUR
 from netgroupd.kernel.layer3.neighbours import RTM_GETNEIGH
+from netgroupd.kernel.layer3.routes_identity import RTM_GETROUTE
 from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, attributes, u32
@@ -12,7 +13,6 @@ from netgroupd.kernel.netlink.request import Context
 from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.value import ip_bytes, ip_text
 
-_RTM_GETROUTE = 26
 _RTA_DST, _RTA_SRC, _RTA_OIF, _RTA_GATEWAY, _RTA_PRIORITY, _RTA_PREFSRC = 1, 2, 4, 5, 6, 7
 _RTA_TABLE, _RTA_MARK, _RTA_VIA, _RTA_NH_ID = 15, 16, 18, 30
 _HEADER = 12  # struct rtmsg
@@ -84,7 +84,7 @@ def _ask(context: Context, target: bytes, origin: bytes, within: bytes, flags: i
     lengths = bytes((len(target) * 8, len(origin) * 8))
     header = bytes((_FAMILIES[len(target)],)) + lengths + bytes(_HEADER - 7) + flags.to_bytes(4, "little")
     ends = attr(_RTA_DST, target) + (attr(_RTA_SRC, origin) if origin else b"") + within
-    return context.socket.ask(message.request(_RTM_GETROUTE, 0, header, ends), lambda _kind, payload: bytes(payload))[1]
+    return context.socket.ask(message.request(RTM_GETROUTE, 0, header, ends), lambda _kind, payload: bytes(payload))[1]
 
 
 def _lladdr(context: Context, index: memoryview, neighbour: bytes) -> str:

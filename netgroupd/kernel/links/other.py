@@ -9,13 +9,12 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.links import netdevsim, team, tuntap, wireguard
 from netgroupd.kernel.links.numbers import IFLA_IFNAME, IFLA_PARENT_DEV_NAME, RTM_GETLINK, RTM_NEWLINK
 from netgroupd.kernel.names import UnknownLinkError
-from netgroupd.kernel.netlink.message import attributes, request, text
+from netgroupd.kernel.netlink.message import NLM_F_DUMP, attributes, request, text
 from netgroupd.kernel.netlink.request import Call, Context, Selection
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import Value
 
-_NLM_F_DUMP = 0x300
 _PARENT_PREFIX = "netdevsim"
 
 _WIREGUARD = frozenset(KINDS["wireguard"].attrs)
@@ -49,7 +48,7 @@ def plug(name: str, number: int, context: Context) -> int:
         found = bytes(attributes(payload, 16).get(IFLA_PARENT_DEV_NAME, b"")).rstrip(b"\0")
         return bytes(payload[:16]) if found == parent else None
 
-    header = context.socket.dump(request(RTM_GETLINK, _NLM_F_DUMP, bytes(16)), decode)[0]
+    header = context.socket.dump(request(RTM_GETLINK, NLM_F_DUMP, bytes(16)), decode)[0]
     tell(context, request(RTM_NEWLINK, 0, header[:8] + bytes(8), text(IFLA_IFNAME, name)))
     (index,) = struct.unpack_from("=i", header, 4)
     context.names.note(name, index)
