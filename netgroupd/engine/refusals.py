@@ -5,14 +5,21 @@ A line may stand for thousands of rules, and what is wrong with one is wrong wit
 most of them.  Which rule it was is told of the first.
 """
 
+import errno
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from netgroupd.errors import KernelError, Problem, Refusal
 from netgroupd.kernel.netlink.batch import Refused
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import FOLLOWS_MTU
+from netgroupd.plan.step import Op, Step
 
 SHOWN = 20
+_OUT_OF_RANGE = frozenset({errno.EINVAL, errno.ERANGE})
+_WITHIN = FOLLOWS_MTU | {"vxlan"}
 
 
 class StepsError(KernelError):
@@ -39,9 +46,22 @@ def _counted(refusal: Refusal, more: int) -> Refusal:
 def steps_error(refused: Iterable[Refused]) -> StepsError:
     """The error that tells of steps."""
     kept = tuple(refused)
-    error = error_of(each.refusal for each in kept)
+    error = error_of(_explained(each) for each in kept)
     error.refused = kept
     return error
+
+
+def _explained(refused: Refused) -> Refusal:
+    """The refusal; of an MTU that does not pass below, of which the kernel says no more than that it is wrong."""
+    step, refusal = refused
+    if not isinstance(step, Step) or step.op is Op.DELETE or step.object.cls != "link":
+        return refusal
+    attrs = step.object.attrs
+    below = attrs.get("dev" if kind_of(step.object) == "vxlan" else "link")
+    silent = refusal.errno in _OUT_OF_RANGE and refusal.sentence.startswith(os.strerror(refusal.errno))
+    if not (silent and below and step.attrs.get("mtu") and kind_of(step.object) in _WITHIN):
+        return refusal
+    return refusal._replace(sentence=f"{refusal.sentence}; mtu {step.attrs['mtu']} may be over what {below} carries")
 
 
 def error_of(refusals: Iterable[Refusal]) -> StepsError:

@@ -3,8 +3,13 @@
 
 import errno
 
-from netgroupd.engine.refusals import by_line, error_of
+import pytest
+
+from netgroupd.engine.refusals import by_line, error_of, steps_error
 from netgroupd.errors import Refusal, notes_of
+from netgroupd.kernel.netlink.batch import Refused
+from netgroupd.model.state import Object
+from netgroupd.plan.step import Op, Step
 
 _FULL = Refusal("create filter v0 ingress pref 1 dst_ip 10.0.0.0", errno.ENOSPC, "No room in hardware", "a.yaml:7")
 
@@ -31,3 +36,19 @@ def test_of_very_many_lines_the_first_are_told_and_how_many_more() -> None:
 def test_what_is_of_no_line_is_told_as_it_is() -> None:
     nowhere = _FULL._replace(origin="")
     assert by_line([nowhere, nowhere]) == [nowhere, nowhere]
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence", "told"),
+    [
+        (errno.EINVAL, "Invalid argument", "Invalid argument; mtu 9000 may be over what eth0 carries"),
+        (errno.EINVAL, "mtu greater than device maximum", "mtu greater than device maximum"),
+        (errno.EPERM, "Operation not permitted", "Operation not permitted"),
+    ],
+)
+def test_mtu_that_does_not_pass_below_is_told_where_the_kernel_says_nothing(
+    number: int, sentence: str, told: str
+) -> None:
+    vlan = Object("link", ("eth0.5",), {"kind": "vlan", "link": "eth0", "id": 5, "mtu": 9000})
+    refusal = Refusal("create link eth0.5", number, sentence, "a.yaml:1")
+    assert str(steps_error([Refused(Step(Op.CREATE, None, vlan, vlan.attrs), refusal)])).endswith(f"eth0.5: {told}")
