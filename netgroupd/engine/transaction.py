@@ -240,7 +240,8 @@ def converge(
 def _says_again(plan: Plan, before: Plan) -> bool:
     """Whether ``plan`` asks for something that ``before`` has asked for already, and in vain.
 
-    A message that says anything new may say the rest because of that, as the MTU of a tunnel.
+    A message that says anything new may say the rest because of that, as the MTU of a tunnel.  A neighbour that was
+    there before its link has lost its carrier has gone with that.
     """
     said: dict[tuple[Op, str, Key], dict[str, Value]] = {}
     for step in singles(before.steps):
@@ -249,6 +250,7 @@ def _says_again(plan: Plan, before: Plan) -> bool:
         step.op is Op.DELETE or (step.attrs and step.attrs.items() <= earlier.items())
         for step in singles(plan.steps)
         if (earlier := said.get((step.op, step.object.cls, step.object.key))) is not None
+        and not (step.object.cls == "neighbour" and step.object.name in before.darkened)
     )
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from netgroupd.errors import ConfigError
 from netgroupd.model.state import State
 from netgroupd.plan.absent import without_absent
-from netgroupd.plan.carrier import losing_carrier, shaken_by
+from netgroupd.plan.carrier import darkened_by
 from netgroupd.plan.coalesce import Abilities, coalesce
 from netgroupd.plan.diff import diff
 from netgroupd.plan.order import order
@@ -46,7 +46,6 @@ def assemble(
     gone, cycled, moved = (frozenset(names) for names in changes.fate)
     told = waiting + changes.warnings + lost
     emptied = changes.emptied - gone - cycled
-    nexthops = actual.of("nexthop")
-    darkened = tuple(losing_carrier(shaken_by(changes.links), actual.of("link"))) if nexthops else ()
+    darkened = tuple(darkened_by(changes.links, desired, actual))
     links = gone, cycled - gone, moved - gone
     return Plan(steps, told, names, *links, emptied=emptied, darkened=darkened, absent=absent)

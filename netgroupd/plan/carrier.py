@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that may lose their carrier by a plan, and with it the nexthops there."""
+"""Links that may lose their carrier by a plan, and with it the nexthops there, and neighbours that do not age."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.fate import followers
 from netgroupd.plan.step import Op, Step
 
 _SHAKING = frozenset({"master", "netns"})
+
+
+def darkened_by(steps: Sequence[Step], desired: State, actual: State) -> Iterator[str]:
+    """The links that may lose their carrier by steps about links, where anything goes with that."""
+    nexthops = actual.of("nexthop")
+    lossy = {obj.name for obj in desired.of("neighbour").values() if obj.attrs.get("state") == "noarp"} if steps else ()
+    if nexthops or lossy:
+        yield from (name for name in losing_carrier(shaken_by(steps), actual.of("link")) if nexthops or name in lossy)
 
 
 def shaken_by(steps: Iterable[Step]) -> set[str]:

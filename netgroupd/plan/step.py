@@ -102,8 +102,8 @@ class Plan(NamedTuple):
     to be given back after a refusal; ``watched`` are sentences on the rest.  ``passing`` is to be in any case: of that
     what can be, and what no file says of ports that come back to their master.  So it does with much of IPv4 on those
     that lose all addresses of netgroupd's, if only for a moment (``emptied``).  Routes and nexthops are ``waiting`` for
-    the carrier of a link; links that have nexthops may lose theirs (``darkened``).  What stands on links that are
-    ``absent`` waits.
+    the carrier of a link; links that have nexthops or neighbours may lose theirs (``darkened``).  What stands on links
+    that are ``absent`` waits.
     """
 
     steps: tuple[AnyStep, ...] = ()

@@ -351,3 +351,16 @@ def test_addresses_of_a_link_that_was_up_for_a_moment_are_in_their_order(engine_
     engine.apply(confirm_s=600)
     engine.rollback()
     assert here("ip -br address show dev a") == before
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("more", ["", "nexthops: {1: {blackhole: true, family: inet}}"])
+def test_neighbour_that_comes_to_a_bridge_whose_last_port_leaves_is_there(kernel: Stumbling, more: str) -> None:
+    bridge = "br: {kind: bridge, up: true, addresses: [192.0.2.1/24]%s}"
+    text = f"links: {{lo: {{up: true}}, {bridge}, p: {{kind: dummy, up: true%s}}}}\n{more}"
+    become(kernel, state_of(text % ("", ", master: br")))
+    time.sleep(1.1)  # until a carrier that comes is told
+    lasting = ", neighbours: [{ip: 192.0.2.9, lladdr: '02:00:00:00:00:09', state: noarp}]"
+    become(kernel, state_of(text % (lasting, ", master: null")), at_once=False)
+    time.sleep(1.1)
+    assert "192.0.2.9" in told("ip", "neighbour", "show", "nud", "noarp")
