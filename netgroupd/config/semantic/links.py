@@ -80,8 +80,9 @@ _ON_NONE = tuple(name for name, kind in KINDS.items() if not kind.lower)
 
 def unfit_foundations(checked: Checked) -> None:
     """What has frames of its own stands on what has frames, and not on its like, for the kernel looks below that."""
-    links = checked.links
-    for name, attrs in checked.of_kinds(_NO_FOUNDATION_OF):
+    links, there = checked.links, checked.by_kind.keys()
+    kinds = (kind for kind, unfit in _NO_FOUNDATION_OF.items() if not there.isdisjoint(("tun", *unfit)))
+    for name, attrs in checked.of_kinds(kinds):
         lower, kind = str(attrs.get("link") or ""), str(attrs["kind"])
         below = links.attrs.get(lower, {})
         of_lower = "tun of IP packets" if below.get("mode") == "tun" else str(below.get("kind"))
