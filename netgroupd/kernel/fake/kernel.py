@@ -20,7 +20,6 @@ from netgroupd.kernel.links.seen import Seen
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.batch import Refused, ends
 from netgroupd.kernel.netlink.request import Away, Selection
-from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.model.address import plain_address
 from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -28,6 +27,7 @@ from netgroupd.model.tc.filter import block_number
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on, is_ipv4, muted, resized_ports, why_muted
+from netgroupd.plan.pairs import OF_PEER
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 from netgroupd.plan.tc.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.without_mac import BY_A_PORT
@@ -80,14 +80,6 @@ class FakeKernel(FakeCards):
     def has_link(self, name: str) -> bool:
         """Whether there is a link of that name."""
         return (name,) in self.state.of("link")
-
-    def usual(self, links: Mapping[Key, Object]) -> Usual:
-        """Links have nothing here that nobody gave them."""
-        return {}
-
-    def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
-        """Nothing takes anything here."""
-        return {}
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """Every setting there is was made by somebody."""
@@ -263,7 +255,7 @@ class FakeKernel(FakeCards):
         attrs: dict[str, Value] = {"kind": kind_of(obj), "up": False, "group": 0, "mtu": self._usual_mtu(step.attrs)}
         self.state.add(Object("link", obj.key, attrs))
         try:
-            self._change(obj.name, step.attrs)
+            self._change(obj.name, {name: value for name, value in step.attrs.items() if not name.startswith(OF_PEER)})
         except RefusalError:
             del self.state.classes["link"][obj.key]
             raise
@@ -371,8 +363,8 @@ class FakeKernel(FakeCards):
             ipv6 = obj.cls == "address" and ":" in str(obj.key[1])
             if ipv6 and (number := lacks_ipv6(link, self.state.of("sysctl"))):
                 raise RefusalError(number)
-        before = there.attrs if there else {}
-        after = {name: value for name, value in {**before, **step.attrs}.items() if value is not None}
+        merged = {**(there.attrs if there else {}), **step.attrs}
+        after = {name: value for name, value in merged.items() if value is not None}
         after.pop(BY_A_PORT, None)
         self._unmarked.pop((obj.cls, obj.key), None)
         if UNOWNED in after:
