@@ -21,6 +21,7 @@ from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.batch import Refused, ends
 from netgroupd.kernel.netlink.request import Away, Selection
 from netgroupd.model.address import plain_address
+from netgroupd.model.bridge_vlan import is_out
 from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.filter import block_number
@@ -346,6 +347,12 @@ class FakeKernel(FakeCards):
             link = self.state.classes["link"][port,]
             self.state.add(link._replace(attrs={**link.attrs, "mtu": self.state.classes["link"][name,].attrs["mtu"]}))
 
+    def _keep(self, obj: Object) -> None:
+        if is_out(obj):
+            self.state.classes.get(obj.cls, {}).pop(obj.key, None)
+        else:
+            self.state.add(obj)
+
     def _other(self, step: Step) -> None:
         obj = step.object
         there = self.state.of(obj.cls).get(obj.key)
@@ -369,7 +376,7 @@ class FakeKernel(FakeCards):
         self._unmarked.pop((obj.cls, obj.key), None)
         if UNOWNED in after:
             self._unmarked[obj.cls, obj.key] = after.pop(UNOWNED)
-        self.state.add(obj._replace(attrs=after, origin=None))
+        self._keep(obj._replace(attrs=after, origin=None))
         if obj.cls == "sysctl":
             write(self.state.of("sysctl")[obj.key], self.state.classes["sysctl"])
         self._mute(step)
