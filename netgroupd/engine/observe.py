@@ -71,6 +71,9 @@ class Connection(Protocol):
     def usual(self, links: Mapping[Key, Object]) -> Usual:
         """What links of the kinds of ``links`` have by themselves."""
 
+    def told_queues(self, actual: State) -> list[Object]:
+        """The queues and classes of ``actual`` of which less need be said, with that alone."""
+
     def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
         """What a link takes, for the kinds of ``links``."""
 

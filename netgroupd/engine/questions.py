@@ -182,7 +182,7 @@ class Questions(Unfinished):
                 kernel.add_away(actual, away, Selection(classes=frozenset(CLASSES), everything=True))
             usual = kernel.usual(actual.of("link"))
             elsewhere = kernel.elsewhere()
-            for one in kernel.changed_settings(actual.of("link")):
+            for one in (*kernel.changed_settings(actual.of("link")), *kernel.told_queues(actual)):
                 actual.add(one)
         content = self._generations.content(self._generations.current)
         return captured(actual, usual, {number: name for name, number in content.groups.items()}, elsewhere)

@@ -136,6 +136,12 @@ class Kernel:
         """What links of the kinds of ``links`` have by themselves."""
         return usual_attrs(links, lambda: Kernel(assume=self.features))
 
+    def told_queues(self, actual: State) -> list[Object]:
+        """The queues and classes of ``actual`` of which less need be said, with that alone."""
+        from netgroupd.kernel.usual_queues import told_queues  # noqa: PLC0415  # only a capture needs it
+
+        return told_queues(actual, lambda: Kernel(assume=self.features))
+
     def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
         """What a link takes, for the kinds of ``links``."""
         from netgroupd.kernel.footprint import samples_of  # noqa: PLC0415  # only an estimate needs it

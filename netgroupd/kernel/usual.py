@@ -39,6 +39,8 @@ _BY_MODE = frozenset({"bond", "ipvlan", "ipvtap", "netkit", "tun"})
 _KEYED = frozenset({"erspan", "ip6erspan"})
 # A simulated card outlives the namespace, and of its number there is one in all of them: that which is wanted.
 _OUTLIVING = frozenset({"netdevsim"})
+# A port has a priority of LACP in a bond that speaks it, and else nothing that it has not there.
+_MASTERS: Mapping[str, Attrs] = {"vrf": {"table": 4000}, "bond": {"mode": "802.3ad"}}
 _LIKE_A_CARD = "dummy"  # as a port, of which a card has what its master gives it
 
 
@@ -141,8 +143,7 @@ def sample_steps(name: str, above: str, kind: str, master: str, like: Object) ->
     sample = _create(name, {"kind": kind, **needed})
     yield sample
     if master:
-        table: dict[str, Value] = {"table": 4000} if master == "vrf" else {}
-        yield _create(above, {"kind": master, **table})
+        yield _create(above, {"kind": master, **_MASTERS.get(master, {})})
         yield Step(Op.CHANGE, sample.after, sample.after, {"master": above})
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.value import FLAG, LINK, U32, Value, number, word
 
 DEFAULT_VID = 1
@@ -21,6 +21,7 @@ CLASS = Class(
     ),
     table(
         (
+            Attr("member", FLAG, "false takes it out of a VLAN that its bridge puts it into by itself."),
             Attr("pvid", FLAG, "Packets without a tag belong to it."),
             Attr("untagged", FLAG, "Send its packets without a tag."),
             Attr(
@@ -48,8 +49,22 @@ OF_PORTS = ("tunnel_id", "mcast_max_groups", "neigh_suppress")
 LOST_IN_RANGES = frozenset({"mcast_max_groups", "neigh_suppress"})
 """What VLANs may differ in that the kernel tells of as one range, with what the first of them has."""
 
+OUT: Attrs = {"member": False}
+"""What is wanted of a VLAN that a link is not to be in."""
+
 AS_LONG_AS_ASKED = 3
 """The ``mcast_router`` that becomes 1 again by itself, some minutes later; only a port takes it."""
+
+
+def is_out(vlan: Object) -> bool:
+    """Whether a link is not to be in a VLAN."""
+    return vlan.attrs.get("member") is False
+
+
+def vlans_joined(state: State) -> Mapping[Key, Object]:
+    """The VLANs that links are in, or are to be in."""
+    vlans = state.of("bridge_vlan")
+    return {key: vlan for key, vlan in vlans.items() if not is_out(vlan)} if any(map(is_out, vlans.values())) else vlans
 
 
 def bridge_of(link: Object) -> str:

@@ -7,10 +7,11 @@ unless they are in the other already.  All others stay where they are.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from netgroupd.model.bridge_vlan import DEFAULT_VID, bridge_of, default_vid
-from netgroupd.model.state import Attrs, Key, Object, State
+from netgroupd.model.bridge_vlan import DEFAULT_VID, OUT, bridge_of, default_vid, is_out, vlans_joined
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.bridge_vlan import said_again
+from netgroupd.plan.fate import Losses
 from netgroupd.plan.step import Op, Step
 
 DEFAULT = "vlan_default_pvid"
@@ -86,13 +87,28 @@ class Defaults:
         is_in = had == 0 or (have is not None and all(have.attrs.get(flag) for flag in _UNTAGGED))
         return had != gets and is_in and (name, gets) not in haves
 
+    def out(self, losses: Losses) -> Iterator[Step]:
+        """Take links out of the VLANs that the kernel puts them into meanwhile."""
+        for (name, vid), want in self._desired.of("bridge_vlan").items():
+            if is_out(want) and not losses.goes_by_itself(want) and self._is_put_into(str(name), vid, losses.why(want)):
+                yield Step(Op.CREATE, None, want, OUT)
+
+    def _is_put_into(self, name: str, vid: Value, lost: str) -> bool:
+        """Whether a link comes to its bridge, for a moment leaves it, or is moved as the default becomes another."""
+        have, want = self._actual.link(name), self._desired.link(name)
+        link = have._replace(attrs={**have.attrs, **(want.attrs if want else NOTHING)}) if have else want
+        if link is None or not bridge_of(link):
+            return False
+        comes = have is None or bridge_of(have) != bridge_of(link)
+        return comes or bool(lost) or (self.of(name)[1] == vid and self.moves(name))
+
     def _left(self, name: str, why: str) -> Iterator[Step]:
         """The default VLAN that was goes where the kernel leaves it, and stays where it is wanted."""
         had, gets = self.of(name)
         have = self._actual.of("bridge_vlan").get((name, had))
         if have is None or had == gets:
             return
-        want, moves = self._desired.of("bridge_vlan").get(have.key), self.moves(name)
+        want, moves = vlans_joined(self._desired).get(have.key), self.moves(name)
         if want and moves:
             yield Step(Op.CHANGE, have, want, said_again(want, have, self._desired, self._actual), why)
         elif not want and not moves:

@@ -15,6 +15,7 @@ from netgroupd.errors import Problem
 from netgroupd.model import CLASSES, nexthop, route
 from netgroupd.model.address import plain_address
 from netgroupd.model.attr import Change
+from netgroupd.model.bridge_vlan import vlans_joined
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, called
@@ -149,7 +150,8 @@ class _Run:
 
     def of(self, cls: str) -> list[Step]:
         """The changes to the objects of one class; deletions first, in reverse order."""
-        wants, haves = self.desired.of(cls), self._haves(cls)
+        wants = vlans_joined(self.desired) if cls == "bridge_vlan" else self.desired.of(cls)
+        haves = self._haves(cls)
         doomed: list[Object] = []
         steps: list[Step] = []
         staying = len(wants)
@@ -207,6 +209,7 @@ class _Run:
                 told = [step for step in said if not self.losses.why(step.object)]  # a port that comes has the default
                 again = {step.object.key for step in told}
                 steps = [*(step for step in steps if step.object.key not in again), *told]
+                steps += self._defaults.out(self.losses)
                 steps = without_mac.marked(steps, self.before, self.actual.of("link"))
         return steps
 
@@ -223,7 +226,7 @@ class _Run:
     def _lost_options(self, haves: Mapping[Key, Object]) -> dict[Key, str]:
         """The VLANs whose options the kernel forgets, each with the reason."""
         lost = {key: why for key, have in haves.items() if (why := self.losses.why(have))}
-        vlans = self.desired.of("bridge_vlan")
+        vlans = vlans_joined(self.desired)
 
         def stays(vlan: Object) -> bool:
             return (vlan.key in vlans or not self._is_to_go(vlan)) and not self.losses.why(vlan)
@@ -294,7 +297,7 @@ class _Run:
     def _is_listed(self, obj: Object) -> bool:
         """Whether the entries of this link are netgroupd's to give."""
         if obj.cls == "bridge_vlan" and obj.key[1] in self._defaults.of(obj.name):
-            return False
+            return obj.key in self.desired.of("bridge_vlan")
         return self._lists(obj.cls, obj.name)
 
     def _lists(self, cls: str, name: str) -> bool:

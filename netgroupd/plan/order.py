@@ -20,7 +20,7 @@ from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
 from netgroupd.plan.narrowed import outgrown
-from netgroupd.plan.pairs import peers_made_along
+from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
 from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
 from netgroupd.plan.settings import concerns, rank
@@ -292,6 +292,7 @@ class _Cut:
             if names:
                 self.add("settle links", Step(Op.CHANGE, want.without("altnames"), want, {"altnames": names}, step.why))
         else:
+            riding |= said_of_peer(want, self.wants)
             phase = "create links of bridges" if name in self.late else "create links"
             self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
         if port:

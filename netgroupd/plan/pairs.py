@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pairs of links: one request makes both ends."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from netgroupd.model.kinds.pair import OF_PAIR, PAIRS
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import peer_of
 from netgroupd.plan.step import Op, Step
+
+OF_PEER = "peer."
+"""What begins the names of what the message that makes a pair says of the other end."""
+_FROM_THE_START = ("numtxqueues", "numrxqueues")
+"""What a link has from the start or never."""
 
 
 def peers_made_along(steps: Sequence[Step]) -> dict[str, str]:
@@ -25,3 +31,11 @@ def peers_made_along(steps: Sequence[Step]) -> dict[str, str]:
 
 def _says_of_both(step: Step) -> bool:
     return kind_of(step.after) in PAIRS and not OF_PAIR.isdisjoint(step.object.attrs)
+
+
+def said_of_peer(want: Object, links: Mapping[Key, Object]) -> Attrs:
+    """What must be said of the other end of a pair by the message that makes both."""
+    peer = links.get((peer_of(want),)) if kind_of(want) in PAIRS else None
+    if peer is None:
+        return NOTHING
+    return {f"{OF_PEER}{name}": peer.attrs[name] for name in _FROM_THE_START if name in peer.attrs}

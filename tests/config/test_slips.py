@@ -48,7 +48,7 @@ SLIPS = [
     ),
     pytest.param(
         "links:\n  b: {kind: bridge, vlans: [[1-100]]}\n",
-        "2:29: expected a mapping of vid, pvid, untagged, tunnel_id, state, mcast_router, mcast_max_groups, "
+        "2:29: expected a mapping of vid, member, pvid, untagged, tunnel_id, state, mcast_router, mcast_max_groups, "
         'neigh_suppress, not a list; a range has brackets, and quotes for YAML: "[1-100]"',
         id="range_without_quotes",
     ),

@@ -55,8 +55,8 @@ HOSTS = {
         tc filter add dev d0 ingress pref 7 protocol ip flower dst_ip 10.0.0.2 action pass
         """,
         (
-            '0 0 1"}, protocol: all, action: [{gact: {control: drop}}]}, {pref: 5, bpf: {bytecode: "1,6 0 0 2"}',
-            '0.1"}, protocol: ip, action: [{gact: {control: drop}}]}, {pref: 6, flower: {dst_ip: "10.0.0.0/24"}',
+            '0 0 1"}, protocol: all, action: [drop]}, {pref: 5, bpf: {bytecode: "1,6 0 0 2"}',
+            '0.1"}, protocol: ip, action: [drop]}, {pref: 6, flower: {dst_ip: "10.0.0.0/24"}',
             '{pref: 7, flower: {dst_ip: "10.0.0.2"}',
         ),
     ),
@@ -119,7 +119,7 @@ HOSTS = {
         tc filter add block 5 pref 3 matchall action drop
         """,
         (
-            "  d[0-1]:\n    qdiscs: [{parent: clsact, kind: ingress, ingress_block: 5}]\n",
+            "  d[0-1]:\n    qdiscs: [{kind: ingress, ingress_block: 5}]\n",
             "  d2:\n    ingress_block: 5\n",
             '  "block 5":\n    filters: [{pref: 3, matchall: {}',
         ),
@@ -333,6 +333,34 @@ HOSTS = {
         (
             '  ge0:\n    kind: geneve\n    id: 0\n    remote: "192.0.2.1"\n',
             '  vx[a=0-1]:\n    kind: vxlan\n    id: "{a}"\n    dstport: 4789\n',
+        ),
+    ),
+    "gateway-that-shares-what-it-sends": Host(
+        """
+        ip link add e0 up type dummy
+        ip link add e1 up mtu 1400 type dummy
+        ip link add i0 up type ifb
+        tc qdisc add dev e0 root handle 1: htb default 30
+        tc class add dev e0 parent 1: classid 1:1 htb rate 100mbit burst 15k
+        tc class add dev e0 parent 1:1 classid 1:10 htb rate 50mbit ceil 100mbit burst 15k prio 1
+        tc class add dev e0 parent 1:1 classid 1:20 htb rate 30mbit ceil 100mbit prio 2
+        tc qdisc add dev e0 parent 1:10 fq_codel
+        tc qdisc add dev e0 parent 1:20 handle 20: fq_codel limit 300 noecn
+        tc filter add dev e0 protocol ip parent 1: prio 1 u32 match ip dport 22 0xffff flowid 1:10
+        tc qdisc add dev e0 ingress
+        tc filter add dev e0 parent ffff: prio 10 protocol all matchall action mirred egress redirect dev i0
+        tc qdisc add dev i0 root cake bandwidth 45mbit nat wash
+        tc qdisc add dev e1 root tbf rate 1mbit burst 32kbit latency 400ms
+        """,
+        (
+            '    qdiscs: [{kind: htb, handle: "1:", default: "0x30"}, {parent: "1:10", kind: fq_codel}, '
+            '{parent: "1:20", kind: fq_codel, handle: "20:", limit: 300, ecn: false}, {kind: ingress}]\n',
+            '    classes: [{classid: "1:1", rate: "100mbit", burst: 15350, cburst: 1600}, '
+            '{classid: "1:10", parent: "1:1", rate: "50mbit", ceil: "100mbit", burst: 15356, cburst: 1600, prio: 1}, '
+            '{classid: "1:20", parent: "1:1", rate: "30mbit", ceil: "100mbit", burst: 1598, cburst: 1600, prio: 2}]\n',
+            "{matchall: {}, parent: ingress, protocol: all, action: [{mirred: {egress: redirect, dev: i0}}]}]\n",
+            '  i0:\n    qdiscs: [{kind: cake, bandwidth: "45mbit", nat: true, wash: true}]\n',
+            '  e1:\n    qdiscs: [{kind: tbf, rate: "1mbit", burst: 4096, limit: 54096}]\n',
         ),
     ),
     "isatap": Host(

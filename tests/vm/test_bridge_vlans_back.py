@@ -4,6 +4,7 @@
 import pytest
 
 from tests.engine.universe import state_of
+from tests.vm.hosts import EngineIn, here
 from tests.vm.stumbling import Stumbling, become, there, there_and_back, told
 
 TEXT = """
@@ -16,6 +17,7 @@ VLANS, TUNNELS, VNIS = "[]", "true", "[{vid: '[v=10-20]', tunnel_id: '{v+1000}'}
 
 
 OWN = "[{vid: 5, pvid: true, untagged: true}]"
+OUT = "[{vid: 1, member: false}, {vid: 5, pvid: true, untagged: true}]"
 
 
 def said(*, vlans: str = VLANS, tunnels: str = TUNNELS, vnis: str = VNIS, default: int = 1) -> str:
@@ -45,6 +47,13 @@ WAYS = [
     pytest.param(said(vlans=OWN), said(default=5, vlans=OWN), id="own_vlan_is_the_default_too"),
     pytest.param(said(vlans=OWN), said(default=6), id="own_vlan_goes_for_another_default"),
     pytest.param(said(vlans="[{vid: 1, pvid: false}]"), said(default=5), id="default_without_untagged_packets"),
+    pytest.param(said(), said(vlans=OUT), id="out_of_the_default"),
+    pytest.param(said(vlans=OUT), said(vlans="[1]"), id="back_into_the_default"),
+    pytest.param(said(), said(default=5, vlans="[{vid: 5, member: false}]"), id="out_of_another_default"),
+    pytest.param(said(vlans=OUT), said(default=5, vlans="[{vid: 1, member: false}]"), id="out_of_what_was_the_default"),
+    pytest.param(
+        said(vlans=OUT), said().replace("master: br, up: true, vlans: []", "master: null"), id="out_of_its_bridge"
+    ),
 ]
 
 
@@ -73,6 +82,36 @@ def test_packets_without_a_tag_belong_to_another_default(kernel: Stumbling, vlan
     become(kernel, state_of(said(default=5)))
     listed = told("bridge", "vlan", "show", "dev", "d0")
     assert [line.split() for line in listed.splitlines()[1:]] == [["d0", "5", "PVID", "Egress", "Untagged"]]
+
+
+@pytest.mark.vm("stock")
+def test_port_is_out_of_the_default_vlan_whenever_it_comes(engine_in: EngineIn) -> None:
+    text = said(vlans=OUT)
+    engine_in("here", text).apply()
+    for command in (
+        "",
+        "ip link set d0 nomaster",
+        "bridge vlan add dev d0 vid 1 untagged",
+        "ip link del dev d0",
+        "ip link del dev br",
+    ):
+        if command:
+            here(command)
+            assert engine_in("here", text).diff().steps
+            engine_in("here", text).apply()
+        assert not engine_in("here", text).diff().steps
+        listed = here("bridge vlan show dev d0")
+        assert [line.split() for line in listed.splitlines()[1:]] == [["d0", "5", "PVID", "Egress", "Untagged"]]
+
+
+@pytest.mark.vm("stock")
+def test_default_vlan_is_back_where_a_change_is_undone(engine_in: EngineIn) -> None:
+    engine_in("here", said()).apply()
+    listed = here("bridge vlan show dev d0")
+    engine_in("here", said(vlans=OUT)).apply()
+    assert here("bridge vlan show dev d0") != listed
+    engine_in("here", said(vlans=OUT)).rollback()
+    assert here("bridge vlan show dev d0") == listed
 
 
 @pytest.mark.vm("stock")

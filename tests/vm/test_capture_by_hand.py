@@ -54,6 +54,26 @@ def test_texts_of_links_are_written_or_told(engine_in: EngineIn) -> None:
     assert subprocess.run(["ip", "-n", "here", "link", "show", "further\udce9"], check=True)
 
 
+def test_features_that_follow_from_other_links_are_not_told(engine_in: EngineIn) -> None:
+    engine_in("here", "{}")
+    for command in (
+        "ip link add d0 type dummy",
+        "ip link add bo0 type bond mode 802.3ad",
+        "ip link set d0 master bo0",
+        "ip link add link bo0 name bo0.5 type vlan id 5",
+        "ip link add bo1 type bond",
+        "ip link add br0 type bridge",
+        "ip link set bo1 master br0",
+    ):
+        here(command)
+    said = (
+        '  bo0:\n    kind: bond\n    mode: "802.3ad"\n  bo0.5:\n',
+        "  bo1:\n    kind: bond\n    mode: balance-rr\n    master: br0\n",
+        "  d0:\n    kind: dummy\n    master: bo0\n",
+    )
+    adopted(engine_in, Host("", said, ()))
+
+
 def test_links_of_which_a_part_is_elsewhere_are_taken_as_they_are(engine_in: EngineIn) -> None:
     for netns in ("here", "other"):
         engine_in(netns, "{}")

@@ -116,6 +116,17 @@ def test_an_earlier_generation_has_the_policy_that_it_did_not_mention(engine_in:
     assert engine_in("here", TEXT % ("", "")).capture() == before
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [(", numtxqueues: 3", ""), ("", ", numtxqueues: 3"), (", numtxqueues: 2", ", numtxqueues: 3")]
+)
+def test_each_end_of_a_cable_has_as_many_queues_as_it_says(engine_in: EngineIn, first: str, second: str) -> None:
+    cable = f"links: {{a: {{kind: veth, peer: b{first}}}, b: {{kind: veth, peer: a{second}}}}}"
+    engine_in("here", cable).apply()
+    assert not engine_in("here", cable).diff().steps
+    for name, said in (("a", first), ("b", second)):
+        assert said[2:].replace(":", "") in here(f"ip -d link show {name}")
+
+
 def test_refusal_names_the_line(engine_in: EngineIn) -> None:
     engine_in("here", TEXT % ("", "")).apply()
     engine = engine_in("here", TEXT % (", mtu: 65536", ""))

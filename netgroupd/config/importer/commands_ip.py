@@ -29,7 +29,8 @@ _RULE_ALIASES = {
 }
 _VLANS = several(vlans.FORM.rows["vid"].type)
 _OPTIONS = {name: row for name, row in vlan_global.FORM.rows.items() if name != "vid"}
-_MEMBER = {name: row for name, row in vlans.FORM.rows.items() if name not in ("vid", "pvid", "untagged", "tunnel_id")}
+_NO_OPTIONS = ("vid", "member", "pvid", "untagged", "tunnel_id")
+_MEMBER = {name: row for name, row in vlans.FORM.rows.items() if name not in _NO_OPTIONS}
 _BY_WHICH = ("self", "master")
 _OF_LOCAL = ("local", "broadcast", "anycast")
 _WAY = {name: routes.FORM.rows[name] for name in ("via", "dev", "onlink")}

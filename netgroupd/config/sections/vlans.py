@@ -16,7 +16,12 @@ def expand_vlans(links: Links, sink: Sink) -> None:
         if not _bridged(links, link):
             hint = "VLANs are those of a bridge or of its ports; a VLAN device is named <link>.<vid>"
             links.report.missing(entry.at, f"{link!r} is neither a bridge nor a port of one", hint)
-        sink.join(CLASS, (link, keys["vid"]), attrs, entry)
+        said = {name: value for name, value in attrs.items() if name != "member" or value is False}
+        if more := sorted(said.keys() - {"member"}) if said.get("member") is False else []:
+            links.report.once(
+                entry.place(more[0]), f"{link!r} is no member of VLAN {keys['vid']}, and has no {more[0]!r} there"
+            )
+        sink.join(CLASS, (link, keys["vid"]), said, entry)
 
 
 def _bridged(links: Links, name: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
-from netgroupd.model.bridge_vlan import DEFAULT_VID
+from netgroupd.model.bridge_vlan import DEFAULT_VID, vlans_joined
 from netgroupd.model.mdb import MOST_SOURCES, family_of, is_of_host, senders
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, is_multicast
@@ -147,7 +147,7 @@ _RULES: tuple[Callable[[Object, Attrs], Iterator[_Wrong]], ...] = (
 
 def _in_a_snooped_vlan(obj: Object, bridge: Attrs, checked: Checked) -> None:
     """A bridge that learns for each VLAN must be in that itself."""
-    vid, vlans = obj.key[3], checked.state.of("bridge_vlan")
+    vid, vlans = obj.key[3], vlans_joined(checked.state)
     in_it = vid in (0, bridge.get("vlan_default_pvid", DEFAULT_VID)) or (obj.name, vid) in vlans
     if bridge.get("mcast_vlan_snooping") and not in_it:
         told = f"{obj.name!r} learns multicast for each VLAN, and is not in VLAN {vid} itself"

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from netgroupd.config.checked import Checked
-from netgroupd.model.bridge_vlan import default_vid
+from netgroupd.model.bridge_vlan import default_vid, vlans_joined
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
 
@@ -75,7 +75,8 @@ def _joined(checked: Checked) -> Mapping[tuple[str, str], Mapping[Value, Value]]
         for port in checked.by_master.get(bridge, ())
         if (link := checked.state.link(port))
     )
-    for name, vid in (*checked.state.of("bridge_vlan"), *by_itself):
+    out = checked.state.of("bridge_vlan").keys() - vlans_joined(checked.state).keys()
+    for name, vid in (*vlans_joined(checked.state), *(place for place in by_itself if place not in out)):
         bridge = str(checked.attrs(str(name)).get("master"))
         if tree := mapped.get(bridge, {}).get(vid):
             found[bridge, str(name)].setdefault(tree, vid)

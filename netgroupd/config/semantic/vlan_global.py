@@ -2,7 +2,7 @@
 """What is said of VLANs that their bridge or port does not have, does not take, or has no use for."""
 
 from netgroupd.config.checked import Checked
-from netgroupd.model.bridge_vlan import AS_LONG_AS_ASKED, DEFAULT_VID, OF_PORTS
+from netgroupd.model.bridge_vlan import AS_LONG_AS_ASKED, DEFAULT_VID, OF_PORTS, vlans_joined
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
@@ -16,7 +16,7 @@ def vlans_there(checked: Checked) -> None:
     said = checked.state.of("vlan_global")
     if not said:
         return
-    known = {(_bridge_of(vlan, checked), vlan.key[1]) for vlan in checked.state.of("bridge_vlan").values()}
+    known = {(_bridge_of(vlan, checked), vlan.key[1]) for vlan in vlans_joined(checked.state).values()}
     for key, obj in said.items():
         bridge, vid = checked.attrs(obj.name), key[1]
         if bridge.get("kind") != "bridge" or obj.name in checked.links.known:

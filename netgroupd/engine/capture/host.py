@@ -58,7 +58,7 @@ def captured(
     actual, comments = sayable(actual)
     actual, keys = keyed(actual)
     shared = settings_of(actual).get("", {})
-    outside = [*taken_out(actual), *untold_trees(actual)]
+    outside = untold_trees(actual)
     sections = [
         ("groups", [f"  {name}: {{id: {number}}}\n" for number, name in sorted(_groups(actual, group_names).items())]),
         ("links", _blocks(_rows_of_links(actual, usual, group_names))),
@@ -216,6 +216,7 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     first: dict[Key, int] = {}
     by_itself = _OF_LOOPBACK | _given_to_sits(actual) if cls == "address" else _OF_LOOPBACK
     objects = [obj for obj in as_added(actual.of(cls).values()) if obj.key not in by_itself]
+    objects += taken_out(actual) if cls == "bridge_vlan" else ()
     last = frozenset(_to_be_last(objects, actual)) if cls == "address" else ()
     for obj in objects:
         main, attrs = _under(obj, actual)

@@ -23,7 +23,7 @@ _FOLLOWING = {
 # A link of WireGuard has them when it comes up.
 _OF_WIREGUARD = {"net/ipv4/conf/{}/send_redirects": "0", "net/ipv6/conf/{}/addr_gen_mode": "1"}
 _OF_ALL_WITH_WIREGUARD = {BY_WIREGUARD: "0"}
-_LRO = "rx-lro"  # which the kernel turns off where packets are forwarded
+_LRO = "rx-lro"  # which the kernel turns off where packets are forwarded, and below what has none, such as a VLAN
 
 
 def settings_of(actual: State) -> dict[str, dict[str, Value]]:
@@ -58,10 +58,13 @@ def _following(actual: State) -> Iterator[tuple[str, Value]]:
 def of_drivers(actual: State) -> dict[str, str]:
     """What the driver of each link is told, part by part."""
     forwards = actual.of("sysctl").get((_FORWARDS,))
+    links = actual.of("link").values()
+    lowers = {str(link.attrs["link"]) for link in links if link.attrs.get("link")}
+    lowers |= {link.name for link in links if link.attrs.get("master")}
     found: dict[str, dict[str, Value]] = defaultdict(dict)
     for (link, part), obj in actual.of("ethtool").items():
         attrs = {**obj.attrs}
-        if forwards and forwards.attrs["value"] == "1" and attrs.get(_LRO) is False:
+        if attrs.get(_LRO) is False and (link in lowers or (forwards and forwards.attrs["value"] == "1")):
             del attrs[_LRO]
         if attrs:
             found[str(link)][str(part)] = attrs

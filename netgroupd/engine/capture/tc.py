@@ -11,18 +11,19 @@ from typing import NamedTuple
 
 from netgroupd.engine.capture.yaml_text import quoted
 from netgroupd.model.state import Attrs, Key, Object, State, records
-from netgroupd.model.tc.action import FIELDS, shared
+from netgroupd.model.tc.action import FIELDS, shared, usual, usual_control
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
 from netgroupd.model.tc.filter import MATCHES, SHARES
+from netgroupd.model.tc.handle import handle_number
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.queues import leave_to_leaves
 from netgroupd.model.tc.red import lasting
-from netgroupd.model.value import Value
-from netgroupd.plan.compare import UNSAID
+from netgroupd.model.value import Type, Value
+from netgroupd.plan.compare import UNSAID, kind_of, row_of
 from netgroupd.plan.fold import Row, fold_names
 from netgroupd.plan.present import title
-from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, hangs_on_one_of, swept
+from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, ON_QDISCS, ROOT, hangs_on_one_of, swept
 from netgroupd.plan.tc.turns import several
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
@@ -35,7 +36,9 @@ _APART = (
     "# left out (that rules have an action together is for the section actions to say; "
     "here each has one of its own, which counts and polices apart): {}\n"
 )
-_USUAL = {"no_percpu": False, "hw_stats": "any"}
+_DIRECTIONS = ("egress", "ingress")  # which tells more than the link alone
+_GIVEN = 0x8000
+"""The first handle that the kernel gives to a queue of which none is said."""
 
 
 class _Entry(NamedTuple):
@@ -99,23 +102,32 @@ def action_rows(actual: State) -> Iterator[Row]:
     for action in actual.of("action").values():
         kind, index = action.key
         (record,) = records(action.attrs, "actions")
-        yield (f"{kind} {index}", *(f"{name}: {quoted(value)}" for name, value in _fields(record).items()))
+        told = {"control": record["control"], **_fields(record)}
+        yield (f"{kind} {index}", *(f"{name}: {quoted(value)}" for name, value in told.items()))
 
 
 def tc_rows(actual: State) -> Iterator[Row]:
     """For each link or block its name, and the text of each part."""
     parts: dict[str, dict[str, list[_Entry]]] = defaultdict(lambda: defaultdict(list))
     blocks: dict[str, list[str]] = defaultdict(list)
+    referred = _referred(actual)
+    kinds: dict[tuple[str, str], str] = {}
     for qdisc in actual.of("qdisc").values():
         if qdisc.attrs["kind"] == CLSACT:
             parts[qdisc.name]["ingress"] += []
             blocks[qdisc.name] += [f"{name}: {quoted(qdisc.attrs[name])}" for name in _BLOCKS if name in qdisc.attrs]
         else:
-            parts[qdisc.name]["qdiscs"].append(_qdisc(qdisc))
+            handle = str(qdisc.attrs["handle"])
+            is_said = handle_number(handle) >> 16 < _GIVEN or (qdisc.name, handle) in referred
+            parts[qdisc.name]["qdiscs"].append(_qdisc(qdisc, handle if is_said else ""))
+            kinds[qdisc.name, handle] = kind_of(qdisc)
     classes = {**actual.of("tclass")}
     leave_to_leaves(classes)
     for one in classes.values():
-        rest = {**_said(one.attrs), "kind": one.attrs["kind"]}
+        below = _qdisc_of(one.key[1])
+        parent = {} if one.attrs["parent"] == below else {"parent": one.attrs["parent"]}
+        kind = {} if kinds.get((one.name, below)) == kind_of(one) else {"kind": one.attrs["kind"]}
+        rest = {**parent, **_written(one, _said(one.attrs, "parent")), **kind}
         parts[one.name]["classes"].append(_Entry({"classid": one.key[1]}, rest))
     for chain in actual.of("chain").values():
         parent = {"parent": chain.key[1]} if chain.key[1] else {}
@@ -170,14 +182,38 @@ def _inside(value: Value) -> Iterable[Value]:
     return value.values() if isinstance(value, Mapping) else (value,)
 
 
-def _said(attrs: Attrs) -> dict[str, Value]:
-    return {name: value for name, value in attrs.items() if name not in _NOT_WRITTEN and value is not None}
+def _referred(actual: State) -> set[tuple[str, str]]:
+    """The links and handles of queues that a queue, a class, a chain or a rule names."""
+    named = {(obj.name, obj.key[1]) for cls in ON_QDISCS for obj in actual.of(cls).values()}
+    named |= {(rule.name, rule.attrs.get("classid")) for rule in actual.of("filter").values()}
+    return {(name, _qdisc_of(handle)) for name, handle in named}
 
 
-def _qdisc(qdisc: Object) -> _Entry:
-    attrs = qdisc.attrs
-    handle = {} if qdisc.key[1] == CLSACT else {"handle": attrs["handle"]}
-    return _Entry({"parent": qdisc.key[1]}, {"kind": attrs["kind"], **handle, **_said(lasting(attrs))})
+def _qdisc_of(handle: Value) -> str:
+    """The handle of the queue that a class is of."""
+    return f"{str(handle).partition(':')[0]}:"
+
+
+def _said(attrs: Attrs, *places: str) -> dict[str, Value]:
+    left_out = _NOT_WRITTEN.union(places)
+    return {name: value for name, value in attrs.items() if name not in left_out and value is not None}
+
+
+def _written(obj: Object, attrs: Attrs) -> dict[str, Value]:
+    """The values in the units that people give them in."""
+    rows = ((name, row_of(obj, name), value) for name, value in attrs.items())
+    return {name: _as_text(row.type, value) if row else value for name, row, value in rows}
+
+
+def _as_text(kind: Type, value: Value) -> Value:
+    return text if kind.text and kind.parse(text := kind.text(value)) == value else value
+
+
+def _qdisc(qdisc: Object, handle: str) -> _Entry:
+    attrs, parent = qdisc.attrs, qdisc.key[1]
+    said = {"kind": attrs["kind"], **({"handle": handle} if handle and parent != CLSACT else {})}
+    place = {} if parent in (ROOT, CLSACT) else {"parent": parent}
+    return _Entry(place, {**said, **_written(qdisc, _said(lasting(attrs)))})
 
 
 def _filter(rule: Object, parent: str) -> _Entry:
@@ -195,12 +231,17 @@ def _filter(rule: Object, parent: str) -> _Entry:
 def _action(action: Mapping[str, Value]) -> Value:
     if shared(action["kind"]):
         return action["kind"]
-    return {str(action["kind"]): _fields(action)}
+    fields = _fields(action)
+    if action["kind"] == "gact" and not fields.keys() - {"control"}:
+        return action.get("control", usual_control(action))
+    return {str(action["kind"]): fields}
 
 
 def _fields(action: Mapping[str, Value]) -> Mapping[str, Value]:
+    """What an action does, but for what it does unless something else is said."""
+    known, types = usual(action), FIELDS[str(action["kind"])]
     return {
-        name: value
+        name: _as_text(types[name], value) if name in types else value
         for name, value in action.items()
-        if name not in _NOT_WRITTEN and value is not None and _USUAL.get(name) != value
+        if name not in _NOT_WRITTEN and value is not None and (name in _DIRECTIONS or known.get(name) != value)
     }

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from netgroupd.engine.capture.yaml_text import COUNTED, quoted, texts_of
-from netgroupd.model.bridge_vlan import default_vid
+from netgroupd.model.bridge_vlan import OUT, default_vid, is_out
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE, USUAL
@@ -26,6 +26,8 @@ def vlan_attrs(vlan: Object, chosen: Mapping[str, Value], actual: State) -> dict
     link = actual.link(vlan.name)
     if link is None or vlan.key[1] != default_vid(link, actual):
         return {**chosen}
+    if is_out(vlan):
+        return {**OUT}
     if chosen == _BY_ITSELF:
         return None
     return {name: False for name in _BY_ITSELF if name not in chosen} | {**chosen}
@@ -88,15 +90,11 @@ def folded(number: str, alike: Mapping[Key, list[str]]) -> Iterator[str]:
         yield f'{{{number}: "{name}", {said}}}'
 
 
-def taken_out(actual: State) -> list[str]:
-    """A comment on the links that are not in the VLAN that their bridge puts them into."""
-    vlans, missing = actual.of("bridge_vlan"), []
+def taken_out(actual: State) -> Iterator[Object]:
+    """For each link that is not in the VLAN that its bridge puts it into, that it is out of it."""
+    vlans = actual.of("bridge_vlan")
     for link in actual.of("link").values():
         bridge = actual.link(str(link.attrs.get("master"))) or link
         vid = bridge.attrs.get("vlan_default_pvid") if kind_of(bridge) == "bridge" else None
         if vid and (link.name, vid) not in vlans:
-            missing.append(link.name)
-    if not missing:
-        return []
-    why = "a bridge puts itself and its ports into VLAN vlan_default_pvid, and no file takes one out again"
-    return [f"# left out ({why}): {', '.join(fold_names(missing))}\n"]
+            yield Object("bridge_vlan", (link.name, vid), OUT)

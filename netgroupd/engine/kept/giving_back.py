@@ -7,7 +7,7 @@ from functools import cached_property
 from netgroupd.engine.kept import anew, taken_over
 from netgroupd.engine.kept.lent import ALONE
 from netgroupd.engine.kept.links_back import unfit
-from netgroupd.model.bridge_vlan import default_vid
+from netgroupd.model.bridge_vlan import default_vid, vlans_joined
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.link import COMMON
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
@@ -120,14 +120,16 @@ class Return:
     @cached_property
     def _members(self) -> Set[Key]:
         """The links that will be in VLANs, each with one."""
-        wants = self._desired.of("bridge_vlan")
-        listed = {name for name, _ in wants}
+        wants = vlans_joined(self._desired)
+        listed = {name for name, _ in self._desired.of("bridge_vlan")}
 
         def stays(vlan: Object) -> bool:
             link = self._actual.link(vlan.name)
             if vlan.name in self.gone or link is None:
                 return False
-            by_itself = vlan.key[1] == default_vid(link, self._actual)
+            by_itself = vlan.key[1] == default_vid(link, self._actual) and vlan.key not in self._desired.of(
+                "bridge_vlan"
+            )
             goes = vlan.name in listed or ("bridge_vlan", vlan.name) in named_in(self._owned.named).listed
             return vlan.key in wants or by_itself or not goes
 
@@ -136,7 +138,7 @@ class Return:
     @cached_property
     def _empty_vlans(self) -> Set[Key]:
         """The VLANs that nobody will be in any more, each with its bridge."""
-        wants = {(bridge_of(vlan, self._desired), vlan.key[1]) for vlan in self._desired.of("bridge_vlan").values()}
+        wants = {(bridge_of(vlan, self._desired), vlan.key[1]) for vlan in vlans_joined(self._desired).values()}
         return left(self._actual, lambda vlan: vlan.key in self._members) - wants
 
     def _names(self, was: Object, made: Object, have: Object, want: Object | None) -> Iterator[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a plan touches, as it was before: the goal of putting it back."""
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 from netgroupd.engine.capture.order import as_added
@@ -9,6 +9,7 @@ from netgroupd.engine.kept import links_back
 from netgroupd.engine.kept.lent import Lent
 from netgroupd.engine.kept.taken_along import may_take, taken_along, taken_sizes
 from netgroupd.kernel.usual import Usual
+from netgroupd.model.bridge_vlan import OUT, bridge_of, default_vid
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.fdb import WITH_TABLES
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
@@ -66,7 +67,8 @@ class Snapshot(NamedTuple):
         touched.update(dict.fromkeys(taken_sizes(steps, actual)))
         if (BY_WIREGUARD,) in actual.of("sysctl"):
             touched["sysctl", (BY_WIREGUARD,)] = None
-        found, absent = [], []
+        found: list[Object] = []
+        absent: list[tuple[str, Key]] = []
         classes = actual.classes
         for name, key in touched:
             if name == "address" and key in actual.of(name):
@@ -76,6 +78,7 @@ class Snapshot(NamedTuple):
                 absent.append((name, key))
             else:
                 found.append(obj)
+        absent += _default_vlans_without(found, actual)
         # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
         following: dict[str, frozenset[str]] = {}
         steps = touching(steps, actual.of("link"))
@@ -121,6 +124,7 @@ class Snapshot(NamedTuple):
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
             goal.add(obj._replace(attrs=self._was(obj, actual, links, usual)))
         self._turn_addresses(goal, actual)
+        self._keep_out(goal)
         without_states(goal)
         goal.classes["qdisc"] = {key: one._replace(attrs=lasting(one.attrs)) for key, one in goal.of("qdisc").items()}
         return goal
@@ -137,6 +141,13 @@ class Snapshot(NamedTuple):
         for obj in as_added(lost):
             del goal.classes["address"][obj.key]
             goal.add(obj)
+
+    def _keep_out(self, goal: State) -> None:
+        """Say of links that were not in the VLAN into which their bridge puts them that they are not."""
+        for cls, key in self.absent:
+            link = goal.link(str(key[0])) if cls == "bridge_vlan" else None
+            if link and bridge_of(link) and default_vid(link, goal) == key[1]:
+                goal.add(Object(cls, key, OUT))
 
     def _lost(self, actual: State) -> list[Object]:
         """The qdiscs of kinds that netgroupd does not make that are not there any more."""
@@ -261,3 +272,12 @@ def _was_elsewhere(link: Object, actual: State) -> bool:
     """Whether a link was of another kind or had another master."""
     now = actual.link(link.name) or link
     return any(now.attrs.get(name) != link.attrs.get(name) for name in ("kind", "master"))
+
+
+def _default_vlans_without(found: Iterable[Object], actual: State) -> Iterator[tuple[str, Key]]:
+    """The VLANs into which their bridges put links of which others are ``found``, where they are not in them."""
+    for name in dict.fromkeys(obj.name for obj in found if obj.cls == "bridge_vlan"):
+        link = actual.link(name)
+        vid = default_vid(link, actual) if link and bridge_of(link) else 0
+        if vid and (name, vid) not in actual.of("bridge_vlan"):
+            yield "bridge_vlan", (name, vid)

@@ -3,7 +3,8 @@
 
 from collections.abc import Collection, Iterable, Mapping, Set
 
-from netgroupd.model.state import Object
+from netgroupd.kernel.usual import Sample, Usual
+from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.theirs import Going, Theirs
 
 
@@ -39,3 +40,15 @@ class FakeCards:
     def theirs(self, names: Iterable[str], going: Going) -> Theirs:
         """What others have on the links of these names: here they have nothing."""
         return Theirs()
+
+    def usual(self, links: Mapping[Key, Object]) -> Usual:
+        """Links have nothing here that nobody gave them."""
+        return {}
+
+    def told_queues(self, actual: State) -> list[Object]:
+        """Nor have queues."""
+        return []
+
+    def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
+        """Nothing takes anything here."""
+        return {}

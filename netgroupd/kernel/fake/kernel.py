@@ -20,14 +20,15 @@ from netgroupd.kernel.links.seen import Seen
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.batch import Refused, ends
 from netgroupd.kernel.netlink.request import Away, Selection
-from netgroupd.kernel.usual import Sample, Usual
 from netgroupd.model.address import plain_address
+from netgroupd.model.bridge_vlan import is_out
 from netgroupd.model.nexthop import is_another
 from netgroupd.model.state import Attrs, Key, Object, State
 from netgroupd.model.tc.filter import block_number
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of
 from netgroupd.plan.fate import carried_down, followers, hangs_on, is_ipv4, muted, resized_ports, why_muted
+from netgroupd.plan.pairs import OF_PEER
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 from netgroupd.plan.tc.hooks import ON_QDISCS, SHARED, hangs_on_one_of, swept
 from netgroupd.plan.without_mac import BY_A_PORT
@@ -80,14 +81,6 @@ class FakeKernel(FakeCards):
     def has_link(self, name: str) -> bool:
         """Whether there is a link of that name."""
         return (name,) in self.state.of("link")
-
-    def usual(self, links: Mapping[Key, Object]) -> Usual:
-        """Links have nothing here that nobody gave them."""
-        return {}
-
-    def samples(self, links: Mapping[Key, Object]) -> dict[str, Sample]:
-        """Nothing takes anything here."""
-        return {}
 
     def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
         """Every setting there is was made by somebody."""
@@ -263,7 +256,7 @@ class FakeKernel(FakeCards):
         attrs: dict[str, Value] = {"kind": kind_of(obj), "up": False, "group": 0, "mtu": self._usual_mtu(step.attrs)}
         self.state.add(Object("link", obj.key, attrs))
         try:
-            self._change(obj.name, step.attrs)
+            self._change(obj.name, {name: value for name, value in step.attrs.items() if not name.startswith(OF_PEER)})
         except RefusalError:
             del self.state.classes["link"][obj.key]
             raise
@@ -354,6 +347,12 @@ class FakeKernel(FakeCards):
             link = self.state.classes["link"][port,]
             self.state.add(link._replace(attrs={**link.attrs, "mtu": self.state.classes["link"][name,].attrs["mtu"]}))
 
+    def _keep(self, obj: Object) -> None:
+        if is_out(obj):
+            self.state.classes.get(obj.cls, {}).pop(obj.key, None)
+        else:
+            self.state.add(obj)
+
     def _other(self, step: Step) -> None:
         obj = step.object
         there = self.state.of(obj.cls).get(obj.key)
@@ -371,13 +370,13 @@ class FakeKernel(FakeCards):
             ipv6 = obj.cls == "address" and ":" in str(obj.key[1])
             if ipv6 and (number := lacks_ipv6(link, self.state.of("sysctl"))):
                 raise RefusalError(number)
-        before = there.attrs if there else {}
-        after = {name: value for name, value in {**before, **step.attrs}.items() if value is not None}
+        merged = {**(there.attrs if there else {}), **step.attrs}
+        after = {name: value for name, value in merged.items() if value is not None}
         after.pop(BY_A_PORT, None)
         self._unmarked.pop((obj.cls, obj.key), None)
         if UNOWNED in after:
             self._unmarked[obj.cls, obj.key] = after.pop(UNOWNED)
-        self.state.add(obj._replace(attrs=after, origin=None))
+        self._keep(obj._replace(attrs=after, origin=None))
         if obj.cls == "sysctl":
             write(self.state.of("sysctl")[obj.key], self.state.classes["sysctl"])
         self._mute(step)

@@ -16,7 +16,7 @@ from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, attributes, nest, u8, u16, u32, walk
 from netgroupd.kernel.netlink.request import Codec, Context, Request, Selection
 from netgroupd.kernel.rows import blamer, goal, pack_rows, paths_of
-from netgroupd.model.bridge_vlan import CLASS, LOST_IN_RANGES, STATES
+from netgroupd.model.bridge_vlan import CLASS, LOST_IN_RANGES, STATES, is_out
 from netgroupd.model.state import NOTHING, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.step import AnyStep, Op
@@ -76,7 +76,9 @@ def encode(step: AnyStep, context: Context) -> Iterator[Request]:
         entry = nest(_ENTRY, attr(_INFO, _VLAN_INFO.pack(flags, first)), until, *options)
         return message.request(kind, 0, about, entry)
 
-    if one.op is Op.DELETE:
+    if one.op is Op.DELETE or is_out(one.object):
+        if one.op is not Op.DELETE:  # which would be refused where it is not there
+            yield say(RTM_NEWVLAN, 0)
         yield say(RTM_DELVLAN, 0)
         return
     attrs, before = goal(one), one.before.attrs if one.before else NOTHING

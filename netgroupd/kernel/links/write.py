@@ -42,6 +42,7 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import NO_MAC, Value
+from netgroupd.plan.pairs import OF_PEER
 from netgroupd.plan.step import AnyStep, GroupStep, Op, Step
 
 _BASE, _STRIDE = 1, 2
@@ -208,7 +209,11 @@ def _peer(attrs: Attrs, context: Context) -> bytes:
     # Both ends get an index of ours, so that either can be referred to at once, and are in our group from then on.
     name, names = str(attrs["peer"]), context.names
     group = u32(IFLA_GROUP, int(str(attrs.get("group", 0))))
-    return pack_attr(1, header(names.reserve(name)) + text(IFLA_IFNAME, name) + group + _destination(name, names))
+    said = {row[len(OF_PEER) :]: value for row, value in attrs.items() if row.startswith(OF_PEER)}
+    more = b"".join(wire.pack(said, said, names) for wire in LINK.needed(said))
+    return pack_attr(
+        1, header(names.reserve(name)) + text(IFLA_IFNAME, name) + group + _destination(name, names) + more
+    )
 
 
 def _destination(name: str, names: Names) -> bytes:
