@@ -19,7 +19,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             row["number"],
             time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["time"])),
             row["result"],
-            f"{row['took_s']:.2f} s",
+            f"{row['took_s']:.2f} s" if row["took_s"] else "-",  # of what did not come to its end nobody knows
             row["summary"],
         )
         for row in answer["generations"]

@@ -34,7 +34,7 @@ from netgroupd.engine.record.generations import APPLIED, REPAIRED, UNCONFIRMED, 
 from netgroupd.engine.record.journal import Entry
 from netgroupd.engine.refusals import doubts_added
 from netgroupd.engine.repair import only
-from netgroupd.engine.report import Pending, Result
+from netgroupd.engine.report import Generation, Pending, Result
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
 from netgroupd.engine.undescribed import refuse_unknown
@@ -48,6 +48,7 @@ from netgroupd.plan.step import Plan
 from netgroupd.plan.tc.optional import keys_of
 
 _TRIES = 4  # to give back what the kernel refuses in part
+_TOO_MUCH = "what this takes the place of is too much to be kept, so that no rollback gives it back once it is done"
 
 
 class _Request(NamedTuple):
@@ -142,7 +143,7 @@ class Engine(Questions):
         add_lost_options(kernel, plan, actual, mine.away)
         naming = None if mine.names_all(content) else Naming(desired.state, named_in(mine.named), mine.hooks)
         replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual, naming)
-        begun = self._generations.open(content, clock.now(), replaced)
+        begun, plan = self._opened(content, plan, replaced)
         accepted = self._accepted(begun.number, again, request)
         before = placed(kernel, Snapshot.of(plan, actual))
         entry = Entry(begun, self._generations.current, accepted, clock.boot_id(), request.confirm_s is not None)
@@ -166,6 +167,13 @@ class Engine(Questions):
             raise
         refusals = tuple(each.refusal for each in reached.refused)
         return Result(plan, begun.number, took_s, pending, refusals, trouble, request.back_to)
+
+    def _opened(self, content: Content, plan: Plan, replaced: Replaced) -> tuple[Generation, Plan]:
+        """Keep the next generation, and say where that is not all that going back needs."""
+        begun = self._generations.open(content, clock.now(), replaced)
+        if not self._generations.keeps(begun.number, replaced):
+            plan = plan._replace(warnings=(*plan.warnings, _TOO_MUCH))
+        return begun, plan
 
     def _begin(self, entry: Entry, before: Snapshot) -> None:
         """Write the journal; where it may be there and not on disk, nobody shall undo what was never begun."""

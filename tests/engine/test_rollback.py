@@ -304,9 +304,11 @@ def test_what_generations_changed_that_are_dropped_is_handed_on(host: Desk, monk
     assert (eth7(host)["mtu"], eth7(host)["up"], eth7(host)["group"], "alias" in eth7(host)) == (1500, True, 0, False)
 
 
-def test_what_would_take_too_much_is_not_kept(host: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_would_take_too_much_is_not_kept_and_that_is_told(host: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netgroupd.engine.record.generations._MOST_REPLACED", 10)
-    applied(host, BEFORE, AFTER)
+    applied(host, BEFORE)
+    host.wants(AFTER)
+    assert any("no rollback gives it back" in each for each in host.engine.apply().plan.warnings)
     assert not Generations(host.paths.state).replaced(2).was
     assert not [*(host.paths.state / "generations").glob("*.replaced")]
 

@@ -172,6 +172,10 @@ class Generations:
         with sensible(self._path_of_replaced(number)):
             return Replaced.from_json(plain) if plain else UNTOUCHED
 
+    def keeps(self, number: int, replaced: Replaced) -> bool:
+        """Whether all that generation ``number`` took the place of is kept, if it is anything."""
+        return not replaced.was or self._path_of_replaced(number).exists()
+
     def replaced_since(self, number: int) -> Replaced:
         """What the generations after ``number`` took the place of, up to the one in effect; what was first is first.
 
