@@ -35,6 +35,7 @@
 links:
   swp[1-2]: {up: true}
   swp1.[v=1001-1100]:
+    up: true
     addresses: ["10.{v-1000}.0.1/24"]
 vrfs:
 ${vrfs("tenant[t=1-100]", table="1000+t", links="swp[1-2].{1000+t}")}\
