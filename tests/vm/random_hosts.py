@@ -84,6 +84,7 @@ class Life:
         self._hosts = Hosts(directory)
         self._config: Config = {}
         self._beside = beside
+        self._whole = True  # whether all came that the configuration asks for
         with Kernel() as kernel:
             self._patched = kernel.features.new_group
         for number, path in enumerate(KEY_FILES, 1):
@@ -104,11 +105,13 @@ class Life:
                 self._work()
                 goal = changed(self._rng, self._config, self._rng.randrange(1, 16), patched=self._patched)
                 if self._rng.random() < 0.5:
-                    self._rng.choice((self._stumble, self._stumble, self._think_better, self._be_killed))(goal)
+                    killed = (self._be_killed,) * self._whole
+                    self._rng.choice((self._stumble, self._stumble, self._think_better, *killed))(goal)
                 if not self._beside and self._rng.random() < 0.3:
                     self._suffer()
                 self._rng.choice((*(self._become,) * 4, self._boot))(goal)
-                then.append(self._now())
+                if self._whole:
+                    then.append(self._now())
                 self._adopt()
                 if self._rng.random() < 0.1:
                     self._go_back(*self._rng.choice(then))
@@ -180,7 +183,7 @@ class Life:
             _same(before, self._seen(self._config, goal))
             self._kept(theirs, plan, refused=True)
         else:
-            self._config = goal
+            self._config, self._whole = goal, True
             self.done["applied"] += 1
             _nothing_left(engine)
             self._kept(theirs, plan)
@@ -237,14 +240,13 @@ class Life:
             os._exit(0)
         came_to = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if not came_to:
-            self._config = goal
+            self._config, self._whole = goal, True
             return
-        plan = Plan()
         if came_to == _KILLED:
             self.done["killed"] += 1
             plan = self._engine(goal).rollback(allow=_everything(goal)).plan
+            self._kept(theirs, plan, refused=True)
         _same(before, self._seen(self._config, goal))
-        self._kept(theirs, plan, refused=True)
 
     def _suffer(self) -> None:
         """Have somebody else work on what the files speak of, and have it back or not."""
@@ -267,8 +269,8 @@ class Life:
         except ConfigError as error:
             self.refused.append(str(error))
             return
-        self._config = goal
-        if result.trouble is None:
+        self._config, self._whole = goal, result.trouble is None
+        if self._whole:
             _nothing_left(engine)
             self._kept(theirs, plan)
         else:
@@ -281,7 +283,6 @@ class Life:
         self.doing += f"adopt\n{told}"
         left = self._hosts.engine("here", told, partial(_stumbling, -1)).diff()
         assert not left.steps, present.text(left)
-        self.done["adopted"] += 1
 
     def _go_back(self, generation: int, config: Config, was: str) -> None:
         self.doing += f"roll back to {generation}\n{text(config)}"

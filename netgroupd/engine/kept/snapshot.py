@@ -20,7 +20,7 @@ from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
 from netgroupd.plan.compare import UNOWNED, UNSAID, UNTOLD, ends, kind_of
-from netgroupd.plan.fate import carried_down, hangs_on, is_of_bridge
+from netgroupd.plan.fate import carried_down, hangs_on, is_of_bridge, setting_of_ipv6
 from netgroupd.plan.mst import without_states
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles, touching
 from netgroupd.plan.settings import BY_WIREGUARD
@@ -39,6 +39,7 @@ _BY_ITSELF: Mapping[str, Mapping[str, Value]] = {
 
 _IN_USE = "active_slave"  # which port a bond uses follows from its ports
 _STATES = ("carrier", _IN_USE)
+_WITHOUT_IPV6 = "disable_ipv6"
 _MTU = frozenset({"mtu"})
 _FOLLOWING = _MTU | {"mac"}
 _IN_TURN = frozenset({"address", "rule", "filter"})  # of these the order counts, and is the snapshot's
@@ -123,6 +124,9 @@ class Snapshot(NamedTuple):
             if obj.cls in _IN_TURN:
                 goal.classes.get(obj.cls, {}).pop(obj.key, None)  # behind those that stay
             goal.add(obj._replace(attrs=self._was(obj, actual, links, usual)))
+        for obj in self.others:
+            if setting_of_ipv6(obj)[1] == _WITHOUT_IPV6:
+                goal.add(obj)  # before the addresses, where new links have none
         self._turn_addresses(goal, actual)
         self._keep_out(goal)
         without_states(goal)
