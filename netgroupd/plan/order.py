@@ -280,8 +280,7 @@ class _Cut:
         up = riding.pop("up", None)
         of_port = port_attrs(tuple(attrs))
         port = {attr: riding.pop(attr) for attr in of_port} if of_port else NOTHING
-        said = riding.values()
-        if None in said or () in said:  # what is new has nothing yet, and some cannot be told so
+        if not all(riding.values()):  # what is new has nothing yet, and some cannot be told so
             riding = {attr: value for attr, value in riding.items() if value not in (None, ())}
         if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
             del riding["protodown"]
