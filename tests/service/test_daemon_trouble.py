@@ -20,7 +20,6 @@ from netgroupd.errors import (
     RejectedError,
     notes_of,
 )
-from netgroupd.model.state import State
 from netgroupd.plan.step import Plan
 from netgroupd.service.bus import _connection
 from netgroupd.service.client import Remote
@@ -95,41 +94,6 @@ def test_repair_that_failed_is_no_trouble_any_more_when_somebody_else_has_made_i
         engine.drifted = Plan()
         engine.news.tell()
         eventually(lambda: remote.properties()["State"] == "idle")
-
-
-def test_records_that_are_damaged_while_it_runs_are_trouble_until_they_can_be_read(
-    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> State:
-        raise JournalError("/var/lib/netgroup/generations/2 makes no sense")
-
-    monkeypatch.setattr("netgroupd.service.drift._LONGEST_S", 0.1)
-    engine = FakeEngine()
-    with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: remote.properties()["State"] == "idle" and remote.properties()["Groups"])
-        with monkeypatch.context() as damaged:
-            damaged.setattr(engine, "applied", fail)
-            engine.news.tell()
-            eventually(lambda: remote.properties()["State"] == "failed")
-            want = "cannot look for drift: /var/lib/netgroup/generations/2 makes no sense"
-            assert remote.properties()["Trouble"] == want
-        eventually(lambda: remote.properties()["State"] == "idle")
-
-
-def test_change_that_is_done_ends_the_trouble_with_records_before_it_is_answered(
-    bus: PrivateBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> State:
-        raise JournalError("/var/lib/netgroup/generations/index makes no sense")
-
-    engine = FakeEngine()
-    with serving(bus, engine, tmp_path / "run") as remote:
-        eventually(lambda: remote.properties()["State"] == "idle" and remote.properties()["Groups"])
-        monkeypatch.setattr(engine, "applied", fail)
-        engine.news.tell()
-        eventually(lambda: remote.properties()["State"] == "failed")
-        remote.reload()
-        assert remote.properties()["State"] == "idle"
 
 
 def test_generation_mistyped_is_no_trouble_and_hides_none(bus: PrivateBus, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ _NO_FOUNDATION_OF = {
     **dict.fromkeys(("macvlan", "macvtap"), _NO_FOUNDATION | IPVLANS | {"macvlan", "macvtap"}),
     **dict.fromkeys(IPVLANS, _NO_FOUNDATION | IPVLANS),
 }
+_MACVLANS = ("macvlan", "macvtap")
 _NEVER_BELOW = frozenset({"loopback device", "tun of IP packets"})
 _TAKE_PORTS = frozenset({"bond", "bridge", "team"})
 _KEYED = ("erspan", "gre", "gretap", "ip6erspan", "ip6gre", "ip6gretap", "vti", "vti6")
@@ -80,9 +81,8 @@ _ON_NONE = tuple(name for name, kind in KINDS.items() if not kind.lower)
 
 def unfit_foundations(checked: Checked) -> None:
     """What has frames of its own stands on what has frames, and not on its like, for the kernel looks below that."""
-    links, there = checked.links, checked.by_kind.keys()
-    kinds = (kind for kind, unfit in _NO_FOUNDATION_OF.items() if not there.isdisjoint(("tun", *unfit)))
-    for name, attrs in checked.of_kinds(kinds):
+    links = checked.links
+    for name, attrs in checked.of_kinds(_NO_FOUNDATION_OF):
         lower, kind = str(attrs.get("link") or ""), str(attrs["kind"])
         below = links.attrs.get(lower, {})
         of_lower = "tun of IP packets" if below.get("mode") == "tun" else str(below.get("kind"))
@@ -134,9 +134,6 @@ def alone(checked: Checked) -> None:
             there = checked.report.where(links.places[others[0]])
             what = f"{name!r} cannot have all of {attrs['link']!r} (passthru): {others[0]!r} stands on it, too"
             checked.report.once(links.place(name, "mode"), what, f"another mode; {others[0]!r} is from {there}")
-
-
-_MACVLANS = ("macvlan", "macvtap")
 
 
 class _Taker(NamedTuple):
