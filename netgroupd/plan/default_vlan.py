@@ -7,7 +7,7 @@ unless they are in the other already.  All others stay where they are.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from netgroupd.model.bridge_vlan import DEFAULT_VID, OUT, bridge_of, default_vid, is_out, vlans_joined
+from netgroupd.model.bridge_vlan import DEFAULT_VID, OUT, bridge_of, default_vid, is_out
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.bridge_vlan import said_again
@@ -108,10 +108,11 @@ class Defaults:
         have = self._actual.of("bridge_vlan").get((name, had))
         if have is None or had == gets:
             return
-        want, moves = vlans_joined(self._desired).get(have.key), self.moves(name)
-        if want and moves:
+        want, moves = self._desired.of("bridge_vlan").get(have.key), self.moves(name)
+        stays = want is not None and not is_out(want)
+        if want and stays and moves:
             yield Step(Op.CHANGE, have, want, said_again(want, have, self._desired, self._actual), why)
-        elif not want and not moves:
+        elif not stays and not moves:
             yield Step(Op.DELETE, have, None, why=why)
 
     def _untagged(self, name: str, why: str, *, given: bool) -> Iterator[Step]:

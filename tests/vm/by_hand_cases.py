@@ -358,7 +358,7 @@ HOSTS = {
             '    classes: [{classid: "1:1", rate: "100mbit", burst: 15350, cburst: 1600}, '
             '{classid: "1:10", parent: "1:1", rate: "50mbit", ceil: "100mbit", burst: 15356, cburst: 1600, prio: 1}, '
             '{classid: "1:20", parent: "1:1", rate: "30mbit", ceil: "100mbit", burst: 1598, cburst: 1600, prio: 2}]\n',
-            "{matchall: {}, parent: ingress, protocol: all, action: [{mirred: {egress: redirect, dev: i0}}]}]\n",
+            "matchall: {}, parent: ingress, protocol: all, action: [{mirred: {egress: redirect, dev: i0}}]}]\n",
             '  i0:\n    qdiscs: [{kind: cake, bandwidth: "45mbit", nat: true, wash: true}]\n',
             '  e1:\n    qdiscs: [{kind: tbf, rate: "1mbit", burst: 4096, limit: 54096}]\n',
         ),

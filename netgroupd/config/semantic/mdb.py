@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from netgroupd.config.checked import Checked
-from netgroupd.model.bridge_vlan import DEFAULT_VID, vlans_joined
+from netgroupd.model.bridge_vlan import DEFAULT_VID, is_out
 from netgroupd.model.mdb import MOST_SOURCES, family_of, is_of_host, senders
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value, ip_bytes, is_multicast
@@ -147,8 +147,9 @@ _RULES: tuple[Callable[[Object, Attrs], Iterator[_Wrong]], ...] = (
 
 def _in_a_snooped_vlan(obj: Object, bridge: Attrs, checked: Checked) -> None:
     """A bridge that learns for each VLAN must be in that itself."""
-    vid, vlans = obj.key[3], vlans_joined(checked.state)
-    in_it = vid in (0, bridge.get("vlan_default_pvid", DEFAULT_VID)) or (obj.name, vid) in vlans
+    vid = obj.key[3]
+    vlan = checked.state.of("bridge_vlan").get((obj.name, vid))
+    in_it = not is_out(vlan) if vlan else vid in (0, bridge.get("vlan_default_pvid", DEFAULT_VID))
     if bridge.get("mcast_vlan_snooping") and not in_it:
         told = f"{obj.name!r} learns multicast for each VLAN, and is not in VLAN {vid} itself"
         checked.report.once(checked.entry(obj).place("vid"), told, f"name it under `vlans` of {obj.name!r}")
