@@ -69,7 +69,8 @@ def there() -> dict[str, Any]:
     links = {link["ifname"]: lasting(link) for link in json.loads(told("ip", "-d", "-j", "address"))}
     paths = [path for path in map(Path("/proc/sys/net").joinpath, SETTINGS) if path.exists()]
     settings = {path: path.read_text() for path in paths}
-    return {"links": links, "routes": told("ip", "route"), "qdiscs": told("tc", "qdisc"), "settings": settings}
+    qdiscs = sorted(told("tc", "qdisc").splitlines())  # which are told in the order in which links were made
+    return {"links": links, "routes": told("ip", "route"), "qdiscs": qdiscs, "settings": settings}
 
 
 @pytest.fixture
