@@ -28,6 +28,7 @@ _LASTING = frozenset({"sysctl", "vlan_global", "mst", "token"})
 # Traffic control has a list of its own, and so have functions of cards.
 _ELSEWHERE = frozenset({"link", "qdisc", "tclass", "action", "chain", "filter"})
 _ELSEWHERE |= {"sriov", "vf"}
+_TAKES_AWAY = {("bridge_vlan", "member")}  # of what the kernel makes by itself: in test_bridge_vlans_back
 # What ``ip`` tells by netgroupd's own names: nothing that netgroupd gets wrong both ways hides from it.
 _LISTS = {
     "rule": (("-4", "rule"), ("-6", "rule")),
@@ -81,7 +82,7 @@ def pipeline() -> Iterator[Pipeline]:
 def test_every_attribute_of_every_class_has_a_case() -> None:
     tried = {(case.cls, case.name) for case in CASES}
     described = {(name, attr) for name, cls in CLASSES.items() if name not in _ELSEWHERE for attr in cls.attrs}
-    assert described - tried == set()
+    assert described - tried == _TAKES_AWAY
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.cls not in _LASTING], ids=lambda case: case.id)
