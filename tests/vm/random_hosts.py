@@ -112,7 +112,8 @@ class Life:
                 self._rng.choice((*(self._become,) * 4, self._boot))(goal)
                 if self._whole:
                     then.append(self._now())
-                self._adopt()
+                if not self._beside:  # of which some would become netgroupd's
+                    self._adopt()
                 if self._rng.random() < 0.1:
                     self._go_back(*self._rng.choice(then))
             self._go_back(*self._rng.choice(then))

@@ -5,7 +5,6 @@ import pytest
 
 from netgroupd.engine.observe import look
 from netgroupd.engine.transaction import plan_now
-from netgroupd.errors import KernelError
 from netgroupd.model.state import State
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op
@@ -125,10 +124,3 @@ def test_each_end_of_a_cable_has_as_many_queues_as_it_says(engine_in: EngineIn, 
     assert not engine_in("here", cable).diff().steps
     for name, said in (("a", first), ("b", second)):
         assert said[2:].replace(":", "") in here(f"ip -d link show {name}")
-
-
-def test_refusal_names_the_line(engine_in: EngineIn) -> None:
-    engine_in("here", TEXT % ("", "")).apply()
-    engine = engine_in("here", TEXT % (", mtu: 65536", ""))
-    with pytest.raises(KernelError, match=r"all\.yaml:2: change link a: mtu greater than device maximum"):
-        engine.apply()

@@ -202,7 +202,7 @@ def test_qdisc_of_another_kind_in_a_class_that_is_made_anew_has_nothing_of_the_l
     )
     engine_in("here", was).apply()
     engine_in("here", then).apply()
-    assert 'kind: fq, handle: "2:", limit: 10000' in engine_in("here", "{}").capture()
+    assert '{parent: "1:2", kind: fq, handle: "2:"}' in engine_in("here", "{}").capture()
 
 
 @pytest.mark.parametrize("then", ["{new}", "{new}, {old}"], ids=["alone", "with_the_old"])
