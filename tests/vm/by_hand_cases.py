@@ -202,8 +202,7 @@ HOSTS = {
         bridge vlan del dev p1 vid 1
         bridge vlan add dev p1 vid 10
         """,
-        ("vlans: [10]",),
-        ("p1",),
+        ("vlans: [10, {vid: 1, member: false}]",),
     ),
     "vlans-that-are-down": Host(
         """
@@ -223,7 +222,7 @@ HOSTS = {
         tc class add dev d0 parent 1: classid 1:1 htb rate 10mbit prio 3 quantum 3000
         tc class add dev d0 parent 1:1 classid 1:10 htb rate 3mbit prio 2 quantum 4000
         """,
-        ("prio: 2, ",),
+        ("prio: 2",),
     ),
     "red-that-adapts": Host(
         """

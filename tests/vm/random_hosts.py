@@ -41,7 +41,7 @@ _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
 _KILLED = 9
 _OF_OTHERS = re.compile(r"\bx[0-5]\b|\b10\.9[6-9]\.|\bfd9[89]:|02:99:00:|\b399\d\b|\b99\d\b|\b990\d\b|\b99..:")
-_DRAWN = frozenset({"mac", "sci"})
+_DRAWN = frozenset({"mac", "sci", "active_slave"})
 _KEPT = frozenset({"family"})
 _OF_TC = frozenset({"qdisc", "tclass", "filter", "chain", "action"})
 
@@ -144,7 +144,7 @@ class Life:
                         continue  # none cannot be put back
                     if key[0] in _OF_TC:
                         continue  # the kernel gives them handles, which a capture leaves out
-                    # A MAC that nobody chose is another one of a link that is made again, and none cannot be said.
+                    # A MAC that nobody chose is another one of a link that is made again, and a bond uses another port.
                     drawn = _DRAWN - links.get(str(key[1][0]), {}).keys()
                     if key[0] == "nexthop":
                         drawn = _KEPT  # one without a gateway keeps that of the one before, and serves both

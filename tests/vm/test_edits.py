@@ -71,7 +71,7 @@ def test_refused_port_with_a_vlan_of_untagged_packets_is_none_again(engine_in: E
     for name in ("t0", "t1"):
         here(f"ip link add {name} type dummy")
     text = _PORT.replace("}}\n", "}, t1: {up: false}, t1.5: {up: true}}\n") % ("t0", "", "", _ACCESS)
-    with pytest.raises(KernelError, match=r"^[^\n]*change link t1.5: Network is down \(up\)$"):
+    with pytest.raises(KernelError, match=r"^[^\n]*change link t1.5: Network is down \(up\)\n[^\n]*: warning: "):
         engine_in("here", text).apply()
     assert _vlans("t0") == {}
 
