@@ -282,8 +282,7 @@ class Life:
         """What a capture says is what there is."""
         told = self._engine(self._config).capture()
         self.doing += f"adopt\n{told}"
-        left = self._hosts.engine("here", told, partial(_stumbling, -1)).diff()
-        assert not left.steps, present.text(left)
+        _nothing_left(self._hosts.engine("here", told, partial(_stumbling, -1)))
 
     def _go_back(self, generation: int, config: Config, was: str) -> None:
         self.doing += f"roll back to {generation}\n{text(config)}"
