@@ -162,9 +162,13 @@ def sent_messages(name: str) -> int:
 
 
 def kernel_bytes(cgroup: Path) -> int:
-    """What the kernel keeps for a cgroup."""
+    """What the kernel keeps for a cgroup, without names of files that it forgets by itself.
+
+    It sums up what each CPU has counted for a reader of ``cpu.stat``, and not for each of ``memory.stat``.
+    """
+    (cgroup / "cpu.stat").read_text(encoding="ascii")
     lines = (cgroup / "memory.stat").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("slab "))
+    return next(int(line.split()[1]) for line in lines if line.startswith("slab_unreclaimable "))
 
 
 def test_counters_of_a_link_are_charged_to_whom_it_is_whoever_sends() -> None:
