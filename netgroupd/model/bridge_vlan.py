@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The VLANs of bridge ports and of bridges themselves, under ``bridge vlan``'s names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -76,3 +76,13 @@ def default_vid(link: Object, state: State) -> Value:
     """The VLAN that a bridge, or the one that ``link`` is a port of, puts both into by itself; 0 is none."""
     bridge = state.link(bridge_of(link))
     return bridge.attrs.get("vlan_default_pvid", DEFAULT_VID) if bridge else DEFAULT_VID
+
+
+def taken_out(links: Iterable[Object], actual: State) -> Iterator[Key]:
+    """For each of some links that is not in the VLAN that its bridge puts it into: the link, and that VLAN."""
+    vlans = actual.of("bridge_vlan")
+    for link in links:
+        bridge = actual.link(bridge_of(link))
+        vid = bridge.attrs.get("vlan_default_pvid") if bridge and bridge.attrs.get("kind") == "bridge" else None
+        if vid and (link.name, vid) not in vlans:
+            yield link.name, vid

@@ -11,8 +11,8 @@ from netgroupd.plan.step import Op, Plan, Step
 
 
 def test_vlans_that_come_back_are_told_only_what_a_new_one_has_not() -> None:
-    links = [Object("link", (name,), {"kind": "bridge" if name == "br" else "dummy"}) for name in ("br", "p1")]
-    links[1] = links[1]._replace(attrs={"kind": "dummy", "master": "br"})
+    bridge: dict[str, Value] = {"kind": "bridge", "vlan_default_pvid": 1}
+    links = [Object("link", ("br",), bridge), Object("link", ("p1",), {"kind": "dummy", "master": "br"})]
     usual: dict[str, Value] = {"state": "forwarding", "mcast_router": 1, "mcast_max_groups": 0}
     vlans = [Object("bridge_vlan", ("p1", 5), {**usual, "mcast_router": 2}), Object("bridge_vlan", ("p1", 6), usual)]
     actual = State([*links, *vlans])

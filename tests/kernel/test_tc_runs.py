@@ -134,7 +134,8 @@ def test_run_of_several_hooks_or_preferences_is_what_its_parts_are(names: Names,
 class Noted:
     """In place of lanes: notes which chains each packet is about, and where it was waited for."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, alone: bool = False) -> None:
+        self.alone = alone
         self.story: list[object] = []
 
     def send(self, packet: Packet) -> None:
@@ -146,6 +147,17 @@ class Noted:
 
     def refused(self) -> list[Denied]:
         return []
+
+
+@pytest.mark.parametrize(("alone", "most"), [(True, 2048), (False, 8192)], ids=["one_cpu", "more"])
+def test_compound_messages_grow_to_what_the_cpus_work_off_best(*, alone: bool, most: int) -> None:
+    lanes = Noted(alone=alone)
+    batch = Batch(Socket.__new__(Socket), cast("Lanes", lanes), compounds=True)
+    sizes = []
+    for _ in range(6):
+        sizes.append(batch.run[0])
+        batch.abreast([], b"")
+    assert sizes[0] < sizes[1] <= sizes[-1] == most
 
 
 @pytest.mark.parametrize("compounds", [False, True])

@@ -16,11 +16,12 @@ from netgroupd.engine.capture.order import as_added, in_order
 from netgroupd.engine.capture.settings import of_drivers, settings_of
 from netgroupd.engine.capture.tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture.vfs import functions_of
-from netgroupd.engine.capture.vlans import folded, options_of, states_of, taken_out, untold_trees, vlan_attrs
+from netgroupd.engine.capture.vlans import folded, options_of, states_of, untold_trees, vlan_attrs
 from netgroupd.engine.capture.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.engine.kept.inherited import inherited, is_held_down, of_port
 from netgroupd.engine.kept.links_back import is_outgrown
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
+from netgroupd.model.bridge_vlan import OUT, taken_out
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import of_its_mode
 from netgroupd.model.owner import GROUP_BASE
@@ -216,7 +217,8 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     first: dict[Key, int] = {}
     by_itself = _OF_LOOPBACK | _given_to_sits(actual) if cls == "address" else _OF_LOOPBACK
     objects = [obj for obj in as_added(actual.of(cls).values()) if obj.key not in by_itself]
-    objects += taken_out(actual) if cls == "bridge_vlan" else ()
+    if cls == "bridge_vlan":
+        objects += (Object(cls, key, OUT) for key in taken_out(actual.of("link").values(), actual))
     last = frozenset(_to_be_last(objects, actual)) if cls == "address" else ()
     for obj in objects:
         main, attrs = _under(obj, actual)

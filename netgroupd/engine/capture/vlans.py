@@ -12,7 +12,7 @@ from netgroupd.model.bridge_vlan import OUT, default_vid, is_out
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE, USUAL
-from netgroupd.plan.compare import kind_of, same
+from netgroupd.plan.compare import same
 from netgroupd.plan.fold import fold, fold_names
 from netgroupd.plan.vlan_global import bridge_of
 
@@ -88,13 +88,3 @@ def folded(number: str, alike: Mapping[Key, list[str]]) -> Iterator[str]:
     rows = [(text, str(said)) for (said, *_), numbers in alike.items() for text in numbers]
     for name, said in (texts_of(pattern, COUNTED) for pattern in fold(rows)):
         yield f'{{{number}: "{name}", {said}}}'
-
-
-def taken_out(actual: State) -> Iterator[Object]:
-    """For each link that is not in the VLAN that its bridge puts it into, that it is out of it."""
-    vlans = actual.of("bridge_vlan")
-    for link in actual.of("link").values():
-        bridge = actual.link(str(link.attrs.get("master"))) or link
-        vid = bridge.attrs.get("vlan_default_pvid") if kind_of(bridge) == "bridge" else None
-        if vid and (link.name, vid) not in vlans:
-            yield Object("bridge_vlan", (link.name, vid), OUT)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a plan touches, as it was before: the goal of putting it back."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from netgroupd.engine.capture.order import as_added
@@ -9,7 +9,7 @@ from netgroupd.engine.kept import links_back
 from netgroupd.engine.kept.lent import Lent
 from netgroupd.engine.kept.taken_along import may_take, taken_along, taken_sizes
 from netgroupd.kernel.usual import Usual
-from netgroupd.model.bridge_vlan import OUT, bridge_of, default_vid
+from netgroupd.model.bridge_vlan import OUT, bridge_of, default_vid, taken_out
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.fdb import WITH_TABLES
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
@@ -79,7 +79,8 @@ class Snapshot(NamedTuple):
                 absent.append((name, key))
             else:
                 found.append(obj)
-        absent += _default_vlans_without(found, actual)
+        members = dict.fromkeys(obj.name for obj in found if obj.cls == "bridge_vlan")
+        absent += (("bridge_vlan", key) for key in taken_out(filter(None, map(actual.link, members)), actual))
         # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
         following: dict[str, frozenset[str]] = {}
         steps = touching(steps, actual.of("link"))
@@ -269,19 +270,11 @@ def _is_not_to_be_told(name: str, value: Value) -> bool:
 
 def _steady(link: Object, given: Set[tuple[str, str]]) -> Object:
     """It without states that follow from other things, but for those that the plan has ``given``."""
-    return link.without(*(name for name in _STATES if (link.name, name) not in given))
+    following = [name for name in _STATES if name in link.attrs and (link.name, name) not in given]
+    return link.without(*following) if following else link
 
 
 def _was_elsewhere(link: Object, actual: State) -> bool:
     """Whether a link was of another kind or had another master."""
     now = actual.link(link.name) or link
     return any(now.attrs.get(name) != link.attrs.get(name) for name in ("kind", "master"))
-
-
-def _default_vlans_without(found: Iterable[Object], actual: State) -> Iterator[tuple[str, Key]]:
-    """The VLANs into which their bridges put links of which others are ``found``, where they are not in them."""
-    for name in dict.fromkeys(obj.name for obj in found if obj.cls == "bridge_vlan"):
-        link = actual.link(name)
-        vid = default_vid(link, actual) if link and bridge_of(link) else 0
-        if vid and (name, vid) not in actual.of("bridge_vlan"):
-            yield "bridge_vlan", (name, vid)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from netgroupd.errors import Refusal
-from netgroupd.kernel.netlink.compound import MOST, MOST_BYTES, entry, kind_of
+from netgroupd.kernel.netlink.compound import MOST, MOST_ALONE, MOST_BYTES, entry, kind_of
 from netgroupd.kernel.netlink.delivery import Denied, Lanes, Packet, deliver
 from netgroupd.kernel.netlink.request import Call, Form, Request
 from netgroupd.kernel.netlink.socket import Answer, Socket
@@ -50,6 +50,7 @@ class Batch:
         self._socket = socket
         self._lanes = lanes
         self._compounds = compounds
+        self._together = MOST_ALONE if lanes.alone else MOST
         self._kind = 0  # of the messages that have gathered to become one
         self._progress = progress
         self._steps: list[AnyStep] = []  # that have gathered, each with its message
@@ -82,7 +83,7 @@ class Batch:
             self._messages.append(request)
             self._bytes += len(request)
         self._done += 1
-        most, most_bytes = (MOST, MOST_BYTES) if self._kind else (self._most, _BYTES)
+        most, most_bytes = (self._together, MOST_BYTES) if self._kind else (self._most, _BYTES)
         if len(self._steps) >= most or self._bytes >= most_bytes:
             self._send_gathered()
             self._most = min(2 * self._most, _MESSAGES)
@@ -94,7 +95,7 @@ class Batch:
             self._flush_gathered()
         if not self.ended:
             self._lanes.send(Packet(steps, messages, self._compounds))
-            self._next = min(2 * self._next, MOST)
+            self._next = min(2 * self._next, self._together)
             self._done += len(steps)
             self._report()
             self._note(self._lanes.refused())

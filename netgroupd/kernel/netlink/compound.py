@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from netgroupd.kernel.netlink.message import HEADER, HEADER_LEN, NLM_F_REQUEST, attributes, walk
 
 RTM_BATCHTFILTER = 47
-MOST = 2048  # Python lays out more of them in memory that it touches first, and gives back after each packet
+MOST = 8192
+MOST_ALONE = 2048  # on one CPU: more of them Python lays out in memory that it touches first and then gives back
 MOST_BYTES = 2 << 20
 _DELETE = 45
 _KINDS = frozenset({44, _DELETE})  # RTM_NEWTFILTER, RTM_DELTFILTER

@@ -149,7 +149,8 @@ class Lanes:
         self._counters = counters
         cpus = len(os.sched_getaffinity(0))
         self._count = min(most, cpus)
-        self._alone = cpus == 1
+        self.alone = cpus == 1
+        """Whether a thread would only take turns with the one that sends."""
         self._sockets: list[Socket] = []
         self._free: SimpleQueue[Socket] = SimpleQueue()
         self._pool: ThreadPoolExecutor | None = None
@@ -166,7 +167,7 @@ class Lanes:
     def send(self, packet: Packet) -> None:
         """Bring a packet on its way, as soon as there is a lane for it."""
         self._open()
-        if self._alone:  # a thread would only take turns with this one
+        if self.alone:
             self._denied += self._run(packet)
             return
         if len(self._pending) > self._count:
