@@ -114,10 +114,10 @@ def test_action_of_several_rules_is_theirs_where_it_has_no_name(
 
 
 def test_policer_that_a_rule_has_without_actions_is_one_of_those(names: Names) -> None:
-    fields = {"rate": 125_000, "burst": 10_000, "control": "drop"}
+    policer = pack_police(1, {"rate": 125_000, "burst": 10_000, "control": "drop"})
     told = [
-        _rule("basic", nest(4, pack_police(1, fields)), names),
-        _rule("basic", nest(3, nest(1, text(1, "police"), nest(2, pack_police(1, fields)))), names),
+        _rule("basic", nest(4, policer), names),
+        _rule("basic", nest(3, nest(1, text(1, "police"), nest(2, policer))), names),
     ]
     assert told[0] == told[1]
     assert UNSAID not in told[0].attrs
