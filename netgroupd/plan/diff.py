@@ -19,8 +19,9 @@ from netgroupd.model.bridge_vlan import vlans_joined
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, called
+from netgroupd.model.tc.queues import cannot_stay
 from netgroupd.plan import address, bridge_vlan, mdb, mst, rules, settings, token, vf, vlan_global, without_mac
-from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest
+from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest, kind_of
 from netgroupd.plan.default_vlan import Defaults
 from netgroupd.plan.fate import Fate, Losses, muted
 from netgroupd.plan.link import diff_links
@@ -270,6 +271,8 @@ class _Run:
             return _again(want, have, why)
         if why := self.stranded.why(have):
             return (Step(Op.CHANGE, have, want, want.attrs, why),)
+        if want.cls == "qdisc":
+            attrs = {**attrs, **dict.fromkeys(sorted(cannot_stay(kind_of(want), want.attrs, have.attrs)))}
         why = "it was there before netgroupd" if UNOWNED in attrs else ""
         return (Step(Op.CHANGE, have, want, attrs, why),)
 

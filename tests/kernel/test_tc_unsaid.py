@@ -10,6 +10,7 @@ from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.message import attr, nest, text, u32
 from netgroupd.kernel.tc import flower
+from netgroupd.kernel.tc.actions.police import pack_police
 from netgroupd.kernel.tc.filters import codec as filters
 from netgroupd.kernel.tc.filters.read import Decoder
 from netgroupd.kernel.tc.tcmsg import HEADER, KIND, OPTIONS
@@ -50,7 +51,6 @@ MORE = [
     pytest.param("flower", _ADDRESS + u32(250, 1), id="key_of_flower"),
     pytest.param("matchall", u32(9, 1), id="option_of_matchall"),
     pytest.param("fw", text(3, "v0"), id="link_of_fw"),
-    pytest.param("basic", nest(4, u32(1, 1)), id="old_policer"),
     pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, bytes(2) + b"\x08" + bytes(5)))), id="ematch"),
     pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, _CMP))), id="cmp_in_the_order_of_the_host"),
     pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, _BEHIND))), id="u32_in_the_next_header"),
@@ -111,6 +111,16 @@ def test_action_of_several_rules_is_theirs_where_it_has_no_name(
     told = _message("flower", _ADDRESS + nest(3, nest(1, text(1, "gact"), nest(2, held))))
     rules = [Decoder(names, "v0", "ingress", everything=whole).read(told) for whole in (True, False)]
     assert [SHARES in rule.attrs for rule in rules if rule] == [want, False]
+
+
+def test_policer_that_a_rule_has_without_actions_is_one_of_those(names: Names) -> None:
+    policer = pack_police(1, {"rate": 125_000, "burst": 10_000, "control": "drop"})
+    told = [
+        _rule("basic", nest(4, policer), names),
+        _rule("basic", nest(3, nest(1, text(1, "police"), nest(2, policer))), names),
+    ]
+    assert told[0] == told[1]
+    assert UNSAID not in told[0].attrs
 
 
 def test_table_that_the_kernel_made_is_no_rule(names: Names) -> None:

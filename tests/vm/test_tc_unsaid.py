@@ -35,8 +35,8 @@ _WORD = "0x0a000007/0xffffffff at 16"
 _SHOWN = [
     "- filter v0 ingress pref 8 dst_ip 10.0.0.8",
     "- filter v0 ingress pref 7 mark 0x3 protocol ip kind fw handle 0x3",
+    f"- filter v0 ingress pref 6 match {_WORD} protocol ip kind u32 handle 0x[80000801-80000802] (2)",
     f"- filter v0 ingress pref 6 match {_WORD}",
-    f"- filter v0 ingress pref 6 match {_WORD} protocol ip kind u32 handle 0x[80000800-80000801] (2)",
     "- filter v0 ingress pref 5 protocol ip kind route handle 0xffff000b",
     "- filter v0 ingress pref 5 protocol ip kind route handle 0xffff000a",
 ]
@@ -87,7 +87,7 @@ def test_rule_takes_the_preference_of_one_that_no_file_can_say(kernel: Kernels) 
     _reach(kernel, _goal(CLSACT, _OURS, *in_place))
 
 
-def test_rule_that_matches_the_same_is_not_taken_for_one_that_does_more(kernel: Kernels) -> None:
+def test_rules_that_match_the_same_go_but_for_the_one_that_is_asked_first(kernel: Kernels) -> None:
     _reach(kernel, _goal(CLSACT, _OURS, _ALSO_READ))
     assert "police" not in _there()
 
@@ -139,7 +139,7 @@ def test_capture_tells_what_it_leaves_out(kernel: Kernels) -> None:
         for told, _, names in comments
     ] == [
         ("classifier route", 2),
-        ("u32 that says all of this", 1),
+        ("second u32 that matches the same", 1),
         ("fw that says all of this", 1),
         ("action skbmod", 1),
     ]

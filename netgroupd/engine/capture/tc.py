@@ -14,7 +14,7 @@ from netgroupd.model.state import Attrs, Key, Object, State, records
 from netgroupd.model.tc.action import FIELDS, shared, usual, usual_control
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
-from netgroupd.model.tc.filter import MATCHES, SHARES
+from netgroupd.model.tc.filter import AGAIN, MATCHES, SHARES
 from netgroupd.model.tc.handle import handle_number
 from netgroupd.model.tc.qdisc import KINDS
 from netgroupd.model.tc.queues import leave_to_leaves
@@ -56,16 +56,17 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         if qdisc.attrs["kind"] not in KINDS:
             unknown[f"qdisc {qdisc.attrs['kind']}"].append(qdisc)
     parents = swept((qdisc for found in unknown.values() for qdisc in found), actual)
-    lost = {key: action for key, action in actual.of("action").items() if _unsayable(*records(action.attrs, "actions"))}
-    if lost:
-        unknown[f"action {_NOWHERE}"] += lost.values()
+    lost: dict[Key | None, str] = {}
+    for key, action in actual.of("action").items():
+        if kind := _unsayable(*records(action.attrs, "actions")):
+            lost[key] = kind
+            unknown[f"action {kind}"].append(action)
     for rule in actual.of("filter").values():
-        kinds = (_NOWHERE if shared(one["kind"]) in lost else _unsayable(one) for one in records(rule.attrs, "actions"))
+        kinds = (lost.get(shared(one["kind"])) or _unsayable(one) for one in records(rule.attrs, "actions"))
         if kind := next(filter(None, kinds), ""):
             unknown[f"action {kind}"].append(rule)
         elif UNSAID in rule.attrs:
-            kind = str(rule.attrs["kind"])
-            unknown[f"{kind} that says all of this" if kind in MATCHES else f"classifier {kind}"].append(rule)
+            unknown[_unknown(rule)].append(rule)
     left_out = {(obj.cls, obj.key) for found in unknown.values() for obj in found}
     rules = (rule for rule in actual.of("filter").values() if SHARES in rule.attrs)
     together = [rule for rule in rules if (rule.cls, rule.key) not in left_out]
@@ -76,6 +77,14 @@ def sayable(actual: State) -> tuple[State, list[str]]:
         (obj for obj in actual if obj[:2] not in left_out and not hangs_on_one_of(obj, parents)), actual.groups
     )
     return said, [*comments, *(_comment(kind, found) for kind, found in unknown.items())]
+
+
+def _unknown(rule: Object) -> str:
+    """What there is none of in a configuration."""
+    kind = str(rule.attrs["kind"])
+    if rule.attrs[UNSAID] == AGAIN:
+        return f"second {kind} that matches the same"
+    return f"{kind} that says all of this" if kind in MATCHES else f"classifier {kind}"
 
 
 def _unsayable(action: Mapping[str, Value]) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from netgroupd.kernel.netlink.message import u32
 from netgroupd.kernel.tc import ematches, flower, programs
 from netgroupd.kernel.tc import u32 as words
+from netgroupd.kernel.tc.actions.codec import policer_alone
 from netgroupd.kernel.tc.programs import Numbers
 from netgroupd.model.rule import mark_text, split_mark
 from netgroupd.model.tc.filter import FLOW_KEYS
@@ -24,7 +25,8 @@ Found = Mapping[int, memoryview]
 class Classifier(NamedTuple):
     """One kind: the numbers of its actions, class and flags, and both ways of what it matches.
 
-    ``handle`` is given where the kernel does not choose one itself.
+    ``handle`` is given where the kernel does not choose one itself.  ``policer`` is the number of a
+    policer that stands in the place of actions.
     """
 
     actions: int
@@ -33,6 +35,13 @@ class Classifier(NamedTuple):
     pack: Callable[[Match], bytes]
     unpack: Callable[[Found, int], dict[str, Value]]
     handle: Callable[[Match], int] = lambda _match: 0
+    policer: int = 0
+
+    def said(self, options: Found) -> Found:
+        """The attributes of a rule, with its policer among the actions where it was made without."""
+        if self.policer not in options:
+            return options
+        return {**options, self.actions: memoryview(policer_alone(options[self.policer]))}
 
 
 _FW_MASK = 5
@@ -107,11 +116,11 @@ def _unpack_flow(found: Found, _handle: int) -> dict[str, Value]:
 CLASSIFIERS: Mapping[str, Classifier] = {
     "flower": Classifier(3, 1, 22, flower.pack, lambda found, _handle: flower.unpack(found)),
     "matchall": Classifier(2, 1, 3, lambda _match: b"", lambda _found, _handle: {}),
-    "u32": Classifier(7, 1, 11, words.pack, words.unpack, words.handle),
-    "fw": Classifier(4, 1, 0, _pack_fw, _unpack_fw, lambda match: split_mark(str(dict(match)["mark"]))[0]),
-    "basic": Classifier(3, 1, 0, _pack_basic, _unpack_basic),
-    "bpf": Classifier(1, 3, 9, _pack_bpf, _unpack_bpf),
+    "u32": Classifier(7, 1, 11, words.pack, words.unpack, words.handle, policer=6),
+    "fw": Classifier(4, 1, 0, _pack_fw, _unpack_fw, lambda match: split_mark(str(dict(match)["mark"]))[0], policer=2),
+    "basic": Classifier(3, 1, 0, _pack_basic, _unpack_basic, policer=4),
+    "bpf": Classifier(1, 3, 9, _pack_bpf, _unpack_bpf, policer=2),
     "flow": Classifier(
-        9, 0, 0, _pack_flow, _unpack_flow, lambda match: zlib.crc32(repr(match).encode()) & 0x7FFFFFFF | 1
+        9, 0, 0, _pack_flow, _unpack_flow, lambda match: zlib.crc32(repr(match).encode()) & 0x7FFFFFFF | 1, policer=10
     ),
 }

@@ -140,6 +140,8 @@ _MOST_BLOCKS = 0xFFFFFFFF
 KINDS = {kind: place for place, kind in enumerate(MATCHES)}
 SHARES = "shares"
 """The mark of a rule that has an action together with others that does not stand by itself, which no file can say."""
+AGAIN = "again"
+"""Of a rule that no file can say why: another of its preference matches the same."""
 HOLDS = "holds"
 """The actions that a rule has for itself under the indices of shared ones that are wanted."""
 RECORDS = {kind: record(fields) for kind, fields in MATCHES.items()}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc import cake, ets, red, taprio
-from netgroupd.model.tc.qdisc import OF_LEAVES
+from netgroupd.model.tc.qdisc import KINDS, OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
 from netgroupd.model.tc.units import fine_time, ns_of
 
@@ -49,7 +49,32 @@ def whole_class(kind: str, attrs: Attrs) -> Attrs:
         raise ValueError("ceil: expected one above 0; where it is not said it is the rate")
     if kind == "hfsc" and not (attrs.get("rt") or attrs.get("ls")):
         raise ValueError("ls: expected it or rt; no class of hfsc is without both")
+    if kind == "htb" and "cburst" in attrs:
+        attrs = {"ceil": attrs["rate"], **attrs}  # at which its bytes are held as a time
     return _bounded(f"class of {kind}", settled(attrs))
+
+
+def cannot_stay(kind: str, said: Attrs, had: Attrs) -> frozenset[str]:
+    """The options that a qdisc ``had`` and that, though nothing is said of them, cannot be beside what is."""
+    if kind not in _CHECKS and kind not in _WHOLE:
+        return frozenset()
+    options = KINDS[kind].options
+    stays = {name: value for name, value in said.items() if name in options and not options[name].silent}
+    kept = {name: value for name, value in had.items() if name in options and name not in said}
+    if _is_right(kind, {**stays, **kept}) or not _is_right(kind, stays):
+        return frozenset()
+    for name, value in kept.items():
+        if _is_right(kind, {**stays, name: value}):
+            stays[name] = value
+    return frozenset(kept.keys() - stays.keys())
+
+
+def _is_right(kind: str, attrs: Attrs) -> bool:
+    try:
+        whole(kind, attrs)
+    except ValueError:
+        return False
+    return True
 
 
 def _bounded(kind: str, attrs: Attrs) -> Attrs:

@@ -267,6 +267,11 @@ def pack_actions(number: int, actions: Value, names: Names) -> bytes:
     return nest(number, *(_pack_one(place, fields, names) for place, fields in enumerate(records, 1)))
 
 
+def policer_alone(options: memoryview) -> bytes:
+    """The actions of a rule that was told to police, and knows of no actions: that one, as if it were among them."""
+    return nest(1, text(_KIND, "police"), nest(_OPTIONS, bytes(options)))
+
+
 class Held(NamedTuple):
     """What an action is told apart by, and by how many it is held: itself and filters, or filters alone."""
 

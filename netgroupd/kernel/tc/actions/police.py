@@ -12,7 +12,7 @@ from netgroupd.model.value import Value
 
 _HEAD = struct.Struct("=IIIII")  # index, control, limit, burst, mtu
 _TAIL = struct.Struct("=iiI")  # references, binds, capabilities
-_PARMS, _RATE, _PEAKRATE, _RESULT = 1, 2, 3, 5
+_PARMS, _RATE, _PEAKRATE, _MEASURED, _RESULT = 1, 2, 3, 4, 5
 _RATE64, _PEAKRATE64, _PKTRATE, _PKTBURST = 8, 9, 10, 11
 
 
@@ -50,10 +50,12 @@ def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
 
 
 def unpack_police(found: Mapping[int, memoryview]) -> dict[str, Value]:
-    """The fields that a dump tells."""
+    """The fields that a dump tells; one by a rate that the kernel measures is of a kind that no file can say."""
     parms = bytes(found[_PARMS])
     _, control, _, burst, mtu = _HEAD.unpack_from(parms)
     fields: dict[str, Value] = {"control": control_text(control)}
+    if _MEASURED in found:
+        fields["kind"] = "police avrate"
     rate = unpack_rate(parms[_HEAD.size :], found.get(_RATE64))
     peak = unpack_rate(parms[_HEAD.size + RATESPEC_SIZE :], found.get(_PEAKRATE64))
     if rate:

@@ -24,7 +24,7 @@ from netgroupd.kernel.tc.actions.seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters.seen import Seen
 from netgroupd.kernel.tc.filters.stuck import told_alone, told_around, told_until
-from netgroupd.kernel.tc.filters.unsaid import does_more, matches_more, named, unsayable
+from netgroupd.kernel.tc.filters.unsaid import does_more, matches_more, named, told_apart, unsayable
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
 from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER
 from netgroupd.model.collector import uncollected
@@ -61,7 +61,7 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         rules += map(decoder.begun, filter(place.has, stuck))
         for hung in decoder.mixed():
             rules = u32_listed.without_others(context.socket, place, hung, rules)
-        found += _as_made(rules)
+        found += _as_made(told_apart(rules))
     return found
 
 
@@ -122,7 +122,7 @@ class Decoder:
             return unsayable(rule)
         if OPTIONS not in found:
             return None
-        options = attributes(found[OPTIONS])
+        options = CLASSIFIERS[kind].said(attributes(found[OPTIONS]))
         if kind == "u32" and words.is_own_table(options, handle):
             self._own_tables[u32_listed.Hung(chain, info)] += 1
             return None

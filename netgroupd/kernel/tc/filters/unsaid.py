@@ -11,22 +11,25 @@ from netgroupd.kernel.tc import ematches, flower
 from netgroupd.kernel.tc.classifiers import Found
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.action import FIELDS, shared
+from netgroupd.model.tc.filter import AGAIN
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNSAID
 
 Fields = Mapping[str, Value]
 
-# By what they are called in the kernel's headers without TCA_FLOWER_, TCA_U32_ and their like.  A policer in an
-# attribute of its own, the old way, is none of the actions.
+# By what they are called in the kernel's headers without TCA_FLOWER_, TCA_U32_ and their like.
 _KNOWN: Mapping[str, frozenset[int]] = {
     "flower": flower.NUMBERS | {1, 3, 22, 86},
     "matchall": frozenset(range(1, 6)),
-    "u32": frozenset(range(1, 13)) - {6},
-    "fw": frozenset({1, 4, 5}),
-    "basic": frozenset({1, 2, 3, 5, 6}),
-    "bpf": frozenset(range(1, 12)) - {2},
-    "flow": frozenset({*range(1, 10), 12}),
+    "u32": frozenset(range(1, 13)),
+    "fw": frozenset({1, 2, 4, 5}),
+    "basic": frozenset(range(1, 7)),
+    "bpf": frozenset(range(1, 12)),
+    "flow": frozenset({*range(1, 11), 12}),
 }
+
+
+_TWICE = frozenset({"u32", "basic", "bpf", "flow"})
 
 
 def _is_somewhere(match: Fields) -> bool:
@@ -68,3 +71,19 @@ def named(rule: Object) -> Key:
 def unsayable(rule: Object) -> Object:
     """A rule of which only what the kernel calls it can be said."""
     return rule._replace(key=named(rule), attrs={**rule.attrs, UNSAID: True})
+
+
+def told_apart(rules: list[Object]) -> list[Object]:
+    """The rules of a hook as the kernel asks them; one that matches the same as another before it has no other name.
+
+    Of most kinds the kernel takes no such rule.
+    """
+    if _TWICE.isdisjoint([rule[2]["kind"] for rule in rules]):
+        return rules
+    seen = set[Key]()
+    found: list[Object] = []
+    for rule in rules:
+        again = rule[2]["kind"] in _TWICE and rule[1] in seen
+        found.append(rule._replace(key=named(rule), attrs={**rule.attrs, UNSAID: AGAIN}) if again else rule)
+        seen.add(rule[1])
+    return found
