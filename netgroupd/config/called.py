@@ -68,6 +68,7 @@ _UNDER_A_LINK = {
     "a link": "address addresses ethtool neighbors vfs vlan_global vnis",
     "a link in 'tc'": "class classes egress filter filters ingress qdisc qdiscs",
 }
+_TYPES = "anycast blackhole broadcast local multicast prohibit throw unicast unreachable"
 _IN_A_VLAN = frozenset({"access", "access_vlan", "pvid", "tagged", "untagged"})
 _SETTINGS = {
     "ipv4.forwarding": "forwarding ip_forward ip4_forward ipv4_forwarding",
@@ -95,7 +96,7 @@ _SENTENCES = (  # the words, what is known where they say so, and what to write
     ("netmask", "addresses", "the length of the network stands behind the address: addresses: [192.0.2.1/24]"),
     ("interfaces links ports", "drift", "a link names its group: group: NAME"),
     ("weight", "group_type", "the group says it, as in group: [{id: 1, weight: 5}]"),
-    ("blackhole prohibit unreachable", "nhid", "as in {type: WORD, to: 10.0.0.0/8}"),
+    (_TYPES, "nhid", "as in {type: WORD, to: 10.0.0.0/8}"),
     ("drop pass", "action", "as in action: WORD"),
 )
 _DHCP = frozenset({"bootproto", "dhcp", "dhcp4", "dhcp6"})
@@ -108,6 +109,11 @@ def name_here(word: str, known: Container[str]) -> str:
         return short
     said = {same, short} - {""}
     return next((name for name, others in _CALLED.items() if name in known and said & {*others.split()}), "")
+
+
+def behind(word: str, known: Container[str]) -> str:
+    """The key whose value stands behind a word for something else, as in ``blackhole: 10.0.0.0/8``; or nothing."""
+    return "to" if "nhid" in known and "to" in known and _plain(word) in _TYPES.split() else ""
 
 
 def called_here(word: str, known: Container[str]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.config.called import called_here, name_here, numbered_by, unspaced
+from netgroupd.config.called import behind, called_here, name_here, numbered_by, unspaced
 from netgroupd.config.expression import BadTextError, Env
 from netgroupd.config.node import Entry, Node, Scalar, further, kind_of
 from netgroupd.config.node import Mapping as MappingNode
@@ -23,6 +23,7 @@ from netgroupd.model.value import UnknownKeyError, Value, each
 
 _SPAN = re.compile(r"(?:[a-z]\w*=)?[0-9]+-[0-9]+(?:/[0-9]+)?")
 _NUMBERS = re.compile(rf"[0-9]+|{_SPAN.pattern}")
+_ZONED = re.compile(r"([0-9a-fA-F:]*:[0-9a-fA-F:.]*)%([^/\s]+)(/[0-9]+)?")
 _BETWEEN = re.compile(r"[\s,]+")
 _SEVERAL = "it has no value; where it is one of several values, these are a list: [one, another]"
 Scope: TypeAlias = Sequence[Range]
@@ -252,7 +253,8 @@ class Values:
     def meant(self, keys: Iterable[str], known: Sequence[str]) -> set[str]:
         """Which keys are probably meant by those that nothing describes, and so do not lack."""
         unknown = [key for key in keys if key not in known]
-        return {name_here(key, known) or numbered_by(key, known) or self.report.guess(key, known) for key in unknown}
+        ways = (behind, name_here, numbered_by, self.report.guess)
+        return {next(filter(None, (way(key, known) for way in ways)), "") for key in unknown}
 
     def _constant(self, row: Attr, raw: object, node: Node, key: str = "") -> Value:
         if raw is None and row.nullable:
@@ -289,7 +291,7 @@ class Values:
         if isinstance(error, UnknownKeyError):
             self.unknown(error.key, _place_of(error.key, place) or place.at, error.known)
             return
-        hint, what = meant_range(place), kind_of(place)
+        hint, what = meant_range(place) or _without_zone(place, key), kind_of(place)
         told = rest.endswith("beside it") or ";" in rest or what in rest or (hint and not isinstance(place, Scalar))
         told = told or (isinstance(place, MappingNode) and "expected" not in rest)  # what is missing there
         told = told or (isinstance(place, Scalar) and rest.endswith(f"not {place.text!r}"))
@@ -316,6 +318,15 @@ def meant_range(node: Node) -> str:
     if all(map(_NUMBERS.fullmatch, words)) and any(map(_SPAN.fullmatch, words)):
         return f'a range has brackets, and quotes for YAML: "[{",".join(words)}]"'
     return ""
+
+
+def _without_zone(node: Node, key: str) -> str:
+    """What to write in place of an address with the name of a link behind it, as in ``fe80::1%eth0``; or nothing."""
+    found = _ZONED.fullmatch(node.text) if isinstance(node, Scalar) else None
+    if not found:
+        return ""
+    link = "it stands under its link" if key == "address" else f"the link is its 'dev': {found[2]}"
+    return f"an address is written without '%{found[2]}': {link}"
 
 
 def _place_of(key: str, node: Node) -> int:

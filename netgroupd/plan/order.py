@@ -20,6 +20,7 @@ from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
 from netgroupd.plan.narrowed import outgrown
+from netgroupd.plan.opened import opened
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
 from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
@@ -64,6 +65,7 @@ PHASES = (
     "add vf",
     "shrink links",
     "enslave links",
+    "bring links up below ports",
     "create links of bridges",
     "settle links",
     "settle bridges",
@@ -204,7 +206,9 @@ class _Cut:
         self.left = {*outgrown(links), *(link.attrs.get("master") for link in leaving if link)}
         self.early = changes.released | claimed(links)
         without_ports = bare(links, self.haves, self.early)
-        self.late, self.nameless = made_late(links, without_ports), nameless(without_ports, self.haves)
+        self.opened = opened(links, self.wants, self.haves)
+        self.late = made_late(links, without_ports, self.opened.vlans)
+        self.nameless = nameless(without_ports, self.haves)
         self.sides = desired, actual
         options = (step for step in changes.others if step.object.cls == "vlan_global")
         self.deaf = deafened(changes.others)
@@ -303,7 +307,8 @@ class _Cut:
 
     def _raise(self, name: str, before: Object, want: Object) -> None:
         self.raised.add(name)
-        self.phases["bring links up"].append(_new(Step, (_CHANGE, before, want, _UP, "")))
+        phase = "bring links up below ports" if name in self.opened.below else "bring links up"
+        self.phases[phase].append(_new(Step, (_CHANGE, before, want, _UP, "")))
 
     def _change(self, step: Step) -> None:
         have, want, attrs = step.before, step.object, step.attrs

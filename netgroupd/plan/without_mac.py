@@ -76,11 +76,15 @@ def bare(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[
     return frozenset(bridges)
 
 
-def made_late(steps: Iterable[Step], bridges: Set[str]) -> frozenset[str]:
-    """Those of the new links, and what is stacked on them, that have to wait until ports of bare ``bridges`` come."""
-    made = {step.object.name: step.object for step in steps if step.op is Op.CREATE} if bridges else {}
+def made_late(steps: Iterable[Step], bridges: Set[str], waiting: Set[str] = frozenset()) -> frozenset[str]:
+    """Those of the new links, and what is stacked on them, that have to wait until ports of bare ``bridges`` come.
+
+    So do those that are ``waiting`` for something else.
+    """
+    made = {step.object.name: step.object for step in steps if step.op is Op.CREATE} if bridges or waiting else {}
     lower = {name: str(link.attrs["link"]) for name, link in made.items() if link.attrs.get("link")}
-    late = found = {name for name, below in lower.items() if below in bridges and kind_of(made[name]) == "vlan"}
+    on_bridges = {name for name, below in lower.items() if below in bridges and kind_of(made[name]) == "vlan"}
+    late = found = on_bridges | waiting
     while found:  # as often as links are stacked
         found = {name for name, below in lower.items() if below in found}
         late = late | found

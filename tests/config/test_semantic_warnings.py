@@ -4,6 +4,7 @@
 import pytest
 
 from tests.config.reading import told
+from tests.vm.refused_cases import ENTERING, FOLLOWING
 
 _TEN = "{classid: '1:10', rate: 5}"
 _INNER = "{classid: '1:1', ls: 5}, {parent: '1:1', classid: '1:10', ls: 5}"
@@ -200,6 +201,8 @@ FINE = [
         "  y[1-2]: {master: br2}\n",
         id="ring_that_the_spanning_tree_breaks",
     ),
+    pytest.param(FOLLOWING, id="vlans_that_follow_the_link_below"),
+    pytest.param(ENTERING, id="link_that_is_up_since_it_is_in_a_bond"),
     *(
         pytest.param(
             f"tc:\n  lo:\n    qdiscs: {{kind: htb, handle: '1:', default: {default}}}\n    classes: {_TEN}\n",

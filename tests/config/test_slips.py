@@ -6,6 +6,26 @@ import pytest
 from tests.config.reading import told
 
 SLIPS = [
+    *(
+        pytest.param(
+            f"routes:\n- {{{word}: 10.0.0.0/8}}\n",
+            f"2:4: unknown key {word!r}; as in {{type: {word}, to: 10.0.0.0/8}}",
+            id=f"type_{word}_in_place_of_to",
+        )
+        for word in ("blackhole", "throw", "local")
+    ),
+    pytest.param(
+        "links:\n  lo: {addresses: 'fe80::1%lo/64'}\n",
+        "2:19: address: expected an IPv4 or IPv6 address, not the text 'fe80::1%lo/64'; "
+        "an address is written without '%lo': it stands under its link",
+        id="zone_of_an_address",
+    ),
+    pytest.param(
+        "routes:\n- {to: default, via: 'fe80::1%lo'}\n",
+        "2:22: via: expected an IPv4 or IPv6 address, not the text 'fe80::1%lo'; "
+        "an address is written without '%lo': the link is its 'dev': lo",
+        id="zone_of_a_gateway",
+    ),
     pytest.param(
         "links:\n  lo: {up:true}\n",
         "2:8: unknown key 'up:true'; a blank must follow the colon: up: true",
@@ -132,6 +152,7 @@ def test_slip_is_told_with_what_is_right(text: str, want: str) -> None:
 
 
 ALONE = [
+    pytest.param("routes:\n- {blackhole: 10.0.0.0/8}\n", "unknown key 'blackhole'", id="type_in_place_of_to"),
     pytest.param("links:\n  x: {kind: vxlan, vni: 10, local: 10.0.0.1}\n", "unknown key 'vni'", id="what_is_needed"),
     pytest.param(
         "rules:\n  - {from: 10.0.0.0/8, priority: 5, lookup: 9}\n", "unknown key 'priority'", id="of_an_entry"

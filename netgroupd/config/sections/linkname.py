@@ -11,6 +11,7 @@ LONGEST = 15
 _BLANK = b"\xa0"
 _REFUSED = re.compile(r"[\s/:%\0\[\]{}]|^\.{0,2}$")
 _OF_ALL = frozenset({"all", "default"})
+_BONDS = "bonding_masters"
 
 
 def too_long(name: str) -> tuple[str, str] | None:
@@ -30,6 +31,8 @@ def objection(name: str) -> tuple[str, str] | None:
         return f"{name!r} cannot name a link", "names have no blanks and none of / : % [ ] { }"
     if name in _OF_ALL:
         return f"{name!r} cannot name a link", "the kernel has settings of that name for all links"
+    if name == _BONDS:
+        return f"{name!r} cannot name a link", "the kernel lists the names of its bonds in a file of that name"
     if _BLANK in name.encode(errors="replace"):
         return f"{name!r} cannot name a link", "the kernel takes the byte 0xa0 of it for a blank"
     return None

@@ -11,6 +11,7 @@ from netgroupd.model.value import NO_MAC, ip_bytes, is_multicast
 
 _BY_DEFAULT = "balance-rr"
 _MOST_TARGETS = 16
+_QUEUES = 16  # of a bond that is told no number
 _NOBODY = frozenset({"0.0.0.0", "255.255.255.255", "::"})
 
 
@@ -76,6 +77,24 @@ def ports(checked: Checked) -> None:
                     what = f"{port!r} cannot have {option!r}: the mode of the bond {name!r} is {mode}"
                     hint = f"the kernel takes it for {', '.join(modes)}"
                     checked.report.once(links.place(port, "port"), what, hint)
+
+
+def queues(checked: Checked) -> None:
+    """What leads to a port of a bond is one of the bond's own queues, and leads to no other."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["bond"]):
+        count = attrs.get("numtxqueues", None if name in links.known else _QUEUES)
+        leads: dict[int, str] = {}
+        for port in checked.by_master.get(name, ()):
+            queue = links.attrs[port].get("port.queue_id")
+            if not isinstance(queue, int) or not queue:
+                continue
+            told, hint = f"{port!r} cannot have the queue_id {queue}: ", ""
+            if (other := leads.setdefault(queue, port)) != port:
+                checked.report.once(links.place(port, "port"), f"{told}that leads to {other!r}", "each its own, or 0")
+            elif isinstance(count, int) and queue > count:
+                hint = f"at most {count}, or more numtxqueues of {name!r}"
+                checked.report.once(links.place(port, "port"), f"{told}the bond {name!r} has {count} queues", hint)
 
 
 def _at_odds(mode: str, attrs: Attrs) -> Iterator[tuple[str, str, str]]:

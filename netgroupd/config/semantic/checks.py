@@ -11,9 +11,10 @@ from netgroupd.config.checked import Checked
 from netgroupd.config.sections.entries import Sink
 from netgroupd.config.sections.links import Links
 from netgroupd.config.sections.namespaces import namespaces
-from netgroupd.config.semantic import basic, beside, bonds, forwarding, ip, kinds, links, sizes, tc
+from netgroupd.config.semantic import basic, beside, bonds, forwarding, ip, kinds, links, macsec, sizes, tc
 from netgroupd.config.semantic.atomic import atomic
 from netgroupd.config.semantic.doubtful import doubt
+from netgroupd.config.semantic.ipv6 import without_ipv6
 from netgroupd.config.semantic.mdb import memberships
 from netgroupd.config.semantic.mst import tree_states, trees
 from netgroupd.config.semantic.pairs import pairs
@@ -51,7 +52,8 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     links.tunnels,
     links.external_tunnels,
     links.tunnel_ends,
-    links.replay_windows,
+    macsec.replay_windows,
+    macsec.channels,
     links.sockets,
     kinds.of_other_kinds,
     kinds.macs,
@@ -67,6 +69,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     sizes.spanning_trees,
     bonds.options,
     bonds.ports,
+    bonds.queues,
     bonds.preferred,
     sizes.mtus,
     sizes.mtus_above,
@@ -76,6 +79,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     basic.addresses,
     basic.routes,
     ip.addresses,
+    without_ipv6,
     ip.routes,
     ip.ways,
     ip.links_of_gateways,

@@ -16,11 +16,13 @@ from netgroupd.config.semantic.vlan_global import unused
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.mdb import senders
 from netgroupd.model.route import TABLES
-from netgroupd.model.state import NOTHING, Attrs, Object, records
+from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
 _PATTERN = frozenset("*?()")
 _HARDWARE = frozenset({None, ""})  # was there before, and may be up
+_OPEN_PORTS = frozenset({"bond", "team"})  # what enters is up by that
+_DEEPEST = 8
 
 
 def doubt(checked: Checked) -> None:
@@ -76,15 +78,24 @@ def _patterns(checked: Checked) -> None:
             checked.report.warn(checked.links.places[name], told_, hint)
 
 
-def _is_down(attrs: Attrs) -> bool:
-    """Whether a link is down as far as the files go: one that is made is, until something says up."""
-    return not attrs.get("up") and (attrs.get("kind") not in _HARDWARE or attrs.get("up") is False)
+def _is_down(name: str, checked: Checked) -> bool:
+    """Whether a link is down as far as the files go: one that is made is, until something has it up."""
+    for _ in range(_DEEPEST):
+        attrs = checked.attrs(name)
+        if not attrs or (attrs.get("kind") in _HARDWARE and "up" not in attrs):
+            return False
+        if "up" in attrs or checked.attrs(str(attrs.get("master"))).get("kind") in _OPEN_PORTS:
+            return attrs.get("up") is False
+        if attrs.get("kind") != "vlan" or attrs.get("loose_binding"):
+            return True
+        name = str(attrs.get("link"))  # which it follows
+    return False
 
 
 def _vrfs(checked: Checked) -> None:
     links = checked.links
     for name, attrs in checked.of_kinds(["vrf"]):
-        if _is_down(attrs):
+        if _is_down(name, checked):
             checked.report.warn(links.place(name, "up"), f"nothing sets VRF {name!r} up", "nothing passes it: up: true")
         if (table := attrs.get("table")) in _RESERVED_TABLES:
             told_ = f"VRF {name!r} has table {table}, which is the table {_RESERVED_TABLES[table]} of the host"
@@ -92,14 +103,15 @@ def _vrfs(checked: Checked) -> None:
 
 
 def _lower_links_down(checked: Checked) -> None:
-    """The kernel refuses to set a VLAN up before what it is of."""
+    """The kernel refuses to set a VLAN up before what it is of, as a bond or team does with a port."""
     links = checked.links
     down: dict[Value, bool] = {}
     for name, attrs in checked.of_kinds(["vlan"]):
         below = attrs.get("link")
         if below not in down:
-            down[below] = str(below) in links.attrs and _is_down(links.attrs[str(below)])
-        if down[below] and attrs.get("up") and not attrs.get("loose_binding"):
+            down[below] = _is_down(str(below), checked)
+        opened = checked.attrs(str(attrs.get("master"))).get("kind") in _OPEN_PORTS
+        if down[below] and (attrs.get("up") or opened) and not attrs.get("loose_binding"):
             told_ = f"{name!r} is to be up, and nothing sets {below!r} up, which it is a VLAN of"
             checked.report.warn(links.place(name, "up"), told_, "the kernel refuses that")
 
@@ -109,9 +121,8 @@ def _ways_down(checked: Checked) -> None:
     found = _Neighbourhood(checked)
     for obj, gateway in _gateways(checked):
         dev = gateway.dev or found.link_down_to(gateway.via, obj)
-        attrs = checked.attrs(dev) if dev else NOTHING
-        what = f"nothing sets {dev!r} up" if attrs and _is_down(attrs) else ""
-        if obj.cls == "nexthop" and attrs.get("carrier") is False:
+        what = f"nothing sets {dev!r} up" if dev and _is_down(dev, checked) else ""
+        if obj.cls == "nexthop" and dev and checked.attrs(dev).get("carrier") is False:
             what = f"{dev!r} has no carrier"
         if what:
             told_ = f"{what}, and {told(obj.cls, obj.key)} goes out of it"
@@ -142,7 +153,7 @@ class _Neighbourhood:
                 network = int.from_bytes(address, "big") >> size * 8 - length
                 found.update(self._links.get((size, length, network), ()))
         here = [link for link in sorted(found) if self._table_of(link) == table]
-        return here[0] if here and all(_is_down(self._checked.attrs(link)) for link in here) else ""
+        return here[0] if here and all(_is_down(link, self._checked) for link in here) else ""
 
     def _by_network(self) -> dict[tuple[int, int, int], set[str]]:
         links: dict[tuple[int, int, int], set[str]] = {}
@@ -220,7 +231,7 @@ def _groups(checked: Checked) -> None:
         bridge, entry = checked.attrs(obj.name), checked.entry(obj)
         if bridge.get("kind") != "bridge":
             continue
-        if _is_down(bridge):
+        if _is_down(obj.name, checked):
             told_ = f"nothing sets {obj.name!r} up, and it is told the group {obj.key[2]}"
             checked.report.warn(entry.at, told_, "the kernel refuses that")
         if obj.key[3] and not bridge.get("vlan_filtering"):

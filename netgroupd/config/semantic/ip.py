@@ -261,6 +261,17 @@ def nexthops(checked: Checked) -> None:
             _group(name, obj, checked)
         elif not any(attrs.get(way) for way in ("dev", "blackhole", "fdb")) and entry.record.whole:
             checked.report.once(entry.at, f"{name} does not say where to", "give it dev, blackhole or group")
+        else:
+            for does, others in _NOT_BESIDE.items():
+                for way in others if attrs.get(does) else ():
+                    if attrs.get(way):
+                        checked.report.once(entry.place(way), f"{name} is {_WHAT[does]}, and can have no {way!r}")
+            if attrs.get("onlink") and not via and entry.record.whole:
+                checked.report.once(entry.place("onlink"), f"{name} has no gateway (via) that could be on its link")
+
+
+_NOT_BESIDE = {"blackhole": ("via", "dev", "encap", "onlink", "fdb"), "fdb": ("dev", "encap", "onlink")}
+_WHAT = {"blackhole": "a blackhole", "fdb": "for forwarding entries (fdb)"}
 
 
 def _group(name: str, obj: Object, checked: Checked) -> None:

@@ -112,15 +112,6 @@ def tunnel_ends(checked: Checked) -> None:
             checked.report.once(checked.links.place(name, "remote"), told)
 
 
-def replay_windows(checked: Checked) -> None:
-    """A MACsec that refuses nothing that was seen before has no window for what comes late."""
-    links = checked.links
-    for name, attrs in checked.saying("window", ["macsec"]):
-        if attrs["window"] and not attrs.get("replay", name in links.known):
-            told = f"{name!r} cannot have 'window': it takes what was seen before"
-            checked.report.once(links.place(name, "window"), told, "set replay, too")
-
-
 def alone(checked: Checked) -> None:
     """A macvlan that has all of its lower link (passthru) is the only one there."""
     links = checked.links

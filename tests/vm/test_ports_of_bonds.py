@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""VLANs as ports of bonds and teams, which bring them up: the link below is up before, all in one change."""
+
+import json
+
+import pytest
+
+from tests.vm.hosts import EngineIn, here
+
+pytestmark = pytest.mark.vm("stock")
+
+_ONE = "links: {%s: {kind: %s, up: on, ports: t0.5}, t0: {kind: dummy, up: on}}\n"
+_STACKED = """links:
+  b0: {kind: bond, mode: active-backup, up: on, ports: [t0.5.6, t1.5]}
+  t[0-1]: {kind: dummy, up: on}
+  b0.7: {up: on, addresses: 192.0.2.1/24}
+"""
+
+
+def _up(name: str) -> bool:
+    return "UP" in json.loads(here(f"ip -j link show dev {name}"))[0]["flags"]
+
+
+@pytest.mark.parametrize("kind", ["bond", "team"])
+def test_vlan_is_a_port_of_what_is_made_with_it(engine_in: EngineIn, kind: str) -> None:
+    engine = engine_in("here", _ONE % ("b0", kind))
+    engine.apply()
+    assert not engine.diff().steps
+    assert _up("t0.5")
+    engine.rollback(0)
+    assert "t0" not in here("ip link")
+
+
+@pytest.mark.parametrize("kind", ["bond", "team"])
+def test_link_below_was_down(engine_in: EngineIn, kind: str) -> None:
+    engine = engine_in("here", _ONE % ("b0", kind))
+    here("ip link add t0 type dummy")
+    engine.apply()
+    assert not engine.diff().steps
+    engine.rollback(0)
+    assert not _up("t0")
+
+
+def test_vlans_of_vlans_and_what_stands_on_the_bond(engine_in: EngineIn) -> None:
+    engine = engine_in("here", _STACKED)
+    engine.apply()
+    assert not engine.diff().steps
+    assert _up("t0.5.6")
+    assert _up("b0.7")

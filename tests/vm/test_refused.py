@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``check`` refuses for the kernel's sake is what the kernel refuses: asked past the checks, it does."""
+
+import subprocess
+
+import pytest
+
+from netgroupd.config.semantic import checks
+from netgroupd.errors import KernelError
+from tests.vm.hosts import EngineIn
+from tests.vm.refused_cases import ENTERING, FOLLOWING, REFUSED
+
+pytestmark = pytest.mark.vm("stock")
+
+
+@pytest.mark.parametrize(("text", "want"), REFUSED)
+def test_kernel_refuses_it_too(engine_in: EngineIn, monkeypatch: pytest.MonkeyPatch, text: str, want: str) -> None:
+    monkeypatch.setattr(checks, "_CHECKS", ())
+    with pytest.raises(KernelError):
+        engine_in("here", text).apply()
+
+
+@pytest.mark.parametrize("text", [FOLLOWING, ENTERING], ids=["following", "entering"])
+def test_kernel_takes_what_is_up_though_nothing_says_so(engine_in: EngineIn, text: str) -> None:
+    engine = engine_in("here", text)
+    engine.apply()
+    assert not engine.diff().steps
+
+
+def test_name_is_taken_where_there_are_bonds() -> None:
+    subprocess.run(["ip", "link", "add", "b0", "type", "bond"], check=True)
+    try:
+        refused = subprocess.run(["ip", "link", "add", "bonding_masters", "type", "dummy"], check=False)
+    finally:
+        subprocess.run(["ip", "link", "del", "b0"], check=True)
+    assert refused.returncode
