@@ -79,7 +79,7 @@ class Snapshot(NamedTuple):
                 absent.append((name, key))
             else:
                 found.append(obj)
-        absent += _default_vlans_without(found, actual)
+        absent += _default_vlans_without(touched, actual)
         # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
         following: dict[str, frozenset[str]] = {}
         steps = touching(steps, actual.of("link"))
@@ -278,9 +278,9 @@ def _was_elsewhere(link: Object, actual: State) -> bool:
     return any(now.attrs.get(name) != link.attrs.get(name) for name in ("kind", "master"))
 
 
-def _default_vlans_without(found: Iterable[Object], actual: State) -> Iterator[tuple[str, Key]]:
-    """The VLANs into which their bridges put links of which others are ``found``, where they are not in them."""
-    for name in dict.fromkeys(obj.name for obj in found if obj.cls == "bridge_vlan"):
+def _default_vlans_without(touched: Iterable[tuple[str, Key]], actual: State) -> Iterator[tuple[str, Key]]:
+    """The VLANs into which their bridges put links of which others are ``touched``, where they are not in them."""
+    for name in dict.fromkeys(str(key[0]) for cls, key in touched if cls == "bridge_vlan"):
         link = actual.link(name)
         vid = default_vid(link, actual) if link and bridge_of(link) else 0
         if vid and (name, vid) not in actual.of("bridge_vlan"):
