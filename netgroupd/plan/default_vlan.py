@@ -5,13 +5,15 @@ When it becomes another, the kernel moves those of whom it is still the untagged
 unless they are in the other already.  All others stay where they are.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
+from functools import cached_property
 
 from netgroupd.model.bridge_vlan import DEFAULT_VID, OUT, bridge_of, default_vid, is_out
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.bridge_vlan import said_again
 from netgroupd.plan.fate import Losses
+from netgroupd.plan.named import named_in
 from netgroupd.plan.step import Op, Step
 
 DEFAULT = "vlan_default_pvid"
@@ -35,9 +37,10 @@ def moved(steps: Iterable[Step], actual: State) -> Iterator[Key]:
 class Defaults:
     """The default VLANs of bridges, as they are and as they will be."""
 
-    def __init__(self, desired: State, actual: State) -> None:
+    def __init__(self, desired: State, actual: State, named: tuple[str, ...] = ()) -> None:
         self._desired = desired
         self._actual = actual
+        self._named = named
 
     def of(self, name: str) -> tuple[Value, Value]:
         """That of a bridge or port now, and in the end; 0 is none, which one that is not there has."""
@@ -51,6 +54,7 @@ class Defaults:
         """What to say of default VLANs where VLANs that are ``doomed`` go, or another becomes the default."""
         going = {vlan.name: f"vid {vlan.key[1]} goes" for vlan in doomed if vlan.attrs.get("pvid")}
         going |= {str(name): f"vid {vid} is not for packets without a tag any more" for name, vid in self._tagged()}
+        going |= {str(name): f"nothing takes it out of vid {vid} any more" for name, vid in self._no_longer_out}
         changing = dict.fromkeys(filter(is_ours, self._members_of_changed()), "another VLAN is the default")
         if not (going or changing):
             return
@@ -64,6 +68,17 @@ class Defaults:
         haves = self._actual.of("bridge_vlan")
         tagged = (key for key, want in self._desired.of("bridge_vlan").items() if want.attrs.get("pvid") is False)
         yield from (key for key in tagged if key in haves and haves[key].attrs.get("pvid"))
+
+    @cached_property
+    def _no_longer_out(self) -> Set[Key]:
+        """The links of bridges that the last files took out of the default VLAN, each with that, and these do not."""
+        places = ((name, int(vid)) for vid, name in named_in(self._named).out)
+        return {place for place in places if self._comes_back(*place)}
+
+    def _comes_back(self, name: str, vid: int) -> bool:
+        link, key = self._actual.link(name), (name, vid)
+        master = link and bridge_of(link)
+        return bool(link and master) and self.of(name)[1] == vid and key not in self._actual.of("bridge_vlan")
 
     def changed(self) -> set[str]:
         """The bridges whose default VLAN becomes another."""
@@ -124,8 +139,9 @@ class Defaults:
         have = self._actual.of("bridge_vlan").get(key := (name, gets))
         if not gets or key in self._desired.of("bridge_vlan") or self.moves(name):
             return
-        told = _PVID if had == gets else _BESIDE if given else _UNTAGGED
-        if have is None and had != gets:
+        told = _BESIDE if given else _UNTAGGED
+        if have is None and (had != gets or key in self._no_longer_out):
             yield Step(Op.CREATE, None, Object("bridge_vlan", key, told), told, why)
         elif have and not given and not have.attrs.get("pvid"):
+            told = _PVID if had == gets else told
             yield Step(Op.CHANGE, have, have._replace(attrs={**have.attrs, **told}), told, why)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Of which links a configuration lists entries, and what it names as ports: what it does so no more is to go.
 
+And what it takes out of the VLANs of bridges, which is back in them when it does so no more.
+
 Kept as text, which is read only where something is there that nobody asks for.
 """
 
@@ -9,15 +11,17 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from netgroupd.model.bridge_vlan import is_out
 from netgroupd.model.owner import LISTED
 from netgroupd.model.state import State
 
 
 class Named(NamedTuple):
-    """Links, each behind the class of the entries, or behind its master."""
+    """Links, each behind the class of the entries, its master, or the VLAN that it is out of."""
 
     listed: frozenset[tuple[str, str]] = frozenset()
     ports: frozenset[tuple[str, str]] = frozenset()
+    out: frozenset[tuple[str, str]] = frozenset()
 
 
 def ports_in(state: State) -> list[tuple[str, str]]:
@@ -32,15 +36,20 @@ def text_of(state: State) -> str:
     ports: dict[str, list[str]] = {}
     for master, port in ports_in(state):
         ports.setdefault(master, []).append(port)
-    return json.dumps([listed, ports], separators=(",", ":"))
+    out: dict[str, list[str]] = {}
+    for (name, vid), vlan in state.of("bridge_vlan").items():
+        if is_out(vlan):
+            out.setdefault(str(vid), []).append(str(name))
+    return json.dumps([listed, ports, out], separators=(",", ":"))
 
 
 @lru_cache(maxsize=4)
 def named_in(texts: Iterable[str]) -> Named:
     """What all of ``texts`` together name."""
     found = Named()
-    for listed, ports in (json.loads(text) for text in texts if text):
-        found = Named(found.listed | _pairs(listed), found.ports | _pairs(ports))
+    for listed, ports, *more in (json.loads(text) for text in texts if text):
+        out = more[0] if more else {}  # which older versions did not note
+        found = Named(found.listed | _pairs(listed), found.ports | _pairs(ports), found.out | _pairs(out))
     return found
 
 

@@ -51,6 +51,10 @@ WAYS = [
     pytest.param(said(vlans=OUT), said(vlans="[1]"), id="back_into_the_default"),
     pytest.param(said(), said(default=5, vlans="[{vid: 5, member: false}]"), id="out_of_another_default"),
     pytest.param(said(vlans=OUT), said(default=5, vlans="[{vid: 1, member: false}]"), id="out_of_what_was_the_default"),
+    pytest.param(said(vlans=OUT), said(), id="no_longer_out"),
+    pytest.param(said(vlans=OUT), said(vlans=OWN), id="no_longer_out_beside_its_own"),
+    pytest.param(said(vlans=OUT), said().replace("up: true, vlans: []}", "up: true}"), id="lists_none_any_more"),
+    pytest.param(said(vlans=OUT), said(default=7, vlans=OWN), id="no_longer_out_of_another_default"),
     pytest.param(
         said(vlans=OUT), said().replace("master: br, up: true, vlans: []", "master: null"), id="out_of_its_bridge"
     ),
@@ -102,6 +106,43 @@ def test_port_is_out_of_the_default_vlan_whenever_it_comes(engine_in: EngineIn) 
         assert not engine_in("here", text).diff().steps
         listed = here("bridge vlan show dev d0")
         assert [line.split() for line in listed.splitlines()[1:]] == [["d0", "5", "PVID", "Egress", "Untagged"]]
+
+
+@pytest.mark.parametrize(
+    "vlans", ["[]", OWN, "[7]", "[{vid: 1, pvid: false}]", "[{vid: 5, pvid: false, untagged: false}]"]
+)
+def test_port_that_is_said_to_be_out_no_more_is_what_a_new_one_is(kernel: Stumbling, vlans: str) -> None:
+    goal = state_of(said(vlans=vlans))
+    become(kernel, goal)
+    new = there(kernel, goal), told("bridge", "vlan", "show", "dev", "d0")
+    become(kernel, state_of(said(vlans=OUT)))
+    become(kernel, goal)
+    assert (there(kernel, goal), told("bridge", "vlan", "show", "dev", "d0")) == new
+
+
+def test_port_that_others_took_out_is_out_again_after_a_refusal(kernel: Stumbling) -> None:
+    become(kernel, state_of(said()))
+    told("bridge", "vlan", "del", "dev", "d0", "vid", "1")
+    trees = said(vlans="[300]").replace("kind: bridge,", "kind: bridge, mst_enabled: true,")
+    there_and_back(kernel, state_of(trees), lambda: told("bridge", "vlan", "show", "dev", "d0"), refused=True)
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize("vlans", ["[10]", "[10, {vid: 1, member: false}]", "[11, {vid: 1, member: false}]"])
+def test_what_others_listed_is_there_before_a_file_does(engine_in: EngineIn, vlans: str) -> None:
+    engine_in("here", "{}")
+    for command in (
+        "ip link add dev br type bridge vlan_filtering 1",
+        "ip link add dev d0 master br type dummy",
+        "bridge vlan del dev d0 vid 1",
+        "bridge vlan add dev d0 vid 10",
+    ):
+        here(command)
+    listed = here("bridge vlan show dev d0")
+    engine_in("here", "links: {d0: {mtu: 1400}}").apply()
+    engine_in("here", f"links: {{d0: {{mtu: 1400, vlans: {vlans}}}}}").apply()
+    engine_in("here", "{}").rollback()
+    assert here("bridge vlan show dev d0") == listed
 
 
 @pytest.mark.vm("stock")

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from netgroupd.errors import KernelError
 from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm
@@ -77,3 +78,18 @@ def test_bond_that_changes_without_ports_has_not_the_mac_of_one_that_leaves(engi
     engine.apply(allow=ALLOWED)
     assert "ether 02:00:00:00:00:01 " in here("ip link show b0")
     assert not engine.diff().steps
+
+
+def test_bond_that_takes_no_mac_is_back_after_a_refusal(engine_in: EngineIn) -> None:
+    text = """
+links:
+  b0: {{kind: bond, up: true, {}}}
+  p0: {{kind: dummy, up: true}}
+  p1: {{kind: gre, local: 192.0.2.1, remote: 192.0.2.2, up: true}}
+"""
+    before = text.format("mode: active-backup, fail_over_mac: active")
+    engine_in("here", before).apply()
+    with pytest.raises(KernelError) as refused:
+        engine_in("here", text.format("mode: balance-rr, ports: [p0, p1]")).apply(allow=ALLOWED)
+    assert "put back" not in str(refused.value)
+    assert not engine_in("here", before).diff().steps

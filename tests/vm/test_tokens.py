@@ -2,6 +2,7 @@
 """Tokens of links on a real kernel: as `ip` tells them, behind settings that they need, back after any refusal."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -93,6 +94,7 @@ def test_token_lives_where_its_link_does(kernel: Stumbling) -> None:
         ip("netns del blue")
 
 
+_IN_IT = ("ip", "netns", "exec", "here")
 TEXT = "links:\n  br: {kind: bridge, up: true%s}\n"
 
 
@@ -105,6 +107,26 @@ def test_capture_has_tokens(engine_in: EngineIn) -> None:
     engine_in("here", text).apply()
     assert "token ::5 dev br" in here("ip token")
     assert engine_in("here", text).capture() == text
+
+
+@pytest.mark.parametrize(
+    "deaf",
+    [
+        pytest.param("ip link set dev br arp off", id="arp_off"),
+        pytest.param("net.ipv6.conf.br.accept_ra=0", id="accepts_none"),
+        pytest.param("net.ipv6.conf.br.router_solicitations=0", id="asks_none"),
+        pytest.param("net.ipv6.conf.br.forwarding=1", id="forwards"),
+        pytest.param("net.ipv6.conf.all.forwarding=1", id="all_forward"),
+    ],
+)
+def test_capture_leaves_out_a_token_that_no_link_would_be_given(engine_in: EngineIn, deaf: str) -> None:
+    engine_in("here", TEXT % ", token: '::5'").apply()
+    here(deaf) if deaf.startswith("ip") else subprocess.run([*_IN_IT, "sysctl", "-qw", deaf], check=True)
+    text = engine_in("here", TEXT % "").capture()
+    assert "# left out (these links listen to no router any more): token br\n" in text
+    assert not engine_in("here", text).diff().steps
+    here("ip link del dev br")
+    engine_in("here", text).apply()
 
 
 def test_an_earlier_generation_has_the_token_that_it_did_not_mention(engine_in: EngineIn) -> None:

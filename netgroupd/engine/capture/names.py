@@ -18,6 +18,7 @@ from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS
 from netgroupd.model.route import BEHIND, EXPIRES
 from netgroupd.model.rule import MISSING
 from netgroupd.model.state import NOTHING, Key, Object, State, called, records
+from netgroupd.model.token import NONE
 from netgroupd.model.value import Value, split_prefix
 from netgroupd.plan.absent import network_of, networks_of
 from netgroupd.plan.compare import UNOWNED, UNSAID
@@ -60,6 +61,9 @@ def nameable(actual: State) -> tuple[State, list[str]]:
         "they need addresses that are there for a time": [*_by_way_of(passing, actual)] if passing else [],
         "the programs that have made them watch over them, as routing daemons do": [
             obj for cls in _WATCHED for obj in actual.of(cls).values() if obj.attrs.get(UNOWNED, 0) not in BY_OPERATORS
+        ],
+        "these links listen to no router any more": [
+            obj for obj in actual.of("token").values() if obj.attrs["token"] != NONE and _is_deaf(obj.name, actual)
         ],
         "they have what no configuration can say": unsayable,
     }
@@ -125,6 +129,21 @@ def _has_more(obj: Object) -> bool:
     """Whether an object has what netgroupd does not know, or a number where a file has words."""
     words = ((name, value) for name, value in obj.attrs.items() if type(value) is int and name != UNOWNED)
     return UNSAID in obj.attrs or not all(_is_word(obj.cls, name, value) for name, value in words)
+
+
+def _is_deaf(name: str, actual: State) -> bool:
+    """Whether a link that has a token could be given none by now."""
+    link, settings = actual.link(name), actual.of("sysctl")
+    found = {
+        (where, what): obj.attrs.get("value")
+        for where in (name, "all")
+        for what in ("accept_ra", "router_solicitations", "forwarding")
+        if (obj := settings.get((f"net/ipv6/conf/{where}/{what}",)))
+    }
+    listens = found.get((name, "accept_ra"), "1")
+    forwards = found.get((name, "forwarding"), found.get(("all", "forwarding"), "0"))
+    silent = "0" in (listens, found.get((name, "router_solicitations")))
+    return silent or bool(link and link.attrs.get("arp") is False) or (forwards != "0" and listens != "2")
 
 
 def _is_refused(entry: Object, actual: State) -> bool:

@@ -43,7 +43,8 @@ class Lent:
     def without(self, obj: Object, names: frozenset[str]) -> Object:
         """``obj`` without those of its attributes called ``names`` that it has of others."""
         kind = kind_of(obj)
-        lent = {"mac"} if kind in WITHOUT_OWN_MAC or obj.attrs.get("mac") in self._macs.get(obj.name, ()) else set()
+        borrowed = kind in WITHOUT_OWN_MAC or obj.attrs.get("mac") in self._macs.get(obj.name, ()) or _has_none(obj)
+        lent = {"mac"} if borrowed else set()
         if kind == "bridge" and obj.attrs.get("mtu") == self._mtus.get(obj.name, ALONE):
             lent.add("mtu")
         if not (lent := lent & names):
@@ -52,6 +53,12 @@ class Lent:
         for name in lent:
             attrs.pop(name, None)
         return obj._replace(attrs=attrs)
+
+
+def _has_none(link: Object) -> bool:
+    """Whether it has the MAC of a port, and without any what it had last; it takes no other."""
+    attrs = link.attrs
+    return attrs.get("mode") == "active-backup" and attrs.get("fail_over_mac") not in (None, "none")
 
 
 def _gives_mac(link: Object) -> bool:

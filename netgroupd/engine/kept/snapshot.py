@@ -79,7 +79,7 @@ class Snapshot(NamedTuple):
                 absent.append((name, key))
             else:
                 found.append(obj)
-        members = dict.fromkeys(obj.name for obj in found if obj.cls == "bridge_vlan")
+        members = dict.fromkeys(str(key[0]) for name, key in touched if name == "bridge_vlan")
         absent += (("bridge_vlan", key) for key in taken_out(filter(None, map(actual.link, members)), actual))
         # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
         following: dict[str, frozenset[str]] = {}

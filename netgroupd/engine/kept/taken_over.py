@@ -9,10 +9,12 @@ what was there.  The same holds of ports that a file begins to name.
 
 from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
+from itertools import chain
 
 from netgroupd.engine.kept.anew import WHATEVER
 from netgroupd.engine.refusals import StepsError
 from netgroupd.errors import NetgroupError
+from netgroupd.model.bridge_vlan import is_out
 from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, UNSAID
@@ -86,20 +88,24 @@ def with_named(
 ) -> Iterator[tuple[Object, Object]]:
     """What is ``altered``, and what files begin to list or to name as ports, which they did not ``before``."""
     yield from _with_ports(altered, (pair for pair in ports_in(desired) if pair not in before.ports), actual)
-    yield from _had(plan, actual, before.listed)
+    yield from _had(plan, desired, actual, before.listed)
 
 
-def _had(plan: Plan, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tuple[Object, Object]]:
-    """All entries of the links of which ``plan`` lists some, and the last files none, and that it makes nothing of."""
-    begun = {
-        (step.object.cls, step.object.name)
-        for step in touching(plan.steps, actual.of("link"))
-        if step.object.cls in LISTED and (step.object.cls, step.object.name) not in listed
-    }
-    for cls in {cls for cls, _ in begun}:
-        for entry in actual.of(cls).values():
-            if (cls, entry.name) in begun and UNSAID not in entry.attrs:
-                yield as_had(entry), entry._replace(attrs=NOTHING)
+def _had(plan: Plan, desired: State, actual: State, listed: Set[tuple[str, str]]) -> Iterator[tuple[Object, Object]]:
+    """All entries of the links of which files list some, and the last ones none, and that ``plan`` makes nothing of.
+
+    Of a VLAN that a link was out of already it is that.
+    """
+    touched = (step.object for step in touching(plan.steps, actual.of("link")))
+    named = (obj for cls in sorted(LISTED) for obj in desired.of(cls).values())
+    begun = {(obj.cls, obj.name) for obj in chain(touched, named) if obj.cls in LISTED} - listed
+    out = (
+        vlan for key, vlan in desired.of("bridge_vlan").items() if is_out(vlan) and key not in actual.of("bridge_vlan")
+    )
+    there = (entry for cls in sorted({cls for cls, _ in begun}) for entry in actual.of(cls).values())
+    for entry in chain(there, (vlan for vlan in out if (vlan.name,) in actual.of("link"))):
+        if (entry.cls, entry.name) in begun and UNSAID not in entry.attrs:
+            yield as_had(entry), entry._replace(attrs=NOTHING)
 
 
 def _with_ports(
