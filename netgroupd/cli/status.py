@@ -35,7 +35,8 @@ def _lines(answer: Answer) -> list[tuple[str, str]]:
         left = f"{pending['seconds_left']:.0f} s left" if pending["seconds_left"] else f"its time is up; {_ENDS_IT}"
         lines.append(("unconfirmed", f"generation {pending['generation']}, {left}"))
     if answer.get("changing"):  # a daemon from before an upgrade does not say
-        lines.append(("changing", "a change is being made"))
+        who = answer.get("changed_by")
+        lines.append(("changing", f"a change is being made{f' by {who}' if who else ''}"))
     if answer["interrupted"]:
         lines.append(("interrupted", f"a change was cut off; {_ENDS_IT}"))
     if "daemon" in answer:

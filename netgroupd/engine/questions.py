@@ -16,7 +16,6 @@ from netgroupd.engine.namespaces import refuse_missing
 from netgroupd.engine.observe import Connection, Mine, look, without_others
 from netgroupd.engine.record.generations import Content
 from netgroupd.engine.record.journal import Entry
-from netgroupd.engine.record.lock import is_locked
 from netgroupd.engine.report import Estimate, Status
 from netgroupd.engine.session import CONSOLE
 from netgroupd.engine.shown import ALONE
@@ -161,7 +160,8 @@ class Questions(Unfinished):
         features = tuple(name for name, there in kernel.features._asdict().items() if there)
         owned = {cls: len(actual.of(cls)) for cls in CLASSES if cls != "link"}
         unfinished = entry is not None and not entry.deadline
-        changing = unfinished and (is_locked(self.paths.state / "lock") or self._journal.read() != entry)
+        who = self.changed_by() if unfinished else ""
+        changing = unfinished and (bool(who) or self._journal.read() != entry)
         owned["link"] = sum(mine.covers(link.attrs.get("group")) for link in actual.of("link").values())
         return Status(
             self.netns or "",
@@ -172,6 +172,7 @@ class Questions(Unfinished):
             differences,
             features,
             changing,
+            who,
         )
 
     def capture(self) -> str:

@@ -58,7 +58,8 @@ class Result(NamedTuple):
 class Status(NamedTuple):
     """Where things stand; ``differences`` is what drifted from what was applied, "" if nothing did.
 
-    A change without an end was ``interrupted`` where nobody is at it any more, and else is ``changing`` things.
+    A change without an end was ``interrupted`` where nobody is at it any more, and else is ``changing`` things,
+    ``changed_by`` a process in words, if it is known.
     """
 
     netns: str
@@ -69,6 +70,7 @@ class Status(NamedTuple):
     differences: str = ""
     features: tuple[str, ...] = ()
     changing: bool = False
+    changed_by: str = ""
 
 
 class Cost(NamedTuple):

@@ -20,7 +20,7 @@ from netgroupd.engine.paths import states
 from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.record.generations import APPLIED, CUT_OFF, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
 from netgroupd.engine.record.journal import ANOTHER_LIFE, Entry
-from netgroupd.engine.record.lock import locked
+from netgroupd.engine.record.lock import holder, locked
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.transaction import plan_now
 from netgroupd.engine.uninterrupted import uninterrupted
@@ -69,6 +69,10 @@ class Unfinished(Files):
     def has_begun(self) -> bool:
         """Whether a change is under way, waits, or was cut off."""
         return self._journal.read() is not None
+
+    def changed_by(self) -> str:
+        """Which process is at a change just now, in words; "" if none is."""
+        return holder(self.paths.state / "lock")
 
     def confirm(self) -> int:
         """Keep the change that waits; return its generation.

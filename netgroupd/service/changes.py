@@ -26,7 +26,7 @@ from netgroupd.service.later import Later
 from netgroupd.service.work import Worker, later, regardless, repeat
 
 _TELL_MS = 200
-_AGAIN_MS = 10_000
+_AGAIN_MS = 5_000
 _LONGEST_MS = 5_000  # GLib's timers stand still while the host sleeps, and a deadline does not
 _KEEP_S = 60
 _Work = Callable[[Job], Answer]
@@ -176,6 +176,8 @@ class Changes:
     def _end_what_is_left(self) -> tuple[str, ...]:
         """What is to be said of it, which the log says already."""
         engine = self._engine(CONSOLE)
+        if engine.has_begun() and (who := engine.changed_by()):  # it may be one that is stopped, for as long as it is
+            LOG.warning("waiting for the change of %s to end", who)
         sentences = tuple(filter(None, (engine.recover(), engine.expire())))
         for sentence in sentences:
             LOG.warning("%s", sentence)
@@ -264,8 +266,10 @@ class Changes:
     def _arm(self, milliseconds: int) -> None:
         if self._deadline:
             GLib.source_remove(self._deadline)
-        due = self._expire if milliseconds <= _LONGEST_MS else self._wait_on
-        self._deadline = later(min(milliseconds, _LONGEST_MS), due) if milliseconds else 0
+            self._deadline = 0
+        if milliseconds:
+            due = self._expire if milliseconds <= _LONGEST_MS else self._wait_on
+            self._deadline = later(min(milliseconds, _LONGEST_MS), due)
 
     def _wait_on(self) -> None:
         self._deadline = 0
@@ -288,4 +292,5 @@ class Changes:
         if str(error) != self._tried:
             log_error(error)
         self._tried = str(error)
-        self._arm(_AGAIN_MS)
+        self._arm(0)
+        self._deadline = later(_AGAIN_MS, self._wait_on)

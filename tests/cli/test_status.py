@@ -55,15 +55,24 @@ def test_what_is_not_confirmed_yet_is_no_difference(left: float, told: str, monk
     assert f"  unconfirmed  generation 2, {told}\n" in said.getvalue()
 
 
-def test_change_that_is_being_made_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("who", "told"),
+    [
+        ({}, "a change is being made\n"),  # by a daemon from before an upgrade
+        ({"changed_by": "netgroupctl, process 7"}, "a change is being made by netgroupctl, process 7\n"),
+    ],
+)
+def test_change_that_is_being_made_is_told_as_such(
+    monkeypatch: pytest.MonkeyPatch, who: dict[str, str], told: str
+) -> None:
     class Changing(Answers):
         def status(self) -> dict[str, object]:
-            return {**super().status(), "changing": True}
+            return {**super().status(), "changing": True, **who}
 
     monkeypatch.setattr(status, "keeper", lambda _arguments: Changing())
     said = io.StringIO()
     status.run(Namespace(wait_online=None, offline=True, netns=None, config=None), Terminal(said, said))
-    assert "     changing  a change is being made\n" in said.getvalue()
+    assert f"     changing  {told}" in said.getvalue()
     assert "interrupted" not in said.getvalue()
 
 

@@ -2,6 +2,7 @@
 """The engine on a kernel in memory: what it keeps, refuses, waits for and puts back."""
 
 import errno
+import os
 import shutil
 
 import pytest
@@ -258,8 +259,23 @@ def test_restart_of_the_host_ends_a_change_that_waited(desk: Desk, monkeypatch: 
 
 def test_lock_of_another_change_is_respected(desk: Desk) -> None:
     desk.wants("vlans")
+    told = f"another change is running: .+, process {os.getpid()}$"
+    with locked(desk.paths.state / "lock"), pytest.raises(BusyError, match=told):
+        desk.engine.apply()
+
+
+@pytest.mark.parametrize("failing", ["pwrite", "ftruncate"])
+def test_lock_is_had_though_nobody_can_be_told_whose_it_is(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    desk.wants("vlans")
+    monkeypatch.setattr(os, failing, full)
     with locked(desk.paths.state / "lock"), pytest.raises(BusyError, match="another change is running"):
         desk.engine.apply()
+    desk.engine.apply()
 
 
 def test_directory_that_cannot_be_written_stops_it_before_anything_is_touched(desk: Desk) -> None:

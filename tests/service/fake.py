@@ -163,6 +163,9 @@ class FakeEngine(Engine):
     def has_begun(self) -> bool:
         return self.begun
 
+    def changed_by(self) -> str:
+        return ""
+
     def confirm(self) -> int:
         if self.waits is None:
             raise UsageError("no change waits to be confirmed")

@@ -127,6 +127,25 @@ def test_daemon_killed_during_a_reload_ends_the_change_one_way_or_the_other(daem
     assert bridges() == 40
 
 
+def test_change_that_stands_still_is_told_with_whose_it_is(daemon: None) -> None:
+    begun, since = Path("/var/lib/netgroup/journal"), now()
+    good(300)
+    with subprocess.Popen(["netgroupctl", "apply", "--offline"], stdout=subprocess.DEVNULL) as command:
+        while not begun.exists():
+            time.sleep(0.001)
+        command.send_signal(signal.SIGSTOP)  # as Ctrl-Z does
+        try:
+            who = f"netgroupctl, process {command.pid}"
+            assert f"another change is running: {who}\n" in reload().stderr
+            assert f"a change is being made by {who}\n" in run("netgroupctl", "status").stdout
+            run("systemctl", "restart", "--no-block", "netgroupd")
+            eventually(lambda: f"waiting for the change of {who} to end\n" in journal(since))
+        finally:
+            command.send_signal(signal.SIGCONT)
+    assert (command.returncode, bridges()) == (0, 300)
+    eventually(lambda: run("systemctl", "is-active", "netgroupd").stdout == "active\n")
+
+
 def test_change_from_outside_is_repaired(daemon: None) -> None:
     run("ip", "link", "set", "tbr-1", "mtu", "1300")
     run("ip", "link", "del", "tbr-2")

@@ -5,11 +5,14 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from netgroupd.engine.record.disk import told
 from netgroupd.errors import BusyError
+
+_NAME = Path("/proc/self/comm")
+_LONGEST = 256
 
 
 @contextmanager
@@ -32,22 +35,41 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
-            raise BusyError("another change is running") from None
-        yield
+            who = _signature(file)
+            raise BusyError(f"another change is running{who and f': {who}'}") from None
+        with _signed(file):
+            yield
     finally:
         os.close(file)
 
 
-def is_locked(path: Path) -> bool:
-    """Whether somebody holds the lock at ``path``, as far as this user may know; for who only tells of it."""
+@contextmanager
+def _signed(file: int) -> Iterator[None]:
+    """Let others know meanwhile who holds the lock; where the disk takes nothing they are told less."""
+    with suppress(OSError):
+        name = _NAME.read_text(encoding="utf-8", errors="replace").strip()
+        os.pwrite(file, f"{name}, process {os.getpid()}".encode(), 0)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.ftruncate(file, 0)
+
+
+def _signature(file: int) -> str:
+    return os.pread(file, _LONGEST, 0).decode(errors="replace")
+
+
+def holder(path: Path) -> str:
+    """Who holds the lock at ``path``, as far as this user may know, and "" for nobody; for who only tells of it."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False
+        return ""
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return True
+        return _signature(file) or "another process"
     finally:
         os.close(file)
-    return False
+    return ""
