@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every request that the patches add, with each of its allocations failing in turn; then a look for what leaked.
 
-It needs the debug kernel, whose failslab fails the n-th allocation of a system call and whose kmemleak finds what
-nothing points to any more:
+It needs the debug kernel, which fails the n-th allocation of a system call, of an object or of pages, and whose
+kmemleak finds what nothing points to any more:
 ``python -m netgroupd.lab run --kernel debug --memory 4G --timeout 900 -- python -m tests.vm.failing_memory [WORD…]``.
 With words only the cases are run that have one of them in their names.
 
@@ -21,8 +21,12 @@ from tests.vm.failing_cases import Case, all_cases, local_routes, rule
 from tests.vm.kernel_netlink import ACK, DELLINK, IFA_LOCAL, NEWADDR, NEWLINK, REQUEST, Netlink, attr
 
 _FAIL_NTH = Path("/proc/thread-self/fail-nth")
-_FAILSLAB = Path("/sys/kernel/debug/failslab")
-_LEAKS = Path("/sys/kernel/debug/kmemleak")
+_DEBUG = Path("/sys/kernel/debug")
+_FAILURES = {
+    "failslab": {"ignore-gfp-wait": "N", "verbose": "0"},
+    "fail_page_alloc": {"ignore-gfp-wait": "N", "ignore-gfp-highmem": "N", "min-order": "0", "verbose": "0"},
+}
+_LEAKS = _DEBUG / "kmemleak"
 _CLONE_NEWNET = 0x40000000
 _MOST = 2000
 
@@ -118,8 +122,9 @@ def main() -> int:
     def wanted(name: str) -> bool:
         return not words or any(word in name for word in words)
 
-    for name, value in {"ignore-gfp-wait": "N", "verbose": "0"}.items():
-        (_FAILSLAB / name).write_text(value, encoding="ascii")
+    for failure, settings in _FAILURES.items():
+        for name, value in settings.items():
+            (_DEBUG / failure / name).write_text(value, encoding="ascii")
     _LEAKS.write_text("clear", encoding="ascii")
     ctypes.CDLL(None).unshare(_CLONE_NEWNET)
     with Netlink() as nl:

@@ -17,9 +17,11 @@ from tests.vm.kernel_netlink import (
     DELLINK,
     DUMP,
     DUMP_INTR,
+    EXCL,
     EXT_MASK,
     GETADDR,
     GETLINK,
+    GETTFILTER,
     GROUP,
     GROUP_MASK,
     IFA_GROUP,
@@ -30,11 +32,14 @@ from tests.vm.kernel_netlink import (
     MASTER,
     NEWADDR,
     NEWLINK,
+    NEWQDISC,
+    NEWTFILTER,
     NODAD,
     STATS,
     STATS64,
     Netlink,
     attr,
+    nest,
     parse,
     split,
 )
@@ -44,6 +49,7 @@ NAME_ONLY = 1 << 8
 SKIP_LINK_STATS, SKIP_AF_SPEC, SKIP_DEVCONF, SKIP_STATS = 1 << 31, 1 << 30, 1 << 29, 1 << 3
 AF_INET, AF_INET6, INET6_CONF = 2, 10, 2
 LINK_BRIEF, PROP_LIST = 64, 52
+TCA_KIND, TCA_OPTIONS, CLSACT, INGRESS, SHOT = 1, 2, 0xFFFFFFF1, 0xFFFFFFF2, 2
 
 
 @pytest.fixture
@@ -224,3 +230,19 @@ def test_icmpv6_counters_of_a_link_that_comes_up_count(nl: Netlink) -> None:
     path = Path("/proc/thread-self/net/dev_snmp6/d0")
     while "Icmp6OutType" not in path.read_text(encoding="ascii"):
         pass
+
+
+def test_filters_of_matchall_that_a_message_has_no_room_for_come_with_the_next(nl: Netlink) -> None:
+    index = nl.add_link("d0", "dummy")
+    qdisc = struct.pack("BxHiIII", 0, 0, index, 0xFFFF0000, CLSACT, 0)
+    assert nl.ask(NEWQDISC, CREATE, qdisc + attr(TCA_KIND, "clsact")).error == 0
+    drop = nest(1, attr(1, "gact"), nest(2, attr(2, struct.pack("IIiii", 0, 0, SHOT, 0, 0))))
+    rule = attr(TCA_KIND, "matchall") + nest(TCA_OPTIONS, nest(2, drop))
+
+    def hook(pref: int) -> bytes:
+        return struct.pack("BxHiIII", 0, 0, index, 0, INGRESS, pref << 16 | 0x0300 if pref else 0)
+
+    prefs = range(1, 601)
+    assert nl.send_many((NEWTFILTER, CREATE | EXCL, hook(pref) + rule) for pref in prefs).error == 0
+    told = (struct.unpack_from("iIII", one.body, 4) for one in nl.ask(GETTFILTER, DUMP, hook(0)).messages)
+    assert [info >> 16 for _index, handle, _parent, info in told if handle] == [*prefs]

@@ -127,6 +127,7 @@ def test_modifier_of_groups_is_refused_for_a_single_link(nl: Netlink, modifier: 
     member = dummies(nl, 1, 5)[0]
     replies = [
         nl.link(NEWLINK, attr(GROUP, 5), modifier, index=member),
+        nl.link(DELLINK, attr(GROUP, 5), modifier, index=member),
         nl.link(NEWLINK, attr(IFNAME, "x0"), nest(LINKINFO, attr(INFO_KIND, "dummy")), modifier, flags=CREATE),
     ]
     assert {(one.error, one.text) for one in replies} == {(errno.EINVAL, "Attribute is for requests by group only")}
