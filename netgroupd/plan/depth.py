@@ -21,7 +21,14 @@ _NAMED: dict[Value, tuple[str, ...]] = {
     for kind, rows in KINDS.items()
     if kind not in ("bond", *PAIRS) and (more := [row.name for row in rows.attrs.values() if row.type.ref == "link"])
 }
+
 NOTHING_ALONG: Mapping[str, str] = {}
+
+
+def named_by(link: Object) -> frozenset[str]:
+    """The links that must be there before a new one: its masters, and what it stands on or sends by."""
+    fields = _NAMED.get(link.attrs.get("kind"), _BELOW)
+    return frozenset(str(link.attrs[field]) for field in fields if link.attrs.get(field))
 
 
 class Depths(dict[Value, int]):

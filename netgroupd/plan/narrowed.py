@@ -5,7 +5,7 @@ When such a port has left they grow again, and what is on them does not.  And tu
 """
 
 from collections import ChainMap
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Attrs, Key, Object
@@ -51,6 +51,17 @@ def narrowed(steps: Iterable[Step], links: Mapping[Key, Object]) -> dict[str, in
         if kind_of(bridge) == "bridge" and mtu < found.get(bridge.name, _of(bridge.attrs)):
             found[bridge.name] = mtu
     return found
+
+
+def sized_by_ports(steps: Collection[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> set[str]:
+    """The bridges that ports join and on which a link is made, which is no larger than they are then.
+
+    Until they are told their MTU as well.
+    """
+    joined = {step.attrs.get("master") or (step.after.attrs.get("master") if step.after else None) for step in steps}
+    below = {step.after.attrs.get("link") for step in steps if step.op is Op.CREATE and step.after}
+    bridges = joined & below - {None}
+    return {str(name) for name in bridges if kind_of(wants.get((name,)) or haves.get((name,))) == "bridge"}
 
 
 def _of_new(link: Object, around: Mapping[Key, Object]) -> int:

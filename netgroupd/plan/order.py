@@ -19,7 +19,7 @@ from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
-from netgroupd.plan.narrowed import outgrown
+from netgroupd.plan.narrowed import outgrown, sized_by_ports
 from netgroupd.plan.opened import opened
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
@@ -65,10 +65,11 @@ PHASES = (
     "add vf",
     "shrink links",
     "enslave links",
+    "settle bridges",
     "bring links up below ports",
     "create links of bridges",
     "settle links",
-    "settle bridges",
+    "settle bridges again",
     "add ethtool",
     "add sysctl of a link",
     "add token",
@@ -207,7 +208,8 @@ class _Cut:
         self.early = changes.released | claimed(links)
         without_ports = bare(links, self.haves, self.early)
         self.opened = opened(links, self.wants, self.haves)
-        self.late = made_late(links, without_ports, self.opened.vlans)
+        filling = without_ports | sized_by_ports(links, self.wants, self.haves)
+        self.late = made_late(links, filling, self.opened.vlans)
         self.nameless = nameless(without_ports, self.haves)
         self.sides = desired, actual
         options = (step for step in changes.others if step.object.cls == "vlan_global")
@@ -216,7 +218,7 @@ class _Cut:
         vlans = (step for step in changes.others if step.object.cls == "bridge_vlan")
         self.mapped = frozenset([(step.object.name, vni) for step in vlans if (vni := step.attrs.get("tunnel_id"))])
         self.careless: set[str] = set()  # masters that neither take something of a new port nor give it something
-        self.unsettled: set[str] = set()
+        self.unsettled: dict[str, str] = {}
         self.raised: set[str] = set()
         self._pieces: dict[tuple[int, Manner], tuple[tuple[str, Attrs], ...]] = {}
 
@@ -342,7 +344,8 @@ class _Cut:
             self.careless.add(master)
         elif said and kind == "bridge":
             if said.attrs.get("mtu") not in (None, want.attrs.get("mtu", have.attrs.get("mtu"))):
-                self.unsettled.add(master)
+                late = want.name in self.late or self.unsettled.get(master) == "settle bridges again"
+                self.unsettled[master] = "settle bridges again" if late else "settle bridges"
         elif kind == "bond":
             own = {**(there.attrs if there else NOTHING), **(said.attrs if said else NOTHING)}
             if want.attrs.get("mtu") not in (None, own.get("mtu", _USUAL_MTU)):
@@ -356,10 +359,10 @@ class _Cut:
         A bridge takes the least MTU of its ports, until it is told its own
         while it exists and has another.
         """
-        for name in sorted(self.unsettled):
+        for name, phase in sorted(self.unsettled.items()):
             want = self.wants[name,]
             before = self.haves.get((name,), want)
-            self.add("settle bridges", Step(Op.CHANGE, before, want, {"mtu": want.attrs["mtu"]}))
+            self.add(phase, Step(Op.CHANGE, before, want, {"mtu": want.attrs["mtu"]}))
 
     def hold_down(self, cycled: Iterable[str]) -> None:
         """Take VLANs down again that the kernel brings up with the link below them, as it does ``cycled`` ones."""

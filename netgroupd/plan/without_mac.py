@@ -12,6 +12,8 @@ from netgroupd.model.state import Key, Object
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.default_vlan import DEFAULT
+from netgroupd.plan.depth import named_by
+from netgroupd.plan.fate import FOLLOWS_MTU
 from netgroupd.plan.step import Op, Step
 
 BY_A_PORT = "by_a_port"
@@ -77,15 +79,15 @@ def bare(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[
 
 
 def made_late(steps: Iterable[Step], bridges: Set[str], waiting: Set[str] = frozenset()) -> frozenset[str]:
-    """Those of the new links, and what is stacked on them, that have to wait until ports of bare ``bridges`` come.
+    """Those of the new links, and what is stacked on them, that have to wait until ports of ``bridges`` come.
 
     So do those that are ``waiting`` for something else.
     """
-    made = {step.object.name: step.object for step in steps if step.op is Op.CREATE} if bridges or waiting else {}
-    lower = {name: str(link.attrs["link"]) for name, link in made.items() if link.attrs.get("link")}
-    on_bridges = {name for name, below in lower.items() if below in bridges and kind_of(made[name]) == "vlan"}
+    made = [step.object for step in steps if step.op is Op.CREATE] if bridges or waiting else []
+    on_bridges = {link.name for link in made if link.attrs.get("link") in bridges and kind_of(link) in FOLLOWS_MTU}
     late = found = on_bridges | waiting
+    above = {link.name: named_by(link) for link in made if link.name not in found} if found else {}
     while found:  # as often as links are stacked
-        found = {name for name, below in lower.items() if below in found}
+        found = {name for name, named in above.items() if not named.isdisjoint(found)} - late
         late = late | found
     return frozenset(late)

@@ -28,8 +28,8 @@ _BONDS = "'p[1-4]': {kind: dummy}, 'o[b=1-2]': {kind: bond, ports: ['p{2*b-1}', 
         ),
         pytest.param(
             _BONDS + ", 'b[v=5-7]': {kind: bridge, ports: 'o[1-2].{v}'}, 'g[v=5-7]': {kind: macvlan, link: 'b{v}'}",
-            "o1 o2 b5 b6 b7 p1 p2 p3 p4 g5 g6 g7 o1.5 o1.6 o1.7 o2.5 o2.6 o2.7",
-            id="macvlans_of_bridges_that_have_no_ports_yet",
+            "o1 o2 b5 b6 b7 p1 p2 p3 p4 o1.5 o1.6 o1.7 o2.5 o2.6 o2.7 g5 g6 g7",
+            id="macvlans_of_bridges_when_their_ports_have_joined",
         ),
     ],
 )

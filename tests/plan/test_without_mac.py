@@ -20,15 +20,15 @@ ANEW = [Step(Op.DELETE, BRIDGE, None), Step(Op.CREATE, None, BRIDGE)]
 @pytest.mark.parametrize(
     ("steps", "released", "late"),
     [
-        pytest.param([GOES], (), {"v", "w", "m"}, id="port_goes"),
-        pytest.param([MOVES], (), {"v", "w", "m"}, id="port_moves_to_another_namespace"),
-        pytest.param([], ("p",), {"v", "w", "m"}, id="port_leaves_before_others_come"),
+        pytest.param([GOES], (), {"v", "w", "m", "n"}, id="port_goes"),
+        pytest.param([MOVES], (), {"v", "w", "m", "n"}, id="port_moves_to_another_namespace"),
+        pytest.param([], ("p",), {"v", "w", "m", "n"}, id="port_leaves_before_others_come"),
         pytest.param([], (), set(), id="port_stays"),
         pytest.param([GROWS], (), set(), id="port_changes"),
         pytest.param([GOES, *ANEW], (), set(), id="bridge_is_new_and_has_a_mac_of_its_own"),
     ],
 )
-def test_vlans_of_a_bridge_that_loses_its_ports_wait_with_what_is_on_them(
+def test_links_on_a_bridge_that_loses_its_ports_wait_with_what_is_on_them(
     steps: list[Step], released: tuple[str, ...], late: set[str]
 ) -> None:
     links = {each.key: each for each in (BRIDGE, PORT, CARD)}
