@@ -18,6 +18,7 @@ from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -47,6 +48,7 @@ class Carried:
         hops = ((way.link, way.route.gateway or way.to, False) for way in ways)
         self._neighbours: dict[Key, Way] = {hop: way for hop, way in zip(hops, ways, strict=True) if way.route.lladdr}
         self._within: dict[str, set[str]] = {}  # the ports that something comes by into a bridge
+        self._through_bonds: dict[str, list[Way]] = {}  # what goes through each port of bonds and teams
         for way in ways:
             self._sources.setdefault(way.route.source, way.whose)
             used = way.route
@@ -68,6 +70,8 @@ class Carried:
     def _add_carriers(self, link: str, leaving: Sequence[Way]) -> None:
         for name, above in carriers(link, self._links):
             self._carriers.setdefault(name, []).extend(leaving)
+            if above and self._links[name,].attrs.get("master") == above and self._is_teaming(above):
+                self._through_bonds.setdefault(name, []).extend(leaving)
             if above and self._links[above,].attrs.get("master") == name:
                 self._within.setdefault(name, set()).add(above)
 
@@ -114,10 +118,39 @@ class Carried:
         elif obj.cls != "link" or step.op is Op.CREATE:
             cut = []
         elif self._severs(step):
-            cut = ways
+            spared = self._through_bonds.get(obj.name, [])
+            cut = [way for way in ways if way not in spared or not self._goes_on_without(obj.name)]
         else:
             cut = [way for way in ways if misses_far_end(step, way.to)]
         return (obj.name, cut[0].whose) if cut else None
+
+    def _is_teaming(self, name: str) -> bool:
+        return kind_of(self._links.get((name,))) in TEAMING
+
+    def _goes_on_without(self, port: str) -> bool:
+        """Whether the bond or team of a port has others left, which have a carrier."""
+        master = self._links[port,].attrs.get("master")
+        bond = self._plan_of.get(str(master), self._links[master,])
+        staying = (
+            link
+            for link in self._links.values()
+            if link.attrs.get("master") == master and link.name not in self._severed
+        )
+        carrying = sum(bool(link.attrs.get("up")) and link.attrs.get("carrier") is not False for link in staying)
+        least = bond.attrs.get("min_links") or 1
+        return isinstance(least, int) and carrying >= least
+
+    @cached_property
+    def _plan_of(self) -> dict[str, Object]:
+        """Links as they are to be, of those that change."""
+        steps = singles(self._plan.steps)
+        return {step.object.name: step.after for step in steps if step.object.cls == "link" and step.after}
+
+    @cached_property
+    def _severed(self) -> frozenset[str]:
+        """The links that nothing goes through any more, be it for a moment."""
+        steps = (step for step in singles(self._plan.steps) if step.object.cls == "link" and step.op is not Op.CREATE)
+        return frozenset(step.object.name for step in steps if self._severs(step))
 
     def _moved_to_a_tree(self, step: Step) -> tuple[str, str] | None:
         """The port that is shut in the spanning tree which a step puts a VLAN of it into."""
