@@ -24,6 +24,14 @@ def seconds(word: str) -> int:
     return value
 
 
+def patience(word: str) -> int:
+    """How long to wait for something that may be there already."""
+    value = int(word)
+    if value < 0:
+        raise ArgumentTypeError(f"expected 0 seconds or more, not {value}")
+    return value
+
+
 class Option(NamedTuple):
     """One option (``--name``) or, without dashes, one positional argument.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every verb of ``netgroupctl``, in the order that somebody new would use them."""
 
-from netgroupd.cli.command import Command, Example, Option, seconds
+from netgroupd.cli.command import Command, Example, Option, patience, seconds
 
 PROGRAM = "netgroupctl"
 SUMMARY = "configure very many network interfaces from a few lines"
@@ -113,7 +113,7 @@ COMMANDS = (
                 "--wait-online",
                 "Wait until all is as it was asked for and the hardware has its carriers, at most this long.",
                 "SECONDS",
-                int,
+                patience,
             ),
         ),
         examples=(

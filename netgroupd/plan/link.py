@@ -94,7 +94,7 @@ class _Comparison:
         self.fate = Fate({}, {}, {})
         self.replaced: dict[str, str] = {}
         self.emptied: dict[str, str] = {}
-        self.down: set[str] = set()
+        self.down: dict[str, str] = {}  # and why
         self.released: set[str] = set()
         self.problems: list[Problem] = []
         self.lost: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -177,7 +177,7 @@ class _Comparison:
         if change in _WITHOUT_PORTS:
             self.emptied[want.name] = name
         if change in _WHILE_DOWN and have.attrs.get("up"):
-            self._cycle(want.name, f"{want.name} goes down for `{name}` to change")
+            self.down[want.name] = self.fate.cycled[want.name] = f"{want.name} goes down for `{name}` to change"
 
     def _recreate(self, want: Object, have: Object, name: str) -> None:
         kind = kind_of(have)
@@ -341,9 +341,8 @@ class _Comparison:
         if leaves == "bridge":
             self.fate.moved.setdefault(name, f"{name} leaves {old}")
         if have.attrs.get("up") and (enters in _NEEDS_PORT_DOWN or leaves in _NEEDS_PORT_DOWN):
-            self._cycle(
-                name, self.fate.cycled.get(name, f"{name} goes down to {'enter' if new else 'leave'} {new or old}")
-            )
+            self.down[name] = f"{name} goes down to {'enter' if new else 'leave'} {new or old}"
+            self.fate.cycled.setdefault(name, self.down[name])
 
     def _move(self, want: Object, have: Object, attrs: Attrs) -> None:
         """Note that a link arrives in another namespace down, without a master and with nothing on it."""
@@ -352,11 +351,8 @@ class _Comparison:
         if want.attrs.get("master"):
             self._tell(want.name, {"master": want.attrs["master"]})
         if have.attrs.get("up"):
-            self._cycle(want.name, why)
-
-    def _cycle(self, name: str, why: str) -> None:
-        self.down.add(name)
-        self.fate.cycled[name] = why
+            self.down[want.name] = ""  # which goes without saying
+            self.fate.cycled[want.name] = why
 
     def _kind(self, name: Value) -> str:
         if not name:
@@ -379,10 +375,12 @@ class _Comparison:
         return steps
 
     def _why(self, name: str) -> str:
-        """Why a link changes, where nobody has asked for that."""
+        """Why a link changes, where nobody has asked for that, or goes down for it."""
         if name in self.leaving:
             return _LET_GO
-        return (self.fate.moved.get(name) or self.fate.cycled.get(name, "")) if name in self.released else ""
+        if name in self.released:
+            return self.fate.moved.get(name) or self.fate.cycled.get(name, "")
+        return self.down.get(name, "")
 
     def _after(self, name: str) -> Object:
         """A link as it is to be."""

@@ -73,6 +73,7 @@ def test_examples_can_be_parsed(command: Command) -> None:
         (["completion", "bsh"], "there is no 'bsh'; did you mean 'bash'?"),
         (["apply", "--confirm", "soon"], "--confirm: expected a whole number, not 'soon'"),
         (["rollback", "--confirm", "0"], "rollback: --confirm: expected 1 to 86400 seconds, not 0"),
+        (["status", "--wait-online", "-5"], "status: --wait-online: expected 0 seconds or more, not -5"),
         (["revert"], "there is no 'revert'; did you mean 'rollback'?"),
         (
             ["apply", "--dry-run"],
@@ -92,6 +93,7 @@ def test_examples_can_be_parsed(command: Command) -> None:
         "word",
         "number",
         "seconds",
+        "seconds_before_now",
         "another_word_for_it",
         "dry_run",
         "option",

@@ -4,7 +4,7 @@
 import pytest
 
 from tests.config.reading import told
-from tests.vm.refused_cases import REFUSED
+from tests.vm.refused_cases import REFUSED, TAKEN
 
 
 @pytest.mark.parametrize(("text", "want"), REFUSED)
@@ -15,6 +15,7 @@ def test_what_the_kernel_refuses_is_told(text: str, want: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        *TAKEN,
         pytest.param(
             "links:\n  d[1-2]: {kind: dummy}\n  m1: {kind: macsec, link: d1}\n  m2: {kind: macsec, link: d2}\n"
             "  m3: {kind: macsec, link: d1, sci_port: 2}\n  m4: {kind: macsec, link: d1, mac: 02:00:00:00:00:01}\n",

@@ -370,6 +370,11 @@ HASHED = [
     ("{pref: 1, u32: {table: 1, divisor: 16}, action: drop}", "hash table 1 has no action and no class"),
     (f"{_TABLE[:-1]}, action: drop}}", "a rule that leads to a hash table has no action and no class"),
     ("{pref: 1, u32: {}}], egress: [{pref: 1, u32: {}}", "u32 rules of pref 1 are in two chains or hooks of lo"),
+    ('{pref: 1, u32: {match: "[a=0-4095]/0xffff at 0"}}', "pref 1 of lo has more than 4,095 rules of u32"),
+    (
+        f'{_TABLE}, {{pref: 1, u32: {{table: 1, bucket: 2, match: "[a=0-4095]/0xffff at 0"}}}}',
+        "bucket 2 of hash table 1 has more than 4,095 rules of u32",
+    ),
     (f"{_TABLE}], chains: [{{parent: ingress, chain: 0, atomic: true}}", "a chain that is atomic has no hash tables"),
     (f"{_TABLE}], chains: [{{parent: ingress, atomic: true}}", "a chain that is atomic has no hash tables"),
 ]
@@ -379,6 +384,10 @@ HASHED = [
 def test_mistake_about_hash_tables_is_told(rules: str, want: str) -> None:
     found = told(f"tc:\n  lo: {{ingress: [{rules}]}}\n")
     assert any(f": {want}" in problem for problem in found), "\n".join(found)
+
+
+def test_u32_has_room_for_as_many_rules_as_there_are_numbers() -> None:
+    assert told('tc:\n  lo: {ingress: [{pref: 1, u32: {match: "[a=1-4095]/0xffff at 0"}}]}\n') == []
 
 
 @pytest.mark.parametrize(("text", "want"), MISTAKES)

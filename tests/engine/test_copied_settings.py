@@ -69,7 +69,7 @@ def test_way_is_not_cut_where_its_link_keeps_ipv6(desk: Desk, session: Engine) -
 
 
 def test_way_is_cut_where_its_link_loses_ipv6_with_all_others(desk: Desk, session: Engine) -> None:
-    desk.wants("\n".join(PARTS) % 1)
+    desk.wants(PARTS[0] + "\nlinks: {eth0: {up: true}}")
     with pytest.raises(GuardError, match="IPv6 is disabled on eth0"):
         session.apply()
 

@@ -6,6 +6,7 @@ import base64
 import pytest
 
 from netgroupd.kernel.layer3.ways import Route
+from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 from tests.engine.desk import Desk
@@ -201,3 +202,43 @@ def test_way_of_a_tunnel_in_a_tunnel_is_guarded_and_one_in_itself_is_looked_at_o
     ways = {"10.9.0.9": Route("wg0", LOCAL, 254, 16), THERE: Route("eth1", HERE), "10.9.0.8": Route("t1", LOCAL)}
     assert "link eth1 would cut" in refused(desk, there, Route("t0", LOCAL), "links: {eth1: {up: false}}", ways)
     assert "t1 would cut" in refused(desk, there, Route("t1", LOCAL), "links: {t1: {up: false}}", ways)
+
+
+BOND = "links: {bond0: {kind: bond, ports: [%s]%s}, eth1: {%s}, eth2: {%s}}"
+
+
+@pytest.mark.parametrize(
+    ("said", "other", "cut"),
+    [
+        pytest.param(("eth2", "", "master: null", ""), {}, [], id="one_leaves"),
+        pytest.param(("eth1, eth2", "", "up: false", ""), {}, [], id="one_is_down"),
+        pytest.param(("eth2", "", "master: null", ""), {"up": False}, ["eth1"], id="the_other_is_down"),
+        pytest.param(("eth2", "", "master: null", ""), {"carrier": False}, ["eth1"], id="the_other_has_no_carrier"),
+        pytest.param(("eth2", ", min_links: 2", "master: null", ""), {}, ["eth1"], id="the_other_is_too_few"),
+        pytest.param(("eth1", "", "up: false", "master: null"), {}, ["eth1", "eth2"], id="neither_stays"),
+        pytest.param(("", "", "master: null", "master: null"), {}, ["eth1", "eth2"], id="both_leave"),
+        pytest.param(("eth1, eth2", ", up: false", "", ""), {}, ["bond0"], id="bond_itself"),
+    ],
+)
+@pytest.mark.parametrize("way", ["bond0", "bond0.5"])
+def test_bond_goes_on_with_another_port(
+    desk: Desk, way: str, said: tuple[str, ...], other: dict[str, Value], cut: list[str]
+) -> None:
+    there = [
+        link("bond0", "bond", group=GROUP_BASE),
+        link("bond0.5", "vlan", link="bond0", id=5),
+        link("eth1", master="bond0", carrier=True),
+        link("eth2", "", master="bond0", **{"carrier": True, **other}),
+    ]
+    told = refused(desk, there, Route(way, LOCAL, 254, 16), BOND % said)
+    assert [name for name in ("bond0", "eth1", "eth2") if f"--allow {name} " in told] == cut
+
+
+def test_what_goes_by_a_port_itself_does_not_go_on_by_its_bond(desk: Desk) -> None:
+    there = [
+        link("bond0", "bond", group=GROUP_BASE),
+        link("eth1.5", "vlan", link="eth1", id=5),
+        *(link(name, master="bond0", carrier=True) for name in ("eth1", "eth2")),
+    ]
+    told = refused(desk, there, Route("eth1.5", LOCAL, 254, 16), BOND % ("eth1, eth2", "", "up: false", ""))
+    assert "--allow eth1 " in told

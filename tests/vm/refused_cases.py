@@ -21,7 +21,6 @@ links:
   w: {kind: vlan, link: d, id: 6, up: on}
 routes: [{to: 10.0.0.0/8, dev: w}]
 """
-"""What is up though nothing says so."""
 
 REFUSED = [
     pytest.param(f"{_ON_D}  m[1-2]: {{kind: macsec, link: d}}\n",
@@ -58,4 +57,56 @@ REFUSED = [
                  "3:37: nexthop 5 is for forwarding entries (fdb), and can have no 'dev'", id="link_of_an_entry"),
     pytest.param(f"{_ON_D}nexthops: {{5: {{dev: d, onlink: on}}}}\n",
                  "3:32: nexthop 5 has no gateway (via) that could be on its link", id="onlink_without_gateway"),
+    pytest.param("links:\n  d[1-2]: {kind: dummy, up: on, mtu: 9000}\n"
+                 "  h: {kind: hsr, slave1: d1, slave2: d2, mtu: 1501}\n",
+                 "3:42: 'h' cannot have an mtu of 1501: it is a hsr; 0 to 1500", id="wide_ring"),
+    *(pytest.param(f"{_ON_D}  t: {{kind: macvtap, link: d}}\n  u: {{kind: {kind}, link: t}}\n",
+                   f"4:{place}: 'u', a {kind}, cannot stand on 't': it is a macvtap", id=f"{kind}_of_a_tap")
+      for kind, place in (("macsec", 21), ("ipvlan", 21))),
+    pytest.param("links:\n  d[1-2]: {kind: dummy}\n  h: {kind: hsr, slave1: d1, slave2: d2}\n"
+                 "  v: {kind: vlan, link: h, id: 5}\n",
+                 "4:19: 'v', a vlan, cannot stand on 'h': it is a hsr", id="vlan_of_a_ring"),
+    pytest.param("links:\n  n: {kind: netkit, peer: m, up: on}\n  m: {up: on}\n"
+                 "  v: {kind: vlan, link: n, id: 5, up: on}\n",
+                 "4:3: 'v' has no MAC to come up with: 'n' is a netkit of mode l3, and has none; give it a mac",
+                 id="vlan_of_packets"),
+    pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, master: b}}\n  b: {{kind: bond}}\n",
+                 "3:30: 'm' cannot be a port of 'b', which has an mtu of 1500; mtu: 1468 of 'b' would pass",
+                 id="macsec_in_a_bond"),
+    pytest.param("links:\n  d: {kind: dummy, up: on, mtu: 1400}\n  v: {kind: vlan, link: d, id: 5, master: t}\n"
+                 "  t: {kind: team}\n",
+                 "3:35: 'v' cannot be a port of 't', which has an mtu of 1500; mtu: 1400 of 't' would pass",
+                 id="narrow_vlan_in_a_team"),
+    pytest.param("links:\n  d[1-2]: {kind: dummy, up: on}\n  h: {kind: hsr, slave1: d1, slave2: d2, master: b}\n"
+                 "  b: {kind: bond}\n",
+                 "3:42: 'h' cannot be a port of 'b', which has an mtu of 1500; mtu: 1494 of 'b' would pass",
+                 id="ring_in_a_bond"),
+    pytest.param(f"{_ON_D}  i: {{kind: ifb, master: b}}\n  b: {{kind: bond}}\n",
+                 "3:18: 'i' cannot be a port of the bond 'b': it is a ifb, whose MAC nobody changes; "
+                 "a bond of 'mode: active-backup' and 'fail_over_mac: active' lets it be", id="fixed_mac_in_a_bond"),
+    pytest.param("links:\n  d: {kind: dummy}\n  g: {kind: ipip, local: 192.0.2.1, remote: 192.0.2.2}\n"
+                 "  b: {kind: bond, mode: active-backup, fail_over_mac: active, ports: [d, g]}\n",
+                 "3:3: 'g' cannot be a port of the bond 'b': it is a ipip, and 'd' is not", id="bond_of_two_sorts"),
+    pytest.param(f"{_ON_D}  i: {{kind: ipvlan, link: d, master: b}}\n"
+                 "  b: {kind: bond, mode: active-backup, fail_over_mac: active}\n",
+                 "3:30: 'i' cannot be a port of the bond 'b': it is a ipvlan", id="ipvlan_in_a_bond"),
 ]  # fmt: skip
+
+TAKEN = [
+    pytest.param(FOLLOWING, id="following"),
+    pytest.param(ENTERING, id="entering"),
+    pytest.param(f"{_ON_D}  e: {{kind: dummy, up: on}}\n  m: {{kind: macvlan, link: d, up: on}}\n"
+                 "  h: {kind: hsr, slave1: m, slave2: e, up: on}\n", id="macvlan_in_a_ring"),
+    pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, master: b}}\n  b: {{kind: bond, mtu: 1468}}\n",
+                 id="macsec_port"),
+    pytest.param("links:\n  d[1-2]: {kind: dummy, up: on}\n  h: {kind: hsr, slave1: d1, slave2: d2, master: b}\n"
+                 "  b: {kind: bond, mtu: 1494}\n", id="ring_port"),
+    pytest.param("links:\n  d: {kind: dummy}\n  i: {kind: ifb}\n"
+                 "  b: {kind: bond, mode: active-backup, fail_over_mac: active, ports: [d, i]}\n", id="fixed_mac"),
+    pytest.param("links:\n  g: {kind: ipip, local: 192.0.2.1, remote: 192.0.2.2}\n"
+                 "  b: {kind: bond, mode: active-backup, ports: g}\n", id="bond_of_tunnels"),
+    pytest.param("links:\n  n: {kind: netkit, peer: m, up: on}\n  m: {up: on}\n"
+                 "  v: {kind: vlan, link: n, id: 5, up: on, mac: 02:00:00:00:00:01}\n", id="vlan_with_a_mac"),
+    pytest.param(f"{_ON_D}nexthops: {{5: {{via: 192.0.2.1, fdb: on}}}}\n", id="nexthop_of_an_entry"),
+]  # fmt: skip
+"""What looks like those, and is taken."""

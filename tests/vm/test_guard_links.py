@@ -13,6 +13,7 @@ import pytest
 
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.paths import Paths
+from netgroupd.engine.session import Session
 from netgroupd.errors import GuardError
 from netgroupd.kernel.netns import entered
 from tests.engine.guard_tc_cases import LOCAL, PEER, SESSION
@@ -117,10 +118,10 @@ def ip(text: str) -> None:
         subprocess.run(["ip", *line.split()], check=True)
 
 
-def engine_in(space: str, directory: Path, text: str) -> Engine:
+def engine_in(space: str, directory: Path, text: str, session: Session = SESSION) -> Engine:
     file = directory / f"{space}.yaml"
     file.write_text(text)
-    return Engine(Paths((file,), directory / space, directory / "group"), netns=space, session=SESSION)
+    return Engine(Paths((file,), directory / space, directory / "group"), netns=space, session=session)
 
 
 @pytest.fixture

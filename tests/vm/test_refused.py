@@ -8,7 +8,7 @@ import pytest
 from netgroupd.config.semantic import checks
 from netgroupd.errors import KernelError
 from tests.vm.hosts import EngineIn
-from tests.vm.refused_cases import ENTERING, FOLLOWING, REFUSED
+from tests.vm.refused_cases import REFUSED, TAKEN
 
 pytestmark = pytest.mark.vm("stock")
 
@@ -20,8 +20,8 @@ def test_kernel_refuses_it_too(engine_in: EngineIn, monkeypatch: pytest.MonkeyPa
         engine_in("here", text).apply()
 
 
-@pytest.mark.parametrize("text", [FOLLOWING, ENTERING], ids=["following", "entering"])
-def test_kernel_takes_what_is_up_though_nothing_says_so(engine_in: EngineIn, text: str) -> None:
+@pytest.mark.parametrize("text", TAKEN)
+def test_kernel_takes_what_nothing_is_said_of(engine_in: EngineIn, text: str) -> None:
     engine = engine_in("here", text)
     engine.apply()
     assert not engine.diff().steps

@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from itertools import chain
 
 from netgroupd.config.checked import Checked
+from netgroupd.config.semantic.links import WITHOUT_ETHERNET
 from netgroupd.model.kinds.bond import LOOK_BY_THEMSELVES, MODES_OF, PORT_MODES_OF, WITH_CARRIERS
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import NO_MAC, ip_bytes, is_multicast
 
 _BY_DEFAULT = "balance-rr"
 _MOST_TARGETS = 16
+_ALONE = "active-backup"
+_FIXED = WITHOUT_ETHERNET | {"ifb"}
 _QUEUES = 16  # of a bond that is told no number
 _NOBODY = frozenset({"0.0.0.0", "255.255.255.255", "::"})
 
@@ -77,6 +80,27 @@ def ports(checked: Checked) -> None:
                     what = f"{port!r} cannot have {option!r}: the mode of the bond {name!r} is {mode}"
                     hint = f"the kernel takes it for {', '.join(modes)}"
                     checked.report.once(links.place(port, "port"), what, hint)
+
+
+def macs(checked: Checked) -> None:
+    """A bond tells its ports its MAC, but for one mode, and has ports of one sort."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["bond"]):
+        ports = checked.by_master.get(name, ())
+        kinds = {port: links.kind(port) for port in ports}
+        fixed = [port for port in ports if kinds[port] in _FIXED]
+        mode = _mode(checked, name) if fixed else ""
+        for port in fixed if mode else ():
+            first = next((other for other in ports if kinds[other] != kinds[port]), "")
+            told, hint = f"{port!r} cannot be a port of the bond {name!r}: it is a {kinds[port]}", ""
+            if first and kinds[port] in WITHOUT_ETHERNET:
+                told += f", and {first!r} is not"
+            elif mode != _ALONE or attrs.get("fail_over_mac", "none" if first else "active") != "active":
+                told += ", whose MAC nobody changes"
+                hint = f"a bond of 'mode: {_ALONE}' and 'fail_over_mac: active' lets it be"
+            else:
+                continue
+            checked.report.once(links.place(port, "master"), told, hint)
 
 
 def queues(checked: Checked) -> None:

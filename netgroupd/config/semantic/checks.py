@@ -17,7 +17,7 @@ from netgroupd.config.semantic.doubtful import doubt
 from netgroupd.config.semantic.ipv6 import without_ipv6
 from netgroupd.config.semantic.mdb import memberships
 from netgroupd.config.semantic.mst import tree_states, trees
-from netgroupd.config.semantic.pairs import pairs
+from netgroupd.config.semantic.pairs import pairs, vlans_of_packets
 from netgroupd.config.semantic.queues import queues
 from netgroupd.config.semantic.rules import taken_hooks, taken_rules
 from netgroupd.config.semantic.token import tokens
@@ -59,6 +59,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     kinds.macs,
     kinds.rings,
     pairs,
+    vlans_of_packets,
     kinds.backups,
     kinds.loopback,
     beside.fields,
@@ -70,9 +71,11 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     bonds.options,
     bonds.ports,
     bonds.queues,
+    bonds.macs,
     bonds.preferred,
     sizes.mtus,
     sizes.mtus_above,
+    sizes.mtus_of_ports,
     basic.vrfs,
     basic.references,
     namespaces,

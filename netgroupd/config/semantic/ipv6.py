@@ -23,8 +23,8 @@ def without_ipv6(checked: Checked) -> None:
         return
     of_new = any(off.get(name) for name in _OF_NEW_LINKS)
     for obj, field, link in _asked(checked):
-        # Of those that are there somebody may have said otherwise since.
-        if off.get(link, of_new and link in checked.links.attrs and link not in checked.links.known):
+        # Of those that were there before somebody may have said otherwise since.
+        if off.get(link, of_new and bool(checked.links.kind(link)) and link not in checked.links.known):
             of_link = obj.cls == "address"
             role = f"cannot have {obj.key[1]}" if of_link else f"{told(obj.cls, obj.key)} leads by it"
             what = f"{link!r} has no IPv6 (disable_ipv6), and {role}"

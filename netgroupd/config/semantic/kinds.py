@@ -9,7 +9,7 @@ _ONLY_OF = {
     "protodown": (("macvlan", "macvtap", "vxlan"), "be held down by a protocol"),
     "carrier": (("dummy", "team", "tun"), "be told whether it has a carrier"),
 }
-_NO_RING = WITHOUT_ETHERNET | {"hsr", "ipvlan", "ipvtap", "macvlan", "macvtap", "vlan", "vrf"}
+_NO_RING = WITHOUT_ETHERNET | {"hsr", "ipvlan", "ipvtap", "macvtap", "vlan", "vrf"}
 _SLAVES = ("slave1", "slave2")
 
 

@@ -18,15 +18,16 @@ WITHOUT_ETHERNET = frozenset(
 _TAPS = frozenset({"macvtap", "ipvtap"})  # whose program takes all that comes in
 _UNFIT = {
     "bridge": WITHOUT_ETHERNET | _TAPS | {"bridge", "ipvlan", "vrf"},
-    "bond": _TAPS | {"vrf"},
+    "bond": _TAPS | {"ipvlan", "vrf"},
     "team": _TAPS | {"ipvlan", "vrf"},
     "vrf": frozenset({"vrf"}),
 }
 _NO_FOUNDATION = WITHOUT_ETHERNET | {"vrf"}
 _NO_FOUNDATION_OF = {
-    **dict.fromkeys(("vlan", "macsec"), _NO_FOUNDATION | IPVLANS),
+    "vlan": _NO_FOUNDATION | IPVLANS | {"hsr"},
+    "macsec": _NO_FOUNDATION | IPVLANS | _TAPS,
     **dict.fromkeys(("macvlan", "macvtap"), _NO_FOUNDATION | IPVLANS | {"macvlan", "macvtap"}),
-    **dict.fromkeys(IPVLANS, _NO_FOUNDATION | IPVLANS),
+    **dict.fromkeys(IPVLANS, _NO_FOUNDATION | IPVLANS | _TAPS),
 }
 _MACVLANS = ("macvlan", "macvtap")
 _NEVER_BELOW = frozenset({"loopback device", "tun of IP packets"})

@@ -24,6 +24,16 @@ def pairs(checked: Checked) -> None:
             checked.report.once(links.place(name, "master"), told, "set its mode to l2")
 
 
+def vlans_of_packets(checked: Checked) -> None:
+    """A VLAN has the MAC of the link below it, or its own."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(["vlan"] if checked.by_kind.get(NETKIT.name) else ()):
+        lower = str(attrs.get("link"))
+        if "mac" not in attrs and checked.attrs(name).get("up", True) and sends_packets(lower, checked):
+            told = f"{name!r} has no MAC to come up with: {lower!r} is a netkit of mode l3, and has none"
+            checked.report.once(links.places[name], told, "give it a mac")
+
+
 def sends_packets(name: str, checked: Checked) -> bool:
     """Whether a link is an end of a pair that has no frames."""
     attrs = checked.attrs(name)

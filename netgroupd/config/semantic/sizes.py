@@ -2,6 +2,7 @@
 """Numbers of links that are right one by one, and which the kernel refuses beside others, or makes others of."""
 
 from netgroupd.config.checked import Checked
+from netgroupd.model.kinds import RING_PORTS
 from netgroupd.model.state import Attrs
 from netgroupd.model.value import Value, ip_bytes
 
@@ -13,18 +14,21 @@ _KEYS = ("ikey", "okey")
 _VERSIONS = {"erspan_index": 1, "erspan_dir": 2, "erspan_hwid": 2}
 _LEAST_DELAY = 200
 _MOST = 65535
+_USUAL = 1500
 _MTUS = {
     **dict.fromkeys(
         ("bareudp", "bond", "bridge", "geneve", "netkit", "team", "tun", "veth", "vxlan", "xfrm"), (68, _MOST)
     ),
+    "hsr": (0, _USUAL),
     "sit": (1280, _MOST),
     "vrf": (1280, _MOST + 40),
     **dict.fromkeys(("macvlan", "macvtap", "vlan"), (0, _MOST)),
 }
-_USUAL = 1500
 _ETHERNET = frozenset({"bond", "dummy", "ifb", "veth"})
 _LIKE_BELOW = ("vlan", "macvlan", "macvtap")
 _DEEPEST = 8
+_GIVING = ("bond", "team")
+_HSR = 6
 _SECTAG = 16
 _TUNNELLED = 50  # Ethernet, IPv4, UDP and VXLAN
 
@@ -97,16 +101,40 @@ def mtus(checked: Checked) -> None:
 def mtus_above(checked: Checked) -> None:
     """No link carries more than the one below it."""
     for name, attrs in checked.saying("mtu", (*_LIKE_BELOW, "macsec", "vxlan")):
-        mtu, field = attrs["mtu"], "dev" if attrs["kind"] == "vxlan" else "link"
-        lower = str(attrs.get(field) or "")
-        below = _passes(lower, checked)
-        if below is None or not isinstance(mtu, int):
-            continue
-        if mtu > below - _header(name, attrs, checked):
-            hint = f"at most {below - _header(name, attrs, checked)} can pass below, or raise that"
+        mtu, most = attrs["mtu"], _most(name, attrs, checked)
+        if most is not None and isinstance(mtu, int) and mtu > most:
+            lower = str(attrs[_below(attrs)])
             told = f"mtu {mtu} of {name!r} is over that of {lower!r}"
-            told += f", which is {below}" if "mtu" not in checked.links.attrs[lower] else ""
+            told += f", which is {_passes(lower, checked)}" if "mtu" not in checked.links.attrs[lower] else ""
+            hint = f"at most {most} can pass below, or raise that"
             checked.report.once(checked.links.place(name, "mtu"), told, hint)
+
+
+def mtus_of_ports(checked: Checked) -> None:
+    """A bond or team gives its own MTU to a port, or does not take that."""
+    links = checked.links
+    for name, attrs in checked.of_kinds(_GIVING):
+        mtu = attrs.get("mtu", None if name in links.known else _USUAL)
+        for port in checked.by_master.get(name, ()) if mtu else ():
+            most = _most(port, links.attrs[port], checked)
+            if most is not None and isinstance(mtu, int) and mtu > most:
+                told = f"{port!r} cannot be a port of {name!r}, which has an mtu of {mtu}"
+                checked.report.once(links.place(port, "master"), told, f"mtu: {most} of {name!r} would pass")
+
+
+def _most(name: str, attrs: Attrs, checked: Checked) -> int | None:
+    """The largest MTU that a link can have for what is below it; None where that cannot be told."""
+    if attrs.get("kind") == "hsr":
+        found = [_passes(str(attrs.get(ring)), checked) for ring in RING_PORTS if attrs.get(ring)]
+        return min(_USUAL, *(below - _HSR for below in found if below is not None))
+    if attrs.get("kind") not in (*_LIKE_BELOW, "macsec", "vxlan"):
+        return None
+    below = _passes(str(attrs.get(_below(attrs)) or ""), checked)
+    return None if below is None else below - _header(name, attrs, checked)
+
+
+def _below(attrs: Attrs) -> str:
+    return "dev" if attrs["kind"] == "vxlan" else "link"
 
 
 def _passes(name: str, checked: Checked) -> int | None:

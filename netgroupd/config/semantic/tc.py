@@ -5,6 +5,7 @@ Rules of one entry have their attributes in common, and are looked at once.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from netgroupd.config.checked import Checked
@@ -20,6 +21,7 @@ from netgroupd.model.tc.handle import numbered_by
 from netgroupd.model.tc.masked import halves
 from netgroupd.model.value import Value
 
+_MOST_RULES = 4095
 _SPAN = re.compile(r"[0-9]+-[0-9]+")  # of ports, which has no mask
 
 
@@ -178,6 +180,7 @@ class _Tables:
         self._divisors: dict[tuple[object, ...], Value] = {}
         self._prefs: dict[tuple[object, ...], Object] = {}
         self._reached: set[tuple[object, ...]] = set()
+        self._rules: Counter[tuple[object, ...]] = Counter()
 
     def _error(self, rule: Object, told_: str, hint: str = "") -> None:
         self._checked.report.once(self._checked.entry(rule).at, told_, hint)
@@ -216,11 +219,21 @@ class _Tables:
         buckets, bucket = self._divisors.get((*rule.key[:4], table)), match.get("bucket")
         if isinstance(buckets, int) and isinstance(bucket, int) and bucket >= buckets:
             self._error(rule, f"bucket {bucket} is beyond hash table {table}, which has {buckets}")
+        self._count(rule, table, bucket)
         if link is not None:
             self._reached.add((*rule.key[:4], link))
             if rule.attrs.get("actions") or rule.attrs.get("classid") is not None:
                 hint = "what no rule of the table decides goes on to the next rule"
                 self._error(rule, "a rule that leads to a hash table has no action and no class", hint)
+
+    def _count(self, rule: Object, table: Value, bucket: Value) -> None:
+        """Look for more rules beside each other than the kernel has numbers for."""
+        place = (*rule.key[:4], table, bucket)
+        self._rules[place] += 1
+        if self._rules[place] == _MOST_RULES + 1:
+            where = f"bucket {bucket} of hash table {table}" if table else f"pref {rule.key[3]} of {rule.key[0]}"
+            hint = "put some into another bucket" if table else "give some another pref, or put them into a hash table"
+            self._error(rule, f"{where} has more than {_MOST_RULES:,} rules of u32, which the kernel refuses", hint)
 
     def check_ways(self) -> None:
         """Look for tables that no packet gets to."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from netgroupd.engine.guard.carriers import carriers
-from netgroupd.engine.guard.detour import Way, leads_away
+from netgroupd.engine.guard.detour import Way, contains, leads_away
 from netgroupd.engine.guard.tunnels import misses_far_end
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Key, Object, State, records
@@ -18,6 +18,7 @@ from netgroupd.model.token import NONE, lower_half
 from netgroupd.model.value import Value
 from netgroupd.model.vlan_global import TREE
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan, Step
 
@@ -35,7 +36,7 @@ class Carried:
         self._plan = plan
         self._links = around.of("link")
         self._carriers: dict[str, list[Way]] = {}
-        self._sources: dict[str, str] = {}
+        self._sources: dict[str, list[Way]] = {}
         self._nexthops: dict[Value, Way] = {}
         self._spare: set[Value] = set()  # members of a group that can go, for there are others
         self._tables: dict[tuple[Value, Value], str] = {
@@ -47,8 +48,9 @@ class Carried:
         hops = ((way.link, way.route.gateway or way.to, False) for way in ways)
         self._neighbours: dict[Key, Way] = {hop: way for hop, way in zip(hops, ways, strict=True) if way.route.lladdr}
         self._within: dict[str, set[str]] = {}  # the ports that something comes by into a bridge
+        self._through_bonds: dict[str, list[Way]] = {}  # what goes through each port of bonds and teams
         for way in ways:
-            self._sources.setdefault(way.route.source, way.whose)
+            self._sources.setdefault(way.route.source, []).append(way)
             used = way.route
             if way.to and not used.length:
                 followed = self._followed.get((way.family, used.table), 0)
@@ -56,6 +58,12 @@ class Carried:
             members = _members(around, used.nexthop)
             self._nexthops.update(dict.fromkeys((used.nexthop, *members), way))
             self._spare.update(members if len(members) > 1 else ())
+        self._holders: dict[str, list[Way]] = {}  # by the links that have the address which they leave with
+        for address in around.of("address").values():
+            self._hold(address.name, self._sources.get(plain_address(address.key), ()))
+        for way in ways:
+            for name in way.holders:
+                self._hold(name, [way])
         by_link: dict[str, list[Way]] = {}
         for way in ways:
             by_link.setdefault(way.link, []).append(way)
@@ -65,9 +73,14 @@ class Carried:
         uppers = (self._links.get((name,)) for name in self._carriers)
         self._tagged = {str(upper.attrs.get("link")) for upper in uppers if upper and kind_of(upper) == "vlan"}
 
+    def _hold(self, link: str, ways: Sequence[Way]) -> None:
+        self._holders.setdefault(link, []).extend(ways)
+
     def _add_carriers(self, link: str, leaving: Sequence[Way]) -> None:
         for name, above in carriers(link, self._links):
             self._carriers.setdefault(name, []).extend(leaving)
+            if above and self._links[name,].attrs.get("master") == above and self._is_teaming(above):
+                self._through_bonds.setdefault(name, []).extend(leaving)
             if above and self._links[above,].attrs.get("master") == name:
                 self._within.setdefault(name, set()).add(above)
 
@@ -79,9 +92,9 @@ class Carried:
         """The link that a step would cut, and whose way that is."""
         obj = step.object
         if obj.cls == "address" and step.op is Op.DELETE:
-            plain = plain_address(obj.key)
-            cut = plain in self._sources and not self._is_back_at_once(obj)
-            return (obj.name, self._sources[plain]) if cut else None
+            leaving = self._sources.get(plain_address(obj.key), ())
+            cut = [way for way in leaving if not self._leaves_with_another(obj, way)]
+            return (obj.name, cut[0].whose) if cut and not self._is_back_at_once(obj) else None
         if obj.cls == "token":
             return self._readdressed(step)
         if obj.cls == "route" and (link := self._rerouted(step)):
@@ -95,6 +108,24 @@ class Carried:
         """Whether an address comes again, on a link that has others meanwhile; of IPv6 it is in doubt for a while."""
         link, text = map(str, address.key[:2])
         return ":" not in text and link not in self._plan.emptied and address.key in self._coming
+
+    def _leaves_with_another(self, gone: Object, way: Way) -> bool:
+        """Whether another address does for a way: the same in another subnet or, where no session has it, any there."""
+        if gone.name in self._plan.emptied or way.link not in ("", gone.name):
+            return False
+        left = [key for key in self._left if key[0] == gone.name and (":" in str(key[1])) == (":" in str(gone.key[1]))]
+        same = any(plain_address(key) == way.route.source for key in left)
+        anybody = not way.session.local and way.to and way.route.gateway
+        near = way.route.gateway or way.to
+        return bool(same or (anybody and left)) and (not near or any(contains(key[2] or key[1], near) for key in left))
+
+    @cached_property
+    def _left(self) -> frozenset[Key]:
+        """The addresses that there are in the end; one of IPv6 that comes is in doubt for a while."""
+        steps = [step for step in singles(self._plan.steps) if step.object.cls == "address"]
+        going = {step.object.key for step in steps if step.op is Op.DELETE}
+        there = self._around.of("address").keys() - going
+        return frozenset(there | {key for key in self._coming if ":" not in str(key[1])})
 
     @cached_property
     def _coming(self) -> frozenset[Key]:
@@ -114,10 +145,54 @@ class Carried:
         elif obj.cls != "link" or step.op is Op.CREATE:
             cut = []
         elif self._severs(step):
-            cut = ways
+            spared = self._through_bonds.get(obj.name, [])
+            cut = [way for way in ways if way not in spared or not self._goes_on_without(obj.name)]
+            cut += self._homeless(step)
         else:
             cut = [way for way in ways if misses_far_end(step, way.to)]
         return (obj.name, cut[0].whose) if cut else None
+
+    def _homeless(self, step: Step) -> list[Way]:
+        """The ways of which a link takes the address along: it goes, and no other has it then, or changes its VRF."""
+        ways = self._holders.get(step.object.name, [])
+        if ways and (step.op is Op.DELETE or "netns" in step.attrs):
+            return [way for way in ways if way.route.source not in self._given]
+        masters = (step.attrs.get("master"), step.before.attrs.get("master") if step.before else None)
+        links = (self._plan_of.get(str(name)) or self._links.get((name,)) for name in masters)
+        return ways if "master" in step.attrs and any(kind_of(link) == "vrf" for link in links) else []
+
+    @cached_property
+    def _given(self) -> frozenset[str]:
+        """The addresses of IPv4 that come to a link."""
+        return frozenset(plain_address(key) for key in self._coming if ":" not in str(key[1]))
+
+    def _is_teaming(self, name: str) -> bool:
+        return kind_of(self._links.get((name,))) in TEAMING
+
+    def _goes_on_without(self, port: str) -> bool:
+        """Whether the bond or team of a port has others left, which have a carrier."""
+        master = self._links[port,].attrs.get("master")
+        bond = self._plan_of.get(str(master), self._links[master,])
+        staying = (
+            link
+            for link in self._links.values()
+            if link.attrs.get("master") == master and link.name not in self._severed
+        )
+        carrying = sum(bool(link.attrs.get("up")) and link.attrs.get("carrier") is not False for link in staying)
+        least = bond.attrs.get("min_links") or 1
+        return isinstance(least, int) and carrying >= least
+
+    @cached_property
+    def _plan_of(self) -> dict[str, Object]:
+        """Links as they are to be, of those that change."""
+        steps = singles(self._plan.steps)
+        return {step.object.name: step.after for step in steps if step.object.cls == "link" and step.after}
+
+    @cached_property
+    def _severed(self) -> frozenset[str]:
+        """The links that nothing goes through any more, be it for a moment."""
+        steps = (step for step in singles(self._plan.steps) if step.object.cls == "link" and step.op is not Op.CREATE)
+        return frozenset(step.object.name for step in steps if self._severs(step))
 
     def _moved_to_a_tree(self, step: Step) -> tuple[str, str] | None:
         """The port that is shut in the spanning tree which a step puts a VLAN of it into."""
@@ -138,8 +213,8 @@ class Carried:
     def _readdressed(self, step: Step) -> tuple[str, str] | None:
         """The link that loses the address which it has made with its token, by another one."""
         have = step.before.attrs["token"] if step.before else NONE
-        made = (whose for source, whose in self._sources.items() if ":" in source and _is_made_with(source, have))
-        return next(((step.object.name, whose) for whose in made if step.object.name in self._carriers), None)
+        made = (ways[0] for source, ways in self._sources.items() if ":" in source and _is_made_with(source, have))
+        return next(((step.object.name, way.whose) for way in made if step.object.name in self._carriers), None)
 
     def _misdirected(self, step: Step) -> tuple[str, str] | None:
         """The link by which the neighbour that a way leaves for would be sent to another address than it has."""

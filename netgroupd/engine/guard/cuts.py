@@ -174,7 +174,9 @@ def ways_of(kernel: Connection, session: Session) -> list[Way]:
         if (route := kernel.way_to(session.peer, session.local, vrf))
     ]
     ways += filter(None, (_default_way(kernel, addresses) for addresses in ANYWHERE))
-    return [*ways, Way("your session", Route("", session.local))] if session.local else ways
+    if not session.local:
+        return ways
+    return [*ways, Way("your session", Route("", session.local), holders=kernel.links_with(session.local))]
 
 
 def _default_way(kernel: Connection, anywhere: Iterable[str]) -> Way | None:

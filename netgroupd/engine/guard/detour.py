@@ -37,6 +37,7 @@ class Way(NamedTuple):
     """How a packet leaves: whose way it is, by which route, and where to.
 
     ``accept_ra`` is that of the link, where the route is learned.  ``session`` is the one whose way it is, if any.
+    ``holders`` are the links that have its address here, where that is all that is known of it.
     """
 
     whose: str
@@ -45,6 +46,7 @@ class Way(NamedTuple):
     accept_ra: str = "0"
     vrf: str = ""
     session: Session = CONSOLE
+    holders: frozenset[str] = frozenset()
 
     @property
     def link(self) -> str:
