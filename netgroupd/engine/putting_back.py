@@ -56,7 +56,7 @@ def _without_place(problem: Problem) -> str:
 
 
 def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, tuple[Object, ...], list[Refusal]]:
-    """The plan that brought it back, what others had on links that it took down or took something from, and what was refused."""
+    """The plan that brought it back, what it took from others on links that stay, and what was refused."""
     actual = without_beside(look(kernel, before.state(), mine), before)
     was, there = before.state().of("link"), actual.of("link")
     masters: dict[Key, Object] = {
