@@ -9,7 +9,7 @@ from netgroupd.engine.kept.handles import leave_handles
 from netgroupd.engine.kept.orphans import without_orphans
 from netgroupd.engine.kept.routes_beside import without_beside
 from netgroupd.engine.kept.snapshot import Snapshot, release_states
-from netgroupd.engine.kept.theirs import give_back, of_others
+from netgroupd.engine.kept.theirs import give_back, of_others, on_staying
 from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.refusals import error_of
 from netgroupd.engine.transaction import plan_for
@@ -56,7 +56,7 @@ def _without_place(problem: Problem) -> str:
 
 
 def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, tuple[Object, ...], list[Refusal]]:
-    """The plan that brought it back, what others had on links that it took down, and what was refused."""
+    """The plan that brought it back, what it took from others on links that stay, and what was refused."""
     actual = without_beside(look(kernel, before.state(), mine), before)
     was, there = before.state().of("link"), actual.of("link")
     masters: dict[Key, Object] = {
@@ -74,9 +74,10 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, t
 
     plan = plan_for(kernel, goal, actual, mine)
     plan = plan._replace(warnings=(*plan.warnings, *_keyless(before, actual)))
-    along = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual, mine).objects
+    shaken = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual, mine).objects
+    staying = [obj for loss in on_staying(kernel, plan, goal, actual) for obj in loss.theirs.objects]
     refused = come_near(kernel, plan, goal, mine, again)[-1]
-    return plan, along, refused
+    return plan, (*shaken, *staying), refused
 
 
 def _keyless(before: Snapshot, actual: State) -> Iterator[str]:

@@ -16,7 +16,15 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.link import COMMON
 from tests.engine.universe import state_of
-from tests.vm import l3_cases, link_cases, random_bridged, random_layer_3, random_on_links, random_sections
+from tests.vm import (
+    l3_cases,
+    link_cases,
+    random_bridged,
+    random_layer_3,
+    random_on_links,
+    random_reworks,
+    random_sections,
+)
 from tests.vm.test_ethtool import OTHERS as OF_DRIVERS
 from tests.vm.test_vfs import OTHERS as OF_FUNCTIONS
 
@@ -326,6 +334,7 @@ MOVES: tuple[tuple[Move, int], ...] = (
     *random_sections.MOVES,
     *random_layer_3.MOVES,
     *random_bridged.MOVES,
+    *random_reworks.MOVES,
 )
 """What can be changed, and how often it is."""
 

@@ -6,7 +6,6 @@ refused of each life, and what went wrong; with ``beside`` before the seeds some
 """
 
 import base64
-import difflib
 import os
 import random
 import re
@@ -17,9 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from netgroupd.engine.engine import Engine
 from netgroupd.errors import ConfigError, KernelError
@@ -34,6 +30,7 @@ from tests.engine.universe import state_of
 from tests.vm import random_damage, random_others
 from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
+from tests.vm.random_compared import difference, lasting, same, without_comments
 from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, text
 from tests.vm.stumbling import Stumbling, there
 
@@ -152,7 +149,7 @@ class Life:
                         continue  # which goes with its link, and that is told
                     lines |= {f"{key} {name}: {value}\n" for name, value in attrs.items() if name not in drawn}
         told = self._engine(self._config).capture()
-        return _lasting(told, without=_OF_OTHERS if self._beside else None) + "".join(sorted(lines))
+        return lasting(told, without=_OF_OTHERS if self._beside else None) + "".join(sorted(lines))
 
     def _work(self) -> None:
         """Have somebody else do something."""
@@ -169,7 +166,7 @@ class Life:
 
     def _become(self, goal: Config) -> None:
         """Apply it; of what the kernel refuses nothing stays."""
-        self.doing = "become\n" + _difference(text(self._config), text(goal), 999)
+        self.doing = "become\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
         engine = self._engine(goal)
         try:
@@ -177,11 +174,11 @@ class Life:
             engine.apply(allow=_everything(goal))
         except ConfigError as error:
             self.refused.append(str(error))
-            _same(before, self._seen(self._config, goal))
+            same(before, self._seen(self._config, goal))
         except KernelError as error:
             self.refused.append(str(error))
             assert "put back" not in str(error), error  # noqa: PT017  # if at all
-            _same(before, self._seen(self._config, goal))
+            same(before, self._seen(self._config, goal))
             self._kept(theirs, plan, refused=True)
         else:
             self._config, self._whole = goal, True
@@ -198,12 +195,12 @@ class Life:
             return
         steps = len(plan.steps)
         at = self._rng.randrange(max(1, steps))
-        self.doing = f"stumble at {at} of {steps}\n" + _difference(text(self._config), text(goal), 999)
+        self.doing = f"stumble at {at} of {steps}\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
         try:
             self._engine(goal, at).apply(allow=_everything(goal))
         except KernelError:
-            _same(before, self._seen(self._config, goal))
+            same(before, self._seen(self._config, goal))
             self.done["stumbled"] += 1
         else:
             self._config = goal
@@ -211,7 +208,7 @@ class Life:
 
     def _think_better(self, goal: Config) -> None:
         """Have a change that nobody confirms: then all is as it was."""
-        self.doing = "think better of\n" + _difference(text(self._config), text(goal), 999)
+        self.doing = "think better of\n" + difference(text(self._config), text(goal), 999)
         before, theirs, plan = self._seen(self._config, goal), self._theirs(), Plan()
         engine = self._engine(goal)
         try:
@@ -223,13 +220,13 @@ class Life:
             self.refused.append(str(error))
         else:
             self.done["thought better"] += 1
-        _same(before, self._seen(self._config, goal))
+        same(before, self._seen(self._config, goal))
         self._kept(theirs, plan, refused=True)
 
     def _be_killed(self, goal: Config) -> None:
         """Die in the middle of a change: who comes next finds it out, and all is as it was."""
         at = self._rng.randrange(40)
-        self.doing = f"be killed at {at}\n" + _difference(text(self._config), text(goal), 999)
+        self.doing = f"be killed at {at}\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
         engine = self._hosts.engine("here", text(goal), partial(_stumbling, at, killing=True))
         child = os.fork()
@@ -247,7 +244,7 @@ class Life:
             self.done["killed"] += 1
             plan = self._engine(goal).rollback(allow=_everything(goal)).plan
             self._kept(theirs, plan, refused=True)
-        _same(before, self._seen(self._config, goal))
+        same(before, self._seen(self._config, goal))
 
     def _suffer(self) -> None:
         """Have somebody else work on what the files speak of, and have it back or not."""
@@ -262,7 +259,7 @@ class Life:
 
     def _boot(self, goal: Config) -> None:
         """Have as much of it as the kernel lets be, as at boot."""
-        self.doing = "boot\n" + _difference(text(self._config), text(goal), 999)
+        self.doing = "boot\n" + difference(text(self._config), text(goal), 999)
         engine, theirs = self._engine(goal), self._theirs()
         try:
             plan = engine.diff()
@@ -287,10 +284,17 @@ class Life:
     def _go_back(self, generation: int, config: Config, was: str) -> None:
         self.doing += f"roll back to {generation}\n{text(config)}"
         theirs = self._theirs()
-        plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
+        before = self._seen(self._config)
+        try:
+            plan = self._engine(self._config).rollback(generation, allow=_everything(self._config)).plan
+        except KernelError as error:
+            assert self.damage, error  # noqa: PT017  # which may be in the way of what was there before it
+            self.refused.append(str(error))
+            same(before, self._seen(self._config))
+            return
         self._config = config
         if not (self._beside or self.damage):
-            _same(was, self._seen(config))
+            same(was, self._seen(config))
         _nothing_left(self._engine(config))
         self._kept(theirs, plan)
         self.done["rolled back"] += 1
@@ -313,57 +317,13 @@ class Life:
         new = self._hosts.engine("there", told, partial(_stumbling, -1))
         new.apply()
         _nothing_left(new)
-        _same(_said(told), _said(new.capture()))
+        same(without_comments(told), without_comments(new.capture()))
         self.done["moved"] += 1
 
 
 def _everything(config: Config) -> frozenset[str]:
     """That any link may be cut."""
     return frozenset((*NAMES_OF_LINKS, CARD, *config.get("links", ())))
-
-
-def _lasting(told: str, *, without: re.Pattern[str] | None = None) -> str:
-    """It without what a MACsec has of a MAC that was drawn, and the order of IPv6 addresses of different subnets."""
-    said = yaml.load(told, yaml.CSafeLoader)
-    if without:
-        return yaml.dump(_own(said, without), Dumper=yaml.CSafeDumper)
-    for hop in said.get("nexthops", {}).values():
-        if "via" not in hop:
-            hop.pop("family", None)  # one without a gateway keeps that of the one before, and serves both
-    for body in said.get("links", {}).values():
-        body.pop("sci", None)
-        body["addresses"] = sorted(body.get("addresses", ()), key=_subnet)
-    comments = (line for line in told.splitlines() if line.startswith("#"))
-    return "\n".join([*comments, yaml.dump(said, Dumper=yaml.CSafeDumper, sort_keys=False)])
-
-
-def _own(said: Any, others: re.Pattern[str]) -> Any:
-    """It without what is of others."""
-    if isinstance(said, dict):
-        kept = {name: _own(each, others) for name, each in said.items() if not others.search(str(name))}
-        return {name: each for name, each in kept.items() if each not in (None, {}, [])}
-    if isinstance(said, list):
-        return [_own(each, others) for each in said if not others.search(str(each))]
-    return None if isinstance(said, str) and others.search(said) else said
-
-
-def _subnet(address: Any) -> str:
-    """What the addresses of an IPv6 subnet begin with; nothing of those of IPv4."""
-    return str(address["address"] if isinstance(address, dict) else address).rpartition(":")[0]
-
-
-def _said(told: str) -> str:
-    """It without what is said of things that are left out."""
-    return "".join(line for line in told.splitlines(keepends=True) if not line.startswith("#"))
-
-
-def _difference(before: str, after: str, around: int = 0) -> str:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=around, lineterm="")
-    return "\n".join([*lines][3:])
-
-
-def _same(want: str, got: str) -> None:
-    assert got == want, _difference(want, got)
 
 
 def _nothing_left(engine: Engine) -> None:

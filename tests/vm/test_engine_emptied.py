@@ -49,6 +49,13 @@ def test_what_goes_with_it_is_told_and_there_again_after_a_refusal(kernel: Stumb
     assert lasting() == before
 
 
+def test_what_was_there_without_any_is_there_again_when_one_comes_and_goes(kernel: Stumbling) -> None:
+    become(kernel, state_of(LINK % "'fd01::5/64'"))
+    for command in ("route add 10.9.0.0/16 dev e0", BY_OTHERS[-1]):
+        ip(command)
+    there_and_back(kernel, FIRST, lasting, refused=True)
+
+
 def test_each_is_told_once_and_not_what_stays(kernel: Stumbling) -> None:
     given(kernel)
     plan, _ = plan_now(kernel, state_of(LINK % "'fd01::5/64'"), MINE)

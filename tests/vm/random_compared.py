@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is said of a host, without what no two hosts that are alike have in common, and how it differs."""
+
+import difflib
+import re
+from typing import Any
+
+import yaml
+
+
+def lasting(told: str, *, without: re.Pattern[str] | None = None) -> str:
+    """It without what a MACsec has of a MAC that was drawn, and the order of IPv6 addresses of different subnets."""
+    said = yaml.load(told, yaml.CSafeLoader)
+    if without:
+        return yaml.dump(_own(said, without), Dumper=yaml.CSafeDumper)
+    for hop in said.get("nexthops", {}).values():
+        if "via" not in hop:
+            hop.pop("family", None)  # one without a gateway keeps that of the one before, and serves both
+    for body in said.get("links", {}).values():
+        body.pop("sci", None)
+        body["addresses"] = sorted(body.get("addresses", ()), key=_subnet)
+    comments = (line for line in told.splitlines() if line.startswith("#"))
+    return "\n".join([*comments, yaml.dump(said, Dumper=yaml.CSafeDumper, sort_keys=False)])
+
+
+def _own(said: Any, others: re.Pattern[str]) -> Any:
+    """It without what is of others."""
+    if isinstance(said, dict):
+        kept = {name: _own(each, others) for name, each in said.items() if not others.search(str(name))}
+        return {name: each for name, each in kept.items() if each not in (None, {}, [])}
+    if isinstance(said, list):
+        return [_own(each, others) for each in said if not others.search(str(each))]
+    return None if isinstance(said, str) and others.search(said) else said
+
+
+def _subnet(address: Any) -> str:
+    """What the addresses of an IPv6 subnet begin with; nothing of those of IPv4."""
+    return str(address["address"] if isinstance(address, dict) else address).rpartition(":")[0]
+
+
+def without_comments(told: str) -> str:
+    """It without what is said of things that are left out."""
+    return "".join(line for line in told.splitlines(keepends=True) if not line.startswith("#"))
+
+
+def difference(before: str, after: str, around: int = 0) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=around, lineterm="")
+    return "\n".join([*lines][3:])
+
+
+def same(want: str, got: str) -> None:
+    assert got == want, difference(want, got)
