@@ -9,14 +9,16 @@ belongs to no terminal, no session and no login.
 import os
 import select
 import signal
+import syslog
 from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netgroupd.cli.log import log
 from netgroupd.cli.target import Target, engine_of
 from netgroupd.engine.deadline import pending_in, see_to_the_end
-from netgroupd.errors import NetgroupError
+from netgroupd.errors import NetgroupError, notes_of
 
 if TYPE_CHECKING:
     from netgroupd.engine.engine import Engine
@@ -65,5 +67,8 @@ def _watch(engine: "Engine", alive: int) -> None:
         ended, _, _ = select.select([alive], [], [], _POLL_S)
         if ended:
             break
-    with suppress(NetgroupError):  # there is nobody to be told
-        see_to_the_end(engine)
+    try:
+        if said := see_to_the_end(engine):
+            log(syslog.LOG_WARNING, said)
+    except NetgroupError as error:
+        log(syslog.LOG_ERR, "\n".join((str(error), *notes_of(error))))

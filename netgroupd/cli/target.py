@@ -113,9 +113,9 @@ def keeper(arguments: Namespace, connection: str = "") -> Target:
 
 
 def _here(arguments: Namespace, connection: str = "") -> Target:
-    from netgroupd.service.answers import Answers  # noqa: PLC0415 - loads the engine
+    from netgroupd.cli.here import Here  # noqa: PLC0415 - loads the engine
 
-    return Answers(engine_of(arguments, connection))
+    return Here(engine_of(arguments, connection))
 
 
 def _daemon_runs() -> bool:

@@ -45,6 +45,18 @@ def result_answer(result: Result) -> Answer:
     }
 
 
+def ended(answer: Answer) -> str:
+    """What a change that is done has come to, in words."""
+    told = str(answer["summary"])
+    if answer["generation"]:
+        told += f", generation {answer['generation']}"
+    if answer["back_to"] is not None:
+        told += f", back to generation {answer['back_to']}"
+    if answer["pending"]:
+        told += f"; it is put back in {answer['pending']['seconds_left']:.0f} s unless it is confirmed"
+    return told
+
+
 class Answers(FileAnswers):
     """The engine's answers; ``options`` are those of the bus method with the same name."""
 

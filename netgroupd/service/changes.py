@@ -18,7 +18,7 @@ from netgroupd.engine.engine import Engine
 from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.errors import BusyError, NetgroupError
-from netgroupd.service.answers import Answers, encode, result_answer
+from netgroupd.service.answers import Answers, encode, ended, result_answer
 from netgroupd.service.details import Answer, Options
 from netgroupd.service.job import Job
 from netgroupd.service.journal import LOG, fields, log_error
@@ -30,18 +30,6 @@ _AGAIN_MS = 5_000
 _LONGEST_MS = 5_000  # GLib's timers stand still while the host sleeps, and a deadline does not
 _KEEP_S = 60
 _Work = Callable[[Job], Answer]
-
-
-def _ended(answer: Answer) -> str:
-    """What a change that is done has come to, in words."""
-    told = str(answer["summary"])
-    if answer["generation"]:
-        told += f", generation {answer['generation']}"
-    if answer["back_to"] is not None:
-        told += f", back to generation {answer['back_to']}"
-    if answer["pending"]:
-        told += f"; it is put back in {answer['pending']['seconds_left']:.0f} s unless it is confirmed"
-    return told
 
 
 class Audience(Protocol):
@@ -249,7 +237,7 @@ class Changes:
                 log_error(job.trouble, job=job.number)
             for warning in answer["warnings"]:
                 LOG.warning("%s", warning, extra=fields(job=job.number))
-            LOG.info("%s: %s", job.Kind, _ended(answer), extra=fields(job=job.number, generation=answer["generation"]))
+            LOG.info("%s: %s", job.Kind, ended(answer), extra=fields(job=job.number, generation=answer["generation"]))
             result = encode(answer)
             end(lambda: job.succeeded(result), lambda: job.outcome.settle(result))
 

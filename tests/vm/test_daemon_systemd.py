@@ -103,6 +103,8 @@ def test_unconfirmed_change_is_put_back_though_its_session_ends_and_there_is_no_
     with login("netgroupctl", "apply", "--offline", "--confirm", "10"):
         eventually(lambda: bridges() == 5)
     eventually(lambda: bridges() == 2)
+    told = re.compile("apply: 3 to create; .*; it is put back in 10 s .*\n.* was not confirmed in time")
+    eventually(lambda: told.search(run("journalctl", "--identifier=netgroupctl", "--output=cat").stdout))
 
 
 def test_confirmed_change_is_kept(daemon: None) -> None:
