@@ -41,6 +41,7 @@ _KEYED = frozenset({"erspan", "ip6erspan"})
 _OUTLIVING = frozenset({"netdevsim"})
 # A port has a priority of LACP in a bond that speaks it, and else nothing that it has not there.
 _MASTERS: Mapping[str, Attrs] = {"vrf": {"table": 4000}, "bond": {"mode": "802.3ad"}}
+_LARGE = 9000
 _LIKE_A_CARD = "dummy"  # as a port, of which a card has what its master gives it
 
 
@@ -98,8 +99,9 @@ def _all_made(samples: Mapping[Likeness, Object], connect: Callable[[], SampleKe
 
 def _made(kernel: SampleKernel, number: int, kind: str, master: str, like: Object) -> Attrs:
     name, above = f"sample{number}", f"master{number}"
-    if any(kernel.apply([step]) for step in sample_steps(name, above, kind, master, like)):
-        return NOTHING
+    for step in sample_steps(name, above, kind, master, like):
+        if kernel.apply([step]):
+            break  # one that may not be such a port has what it has alone
     made = kernel.dump(Selection(everything=True)).link(name)
     return {attr: value for attr, value in made.attrs.items() if attr not in _told(like)} if made else NOTHING
 
@@ -137,6 +139,8 @@ def sample_steps(name: str, above: str, kind: str, master: str, like: Object) ->
     needed |= {"link": ""} if KINDS[kind].lower else {}
     # A dummy does not resolve addresses, and a VLAN on it then neither does nor looks for duplicates.
     lower: dict[str, Value] = {"kind": "dummy", **({"arp": True} if like.attrs.get("arp") else {})}
+    if master in _MASTERS:  # a bond gives its MTU to what may have less beside its headers
+        lower["mtu"] = _LARGE
     for attr in needed.keys() & _BELOW.keys():
         yield _create(below := f"{_BELOW[attr]}{name}", lower)
         needed[attr] = below

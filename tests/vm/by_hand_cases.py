@@ -137,7 +137,7 @@ HOSTS = {
         bridge mdb add dev br0 port p1 grp 239.1.1.1 vid 10 permanent
         bridge mdb add dev br0 port p1 grp 239.1.1.1 vid 1 permanent
         """,
-        ("    mcast_vlan_snooping: true\n    vlans: [10]\n", 'group: "239.1.1.1", dev: br0, port: p1, vid: 10}'),
+        ("    mcast_vlan_snooping: true\n    vlans: [10]\n", '{vid: "[1,10]", group: "239.1.1.1", dev: br0, port: p1}'),
         ("mdb br0 p1 239.1.1.1 vid 11",),
     ),
     "options-of-vlans": Host(

@@ -7,14 +7,15 @@ import subprocess
 import pytest
 
 from tests.vm.by_hand_cases import HOSTS, Host
+from tests.vm.by_hand_stacks import STACKS
 from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm("stock")  # what is read is what any kernel tells
 
 
-@pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.parametrize("name", HOSTS | STACKS)
 def test_what_was_made_by_hand_is_adopted_and_comes_again(engine_in: EngineIn, name: str) -> None:
-    host = HOSTS[name]
+    host = (HOSTS | STACKS)[name]
     engine_in("here", "{}")
     for command in filter(None, map(str.strip, host.made.splitlines())):
         here(command)

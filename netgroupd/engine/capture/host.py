@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from netgroupd.engine.capture.given import as_given
 from netgroupd.engine.capture.keys import keyed, secured
 from netgroupd.engine.capture.leading import led
+from netgroupd.engine.capture.macs import chosen_macs
 from netgroupd.engine.capture.names import nameable, writable
 from netgroupd.engine.capture.order import as_added, in_order
 from netgroupd.engine.capture.settings import of_drivers, settings_of
@@ -18,7 +19,7 @@ from netgroupd.engine.capture.tc import action_rows, sayable, tc_rows
 from netgroupd.engine.capture.vfs import functions_of
 from netgroupd.engine.capture.vlans import folded, options_of, states_of, untold_trees, vlan_attrs
 from netgroupd.engine.capture.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
-from netgroupd.engine.kept.inherited import inherited, is_held_down, of_port
+from netgroupd.engine.kept.inherited import inherited, is_held_down, mtu_above, of_port
 from netgroupd.engine.kept.links_back import is_outgrown
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.bridge_vlan import OUT, taken_out
@@ -26,9 +27,9 @@ from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.bond import of_its_mode
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, TABLES
-from netgroupd.model.state import NOTHING, Key, Object, State
+from netgroupd.model.state import NOTHING, Key, Object, State, records
 from netgroupd.model.token import NONE
-from netgroupd.model.value import NO_MAC, Value, ip_bytes, split_prefix
+from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import UNOWNED, group_of, kind_of, row_of
 from netgroupd.plan.fate import TEAMING, hangs_on
 from netgroupd.plan.fold import Row, fold, fold_names
@@ -106,12 +107,12 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
     nested["ethtool"] = of_drivers(actual)
     nested |= functions_of(actual)
     settings = {name: quoted(found) for name, found in settings_of(actual).items()}
-    counted = _counted_macs(actual)
+    macs = chosen_macs(actual)
     led_to_lo = _is_led_to_lo(actual)
     for link in actual.of("link").values():
         attrs = dict(_link(link, actual, usual, names))
-        if link.name in counted:
-            attrs["mac"] = counted[link.name]
+        if link.name in macs:
+            attrs["mac"] = macs[link.name]
         for name, texts in (*nested.items(), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]
@@ -126,25 +127,6 @@ def _is_led_to_lo(actual: State) -> bool:
     """Whether something needs lo to be up: what leads there, and a nexthop that leads nowhere."""
     led = (obj for cls in ("route", "nexthop") for obj in actual.of(cls).values())
     return any("lo" in hangs_on(obj) or obj.attrs.get("blackhole") for obj in led)
-
-
-def _counted_macs(actual: State) -> dict[str, str]:
-    """The MACs of links of which somebody has counted up those of their kind; one drawn by lot says nothing."""
-    links = actual.of("link").values()
-    of_ports = {(link.attrs.get("master"), link.attrs.get("mac")) for link in links}  # which a bridge or bond takes
-    rows: dict[str, list[Row]] = defaultdict(list)
-    for link in links:
-        lower, mac = actual.link(str(link.attrs.get("link"))), link.attrs.get("mac")
-        follows = (lower and lower.attrs.get("mac") == mac) or (link.name, mac) in of_ports
-        if kind_of(link) and mac not in (None, NO_MAC) and not follows:
-            rows[kind_of(link)].append((link.name, str(mac)))
-    return {name: mac for found in rows.values() if _counts(found) for name, mac in found}
-
-
-def _counts(rows: list[Row]) -> bool:
-    """Whether the MACs fold as the names do, and not because any two of them are one distance apart."""
-    patterns = fold(rows)
-    return len(rows) > 2 * len(patterns) and len(patterns) == len(fold(row[:1] for row in rows))
 
 
 _OF_IPV4 = (bytes(12), b"\xfe\x80" + bytes(10))
@@ -184,14 +166,16 @@ def _link(link: Object, actual: State, usual: Usual, names: Mapping[int, str]) -
 
 
 def _has_mtu_by_itself(link: Object, links: Mapping[Key, Object], usual: Usual) -> bool:
-    """Whether any such link has this MTU: what it sends through does not say another one, and no bond gives it one."""
+    """Whether any such link has this MTU: what it sends through says no other one, and its bond the same."""
     mtu, master = link.attrs.get("mtu"), links.get((link.attrs.get("master"),))
     if kind_of(link) == "vxlan" and (dev := links.get((link.attrs.get("dev"),))) and is_outgrown(link, dev):
         return True  # or as much of it as there can be
-    if link.attrs.get("dev") or (kind_of(master) in TEAMING and master and master.attrs.get("mtu") != mtu):
+    if link.attrs.get("dev"):
         return False
+    if master and kind_of(master) in TEAMING:
+        return mtu == master.attrs.get("mtu")
     if lower := links.get((link.attrs.get("link"),)):
-        return mtu == lower.attrs.get("mtu")
+        return mtu == mtu_above(lower, link)
     alone = usual.get(Likeness.of(link, None), NOTHING)
     return mtu == (65536 if link.name == "lo" else alone.get("mtu", 1500))
 
@@ -327,7 +311,9 @@ def _rows(actual: State, cls: str, make: Callable[[Object], dict[str, Value]]) -
 
 
 def _nexthop(obj: Object) -> dict[str, Value]:
-    return {"id": obj.key[0], **_chosen(obj)}
+    said = {"id": obj.key[0], **_chosen(obj)}
+    members = records(said, "group")
+    return said | {"group": tuple(map(_way, members))} if members else said
 
 
 def _route(obj: Object) -> dict[str, Value]:

@@ -8,7 +8,8 @@ from netgroupd.model.value import Value
 
 _Fields = Mapping[str, Value]
 _LEADING = {  # MACs are no decimal numbers
-    "fdb": ("dev", "dst"),
+    "fdb": ("dev", "dst", "vlan", "src_vni"),
+    "mdb": ("group", "vid"),
     "neighbour": ("dev", "ip"),
     "route": ("to", "table"),
 }

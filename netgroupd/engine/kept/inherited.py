@@ -2,8 +2,10 @@
 """(a link, the one that it stands on) -> what a new one has from that, and not by itself; and what a card has."""
 
 from netgroupd.kernel.usual import differing_from
-from netgroupd.model.state import NOTHING, Attrs, Object
+from netgroupd.model.state import Attrs, Object
+from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import TEAMING
 
 _FLAGS = {"vlan": frozenset({"arp", "multicast"})}
 # Of a card it is what it can send at once; of a virtual link it is what somebody has set.
@@ -11,6 +13,8 @@ _SIZES = frozenset({"gso_max_size", "gso_max_segs", "gso_ipv4_max_size"})
 _SIZED = frozenset({"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"})
 
 _COSTS = (2, 4, 19, 100)  # which the kernel gives to the ports of bridges by their speed
+_CHANNEL = "0001"  # the port in the id of a channel, where none is said
+_TAG = 16  # what MACsec puts before a packet; a check value comes behind it
 
 
 def flags_of_lower(kind: str) -> frozenset[str]:
@@ -19,13 +23,24 @@ def flags_of_lower(kind: str) -> frozenset[str]:
 
 
 def inherited(link: Object, lower: Object | None) -> Attrs:
-    """What a link like this begins with below which is ``lower``."""
-    if lower is None:
-        return NOTHING
-    names = flags_of_lower(kind_of(link))
-    if kind_of(link) in _SIZED and not kind_of(lower):
+    """What a link like this begins with above ``lower``, if there is one, or because of its ports."""
+    kind, names = kind_of(link), flags_of_lower(kind_of(link))
+    if kind in _SIZED and not kind_of(lower):
         names |= _SIZES
-    return {name: lower.attrs[name] for name in names if name in lower.attrs}
+    found = {name: lower.attrs[name] for name in names if name in lower.attrs} if lower else {}
+    if lower and kind == "macsec":
+        found["sci"] = str(lower.attrs.get("mac")).replace(":", "") + _CHANNEL
+    if (lower or kind in TEAMING) and link.attrs.get("port.cost") in _COSTS:
+        found["port.cost"] = link.attrs["port.cost"]
+    return found
+
+
+def mtu_above(lower: Object, link: Object) -> Value:
+    """The MTU that a link like this begins with above ``lower``."""
+    mtu, check = lower.attrs.get("mtu"), link.attrs.get("icvlen", 16)
+    if kind_of(link) == "macsec" and isinstance(mtu, int) and isinstance(check, int):
+        return mtu - _TAG - check
+    return mtu
 
 
 def of_port(card: Object, by_itself: Attrs) -> Attrs:
