@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The VLANs of bridge ports and of bridges themselves, under ``bridge vlan``'s names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from netgroupd.model.attr import Attr, Change, Class, table
 from netgroupd.model.state import Attrs, Key, Object, State
@@ -70,6 +70,16 @@ def vlans_joined(state: State) -> Mapping[Key, Object]:
 def bridge_of(link: Object) -> str:
     """The bridge that a link is, which may have a master too, or has as its master; "" is none."""
     return link.name if link.attrs.get("kind") == "bridge" else str(link.attrs.get("master") or "")
+
+
+def bridged(names: Iterable[str], state: State) -> Iterator[Object]:
+    """Those links of some names that are bridges, or ports of what is known to be one; no others are in VLANs."""
+    in_some = {str(key[0]) for key in state.of("bridge_vlan")}
+    for name in names:
+        link = state.link(name)
+        bridge = state.link(bridge_of(link)) if link else None
+        if link and (name in in_some or (bridge and bridge.attrs.get("kind") == "bridge")):
+            yield link
 
 
 def default_vid(link: Object, state: State) -> Value:

@@ -9,7 +9,7 @@ from netgroupd.engine.kept import links_back
 from netgroupd.engine.kept.lent import Lent
 from netgroupd.engine.kept.taken_along import may_take, taken_along, taken_sizes
 from netgroupd.kernel.usual import Usual
-from netgroupd.model.bridge_vlan import OUT, bridge_of, default_vid
+from netgroupd.model.bridge_vlan import OUT, bridge_of, bridged, default_vid
 from netgroupd.model.bridge_vlan import USUAL as USUAL_OF_MEMBER
 from netgroupd.model.fdb import WITH_TABLES
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
@@ -173,7 +173,10 @@ class Snapshot(NamedTuple):
         if obj.cls == "link":
             was, refused = links_back.told(obj, was, changed, links, usual)
         new = now.attrs.keys() - obj.attrs.keys() - refused if now else ()
-        return {**{name: None for name in new if ends(obj, name)}, **was}
+        # What it is as a port goes with the master that it leaves.
+        leaves = now is not None and obj.attrs.get("master") != now.attrs.get("master")
+        none = (name for name in new if ends(obj, name) and not (leaves and name.startswith("port.")))
+        return {**dict.fromkeys(none), **was}
 
     def _drop_what_hangs(self, goal: State, actual: State) -> None:
         """Leave out what the kernel made by itself on links that were not there, or not in a bridge nor one."""
@@ -280,8 +283,7 @@ def _was_elsewhere(link: Object, actual: State) -> bool:
 
 def _default_vlans_without(touched: Iterable[tuple[str, Key]], actual: State) -> Iterator[tuple[str, Key]]:
     """The VLANs into which their bridges put links of which others are ``touched``, where they are not in them."""
-    for name in dict.fromkeys(str(key[0]) for cls, key in touched if cls == "bridge_vlan"):
-        link = actual.link(name)
-        vid = default_vid(link, actual) if link and bridge_of(link) else 0
-        if vid and (name, vid) not in actual.of("bridge_vlan"):
-            yield "bridge_vlan", (name, vid)
+    for link in bridged(dict.fromkeys(str(key[0]) for cls, key in touched if cls == "bridge_vlan"), actual):
+        vid = default_vid(link, actual)
+        if vid and (link.name, vid) not in actual.of("bridge_vlan"):
+            yield "bridge_vlan", (link.name, vid)
