@@ -72,17 +72,27 @@ def bridge_of(link: Object) -> str:
     return link.name if link.attrs.get("kind") == "bridge" else str(link.attrs.get("master") or "")
 
 
+def bridged(names: Iterable[str], state: State) -> Iterator[Object]:
+    """Those links of some names that are bridges, or ports of what is known to be one; no others are in VLANs."""
+    in_some = {str(key[0]) for key in state.of("bridge_vlan")}
+    for name in names:
+        link = state.link(name)
+        bridge = state.link(bridge_of(link)) if link else None
+        if link and (name in in_some or (bridge and bridge.attrs.get("kind") == "bridge")):
+            yield link
+
+
 def default_vid(link: Object, state: State) -> Value:
     """The VLAN that a bridge, or the one that ``link`` is a port of, puts both into by itself; 0 is none."""
     bridge = state.link(bridge_of(link))
     return bridge.attrs.get("vlan_default_pvid", DEFAULT_VID) if bridge else DEFAULT_VID
 
 
-def taken_out(links: Iterable[Object], actual: State) -> Iterator[Key]:
-    """For each of some links that is not in the VLAN that its bridge puts it into: the link, and that VLAN."""
+def taken_out(names: Iterable[str], actual: State) -> Iterator[Key]:
+    """For each link of some names that is not in the VLAN that its bridge puts it into: its name, and that VLAN."""
     vlans = actual.of("bridge_vlan")
-    for link in links:
+    for link in bridged(names, actual):
         bridge = actual.link(bridge_of(link))
-        vid = bridge.attrs.get("vlan_default_pvid") if bridge and bridge.attrs.get("kind") == "bridge" else None
+        vid = bridge.attrs.get("vlan_default_pvid") if bridge else DEFAULT_VID
         if vid and (link.name, vid) not in vlans:
             yield link.name, vid

@@ -8,7 +8,7 @@ unless they are in the other already.  All others stay where they are.
 from collections.abc import Callable, Iterable, Iterator, Set
 from functools import cached_property
 
-from netgroupd.model.bridge_vlan import DEFAULT_VID, OUT, bridge_of, default_vid, is_out
+from netgroupd.model.bridge_vlan import DEFAULT_VID, OUT, bridge_of, bridged, default_vid, is_out
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.bridge_vlan import said_again
@@ -72,13 +72,10 @@ class Defaults:
     @cached_property
     def _no_longer_out(self) -> Set[Key]:
         """The links of bridges that the last files took out of the default VLAN, each with that, and these do not."""
-        places = ((name, int(vid)) for vid, name in named_in(self._named).out)
-        return {place for place in places if self._comes_back(*place)}
-
-    def _comes_back(self, name: str, vid: int) -> bool:
-        link, key = self._actual.link(name), (name, vid)
-        master = link and bridge_of(link)
-        return bool(link and master) and self.of(name)[1] == vid and key not in self._actual.of("bridge_vlan")
+        places = {(name, int(vid)) for vid, name in named_in(self._named).out}
+        names = {link.name for link in bridged({name for name, _ in places}, self._actual)} if places else ()
+        there = self._actual.of("bridge_vlan")
+        return {(name, vid) for name, vid in places - there.keys() if name in names and self.of(name)[1] == vid}
 
     def changed(self) -> set[str]:
         """The bridges whose default VLAN becomes another."""

@@ -37,6 +37,7 @@ from tests.vm.stumbling import Stumbling, there
 _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
 _KILLED = 9
+_STUMBLES = 3
 _OF_OTHERS = re.compile(r"\bx[0-5]\b|\b10\.9[6-9]\.|\bfd9[89]:|02:99:00:|\b399\d\b|\b99\d\b|\b990\d\b|\b99..:")
 _DRAWN = frozenset({"mac", "sci", "active_slave"})
 _KEPT = frozenset({"family"})
@@ -114,8 +115,9 @@ class Life:
                 if self._rng.random() < 0.1:
                     self._go_back(*self._rng.choice(then))
             self._go_back(*self._rng.choice(then))
-            if not self._beside:
+            if not self._beside and self._whole:  # what the kernel did not take it need not take now
                 self._mend()
+            if not self._beside:
                 self._move()
         finally:
             self._hosts.close()
@@ -187,24 +189,26 @@ class Life:
             self._kept(theirs, plan)
 
     def _stumble(self, goal: Config) -> None:
-        """Have one step refused: then all is as it was."""
+        """Have one step refused, and then another: each time all is as it was."""
         try:
             plan = self._engine(goal).diff()
         except ConfigError as error:  # it leads by what neither it nor anybody else has made
             self.refused.append(str(error))
             return
         steps = len(plan.steps)
-        at = self._rng.randrange(max(1, steps))
-        self.doing = f"stumble at {at} of {steps}\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
-        try:
-            self._engine(goal, at).apply(allow=_everything(goal))
-        except KernelError:
-            same(before, self._seen(self._config, goal))
-            self.done["stumbled"] += 1
-        else:
-            self._config = goal
-        self._kept(theirs, plan, refused=self._config is not goal)
+        for at in self._rng.sample(range(max(1, steps)), min(max(1, steps), _STUMBLES)):
+            self.doing = f"stumble at {at} of {steps}\n" + difference(text(self._config), text(goal), 999)
+            try:
+                self._engine(goal, at).apply(allow=_everything(goal))
+            except KernelError:
+                same(before, self._seen(self._config, goal))
+                self.done["stumbled"] += 1
+            else:
+                self._config = goal
+            self._kept(theirs, plan, refused=self._config is not goal)
+            if self._config is goal:
+                return
 
     def _think_better(self, goal: Config) -> None:
         """Have a change that nobody confirms: then all is as it was."""

@@ -51,6 +51,11 @@ WAYS = [
     pytest.param(said(vlans=OUT), said(vlans="[1]"), id="back_into_the_default"),
     pytest.param(said(), said(default=5, vlans="[{vid: 5, member: false}]"), id="out_of_another_default"),
     pytest.param(said(vlans=OUT), said(default=5, vlans="[{vid: 1, member: false}]"), id="out_of_what_was_the_default"),
+    pytest.param(
+        said() + "  red: {kind: vrf, table: 10}\n" + "  d1: {kind: dummy, master: red}\n",
+        said() + "  red: {kind: vrf, table: 10}\n" + "  d1: {kind: dummy, master: br, vlans: [7]}\n",
+        id="comes_from_a_vrf",
+    ),
     pytest.param(said(vlans=OUT), said(), id="no_longer_out"),
     pytest.param(said(vlans=OUT), said(vlans=OWN), id="no_longer_out_beside_its_own"),
     pytest.param(said(vlans=OUT), said().replace("up: true, vlans: []}", "up: true}"), id="lists_none_any_more"),
@@ -125,6 +130,15 @@ def test_port_that_others_took_out_is_out_again_after_a_refusal(kernel: Stumblin
     told("bridge", "vlan", "del", "dev", "d0", "vid", "1")
     trees = said(vlans="[300]").replace("kind: bridge,", "kind: bridge, mst_enabled: true,")
     there_and_back(kernel, state_of(trees), lambda: told("bridge", "vlan", "show", "dev", "d0"), refused=True)
+
+
+@pytest.mark.vm("stock")
+def test_port_that_others_took_elsewhere_is_put_into_no_vlan(engine_in: EngineIn) -> None:
+    engine_in("here", said(vlans=OUT)).apply()
+    here("ip link add dev red type vrf table 10")
+    here("ip link set dev d0 master red")
+    engine_in("here", said().replace("dummy, master: br, up: true, vlans: []", "dummy, up: true")).apply()
+    assert "d0" not in here("bridge vlan show")
 
 
 @pytest.mark.vm("stock")

@@ -377,3 +377,10 @@ def test_link_has_its_ipv6_again_though_new_ones_have_none(engine_in: EngineIn) 
         engine_in("here", without % "b").apply(allow=frozenset({"a"}))
     assert "put back" not in str(refused.value)
     assert here("ip -br address") == before
+
+
+@pytest.mark.vm("stock")
+def test_port_that_another_was_to_back_up_is_none_again(kernel: Stumbling) -> None:
+    text = "links: {br: {kind: bridge, up: true}, a: {kind: dummy, master: br}, b: {kind: dummy%s}}"
+    become(kernel, state_of(text % ""))
+    there_and_back(kernel, state_of(text % ", master: br, port: {backup_port: a}"), refused=True)

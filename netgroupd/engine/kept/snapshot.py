@@ -80,7 +80,7 @@ class Snapshot(NamedTuple):
             else:
                 found.append(obj)
         members = dict.fromkeys(str(key[0]) for name, key in touched if name == "bridge_vlan")
-        absent += (("bridge_vlan", key) for key in taken_out(filter(None, map(actual.link, members)), actual))
+        absent += (("bridge_vlan", key) for key in taken_out(members, actual))
         # A MAC or MTU that the plan itself gives does not go back to the ports' by itself.
         following: dict[str, frozenset[str]] = {}
         steps = touching(steps, actual.of("link"))
@@ -174,7 +174,10 @@ class Snapshot(NamedTuple):
         if obj.cls == "link":
             was, refused = links_back.told(obj, was, changed, links, usual)
         new = now.attrs.keys() - obj.attrs.keys() - refused if now else ()
-        return {**{name: None for name in new if ends(obj, name)}, **was}
+        # What it is as a port goes with the master that it leaves.
+        leaves = now is not None and obj.attrs.get("master") != now.attrs.get("master")
+        none = (name for name in new if ends(obj, name) and not (leaves and name.startswith("port.")))
+        return {**dict.fromkeys(none), **was}
 
     def _drop_what_hangs(self, goal: State, actual: State) -> None:
         """Leave out what the kernel made by itself on links that were not there, or not in a bridge nor one."""
