@@ -202,7 +202,8 @@ def _texts(actual: State, cls: str) -> dict[str, str]:
     by_itself = _OF_LOOPBACK | _given_to_sits(actual) if cls == "address" else _OF_LOOPBACK
     objects = [obj for obj in as_added(actual.of(cls).values()) if obj.key not in by_itself]
     if cls == "bridge_vlan":
-        objects += (Object(cls, key, OUT) for key in taken_out((link.name for link in actual.of("link").values()), actual))
+        names = (link.name for link in actual.of("link").values())
+        objects += (Object(cls, key, OUT) for key in taken_out(names, actual))
     last = frozenset(_to_be_last(objects, actual)) if cls == "address" else ()
     for obj in objects:
         main, attrs = _under(obj, actual)
