@@ -4,7 +4,7 @@
 A record whose ``type`` says which other keys it may have.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from netgroupd.model.value import FLAG, IP4, IP6, LINK, U8, U32, U64, Type, Value, number, record, several, word
 
@@ -23,6 +23,21 @@ SEG6_ACTIONS = {
     "End.B6.Encaps": 10,
     "End.DT46": 16,
 }
+
+_OF_ACTIONS = {
+    "End.X": {"nh6"},
+    "End.T": {"table"},
+    "End.DX2": {"oif"},
+    "End.DX6": {"nh6"},
+    "End.DX4": {"nh4"},
+    "End.DT4": {"vrftable"},
+    "End.DT46": {"vrftable"},
+    "End.B6": {"segs"},
+    "End.B6.Encaps": {"segs"},
+}
+"""What an action needs; others it does not have.  One has the table of a VRF, or another."""
+_WITH_A_TABLE = "End.DT6"
+_TABLES = {"table", "vrftable"}
 
 
 def _exact(names: Mapping[str, int], expected: str) -> Type:
@@ -75,7 +90,21 @@ def _parse(raw: object) -> Value:
         raise ValueError(f"expected a mapping with a type: one of {_KINDS}")
     rest = _RECORDS[kind].parse({key: value for key, value in raw.items() if key != "type"})
     assert isinstance(rest, Mapping)
+    if kind == "seg6local":
+        _check_action(str(rest["action"]), rest.keys() - {"action"})
     return plain({"type": kind, **rest})
+
+
+def _check_action(action: str, said: Set[str]) -> None:
+    needed: Set[str] = _OF_ACTIONS.get(action, frozenset())
+    if action == _WITH_A_TABLE:
+        needed = said & _TABLES or _TABLES
+        if len(needed) > 1:
+            raise ValueError(f"{action} has a table or a vrftable, and needs one of them")
+    for name in sorted(needed - said):
+        raise ValueError(f"{name!r} is missing, which {action} needs")
+    for name in sorted(said - needed):
+        raise ValueError(f"{action} has no {name!r}")
 
 
 def _schema(kind: str) -> dict[str, object]:

@@ -71,3 +71,21 @@ DUMMY = Object("link", ("d0",), {"kind": "dummy", "up": True, "group": 0x4E47000
 def test_link_with_the_address_of_a_session_stays(desk: Desk, said: str, cut: bool) -> None:
     told = refused(desk, [DUMMY, address("d0", f"{LOCAL}/32")], _OFFICE, said)
     assert ("--allow d0 says" in told) == cut
+
+
+@pytest.mark.parametrize(
+    ("said", "cut"),
+    [
+        pytest.param("links: {eth2: {addresses: [192.0.2.7/24]}}", "", id="address"),
+        pytest.param("routes: [{to: 192.0.2.0/24, type: blackhole}]", "", id="route"),
+        pytest.param("rules: [{pref: 5, to: 192.0.2.0/24, action: blackhole}]", "", id="rule"),
+        pytest.param(
+            "rules: [{pref: 5, lookup: 7}]\nroutes: [{to: 192.0.2.0/24, dev: eth2, table: 7}]", "", id="table"
+        ),
+        pytest.param("routes: [{to: 128.0.0.0/1, dev: eth2}]", "eth1", id="half_of_all"),
+    ],
+)
+def test_default_route_is_not_the_way_to_where_it_is_looked_at(desk: Desk, said: str, cut: str) -> None:
+    ways = dict.fromkeys(("192.0.2.1", "198.51.100.1"), _ANYWHERE._replace(source="10.0.0.9", gateway="10.0.0.1"))
+    told = refused(desk, [], Route("eth2", LOCAL, 254, 24), said, ways)
+    assert ("--allow eth1 says" in told) if cut else not told, told

@@ -4,6 +4,7 @@
 import pytest
 
 _ON_D = "links:\n  d: {kind: dummy, up: on}\n"
+_NUMBERED = "links:\n  d: {kind: dummy, up: on, addresses: [192.0.2.1/24, {address: '2001:db8::1/64', nodad: on}]}\n"
 _WITHOUT = "has no IPv6 (disable_ipv6), and"
 _OTHERWISE = "set its sysctl ipv6.disable_ipv6 to 0"
 
@@ -60,6 +61,41 @@ REFUSED = [
     pytest.param("links:\n  d[1-2]: {kind: dummy, up: on, mtu: 9000}\n"
                  "  h: {kind: hsr, slave1: d1, slave2: d2, mtu: 1501}\n",
                  "3:42: 'h' cannot have an mtu of 1501: it is a hsr; 0 to 1500", id="wide_ring"),
+    *(pytest.param(f"{_NUMBERED}routes: [{{to: '{to}', via: '{via}', dev: d}}]\n",
+                   f"3:{place}: {via} is no host, and cannot be a gateway", id=f"gateway_{number}")
+      for number, (to, via, place) in enumerate((
+        ("10.0.0.0/8", "224.0.0.1", 34), ("10.0.0.0/8", "255.255.255.255", 34), ("10.0.0.0/8", "0.0.0.0", 34),
+        ("2001:db8:9::/48", "ff02::1", 39), ("2001:db8:9::/48", "::1", 39), ("2001:db8:9::/48", "::", 39),
+      ))),
+    pytest.param(f"{_NUMBERED}routes: [{{to: '2001:db8:9::/48', via: '2001:db8::1'}}]\n",
+                 "3:39: 2001:db8::1 is an address of this host, on 'd', and cannot be a gateway", id="own_gateway"),
+    pytest.param(f"{_NUMBERED}nexthops: {{5: {{via: '2001:db8::1', dev: d}}}}\n",
+                 "3:21: 2001:db8::1 is an address of this host, on 'd', and cannot be a gateway", id="own_nexthop"),
+    pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, dev: d, encap: {{type: seg6local, action: End}}}}]\n",
+                 "3:42: the route to 10.0.0.0/8 is one of IPv4, and cannot have seg6local",
+                 id="local_segments_of_ipv4"),
+    pytest.param(f"{_NUMBERED}nexthops: {{5: {{via: 192.0.2.9, dev: d, encap: "
+                 "{type: seg6, mode: inline, segs: '2001:db8::5'}}}\n",
+                 "3:47: nexthop 5 is one of IPv4, and cannot have seg6 in the mode inline", id="inline_segments"),
+    *(pytest.param(f"{_NUMBERED}nexthops: {{4: {{via: 192.0.2.9, dev: d}}, 5: {{group: [{{id: 4}}], {field}}}}}\n",
+                   f"3:{65 + field.index(':')}: nexthop 5 can have no {field.partition(':')[0]!r}: "
+                   "it is no resilient group; set group_type: resilient", id=f"{field.partition(':')[0]}_of_a_group")
+      for field in ("buckets: 4", "idle_timer: 4", "unbalanced_timer: 4")),
+    *(pytest.param(f"{_NUMBERED}nexthops: {{5: {{via: 192.0.2.9, dev: d, {field}}}}}\n",
+                   f"3:{42 + field.index(':')}: nexthop 5 is no group, and can have no {field.partition(':')[0]!r}",
+                   id=f"{field.partition(':')[0]}_of_no_group")
+      for field in ("buckets: 4", "idle_timer: 4", "group_type: resilient")),
+    pytest.param(f"{_NUMBERED}nexthops: {{4: {{via: 192.0.2.9, dev: d}}, 5: {{group: [{{id: 4}}], family: inet}}}}\n",
+                 "3:71: nexthop 5 is a group, and can have no 'family' itself", id="family_of_a_group"),
+    *(pytest.param(f"{_NUMBERED}sysctl: {{net.mpls.platform_labels: 1000}}\n"
+                   f"nexthops: {{4: {{via: 192.0.2.9, dev: d}}}}\nroutes: [{{to: 100, {way}, {field}}}]\n",
+                   f"5:{24 + len(way) + field.index(':')}: the route to 100 is one of MPLS, which has no "
+                   f"{field.partition(':')[0]!r}", id=f"{field.partition(':')[0]}_of_mpls")
+      for way, field in (("dev: d", "mtu: 1400"), ("dev: d", "rttvar: 5"), ("type: unicast", "nhid: 4"))),
+    pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, dev: d, ttl_propagate: off}}]\n",
+                 "3:50: the route to 10.0.0.0/8 is one of IPv4, which has no 'ttl_propagate'", id="ttl_of_ipv4"),
+    pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, nexthops: []}}]\n",
+                 "3:37: the route to 10.0.0.0/8 has no way among its 'nexthops'; name one", id="no_ways"),
     *(pytest.param(f"{_ON_D}  t: {{kind: macvtap, link: d}}\n  u: {{kind: {kind}, link: t}}\n",
                    f"4:{place}: 'u', a {kind}, cannot stand on 't': it is a macvtap", id=f"{kind}_of_a_tap")
       for kind, place in (("macsec", 21), ("ipvlan", 21))),
@@ -93,6 +129,13 @@ REFUSED = [
 ]  # fmt: skip
 
 TAKEN = [
+    pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, via: 192.0.2.1}}]\n", id="own_gateway_of_ipv4"),
+    pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, via: 192.0.2.9, "
+                 "encap: {type: seg6, segs: '2001:db8::5'}}]\n", id="segments_of_ipv4"),
+    pytest.param(f"{_NUMBERED}nexthops: {{4: {{via: 192.0.2.9, dev: d}}, "
+                 "5: {group: [{id: 4}], group_type: resilient, buckets: 4, idle_timer: 5}}\n", id="resilient_group"),
+    pytest.param(f"{_NUMBERED}routes: [{{to: '2001:db8:9::/48', dev: d, "
+                 "encap: {type: seg6local, action: End.DX6, nh6: '::'}}]\n", id="local_segments"),
     pytest.param(FOLLOWING, id="following"),
     pytest.param(ENTERING, id="entering"),
     pytest.param(f"{_ON_D}  e: {{kind: dummy, up: on}}\n  m: {{kind: macvlan, link: d, up: on}}\n"
@@ -100,7 +143,7 @@ TAKEN = [
     pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, master: b}}\n  b: {{kind: bond, mtu: 1468}}\n",
                  id="macsec_port"),
     pytest.param("links:\n  d[1-2]: {kind: dummy, up: on}\n  h: {kind: hsr, slave1: d1, slave2: d2, master: b}\n"
-                 "  b: {kind: bond, mtu: 1494}\n", id="ring_port"),
+                 "  b: {kind: bond, mtu: 1494, mode: active-backup, fail_over_mac: active}\n", id="ring_port"),
     pytest.param("links:\n  d: {kind: dummy}\n  i: {kind: ifb}\n"
                  "  b: {kind: bond, mode: active-backup, fail_over_mac: active, ports: [d, i]}\n", id="fixed_mac"),
     pytest.param("links:\n  g: {kind: ipip, local: 192.0.2.1, remote: 192.0.2.2}\n"

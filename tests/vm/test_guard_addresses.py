@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Changes of addresses and of ports of bonds that the guard lets pass keep what goes by them, and others do not."""
+"""Changes of addresses, VLANs of ports and ports of bonds that the guard lets pass keep what goes by them."""
 
 import socket
 import subprocess
@@ -79,4 +79,27 @@ def test_bond_goes_on_with_another_port(server: socket.socket, tmp_path: Path) -
     with pytest.raises(GuardError, match="--allow eth2 says"):
         engine.apply()
     engine.apply(allow=frozenset({"eth2"}))
+    assert not reaches(server)
+
+
+_TAGGED = """\
+-n there link add link eth1 name v type vlan id 5
+-n there link set v up
+"""
+_BRIDGED = (
+    "links: {br0: {kind: bridge, vlan_filtering: true, up: true, ports: eth1, vlans: [5, 10]}, "
+    "br0.5: {up: true, addresses: [%s/8]}, eth1: {vlans: [%s]}}"
+)
+
+
+def test_way_goes_on_in_its_vlan(server: socket.socket, tmp_path: Path) -> None:
+    ip(f"{_TAGGED}-n there address add {PEER}/8 dev v")
+    engine_in("here", tmp_path, _BRIDGED % (LOCAL, "5, 10")).apply()
+    assert _any(server)
+    engine_in("here", tmp_path, _BRIDGED % (LOCAL, "5, {vid: 7, pvid: true, untagged: true}")).apply()
+    assert _any(server)
+    engine = engine_in("here", tmp_path, _BRIDGED % (LOCAL, "10"))
+    with pytest.raises(GuardError, match="to delete bridge_vlan eth1 5 would cut the way of your session"):
+        engine.apply()
+    engine.apply(allow=frozenset({"eth1"}))
     assert not reaches(server)

@@ -208,6 +208,8 @@ def routes(checked: Checked) -> None:
         elif not ways and entry.record.whole:  # or what could not be read, which is told, may say it
             hint = "give it via, dev, nexthops or nhid, or a type such as blackhole"
             checked.report.once(entry.at, f"{name} does not say where to", hint)
+        if attrs.get("nexthops") == ():
+            checked.report.once(entry.place("nexthops"), f"{name} has no way among its 'nexthops'", "name one")
         if len({"via", "nexthops", "nhid"} & set(ways)) > 1:
             checked.report.once(entry.at, f"{name} has {' and '.join(ways)}, of which it can have one")
 

@@ -13,7 +13,7 @@ from netgroupd.model.value import NO_MAC, ip_bytes, is_multicast
 _BY_DEFAULT = "balance-rr"
 _MOST_TARGETS = 16
 _ALONE = "active-backup"
-_FIXED = WITHOUT_ETHERNET | {"ifb"}
+_FIXED = WITHOUT_ETHERNET | {"hsr", "ifb"}
 _QUEUES = 16  # of a bond that is told no number
 _NOBODY = frozenset({"0.0.0.0", "255.255.255.255", "::"})
 

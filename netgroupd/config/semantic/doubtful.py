@@ -2,14 +2,14 @@
 """What the kernel takes, or took before, and is hardly meant: each is a warning."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 from netgroupd.config.checked import Checked
 from netgroupd.config.loops import way
 from netgroupd.config.sections.entries import told
 from netgroupd.config.sections.ports import meant_by
 from netgroupd.config.semantic import doubtful_tc
+from netgroupd.config.semantic.gateways import ways_by_gateways
 from netgroupd.config.semantic.mdb import unspoken, unspoken_in_vlan
 from netgroupd.config.semantic.mst import shut_ports
 from netgroupd.config.semantic.vlan_global import unused
@@ -119,7 +119,7 @@ def _lower_links_down(checked: Checked) -> None:
 def _ways_down(checked: Checked) -> None:
     """Routes out of links that are down, and nexthops out of those without a carrier, too."""
     found = _Neighbourhood(checked)
-    for obj, gateway in _gateways(checked):
+    for obj, gateway in ways_by_gateways(checked):
         dev = gateway.dev or found.link_down_to(gateway.via, obj)
         what = f"nothing sets {dev!r} up" if dev and _is_down(dev, checked) else ""
         if obj.cls == "nexthop" and dev and checked.attrs(dev).get("carrier") is False:
@@ -169,28 +169,9 @@ class _Neighbourhood:
         return self._checked.attrs(vrf).get("table") if vrf else None
 
 
-class _Gateway(NamedTuple):
-    """One way of a route or nexthop."""
-
-    dev: str
-    via: str
-    field: str
-    onlink: bool
-
-
-def _gateways(checked: Checked) -> Iterator[tuple[Object, _Gateway]]:
-    for cls in ("route", "nexthop"):
-        for obj in checked.state.of(cls).values():
-            for field, said in (("via", obj.attrs), *(("nexthops", hop) for hop in records(obj.attrs, "nexthops"))):
-                dev, via = said.get("dev") or "", said.get("via") or ""
-                if dev or via:
-                    onlink = bool(said.get("onlink") or obj.attrs.get("onlink") or obj.attrs.get("encap"))
-                    yield obj, _Gateway(str(dev), str(via), field, onlink)
-
-
 def _gateways_outside(checked: Checked) -> None:
     """Gateways in no network of their link; of links without addresses nothing is known."""
-    asked = [(obj, one) for obj, one in _gateways(checked) if one.dev and one.via and not one.onlink]
+    asked = [(obj, one) for obj, one in ways_by_gateways(checked) if one.dev and one.via and not one.onlink]
     if not asked:
         return
     networks = _networks(checked, frozenset(one.dev for _, one in asked))

@@ -2,11 +2,12 @@
 """What has addresses and leads to them, right value by value, and which the kernel refuses or changes as a whole."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from netgroupd.config.checked import Checked
 from netgroupd.config.sections.entries import told
 from netgroupd.model.address import LEAST_MTU
-from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, family_of
+from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, METRICS, family_of
 from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, split_prefix
 
@@ -118,7 +119,7 @@ def ways(checked: Checked) -> None:
         family, table, _, tos, metric = obj.key
         said: Attrs = {**attrs, "tos": tos, "table": table != MAIN_TABLE, "metric": metric}
         for field, families in _OF_FAMILIES.items():
-            if said.get(field) not in _USUAL and family not in families:
+            if said.get(field) not in _USUAL.get(field, _NOTHING) and family not in families:
                 what = f"{name} is one of {_CALLED[str(family)]}, which has no {field!r}"
                 checked.report.once(entry.place(field), what)
 
@@ -168,10 +169,14 @@ _OF_FAMILIES = {
     "pref": ("inet6",),
     "as": ("mpls",),
     "ttl_propagate": ("mpls",),
+    "nhid": ("inet", "inet6"),
+    "src": ("inet", "inet6"),
+    **dict.fromkeys(METRICS, ("inet", "inet6")),
     "table": ("inet", "inet6"),
     "metric": ("inet", "inet6"),
 }
-_USUAL = (None, 0, False, "global", "medium", ())
+_NOTHING: tuple[Value, ...] = (None, 0, False, "global", "medium", ())
+_USUAL: Mapping[str, tuple[Value, ...]] = {"ttl_propagate": (None,)}  # of others the kernel takes what there is anyhow
 
 
 def nexthops_of_routes(checked: Checked) -> None:
@@ -259,6 +264,8 @@ def nexthops(checked: Checked) -> None:
             checked.report.once(entry.place("via"), f"{name} is one of {_CALLED[str(family)]}, and {via} is not")
         if attrs.get("group") is not None:
             _group(name, obj, checked)
+        elif odd := [field for field in _OF_GROUPS if attrs.get(field) is not None]:
+            checked.report.once(entry.place(odd[0]), f"{name} is no group, and can have no {odd[0]!r}")
         elif not any(attrs.get(way) for way in ("dev", "blackhole", "fdb")) and entry.record.whole:
             checked.report.once(entry.at, f"{name} does not say where to", "give it dev, blackhole or group")
         else:
@@ -270,6 +277,8 @@ def nexthops(checked: Checked) -> None:
                 checked.report.once(entry.place("onlink"), f"{name} has no gateway (via) that could be on its link")
 
 
+_OF_RESILIENT = ("buckets", "idle_timer", "unbalanced_timer")
+_OF_GROUPS = ("group_type", *_OF_RESILIENT)
 _NOT_BESIDE = {"blackhole": ("via", "dev", "encap", "onlink", "fdb"), "fdb": ("dev", "encap", "onlink")}
 _WHAT = {"blackhole": "a blackhole", "fdb": "for forwarding entries (fdb)"}
 
@@ -277,9 +286,13 @@ _WHAT = {"blackhole": "a blackhole", "fdb": "for forwarding entries (fdb)"}
 def _group(name: str, obj: Object, checked: Checked) -> None:
     """A group has members, each once, and none that is a group; and it is nothing else."""
     entry, described = checked.entry(obj), checked.state.of("nexthop")
-    for way in ("via", "dev", "blackhole", "encap", "onlink"):
+    for way in ("family", "via", "dev", "blackhole", "encap", "onlink"):
         if obj.attrs.get(way):
             checked.report.once(entry.place(way), f"{name} is a group, and can have no {way!r} itself")
+    for field in _OF_RESILIENT if obj.attrs.get("group_type") != "resilient" else ():
+        if obj.attrs.get(field) is not None:
+            what = f"{name} can have no {field!r}: it is no resilient group"
+            checked.report.once(entry.place(field), what, "set group_type: resilient")
     members = [member.get("id") for member in records(obj.attrs, "group")]
     if not members:
         checked.report.once(entry.place("group"), f"the group of {name} has no members")

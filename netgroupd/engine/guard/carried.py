@@ -9,6 +9,7 @@ they come from the bridge itself.
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from netgroupd.engine.guard.bridged import vlans_by_bridge
 from netgroupd.engine.guard.carriers import carriers
 from netgroupd.engine.guard.detour import Way, contains, leads_away
 from netgroupd.engine.guard.tunnels import misses_far_end
@@ -64,6 +65,7 @@ class Carried:
         for way in ways:
             for name in way.holders:
                 self._hold(name, [way])
+        self._vlans: dict[tuple[Way, str], frozenset[Value]] = {}  # in which a way goes through a bridge, if known
         by_link: dict[str, list[Way]] = {}
         for way in ways:
             by_link.setdefault(way.link, []).append(way)
@@ -77,7 +79,10 @@ class Carried:
         self._holders.setdefault(link, []).extend(ways)
 
     def _add_carriers(self, link: str, leaving: Sequence[Way]) -> None:
-        for name, above in carriers(link, self._links):
+        carrying = dict(carriers(link, self._links))
+        known = vlans_by_bridge(carrying, self._links, self._around.of("bridge_vlan"))
+        self._vlans.update({(way, bridge): vlans for way in leaving for bridge, vlans in known.items()})
+        for name, above in carrying.items():
             self._carriers.setdefault(name, []).extend(leaving)
             if above and self._links[name,].attrs.get("master") == above and self._is_teaming(above):
                 self._through_bonds.setdefault(name, []).extend(leaving)
@@ -137,7 +142,7 @@ class Carried:
         obj = step.object
         ways = self._carriers.get(obj.name, [])
         if obj.cls == "bridge_vlan":
-            cut = ways if _retags(step) else []
+            cut = [way for way in ways if _retags(step) and self._is_in_vlan(step, way)]
         elif obj.cls == "vlan_global":
             return self._moved_to_a_tree(step)
         elif obj.cls == "mst":
@@ -193,6 +198,19 @@ class Carried:
         """The links that nothing goes through any more, be it for a moment."""
         steps = (step for step in singles(self._plan.steps) if step.object.cls == "link" and step.op is not Op.CREATE)
         return frozenset(step.object.name for step in steps if self._severs(step))
+
+    def _is_in_vlan(self, step: Step, way: Way) -> bool:
+        """Whether a way may be in a VLAN of a port, or without a tag in what takes the place of the port's own."""
+        port, vid = step.object.key
+        link = self._links.get((port,))
+        bridge = str(port if link is None or kind_of(link) == "bridge" else link.attrs.get("master"))
+        vlans = self._vlans.get((way, bridge))
+        if vlans is None or vid in vlans:
+            return True
+        own = [
+            key[1] for key, vlan in self._around.of("bridge_vlan").items() if key[0] == port and vlan.attrs.get("pvid")
+        ]
+        return bool(step.attrs.get("pvid")) and (not own or own[0] in vlans)
 
     def _moved_to_a_tree(self, step: Step) -> tuple[str, str] | None:
         """The port that is shut in the spanning tree which a step puts a VLAN of it into."""

@@ -14,7 +14,7 @@ from itertools import chain
 
 from netgroupd.engine.guard.carried import Carried
 from netgroupd.engine.guard.carriers import below, carriers
-from netgroupd.engine.guard.detour import Detours, Way, vrf_of
+from netgroupd.engine.guard.detour import ALMOST_ALL, Detours, Way, vrf_of
 from netgroupd.engine.guard.tc import Asked, filtered_ways
 from netgroupd.engine.guard.tunnels import far_end
 from netgroupd.engine.observe import Connection
@@ -34,7 +34,6 @@ from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS
 
 # Addresses for documentation, or for what is discarded: to one of each family nothing but a default route leads.
 ANYWHERE = (("192.0.2.1", "198.51.100.1", "203.0.113.1"), ("2001:db8::1", "100::1"))
-_ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 _SHOWN = 3
 _NESTED = 4  # tunnels within one another; the kernel sends through eight, and nobody through so many
 # Whether routers are listened to at all, and whether to what they say of themselves.
@@ -181,8 +180,8 @@ def ways_of(kernel: Connection, session: Session) -> list[Way]:
 
 def _default_way(kernel: Connection, anywhere: Iterable[str]) -> Way | None:
     for address in anywhere:
-        if (route := kernel.way_to(address)) and route.length <= _ALMOST_ALL:
-            return _along(kernel, route, "the default route", address)
+        if (route := kernel.way_to(address)) and route.length <= ALMOST_ALL:
+            return _along(kernel, route, "the default route", address)._replace(anywhere=True)
     return None
 
 

@@ -21,6 +21,7 @@ from netgroupd.model.value import Value, ip_bytes, split_prefix
 from netgroupd.plan.compare import kind_of, same
 from netgroupd.plan.step import Op, Step
 
+ALMOST_ALL = 2  # bits: some have the default route in halves or quarters
 _MAIN_RULE = 32766
 _RULE_OF_VRFS = 1000
 _OF_OTHERS = frozenset({"iif", "fwmark", "uidrange", "tun_id", "tos"})
@@ -37,7 +38,8 @@ class Way(NamedTuple):
     """How a packet leaves: whose way it is, by which route, and where to.
 
     ``accept_ra`` is that of the link, where the route is learned.  ``session`` is the one whose way it is, if any.
-    ``holders`` are the links that have its address here, where that is all that is known of it.
+    One to ``anywhere`` goes to some address that stands for all of them.  ``holders`` are the links that have its
+    address here, where that is all that is known of it.
     """
 
     whose: str
@@ -47,6 +49,7 @@ class Way(NamedTuple):
     vrf: str = ""
     session: Session = CONSOLE
     holders: frozenset[str] = frozenset()
+    anywhere: bool = False
 
     @property
     def link(self) -> str:
@@ -57,6 +60,14 @@ class Way(NamedTuple):
     def family(self) -> str:
         """The address family of the packets."""
         return "inet6" if ":" in self.to else "inet"
+
+    def is_from(self, prefix: Value) -> bool:
+        """Whether the address that it leaves with is in a network."""
+        return contains(prefix, self.route.source)
+
+    def is_in(self, prefix: Value) -> bool:
+        """Whether its end is in a network; anywhere is in none but nearly all of them."""
+        return contains(prefix, self.to) and (not self.anywhere or _length(prefix) <= ALMOST_ALL)
 
 
 def leads_away(step: Step) -> bool:
@@ -136,7 +147,7 @@ class Detours:
         _, table, destination, tos, metric = step.object.key
         used = way.route
         placed = (table, tos, metric, _length(destination)) == (used.table, 0, used.metric, used.length)
-        return placed and contains(destination, way.to) and leads_away(step)
+        return placed and way.is_in(destination) and leads_away(step)
 
     def _makes_better(self, step: Step, way: Way) -> bool:
         route = step.after
@@ -146,7 +157,7 @@ class Detours:
         _, table, destination, _, metric = route.key
         length = _length(destination)
         better = length > way.route.length or (length == way.route.length and _number(metric) < way.route.metric)
-        return table == way.route.table and better and contains(destination, way.to)
+        return table == way.route.table and better and way.is_in(destination)
 
     def _leads_elsewhere(self, route: Object, way: Way) -> bool:
         attrs = route.attrs
@@ -171,7 +182,7 @@ class Detours:
         prefix = str(address.key[2] or address.key[1])
         aside = address.name == way.link or bool(address.attrs.get("noprefixroute"))
         aside = aside or self._vrf_of(address.name) != way.vrf
-        return not aside and _length(prefix) > way.route.length and contains(prefix, way.to)
+        return not aside and _length(prefix) > way.route.length and way.is_in(prefix)
 
     def _vrf_of(self, name: str) -> str:
         link = self._goal.link(name)
@@ -202,15 +213,15 @@ class Detours:
         table = attrs.get("lookup")
         if not isinstance(table, int) or table == way.route.table:
             return False
-        found = max(self._routes(table, way.to), key=lambda route: _length(route.key[2]), default=None)
+        found = max(self._routes(table, way), key=lambda route: _length(route.key[2]), default=None)
         hidden = attrs.get("suppress_prefixlength")
         if found is None or (isinstance(hidden, int) and _length(found.key[2]) <= hidden):
             return False
         return found.attrs.get("type") != "throw" and self._leads_elsewhere(found, way)
 
-    def _routes(self, table: int, to: str) -> Iterator[Object]:
+    def _routes(self, table: int, way: Way) -> Iterator[Object]:
         for route in self._goal.of("route").values():
-            if route.key[1] == table and route.key[0] != "mpls" and contains(route.key[2], to):
+            if route.key[1] == table and route.key[0] != "mpls" and way.is_in(route.key[2]):
                 yield route
 
 
@@ -230,8 +241,8 @@ def _selects(attrs: Attrs, way: Way) -> bool:
     if attrs.get("l3mdev") and not way.vrf:
         return False
     fits = all(
-        not attrs.get(name) or (bool(address) and contains(attrs[name], address))
-        for name, address in (("from", way.route.source), ("to", way.to))
+        not attrs.get(name) or (bool(address) and is_in(attrs[name]))
+        for name, address, is_in in (("from", way.route.source, way.is_from), ("to", way.to, way.is_in))
     )
     return fits != bool(attrs.get("not"))
 
