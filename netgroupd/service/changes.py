@@ -165,13 +165,16 @@ class Changes:
     def _end_what_is_left(self) -> tuple[str, ...]:
         """What is to be said of it, which the log says already."""
         engine = self._engine(CONSOLE)
-        self.waits_for = engine.changed_by() if engine.has_begun() else ""
-        if self.waits_for:
-            LOG.warning("waiting for the change of %s to end", self.waits_for)
+        self.waits_for = who = engine.changed_by() if engine.has_begun() else ""
+        if who:
+            LOG.warning("waiting for the change of %s to end", who)
         try:
             sentences = tuple(filter(None, (engine.recover(), engine.expire())))
         finally:
             self.waits_for = ""
+        if who and not sentences:
+            kept = engine.in_effect()
+            LOG.warning("the change of %s has ended; generation %s is in effect", who, kept.number if kept else 0)
         for sentence in sentences:
             LOG.warning("%s", sentence)
         return sentences
