@@ -67,6 +67,7 @@ class Changes:
         self._deadline = 0
         self._tried = ""  # why it is tried again, which is told once
         self.running: Job | None = None
+        self.waits_for = ""  # whose change is to end before what is left can be ended: it may be stopped, and take days
         self._waiting: dict[str, tuple[Job, _Work]] = {}  # those that will run next, one of each kind
         self._confirming: Later[str] | None = None
 
@@ -164,9 +165,16 @@ class Changes:
     def _end_what_is_left(self) -> tuple[str, ...]:
         """What is to be said of it, which the log says already."""
         engine = self._engine(CONSOLE)
-        if engine.has_begun() and (who := engine.changed_by()):  # it may be one that is stopped, for as long as it is
+        self.waits_for = who = engine.changed_by() if engine.has_begun() else ""
+        if who:
             LOG.warning("waiting for the change of %s to end", who)
-        sentences = tuple(filter(None, (engine.recover(), engine.expire())))
+        try:
+            sentences = tuple(filter(None, (engine.recover(), engine.expire())))
+        finally:
+            self.waits_for = ""
+        if who and not sentences:
+            kept = engine.in_effect()
+            LOG.warning("the change of %s has ended; generation %s is in effect", who, kept.number if kept else 0)
         for sentence in sentences:
             LOG.warning("%s", sentence)
         return sentences

@@ -270,6 +270,8 @@ class Daemon:
         running = self._changes.running
         if running is not None:
             running.outcome.then(lambda _: self._end(), lambda _: self._end())
+        elif self._changes.waits_for:  # whoever comes next ends what is left
+            self._loop.quit()
         else:
             self._changes.finish(self._leave)
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from gi.repository import GLib
 
 from netgroupd.engine.report import Pending
 from netgroupd.errors import JournalError, NetgroupError
@@ -153,3 +154,47 @@ def test_wait_that_another_process_has_begun_is_seen_to_end_by_its_hand(
         engine.waits = None  # it was confirmed, of which the kernel tells nothing
         eventually(lambda: remote.properties()["State"] == "idle")
         eventually(lambda: remote.properties()["Generation"] == 5)
+
+
+class _OfAnother(FakeEngine):
+    """Another process is at a change, until it is ``gone``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = True
+        self.gone = threading.Event()
+
+    def changed_by(self) -> str:
+        return "netgroupctl, process 7"
+
+    def recover(self) -> str | None:
+        self.gone.wait(60)
+        return None
+
+    def expire(self) -> str | None:
+        return None
+
+
+def test_end_of_another_process_that_was_waited_for_is_told(
+    bus: PrivateBus, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = _OfAnother()
+    engine.generation = 4
+    engine.gone.set()
+    with serving(bus, engine, tmp_path / "run"):
+        eventually(lambda: "the change of netgroupctl, process 7 has ended; generation 4 is in effect" in caplog.text)
+
+
+def test_daemon_that_waits_for_the_change_of_another_process_says_so_and_can_be_stopped(
+    bus: PrivateBus, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = _OfAnother()
+    daemon = Daemon(lambda _: engine, tmp_path / "run")
+    thread = threading.Thread(target=daemon.run, daemon=True)
+    thread.start()
+    eventually(lambda: "waiting for the change of netgroupctl, process 7 to end" in caplog.text)
+    GLib.idle_add(daemon.stop)
+    thread.join(20)
+    stopped = not thread.is_alive()
+    engine.gone.set()
+    assert stopped
