@@ -22,9 +22,9 @@ from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
 from netgroupd.plan.compare import UNSAID, row_of, same
 from netgroupd.plan.fold import field_text, fold, name_text
+from netgroupd.plan.messages import messages
 from netgroupd.plan.serialise import Json, singles, step_to
 from netgroupd.plan.step import AnyStep, Op, Plan, Step
-from netgroupd.plan.tc.anew import takes_two
 from netgroupd.plan.tc.atomic import SWITCH_PREF, is_switch
 from netgroupd.plan.tc.beside import Said
 
@@ -273,7 +273,7 @@ def text(plan: Plan) -> str:
     signs: Counter[str] = Counter()
     lines = [*_lines(_counting(nets(plan), signs), plan.group_names)]
     lines += [f"! {warning}" for warning in plan.warnings]
-    return "\n".join([*lines, _counted(signs, _messages(plan))])
+    return "\n".join([*lines, _counted(signs, messages(plan.steps))])
 
 
 def _counting(found: Iterable[Net], signs: Counter[str]) -> Iterator[Net]:
@@ -306,18 +306,14 @@ def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
 
 def summary(plan: Plan) -> str:
     """The count line: what changes, and in how many messages."""
-    return _counted(Counter(net.sign for net in nets(plan)), _messages(plan))
+    return _counted(Counter(net.sign for net in nets(plan)), messages(plan.steps))
 
 
-def _messages(plan: Plan) -> int:
-    return len(plan.steps) + sum(map(takes_two, plan.steps))
-
-
-def _counted(signs: Counter[str], messages: int) -> str:
+def _counted(signs: Counter[str], count: int) -> str:
     if not signs:
         return "no differences"
     told = ", ".join(f"{signs[sign]} to {verb}" for sign, verb in _VERBS.items() if signs[sign])
-    return f"{told}; {messages} message{'' if messages == 1 else 's'}"
+    return f"{told}; {count} message{'' if count == 1 else 's'}"
 
 
 def as_json(plan: Plan) -> list[Json]:
