@@ -71,6 +71,9 @@ COMMON = table(
 
 CLASS = Class("link", "A network interface.", (Attr("name", NAME, "Its name, up to 15 characters."),), COMMON)
 
+SAID_AFTERWARDS = frozenset({"alias", "carrier", "protodown"})
+"""What the kernel forgets of a link that it makes, so that it is said once more."""
+
 WITH_LINK = frozenset(
     ("address", "neighbour", "fdb", "mdb", "bridge_vlan", "vlan_global", "mst", "vni", "ethtool", "sriov", "vf")
 ) | {"sysctl", "token"}

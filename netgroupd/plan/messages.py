@@ -1,44 +1,73 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many messages a plan takes, as far as it tells: what others have in the way can make more of them."""
+"""steps -> how many messages they are, as far as a plan tells: what others have in the way can make more of them."""
+
+from collections.abc import Callable, Iterable, Mapping
 
 from netgroupd.model.bridge_vlan import is_out
+from netgroupd.model.kinds import KINDS
+from netgroupd.model.link import SAID_AFTERWARDS
+from netgroupd.model.state import NOTHING, Attrs
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.step import AnyStep, GroupStep, Op, Plan, RangeStep, Step, classes_of
+from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step
 from netgroupd.plan.tc.anew import takes_two
 from netgroupd.plan.without_mac import BY_A_PORT
 
-_OTHERS = frozenset({"filter", "rule", "bridge_vlan", "ethtool"})
-"""The classes of which a step is not always one message."""
+_BY_ANOTHER_FAMILY = frozenset({"team", "wireguard"})
+_NAMES = "altnames"
 
 
-def messages(plan: Plan) -> int:
-    """The messages that the steps of a plan take."""
-    some = len(plan.steps)
-    return some if classes_of(plan.steps).isdisjoint(_OTHERS) else some + sum(map(_more, plan.steps))
+def messages(steps: Iterable[AnyStep]) -> int:
+    """How many messages, or settings that are written, all of them are."""
+    return sum(map(_messages_of, steps))
 
 
-def _more(step: AnyStep) -> int:
-    """How many messages a step takes beside one."""
+def _messages_of(step: AnyStep) -> int:
     if isinstance(step, GroupStep):
-        return 0
+        return 1
     first = step.steps[0] if isinstance(step, RangeStep) else step
-    match first.object.cls:
-        case "filter":
-            # Of u32 a preference may go by itself with its last rule.
-            return int(takes_two(step) or (first is not step and kind_of(first.object) == "u32"))
-        case "rule":
-            return int(first.op is Op.CHANGE)
-        case "ethtool":
-            return -int(first.op is Op.DELETE)
-        case "bridge_vlan":
-            return _of_vlan(first)
-    return 0
+    if first.object.cls == "filter":
+        # Of u32 a preference may go by itself with its last rule.
+        return 1 + (takes_two(step) or (first is not step and kind_of(first.object) == "u32"))
+    count = _COUNTS.get(first.object.cls)
+    return count(first) if count else 1
+
+
+def _of_link(step: Step) -> int:
+    if step.op is Op.DELETE:
+        return 1
+    attrs, kind = step.attrs, kind_of(step.object)
+    elsewhere = attrs.keys() & KINDS[kind].attrs.keys() if kind in _BY_ANOTHER_FAMILY else frozenset[str]()
+    count = bool(elsewhere) + _renamings(step.before.attrs if step.before else NOTHING, attrs)
+    if step.op is Op.CREATE:
+        return count + 1 + (not SAID_AFTERWARDS.isdisjoint(attrs))
+    return count + bool(attrs.keys() - elsewhere - {_NAMES})
+
+
+def _renamings(have: Attrs, attrs: Attrs) -> int:
+    """One takes all names away that go, and one gives all that come."""
+    if _NAMES not in attrs:
+        return 0
+    old, new = _names(have), _names(attrs)
+    return bool(old - new) + bool(new - old)
+
+
+def _names(attrs: Attrs) -> frozenset[str]:
+    names = attrs.get(_NAMES)
+    return frozenset(map(str, names)) if isinstance(names, tuple) else frozenset()
 
 
 def _of_vlan(step: Step) -> int:
     """One that a port is to be out of comes first, and one that goes to another tunnel leaves the last before."""
     if step.op is Op.DELETE or is_out(step.object):
-        return int(step.op is not Op.DELETE)
+        return 1 + (step.op is not Op.DELETE)
     had = step.before.attrs.get("tunnel_id") if step.before else None
     tunnel = step.attrs.get("tunnel_id", had if step.after is None else step.after.attrs.get("tunnel_id", had))
-    return int(had not in (None, tunnel)) + 2 * bool(step.attrs.get(BY_A_PORT))
+    return 1 + (had not in (None, tunnel)) + 2 * bool(step.attrs.get(BY_A_PORT))
+
+
+_COUNTS: Mapping[str, Callable[[Step], int]] = {
+    "link": _of_link,
+    "bridge_vlan": _of_vlan,
+    "rule": lambda step: 1 + (step.op is Op.CHANGE),
+    "ethtool": lambda step: int(step.op is not Op.DELETE),
+}

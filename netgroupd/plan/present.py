@@ -273,7 +273,7 @@ def text(plan: Plan) -> str:
     signs: Counter[str] = Counter()
     lines = [*_lines(_counting(nets(plan), signs), plan.group_names)]
     lines += [f"! {warning}" for warning in plan.warnings]
-    return "\n".join([*lines, _counted(signs, messages(plan))])
+    return "\n".join([*lines, _counted(signs, messages(plan.steps))])
 
 
 def _counting(found: Iterable[Net], signs: Counter[str]) -> Iterator[Net]:
@@ -306,7 +306,7 @@ def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
 
 def summary(plan: Plan) -> str:
     """The count line: what changes, and in how many messages."""
-    return _counted(Counter(net.sign for net in nets(plan)), messages(plan))
+    return _counted(Counter(net.sign for net in nets(plan)), messages(plan.steps))
 
 
 def _counted(signs: Counter[str], some: int) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that exchange what only one of them can have at a time: MACs of stacked links, further names, ends of tunnels.
+"""Links that exchange what only one of them can have at a time: MACs of stacked links, names, ends of tunnels, queues.
 
 Who takes waits for who gives; where they wait for each other in a circle, one
 of them gives up what it has first.
@@ -12,6 +12,7 @@ from netgroupd.model.value import Value
 from netgroupd.plan.step import Step
 from netgroupd.plan.unique import in_turn
 
+_QUEUE = "port.queue_id"
 # Locally administered; only seen between two messages of one batch.
 _SCRATCH_MAC = 0x02_4E_47_00_00_00
 
@@ -20,7 +21,7 @@ def untangle(steps: list[Step], links: Mapping[Key, Object]) -> tuple[list[Step]
     """What some of ``steps`` must give up before others can take it, and what is left of them for afterwards."""
     given, left = _given_names(steps)
     turns, others = in_turn(left, links)
-    return _given_macs(steps) + given + turns, others
+    return _given_macs(steps) + _given_queues(steps) + given + turns, others
 
 
 def _given_macs(steps: list[Step]) -> list[Step]:
@@ -32,6 +33,14 @@ def _given_macs(steps: list[Step]) -> list[Step]:
         step._replace(attrs={"mac": (_SCRATCH_MAC + number).to_bytes(6, "big").hex(":")})
         for number, step in enumerate(giving, 1)
     ]
+
+
+def _given_queues(steps: list[Step]) -> list[Step]:
+    # A queue of a bond leads to one port.
+    moving = [step for step in steps if _QUEUE in step.attrs]
+    taken = {(_before(step).attrs.get("master"), step.attrs[_QUEUE]) for step in moving if step.attrs[_QUEUE]}
+    giving = [step for step in moving if (_before(step).attrs.get("master"), _before(step).attrs.get(_QUEUE)) in taken]
+    return [step._replace(attrs={_QUEUE: 0}) for step in giving]
 
 
 def _given_names(steps: list[Step]) -> tuple[list[Step], list[Step]]:

@@ -200,6 +200,11 @@ MISTAKES = [
         id="nexthop_out_of_an_unknown_link",
     ),
     pytest.param(
+        "routes:\n- {to: default, family: mpls, dev: lo}\n",
+        "2:8: MPLS has no default route; its destinations are labels, such as 100",
+        id="default_route_of_mpls",
+    ),
+    pytest.param(
         "routes:\n- {to: 10.0.0.0/8}\n",
         "2:3: the route to 10.0.0.0/8 does not say where to; "
         "give it via, dev, nexthops or nhid, or a type such as blackhole",

@@ -10,6 +10,13 @@ _TEN = "{classid: '1:10', rate: 5}"
 _INNER = "{classid: '1:1', ls: 5}, {parent: '1:1', classid: '1:10', ls: 5}"
 DOUBTFUL = [
     pytest.param(
+        "links:\n  d: {kind: dummy, up: on, addresses: 10.0.0.1/24}\nroutes:\n"
+        "- {to: 10.9.0.0/16, dev: d, src: 10.0.0.2}\n",
+        "4:34: warning: no file gives a link the address 10.0.0.2, from which the route to 10.9.0.0/16 sends; "
+        "the kernel refuses that where nobody has",
+        id="source_of_nobody",
+    ),
+    pytest.param(
         "links:\n  d: {kind: dummy, addresses: 10.0.0.1/24}\nroutes:\n- {to: 10.9.0.0/16, via: 10.0.0.2}\n",
         "4:3: warning: nothing sets 'd' up, and the route to 10.9.0.0/16 goes out of it; the kernel refuses that",
         id="gateway_in_a_network_of_a_link_that_is_down",
@@ -200,6 +207,12 @@ FINE = [
         "links:\n  br[1-2]: {kind: bridge, stp: true}\n  x[v=1-2]: {kind: veth, peer: 'y{v}', master: br1}\n"
         "  y[1-2]: {master: br2}\n",
         id="ring_that_the_spanning_tree_breaks",
+    ),
+    pytest.param(
+        "links:\n  d: {kind: dummy, up: on}\n  e: {kind: dummy, up: on, addresses: 10.0.0.1/24}\n  lo: "
+        "{addresses: 10.0.0.2/32}\nroutes:\n- {to: 10.9.0.0/16, dev: d, src: 10.0.0.7}\n"
+        "- {to: 10.8.0.0/16, dev: e, src: 10.0.0.2}\n",
+        id="sources_of_others_and_of_another_link",
     ),
     pytest.param(FOLLOWING, id="vlans_that_follow_the_link_below"),
     pytest.param(ENTERING, id="link_that_is_up_since_it_is_in_a_bond"),

@@ -47,3 +47,20 @@ def test_vlans_of_vlans_and_what_stands_on_the_bond(engine_in: EngineIn) -> None
     assert not engine.diff().steps
     assert _up("t0.5.6")
     assert _up("b0.7")
+
+
+_QUEUES = """links:
+  b0: {kind: bond, ports: 't[0-1]'}
+  t0: {kind: dummy, port: {queue_id: %s}}
+  t1: {kind: dummy, port: {queue_id: %s}}
+"""
+
+
+@pytest.mark.parametrize("after", [(2, 1), (2, 3), (0, 1)])
+def test_ports_of_a_bond_swap_their_queues(engine_in: EngineIn, after: tuple[int, int]) -> None:
+    engine_in("here", _QUEUES % (1, 2)).apply()
+    engine = engine_in("here", _QUEUES % after)
+    engine.apply()
+    assert not engine.diff().steps
+    engine.rollback(1)
+    assert "queue_id 1" in here("ip -d link show t0")

@@ -69,6 +69,11 @@ def _family(keys: Fields, attrs: Attrs, links: Links, entry: Compiled) -> str:
     destination = str(keys["to"])
     given = str(keys.get("family") or "")
     if destination == "default":
+        if given == "mpls":
+            links.report.once(
+                entry.place("to"), "MPLS has no default route", "its destinations are labels, such as 100"
+            )
+            return ""
         return given or ("inet6" if _speaks_ip6(attrs) else "inet")
     family = family_of(destination)
     if given and given != family:

@@ -13,9 +13,10 @@ from netgroupd.config.semantic.gateways import ways_by_gateways
 from netgroupd.config.semantic.mdb import unspoken, unspoken_in_vlan
 from netgroupd.config.semantic.mst import shut_ports
 from netgroupd.config.semantic.vlan_global import unused
+from netgroupd.model.address import plain_address
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.mdb import senders
-from netgroupd.model.route import TABLES
+from netgroupd.model.route import TABLES, family_of
 from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value, ip_bytes, split_prefix
 
@@ -183,6 +184,21 @@ def _gateways_outside(checked: Checked) -> None:
             checked.report.warn(checked.entry(obj).place(one.field), told_, "if it is there nevertheless: onlink: true")
 
 
+def _sources_of_nobody(checked: Checked) -> None:
+    """Addresses that a route prefers, and that no link has; a link without addresses gets them from elsewhere."""
+    said = [obj for obj in checked.state.of("route").values() if obj.attrs.get("src")]
+    if not said:
+        return
+    keys = [address.key for address in checked.state.of("address").values()]
+    known = {plain_address(key) for key in keys}
+    numbered = {(str(key[0]), family_of(str(key[1]))) for key in keys}
+    for obj in said:
+        source, dev = str(obj.attrs["src"]), str(obj.attrs.get("dev") or "")
+        if source not in known and (dev, obj.key[0]) in numbered:
+            told_ = f"no file gives a link the address {source}, from which {told(obj.cls, obj.key)} sends"
+            checked.report.warn(checked.entry(obj).place("src"), told_, "the kernel refuses that where nobody has")
+
+
 def _networks(checked: Checked, links: frozenset[str]) -> Mapping[tuple[str, int], set[tuple[bytes, int]]]:
     """The networks of some links by the length of their addresses: of addresses, and of routes without gateway."""
     found: defaultdict[tuple[str, int], set[tuple[bytes, int]]] = defaultdict(set)
@@ -271,6 +287,7 @@ _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _lower_links_down,
     _ways_down,
     _gateways_outside,
+    _sources_of_nobody,
     _ports_with_addresses,
     _nexthops,
     _unfiltered,

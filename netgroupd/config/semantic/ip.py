@@ -146,7 +146,9 @@ def scopes(checked: Checked) -> None:
     for obj in checked.state.of("route").values():
         scope = obj.attrs.get("scope")
         near = scope == "host" or (scope == "link" and not obj.attrs.get("nhid"))
-        if near and any(obj.attrs.get(field) for field in ("via", "nhid")):
+        used = checked.state.of("nexthop").get((obj.attrs.get("nhid"),))
+        ends = used is not None and used.attrs.get("blackhole")
+        if near and not ends and any(obj.attrs.get(field) for field in ("via", "nhid")):
             what = f"{told('route', obj.key)} leads by a gateway, and its scope is {scope}"
             checked.report.once(checked.entry(obj).place("scope"), what, "leave it out")
 

@@ -40,6 +40,7 @@ from netgroupd.kernel.netlink.request import Call, Context, Request
 from netgroupd.kernel.rows import single
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
+from netgroupd.model.link import SAID_AFTERWARDS
 from netgroupd.model.state import NOTHING, Attrs, Object
 from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.pairs import OF_PEER
@@ -58,8 +59,6 @@ _QUEUED = frozenset({"bond", "team"})
 _ONE_QUEUE: Attrs = {"numtxqueues": 1, "numrxqueues": 1}
 """What a lightweight link of those kinds has unless it says more: they have 16, of which none holds a packet."""
 _VLAN = "vlan_default_pvid"
-_AFTER = frozenset({"alias", "carrier", "protodown"})
-"""What creating a link ignores without a word."""
 
 
 class _Parts(NamedTuple):
@@ -81,7 +80,7 @@ _parts: dict[tuple[object, ...], _Parts] = {}
 def _sort(kind: str, creating: bool, names: tuple[str, ...]) -> _Parts:
     ports = [name[5:] for name in names if name.startswith("port.")]
     port_kind = _PORT.get(ports[0], "") if ports else ""
-    late = _AFTER if creating else frozenset()
+    late = SAID_AFTERWARDS if creating else frozenset()
     data = _NONE if kind in _MADE_OTHERWISE else DATA.get(kind, _NONE)
     port = PORT.get(port_kind, _NONE)
     return _Parts(
