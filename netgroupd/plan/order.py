@@ -23,6 +23,7 @@ from netgroupd.plan.narrowed import outgrown
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
 from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
+from netgroupd.plan.ports_above import ports_above
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
@@ -63,6 +64,7 @@ PHASES = (
     "add sriov",
     "add vf",
     "shrink links",
+    "bring links up below ports",
     "enslave links",
     "create links of bridges",
     "settle links",
@@ -207,6 +209,7 @@ class _Cut:
         self.late, self.nameless = made_late(links, without_ports), nameless(without_ports, self.haves)
         self.sides = desired, actual
         options = (step for step in changes.others if step.object.cls == "vlan_global")
+        self.above = ports_above(links, self.wants, self.haves, self.down)
         self.deaf = deafened(changes.others)
         self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
         vlans = (step for step in changes.others if step.object.cls == "bridge_vlan")
@@ -284,6 +287,10 @@ class _Cut:
             riding = {attr: value for attr, value in riding.items() if value not in (None, ())}
         if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
             del riding["protodown"]
+        master = riding.get("master")
+        if name in self.above.ports:
+            entering = Step(Op.CHANGE, want, want, {"master": riding.pop("master")}, step.why)
+            self.phases["enslave links"] += self.above.told(entering)
         if name in self.along:
             # It comes into being with its peer; the rest is a change, and its further names are new.
             names = riding.pop("altnames", None)
@@ -296,14 +303,15 @@ class _Cut:
             self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
         if port:
             self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
-        if (master := riding.get("master")) and master not in self.careless:
+        if master and master not in self.careless:
             self._watch_port(want, want, str(master))
         if up:
             self._raise(name, want, want)
 
     def _raise(self, name: str, before: Object, want: Object) -> None:
         self.raised.add(name)
-        self.phases["bring links up"].append(_new(Step, (_CHANGE, before, want, _UP, "")))
+        phase = "bring links up below ports" if name in self.above.below else "bring links up"
+        self.phases[phase].append(_new(Step, (_CHANGE, before, want, _UP, "")))
 
     def _change(self, step: Step) -> None:
         have, want, attrs = step.before, step.object, step.attrs
@@ -323,7 +331,7 @@ class _Cut:
         if (pieces := self._pieces.get(told)) is None:
             pieces = self._pieces[told] = tuple(pieces_of(attrs, manner))
         for phase, said in pieces:
-            self.add(phase, Step(step.op, have, step.after, said, step.why))
+            self.phases[phase] += self.above.told(Step(step.op, have, step.after, said, step.why))
         if attrs.get("master"):
             self._watch_port(have, want, str(attrs["master"]))
         if attrs.get("up") or (down and want.attrs.get("up", have.attrs.get("up"))):
