@@ -73,9 +73,9 @@ class Defaults:
     def _no_longer_out(self) -> Set[Key]:
         """The links of bridges that the last files took out of the default VLAN, each with that, and these do not."""
         places = {(name, int(vid)) for vid, name in named_in(self._named).out}
+        places -= self._actual.of("bridge_vlan").keys() | self._desired.of("bridge_vlan").keys() if places else set()
         names = {link.name for link in bridged({name for name, _ in places}, self._actual)} if places else ()
-        there = self._actual.of("bridge_vlan")
-        return {(name, vid) for name, vid in places - there.keys() if name in names and self.of(name)[1] == vid}
+        return {(name, vid) for name, vid in places if name in names and self.of(name)[1] == vid}
 
     def changed(self) -> set[str]:
         """The bridges whose default VLAN becomes another."""

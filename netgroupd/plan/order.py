@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """changes -> stages: the same changes, cut into the messages they take, in the order they must run.
 
-Every rule of ordering between classes is a row of PHASES.  Within a phase links
-go by depth: what is below, or is the master, comes first, and last on the way
-down.  Linear but for sorting by depth, which is at most a handful.
+Between classes that is the order of PHASES.  Within a phase links go by depth:
+what is below, or is the master, comes first, and last on the way down.  Linear
+but for sorting by depth, which is at most a handful.
 """
 
 from collections import defaultdict
@@ -20,10 +20,11 @@ from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
 from netgroupd.plan.narrowed import outgrown, sized_by_ports
-from netgroupd.plan.opened import opened
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
+from netgroupd.plan.phases import PHASES
 from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
+from netgroupd.plan.ports_above import ports_above
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.swap import untangle
@@ -33,75 +34,6 @@ from netgroupd.plan.tc.order import LEVELS, Order
 from netgroupd.plan.token import deafened, is_early
 from netgroupd.plan.without_mac import bare, made_late, nameless
 
-# Users before providers on the way down, providers before users on the way up.
-# A port is enslaved before it has addresses, which an enslaving flushes, and
-# before it is up, for the cost of enslaving links that are up is quadratic.
-PHASES = (
-    "regroup links",
-    "say filter again",
-    "delete filter",
-    "delete chain",
-    "delete queue",
-    "delete rule",
-    "delete route",
-    "delete fdb",
-    "delete nexthop group",
-    "delete nexthop",
-    "delete mdb",
-    "delete neighbour",
-    "delete bridge_vlan",
-    "delete vni",
-    "delete address",
-    "delete sriov",
-    "delete link",
-    "add token of a link that listens no more",
-    "add sysctl",
-    "take links down",
-    "release links",
-    "move links",
-    "change links",
-    "create links",
-    "add sriov",
-    "add vf",
-    "shrink links",
-    "enslave links",
-    "settle bridges",
-    "bring links up below ports",
-    "create links of bridges",
-    "settle links",
-    "settle bridges again",
-    "add ethtool",
-    "add sysctl of a link",
-    "add token",
-    "unmap bridge_vlan",
-    "add bridge_vlan",
-    "add vlan_global",
-    "limit bridge_vlan",
-    "add mst",
-    "add vni",
-    "add address",
-    "bring links up",
-    "take links down again",
-    "add address of a link held down",
-    "add nexthop",
-    "add nexthop group",
-    "add route to a link",
-    "add route",
-    "add rule",
-    "delete route of a table that is left",
-    "add neighbour",
-    "add fdb",
-    "delete mdb of a bridge that was shut",
-    "add mdb",
-    "delete idle nexthop group",
-    "delete idle nexthop",
-    "add queue",
-    "add action",
-    "add chain",
-    *LEVELS,
-    "delete class",
-    "delete action",
-)
 _KNOWN = frozenset(PHASES)
 QUEUES = frozenset({"qdisc", "tclass"})
 _CREATING = frozenset({"create links", "create links of bridges"})
@@ -207,12 +139,11 @@ class _Cut:
         self.left = {*outgrown(links), *(link.attrs.get("master") for link in leaving if link)}
         self.early = changes.released | claimed(links)
         without_ports = bare(links, self.haves, self.early)
-        self.opened = opened(links, self.wants, self.haves)
-        filling = without_ports | sized_by_ports(links, self.wants, self.haves)
-        self.late = made_late(links, filling, self.opened.vlans)
+        self.late = made_late(links, without_ports | sized_by_ports(links, self.wants, self.haves))
         self.nameless = nameless(without_ports, self.haves)
         self.sides = desired, actual
         options = (step for step in changes.others if step.object.cls == "vlan_global")
+        self.above = ports_above(links, self.wants, self.haves, self.down)
         self.deaf = deafened(changes.others)
         self.learning = {step.object.key for step in options if step.attrs.get(SNOOPING)}
         vlans = (step for step in changes.others if step.object.cls == "bridge_vlan")
@@ -290,6 +221,10 @@ class _Cut:
             riding = {attr: value for attr, value in riding.items() if value not in (None, ())}
         if riding.get("protodown") is False:  # which no link is by itself, and most may not even be told so
             del riding["protodown"]
+        master = riding.get("master")
+        if name in self.above.ports:
+            entering = Step(Op.CHANGE, want, want, {"master": riding.pop("master")}, step.why)
+            self.phases["enslave links"] += self.above.told(entering)
         if name in self.along:
             # It comes into being with its peer; the rest is a change, and its further names are new.
             names = riding.pop("altnames", None)
@@ -302,14 +237,14 @@ class _Cut:
             self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
         if port:
             self.add("settle links", Step(Op.CHANGE, want, want, port, step.why))
-        if (master := riding.get("master")) and master not in self.careless:
+        if master and master not in self.careless:
             self._watch_port(want, want, str(master))
         if up:
             self._raise(name, want, want)
 
     def _raise(self, name: str, before: Object, want: Object) -> None:
         self.raised.add(name)
-        phase = "bring links up below ports" if name in self.opened.below else "bring links up"
+        phase = "bring links up below ports" if name in self.above.below else "bring links up"
         self.phases[phase].append(_new(Step, (_CHANGE, before, want, _UP, "")))
 
     def _change(self, step: Step) -> None:
@@ -330,7 +265,7 @@ class _Cut:
         if (pieces := self._pieces.get(told)) is None:
             pieces = self._pieces[told] = tuple(pieces_of(attrs, manner))
         for phase, said in pieces:
-            self.add(phase, Step(step.op, have, step.after, said, step.why))
+            self.phases[phase] += self.above.told(Step(step.op, have, step.after, said, step.why))
         if attrs.get("master"):
             self._watch_port(have, want, str(attrs["master"]))
         if attrs.get("up") or (down and want.attrs.get("up", have.attrs.get("up"))):

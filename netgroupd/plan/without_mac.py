@@ -78,14 +78,10 @@ def bare(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[
     return frozenset(bridges)
 
 
-def made_late(steps: Iterable[Step], bridges: Set[str], waiting: Set[str] = frozenset()) -> frozenset[str]:
-    """Those of the new links, and what is stacked on them, that have to wait until ports of ``bridges`` come.
-
-    So do those that are ``waiting`` for something else.
-    """
-    made = [step.object for step in steps if step.op is Op.CREATE] if bridges or waiting else []
-    on_bridges = {link.name for link in made if link.attrs.get("link") in bridges and kind_of(link) in FOLLOWS_MTU}
-    late = found = on_bridges | waiting
+def made_late(steps: Iterable[Step], bridges: Set[str]) -> frozenset[str]:
+    """Those of the new links, and what is stacked on them, that have to wait until ports of ``bridges`` come."""
+    made = [step.object for step in steps if step.op is Op.CREATE] if bridges else []
+    late = found = {link.name for link in made if link.attrs.get("link") in bridges and kind_of(link) in FOLLOWS_MTU}
     above = {link.name: named_by(link) for link in made if link.name not in found} if found else {}
     while found:  # as often as links are stacked
         found = {name for name, named in above.items() if not named.isdisjoint(found)} - late

@@ -20,6 +20,15 @@ _IPVLANS = f"links: {{a: {{kind: dummy}}, x: {_IPVLAN}, y: {_IPVLAN}, z: {_IPVLA
 _ADDRESSES = "addresses: [10.0.0.1/24, 'fd00::1/64']"
 
 CHANGES = {
+    "vlans_are_ports_of_a_bond_of_which_the_links_below_come_up_too": (
+        "links: {a: {kind: dummy}, r: {kind: vrf, table: 10}, b: {kind: bond}}",
+        "links: {a: {kind: dummy, up: true}, c: {kind: dummy, up: true, master: r}, r: {kind: vrf, table: 10}, "
+        "b: {kind: bond, up: true, mtu: 1400}, a.5: {master: b, port: {queue_id: 2}}, c.5: {master: b}, c.5.6: {}}",
+    ),
+    "vlans_that_are_down_are_ports_of_a_team": (
+        "links: {a: {kind: dummy}, a.5: {}, t: {kind: team}}",
+        "links: {a: {kind: dummy, up: true}, a.5: {master: t}, t: {kind: team, up: true}}",
+    ),
     "addresses_move_to_a_bridge_and_gateways_with_them": (
         _ROUTED % f"a: {{kind: dummy, up: true, {_ADDRESSES}}}",
         _ROUTED % f"a: {{kind: dummy, up: true}}, b: {{kind: bridge, ports: a, up: true, {_ADDRESSES}}}",

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""VLANs that become ports of bonds and teams, which bring up what they get: the link below must be up by then."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from netgroupd.model.state import NOTHING, Attrs, Key, Object
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import TEAMING
+from netgroupd.plan.pieces import DOWN
+from netgroupd.plan.step import Step
+
+
+class Above(NamedTuple):
+    """The ``ports`` that come to their masters late, and the links ``below`` that are brought up before they do."""
+
+    ports: frozenset[str] = frozenset()
+    below: frozenset[str] = frozenset()
+
+    def told(self, step: Step) -> tuple[Step, ...]:
+        """A step about a link; before a port comes to its master it goes down, for the link below has brought it up."""
+        if step.attrs.get("master") and step.object.name in self.ports:
+            return step._replace(attrs=DOWN), step
+        return (step,)
+
+
+def ports_above(
+    steps: Iterable[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object], down: Container[str]
+) -> Above:
+    """Those of some steps about links, of which some are ``down`` meanwhile."""
+    ports, below = set[str](), set[str]()
+    teaming: dict[Value, bool] = {}
+    for step in steps:
+        if step.after is None or not (master := step.attrs.get("master")):
+            continue
+        if master not in teaming:
+            teaming[master] = kind_of(wants.get((master,)) or haves.get((master,))) in TEAMING
+        if not teaming[master]:
+            continue
+        lowers = [*_lowers(step.after.name, wants, haves)]
+        if waiting := [name for name in lowers if name in down or not _is_up(haves.get((name,)))]:
+            ports.add(step.after.name)
+            below.update(waiting)
+    return Above(frozenset(ports), frozenset(below))
+
+
+def _is_up(link: Object | None) -> bool:
+    return link is not None and link.attrs.get("up") is True
+
+
+def _lowers(name: str, wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> Iterator[str]:
+    """The links that a VLAN goes down with, from above."""
+
+    def attrs_of(name: str) -> Attrs:
+        want, have = wants.get((name,)), haves.get((name,))
+        return {**(have.attrs if have else NOTHING), **(want.attrs if want else NOTHING)}
+
+    attrs, seen = attrs_of(name), {name}
+    while attrs.get("kind") == "vlan" and not attrs.get("loose_binding"):
+        lower = str(attrs.get("link"))
+        if lower in seen:
+            return
+        yield lower
+        seen.add(lower)
+        attrs = attrs_of(lower)
