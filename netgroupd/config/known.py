@@ -41,7 +41,7 @@ class Known:
         return name == "lo"  # which every network namespace has
 
     def meant(self, name: str) -> str:
-        """Say what there is of a missing ``name``, whose further name it is, or nothing; of a VLAN, its lower link's."""
+        """Say what there is of a missing ``name``, or whose further name it is; of a VLAN, of its lower link."""
         for word in filter(None, (name, name.rpartition(".")[0])):
             if word in self._ours:
                 return f"{word!r} was made for a file, and goes, as no file describes it any more"
