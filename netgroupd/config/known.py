@@ -41,8 +41,10 @@ class Known:
         return name == "lo"  # which every network namespace has
 
     def meant(self, name: str) -> str:
-        """Say whose a missing ``name`` is that a link has beside its own, or nothing; of a VLAN, its lower link's."""
+        """Say what there is of a missing ``name``, or whose further name it is; of a VLAN, of its lower link."""
         for word in filter(None, (name, name.rpartition(".")[0])):
+            if word in self._ours:
+                return f"{word!r} was made for a file, and goes, as no file describes it any more"
             if word not in self._owners and len(self._owners) < _MOST_ASKED:
                 self._owners[word] = self._owner(word)
             if owner := self._owners.get(word):

@@ -3,8 +3,11 @@
 
 import pytest
 
+from netgroupd.config import desired_from
+from netgroupd.config.known import Known
 from netgroupd.config.sections.linkname import objection
-from tests.config.reading import desired, told
+from netgroupd.errors import ConfigError
+from tests.config.reading import desired, rendered, told
 
 REFUSED = [
     pytest.param("w%d", "none of", id="pattern"),
@@ -50,3 +53,13 @@ def test_number_that_no_group_has_is_no_group(number: str) -> None:
 def test_largest_number_of_a_group_is_taken() -> None:
     found = desired("links:\n  d: {kind: dummy, group: 4294967295}\n").state.of("link")
     assert found[("d",)].attrs["group"] == 4294967295
+
+
+def test_link_that_is_there_and_goes_is_told_to_go() -> None:
+    known = Known(("br0",), ours=frozenset({"br0"}), owner=lambda name: name)
+    with pytest.raises(ConfigError) as caught:
+        desired_from([rendered("links:\n  br0.5: {addresses: 10.0.0.1/24}\n")], known)
+    assert [str(problem) for problem in caught.value.problems] == [
+        "a.yaml:2:3: there is no link 'br0' (lower link of 'br0.5'); "
+        "'br0' was made for a file, and goes, as no file describes it any more"
+    ]

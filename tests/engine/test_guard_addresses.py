@@ -89,3 +89,12 @@ def test_default_route_is_not_the_way_to_where_it_is_looked_at(desk: Desk, said:
     ways = dict.fromkeys(("192.0.2.1", "198.51.100.1"), _ANYWHERE._replace(source="10.0.0.9", gateway="10.0.0.1"))
     told = refused(desk, [], Route("eth2", LOCAL, 254, 24), said, ways)
     assert ("--allow eth1 says" in told) if cut else not told, told
+
+
+def test_tunnel_of_a_session_needs_its_own_address(desk: Desk) -> None:
+    tunnel = Object("link", ("t0",), {"kind": "gre", "up": True, "local": _ELSEWHERE, "remote": "198.51.100.9"})
+    below = {"198.51.100.9": Route("eth1", _ELSEWHERE, 254, 24, gateway="192.0.2.9")}
+    there = [tunnel, address("t0", f"{LOCAL}/8"), address("eth1", f"{_ELSEWHERE}/24")]
+    text = f"links: {{t0: {{addresses: [{LOCAL}/8]}}, eth1: {{addresses: [192.0.2.7/24]}}}}"
+    told = refused(desk, there, Route("t0", LOCAL, 254, 8), text, below)
+    assert "to delete address eth1 192.0.2.1/24 would cut the way of your session" in told

@@ -115,12 +115,12 @@ class Carried:
         return ":" not in text and link not in self._plan.emptied and address.key in self._coming
 
     def _leaves_with_another(self, gone: Object, way: Way) -> bool:
-        """Whether another address does for a way: the same in another subnet or, where no session has it, any there."""
+        """Whether another address does for a way: the same in another subnet or, for the default route, any there."""
         if gone.name in self._plan.emptied or way.link not in ("", gone.name):
             return False
         left = [key for key in self._left if key[0] == gone.name and (":" in str(key[1])) == (":" in str(gone.key[1]))]
         same = any(plain_address(key) == way.route.source for key in left)
-        anybody = not way.session.local and way.to and way.route.gateway
+        anybody = way.anywhere and way.route.gateway
         near = way.route.gateway or way.to
         return bool(same or (anybody and left)) and (not near or any(contains(key[2] or key[1], near) for key in left))
 
