@@ -48,6 +48,7 @@ def _signed(file: int) -> Iterator[None]:
     """Let others know meanwhile who holds the lock; where the disk takes nothing they are told less."""
     with suppress(OSError):
         name = _NAME.read_text(encoding="utf-8", errors="replace").strip()
+        os.ftruncate(file, 0)  # one that was killed has left its own there
         os.pwrite(file, f"{name}, process {os.getpid()}".encode(), 0)
     try:
         yield
