@@ -10,6 +10,7 @@ from netgroupd.engine.kept.snapshot import Snapshot
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink.message import attr, nest, text, u32
 from netgroupd.kernel.tc import flower
+from netgroupd.kernel.tc.actions.police import pack_police
 from netgroupd.kernel.tc.filters import codec as filters
 from netgroupd.kernel.tc.filters.read import Decoder
 from netgroupd.kernel.tc.tcmsg import HEADER, KIND, OPTIONS
@@ -50,7 +51,6 @@ MORE = [
     pytest.param("flower", _ADDRESS + u32(250, 1), id="key_of_flower"),
     pytest.param("matchall", u32(9, 1), id="option_of_matchall"),
     pytest.param("fw", text(3, "v0"), id="link_of_fw"),
-    pytest.param("basic", nest(4, u32(1, 1)), id="old_policer"),
     pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, bytes(2) + b"\x08" + bytes(5)))), id="ematch"),
     pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, _CMP))), id="cmp_in_the_order_of_the_host"),
     pytest.param("basic", nest(2, attr(1, b"\1\0\0\0"), nest(2, attr(1, _BEHIND))), id="u32_in_the_next_header"),
@@ -65,6 +65,7 @@ PLAIN = [
     pytest.param("bpf", _CODE, id="bytecode"),
     pytest.param("bpf", text(7, "/sys/fs/bpf/x"), id="pinned"),
     pytest.param("flow", u32(1, 1), id="flow"),
+    pytest.param("basic", nest(4, pack_police(1, {"rate": 125000, "burst": 1000})), id="policer_in_place_of_actions"),
 ]
 
 

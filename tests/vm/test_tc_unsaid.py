@@ -35,8 +35,8 @@ _WORD = "0x0a000007/0xffffffff at 16"
 _SHOWN = [
     "- filter v0 ingress pref 8 dst_ip 10.0.0.8",
     "- filter v0 ingress pref 7 mark 0x3 protocol ip kind fw handle 0x3",
+    f"- filter v0 ingress pref 6 match {_WORD} protocol ip kind u32 handle 0x[80000801-80000802] (2)",
     f"- filter v0 ingress pref 6 match {_WORD}",
-    f"- filter v0 ingress pref 6 match {_WORD} protocol ip kind u32 handle 0x[80000800-80000801] (2)",
     "- filter v0 ingress pref 5 protocol ip kind route handle 0xffff000b",
     "- filter v0 ingress pref 5 protocol ip kind route handle 0xffff000a",
 ]

@@ -24,7 +24,8 @@ Found = Mapping[int, memoryview]
 class Classifier(NamedTuple):
     """One kind: the numbers of its actions, class and flags, and both ways of what it matches.
 
-    ``handle`` is given where the kernel does not choose one itself.
+    ``handle`` is given where the kernel does not choose one itself.  ``police`` is the number
+    of a policer in the place of actions, as rules had it before there were any.
     """
 
     actions: int
@@ -33,6 +34,7 @@ class Classifier(NamedTuple):
     pack: Callable[[Match], bytes]
     unpack: Callable[[Found, int], dict[str, Value]]
     handle: Callable[[Match], int] = lambda _match: 0
+    police: int = 0
 
 
 _FW_MASK = 5
@@ -107,11 +109,11 @@ def _unpack_flow(found: Found, _handle: int) -> dict[str, Value]:
 CLASSIFIERS: Mapping[str, Classifier] = {
     "flower": Classifier(3, 1, 22, flower.pack, lambda found, _handle: flower.unpack(found)),
     "matchall": Classifier(2, 1, 3, lambda _match: b"", lambda _found, _handle: {}),
-    "u32": Classifier(7, 1, 11, words.pack, words.unpack, words.handle),
-    "fw": Classifier(4, 1, 0, _pack_fw, _unpack_fw, lambda match: split_mark(str(dict(match)["mark"]))[0]),
-    "basic": Classifier(3, 1, 0, _pack_basic, _unpack_basic),
-    "bpf": Classifier(1, 3, 9, _pack_bpf, _unpack_bpf),
+    "u32": Classifier(7, 1, 11, words.pack, words.unpack, words.handle, police=6),
+    "fw": Classifier(4, 1, 0, _pack_fw, _unpack_fw, lambda match: split_mark(str(dict(match)["mark"]))[0], police=2),
+    "basic": Classifier(3, 1, 0, _pack_basic, _unpack_basic, police=4),
+    "bpf": Classifier(1, 3, 9, _pack_bpf, _unpack_bpf, police=2),
     "flow": Classifier(
-        9, 0, 0, _pack_flow, _unpack_flow, lambda match: zlib.crc32(repr(match).encode()) & 0x7FFFFFFF | 1
+        9, 0, 0, _pack_flow, _unpack_flow, lambda match: zlib.crc32(repr(match).encode()) & 0x7FFFFFFF | 1, police=10
     ),
 }

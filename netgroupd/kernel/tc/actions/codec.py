@@ -267,6 +267,11 @@ def pack_actions(number: int, actions: Value, names: Names) -> bytes:
     return nest(number, *(_pack_one(place, fields, names) for place, fields in enumerate(records, 1)))
 
 
+def as_actions(police: memoryview) -> memoryview:
+    """The options of a policer that is in the place of actions, as the attribute that would hold them."""
+    return memoryview(nest(1, text(_KIND, "police"), nest(_OPTIONS, bytes(police))))
+
+
 class Held(NamedTuple):
     """What an action is told apart by, and by how many it is held: itself and filters, or filters alone."""
 

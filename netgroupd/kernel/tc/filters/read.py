@@ -19,7 +19,7 @@ from netgroupd.kernel.netlink.message import attributes
 from netgroupd.kernel.netlink.request import Context, Selection
 from netgroupd.kernel.tc import programs, u32_listed
 from netgroupd.kernel.tc import u32 as words
-from netgroupd.kernel.tc.actions.codec import has_shared, held_by
+from netgroupd.kernel.tc.actions.codec import as_actions, has_shared, held_by
 from netgroupd.kernel.tc.actions.seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters.seen import Seen
@@ -100,6 +100,7 @@ class Decoder:
         self._seen = Seen(expected, handles=handles)
         self._own_tables: Counter[u32_listed.Hung] = Counter()
         self._of_matchall: set[Key] = set()
+        self._asked: dict[Key, Value] = {}
 
     def skim(self, packet: memoryview, found: list[Object]) -> int:
         """Read what a packet begins with of rules like those that were read; where it ends."""
@@ -151,10 +152,15 @@ class Decoder:
         if kind == "bpf":
             attrs |= programs.current(match, options, PROGRAM)
         rule = Object("filter", (*bare.key[:4], tuple(sorted(match.items()))), attrs)
-        more = matches_more(kind, options, match)
+        more = matches_more(kind, options, match) or self._is_behind(rule)
         if more or does_more(attrs["actions"]):
             return rule._replace(key=named(rule) if more else rule.key, attrs={**attrs, UNSAID: True})
         return rule
+
+    def _is_behind(self, rule: Object) -> bool:
+        """Whether another rule that matches the same is asked before, as of flower there is none."""
+        handle = rule.attrs["handle"]
+        return rule.attrs["kind"] == "u32" and self._asked.setdefault(rule.key, handle) != handle
 
     def _held(self, actions: memoryview) -> tuple[str, ...]:
         own = (one for one in held_by(actions) if not one.stands)
@@ -171,14 +177,17 @@ class Decoder:
     def _attrs(self, kind: str, options: Mapping[int, memoryview]) -> dict[str, Value]:
         form = CLASSIFIERS[kind]
         bits = int.from_bytes(options[form.flags], "little") if form.flags in options else 0
+        actions = options.get(form.actions)
+        if actions is None and form.police in options:
+            actions = as_actions(options[form.police])
         attrs: dict[str, Value] = {
-            "actions": self._actions.read(options[form.actions], self._names) if form.actions in options else (),
+            "actions": () if actions is None else self._actions.read(actions, self._names),
             "skip_hw": bool(bits & SKIP_HW),
             "skip_sw": bool(bits & SKIP_SW),
         }
-        if self._taken and form.actions in options and (held := self._held(options[form.actions])):
+        if self._taken and actions is not None and (held := self._held(actions)):
             attrs[HOLDS] = held
-        if self._everything and form.actions in options and has_shared(options[form.actions]):
+        if self._everything and actions is not None and has_shared(actions):
             attrs[SHARES] = True
         if form.classid in options:
             attrs["classid"] = handle_text(int.from_bytes(options[form.classid], "little"))

@@ -16,16 +16,15 @@ from netgroupd.plan.compare import UNSAID
 
 Fields = Mapping[str, Value]
 
-# By what they are called in the kernel's headers without TCA_FLOWER_, TCA_U32_ and their like.  A policer in an
-# attribute of its own, the old way, is none of the actions.
+# By what they are called in the kernel's headers without TCA_FLOWER_, TCA_U32_ and their like.
 _KNOWN: Mapping[str, frozenset[int]] = {
     "flower": flower.NUMBERS | {1, 3, 22, 86},
     "matchall": frozenset(range(1, 6)),
-    "u32": frozenset(range(1, 13)) - {6},
-    "fw": frozenset({1, 4, 5}),
-    "basic": frozenset({1, 2, 3, 5, 6}),
-    "bpf": frozenset(range(1, 12)) - {2},
-    "flow": frozenset({*range(1, 10), 12}),
+    "u32": frozenset(range(1, 13)),
+    "fw": frozenset({1, 2, 4, 5}),
+    "basic": frozenset(range(1, 7)),
+    "bpf": frozenset(range(1, 12)),
+    "flow": frozenset({*range(1, 11), 12}),
 }
 
 
