@@ -134,6 +134,9 @@ def test_commands_and_gateways(importing: Import, options: str, section: str, wa
     assert one_stanza(importing, options)[section] == want
 
 
+OUT_OF_1 = {"vid": 1, "member": False}
+
+
 def test_bridge_that_knows_vlans(importing: Import) -> None:
     got = importing(
         "auto sw swp1 swp2 swp3 sw.10 vlan11\niface sw\n bridge-vlan-aware yes\n bridge-ports swp1 swp2 swp3\n"
@@ -144,11 +147,10 @@ def test_bridge_that_knows_vlans(importing: Import) -> None:
     links = yaml.safe_load(got.text)["links"]
     assert got.problems == ()
     assert links["sw"]["vlan_filtering"] is True
-    assert links["sw"]["vlan_default_pvid"] == 0
-    assert links["sw"]["vlans"] == [{"vid": 1, "pvid": True, "untagged": True}, "[10-11]"]
-    assert links["swp1"]["vlans"] == [{"vid": 2, "pvid": True, "untagged": True}, "[10-12,20]"]
-    assert links["swp2"]["vlans"] == [{"vid": 10, "pvid": True, "untagged": True}]
-    assert links["swp3"]["vlans"] == ["[20]"]
+    assert links["sw"]["vlans"] == ["[10-11]"]
+    assert links["swp1"]["vlans"] == [{"vid": 2, "pvid": True, "untagged": True}, OUT_OF_1, "[10-12,20]"]
+    assert links["swp2"]["vlans"] == [{"vid": 10, "pvid": True, "untagged": True}, OUT_OF_1]
+    assert links["swp3"]["vlans"] == [OUT_OF_1, "[20]"]
 
 
 def test_vxlan_in_metadata_mode_keeps_its_map(importing: Import, tmp_path: Path) -> None:
@@ -158,7 +160,7 @@ def test_vxlan_in_metadata_mode_keeps_its_map(importing: Import, tmp_path: Path)
     )
     vlans = desired(got.text, tmp_path).state.classes["bridge_vlan"]
     assert {key[1]: vlan.attrs.get("tunnel_id") for key, vlan in vlans.items() if key[0] == "vx"} == {
-        1: None, 10: 10010, 11: 10011, 12: 10012, 20: 555, 30: None,
+        10: 10010, 11: 10011, 12: 10012, 20: 555, 30: None,
     }  # fmt: skip
 
 
@@ -195,6 +197,12 @@ def test_shared_gateway_address_becomes_a_macvlan(importing: Import, tmp_path: P
     state = desired(got.text, tmp_path).state
     assert state.classes["link"][("vlan10-v0",)].attrs["mac"] == "00:00:5e:00:01:0a"
     assert ("vlan10-v0", "2001:db8::1/64", None) in state.classes["address"]
+
+
+def test_no_shared_gateway_is_no_macvlan(importing: Import) -> None:
+    got = importing("auto vlan10\niface vlan10\n vlan-raw-device swp1\n vlan-id 10\n address-virtual none\n")
+    assert got.problems == ()
+    assert yaml.safe_load(got.text)["links"].keys() == {"vlan10"}
 
 
 def test_template_that_fails_is_an_error_at_its_line(importing: Import) -> None:

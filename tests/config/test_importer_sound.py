@@ -89,19 +89,12 @@ def test_address_is_as_the_kernel_was_told(place: Path, text: str, want: object)
     assert yaml.safe_load(got.text)["links"]["x"]["addresses"] == [want]
 
 
-def test_address_on_two_links_is_kept_on_the_first(place: Path) -> None:
-    place.write_text("auto x y\niface x\n address 10.0.0.1/26\niface y\n address 10.0.0.1/32\n")
-    got = import_at(place)
-    [problem] = got.problems
-    assert (problem.line, problem.message) == (5, "y: 10.0.0.1 is on x already")
-    assert yaml.safe_load(got.text) == {"links": {"x": {"up": True, "addresses": ["10.0.0.1/26"]}, "y": {"up": True}}}
-
-
 @pytest.mark.parametrize(
     "text",
     ["auto x y v\niface x\n address 10.0.0.1/26\niface y\n vrf v\n address 10.0.0.1/26\niface v\n vrf-table 1001\n",
-     "auto x y\niface x\n address fe80::1/64\niface y\n address fe80::1/64\n"],
-    ids=["in_another_domain", "of_each_link"],
+     "auto x y\niface x\n address fe80::1/64\niface y\n address fe80::1/64\n",
+     "auto x y\niface x\n address 10.0.0.1/32\niface y\n address 10.0.0.1/32\n"],
+    ids=["in_another_domain", "of_each_link", "in_one_domain"],
 )  # fmt: skip
 def test_address_may_be_on_two_links(place: Path, text: str) -> None:
     place.write_text(text)

@@ -11,8 +11,6 @@ from netgroupd.config.facts import Facts
 from netgroupd.config.importer.ifupdown2 import import_files
 from tests.config.importing import TRUST, import_at
 
-UNTAGGED = {"vid": 1, "pvid": True, "untagged": True}
-
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
@@ -63,8 +61,7 @@ LINKS = [
     pytest.param("auto br\niface br\n bridge-ports a\n bridge-vlan-aware yes\n bridge-vids 2-4094\n", "br",
                  {"kind": "bridge", "up": True, "ports": "a", "vlan_filtering": True}, id="bridge_stays_in_vlan_1"),
     pytest.param("auto br\niface br\n bridge-ports a\n bridge-vlan-aware yes\n bridge-pvid 7\n", "br",
-                 {"kind": "bridge", "up": True, "ports": "a", "vlan_filtering": True, "vlan_default_pvid": 0,
-                  "vlans": [UNTAGGED]}, id="bridge_whose_ports_do_not"),
+                 {"kind": "bridge", "up": True, "ports": "a", "vlan_filtering": True}, id="bridge_whose_ports_do_not"),
     pytest.param("auto vlan07\niface vlan07\n vlan-raw-device a\n", "vlan07",
                  {"kind": "vlan", "up": True, "link": "a", "id": 7}, id="vlan_by_its_name"),
     pytest.param("auto a.5\niface a.5\n vlan-protocol 802.1ad\n", "a.5",
@@ -191,7 +188,7 @@ def test_second_list_of_vlans_is_told(place: Path) -> None:
                      " bridge-vids 6\n")  # fmt: skip
     got = import_at(place)
     assert [(problem.line, problem.message) for problem in got.problems] == [(7, "a: bridge-vids is 5 already")]
-    assert yaml.safe_load(got.text)["links"]["a"]["vlans"] == [UNTAGGED, "[5]"]
+    assert yaml.safe_load(got.text)["links"]["a"]["vlans"] == ["[5]"]
 
 
 def test_policy_that_changes_the_defaults_is_told(place: Path) -> None:

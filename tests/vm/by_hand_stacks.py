@@ -53,4 +53,17 @@ STACKS = {
         ),
         ("ms0, ms1",),
     ),
+    "policers-in-the-place-of-actions": Host(
+        """
+        ip link add d0 up type dummy
+        tc qdisc add dev d0 ingress
+        tc filter add dev d0 parent ffff: protocol all u32 match u32 0 0 police rate 8mbit burst 1mb drop flowid :1
+        tc filter add dev d0 parent ffff: protocol ip prio 9 handle 7 fw police rate 1mbit burst 10k pipe
+        """,
+        (
+            'match: ["0x00000000/0x00000000 at 0"]}, parent: ingress, protocol: all, classid: "0:1", '
+            'action: [{police: {control: drop, rate: "8mbit", burst: 1048576',
+            'fw: {mark: "0x7"}, parent: ingress, protocol: ip, action: [{police: {',
+        ),
+    ),
 }

@@ -29,7 +29,7 @@ _NEEDS = {
 
 
 def leave_out_unsound(draft: Draft) -> None:
-    """Leave out links that lack what their kind needs, and attributes and addresses that cannot be."""
+    """Leave out links that lack what their kind needs, and attributes that cannot be."""
     ports = {port for body in draft.links.values() for port in body.get("ports", ())}
     for links in (draft.links, draft.vrfs):
         for name in list(links):
@@ -40,7 +40,6 @@ def leave_out_unsound(draft: Draft) -> None:
             if why := _objection_to(name, links[name], kind):
                 draft.remark(_place(draft, name, ""), why, "it is left out", name=name)
                 del links[name]
-    _repeated_addresses(draft)
 
 
 def _place(draft: Draft, name: str, key: str) -> Place:
@@ -102,22 +101,3 @@ def _objection(body: Body, key: str, kind: str) -> str:
     if kind == "bond" and mode not in MODES_OF.get(key, (mode,)):
         return f"a bond has {key} in mode {' or '.join(MODES_OF[key])}, and this one is {mode}"
     return ""
-
-
-def _repeated_addresses(draft: Draft) -> None:
-    """Keep one of the links that have the same address; who looks it up gets one of them only."""
-    first: dict[tuple[str, str], str] = {}
-    for name, body in [*draft.links.items(), *draft.vrfs.items()]:
-        domain = name if name in draft.vrfs else str(body.get("master"))
-        domain = domain if domain in draft.vrfs else ""
-        for entry in list(body.get("addresses", ())):
-            whole = str(entry["address"] if isinstance(entry, dict) else entry)
-            address = whole.partition("/")[0]
-            other = first.setdefault((domain, address), name)
-            to_many = isinstance(entry, dict) and "peer" in entry  # as one end of links to several hosts
-            if other != name and not to_many and not address.startswith("fe80:"):
-                hint = "one routing domain has an address once; a route can name it for what it sends, with src"
-                draft.remark(_place(draft, name, whole), f"{address} is on {other} already", hint, name)
-                body["addresses"].remove(entry)
-        if body.get("addresses") == []:
-            del body["addresses"]

@@ -27,6 +27,8 @@ class Virtuals:
         if option.name != "address-virtual":
             return False
         word, *addresses = option.value.split() or [""]
+        if word.lower() == "none" and not addresses:
+            return True
         body: Body = {"kind": "macvlan", "link": name, "mode": "private"}
         body["addresses"] = [_entry(text) for text in addresses]
         if word.lower() != "none":

@@ -7,9 +7,10 @@ from netgroupd.config import notations
 from netgroupd.config.importer.attributes import switch
 from netgroupd.config.importer.draft import Draft
 from netgroupd.config.importer.stanzas import Option
+from netgroupd.model.bridge_vlan import OUT
 
 _DEFAULT_PVID = 1
-_UNTAGGED = {"vid": _DEFAULT_PVID, "pvid": True, "untagged": True}
+_TAGGED = {"pvid": False, "untagged": False}
 
 
 class VlanAware:
@@ -72,10 +73,6 @@ class VlanAware:
                 heard |= {bridge, *ports}
                 for port in ports:
                     self._port(port, self._said.get(bridge, {}))
-                if not all(_UNTAGGED in self._draft.link(port).get("vlans", ()) for port in ports):
-                    # It is to keep no port in VLAN 1, and stays there itself.
-                    body["vlan_default_pvid"] = 0
-                    self._untagged(bridge, _DEFAULT_PVID)
                 own = {*self._devices_of(bridge)} - {_DEFAULT_PVID}
                 if own:
                     self._draft.append(bridge, "vlans", _text(own))
@@ -95,20 +92,23 @@ class VlanAware:
 
     def _port(self, port: str, of_bridge: dict[str, str]) -> None:
         own = self._said.get(port, {})
+        untagged, tagged = None, set[int]()
         if "bridge-access" in own:
-            self._untagged(port, int(own["bridge-access"]))
-            return
-        if switch(own.get("bridge-allow-untagged", "yes")):
-            self._untagged(port, int(own.get("bridge-pvid", of_bridge.get("bridge-pvid", _DEFAULT_PVID))))
-        tagged = set(notations.numbers(own.get("bridge-vids", of_bridge.get("bridge-vids", ""))))
-        mapped = [entry for entry in self._draft.link(port).get("vlans", ()) if isinstance(entry, dict)]
-        tagged -= {entry["vid"] for entry in mapped if isinstance(entry["vid"], int)}
-        tagged -= {vid for entry in mapped if "tunnel_id" in entry for vid in _vids(entry["vid"])}
-        if tagged:
+            untagged = int(own["bridge-access"])
+        else:
+            if switch(own.get("bridge-allow-untagged", "yes")):
+                untagged = int(own.get("bridge-pvid", of_bridge.get("bridge-pvid", _DEFAULT_PVID)))
+            tagged = set(notations.numbers(own.get("bridge-vids", of_bridge.get("bridge-vids", ""))))
+        entries = [entry for entry in self._draft.link(port).get("vlans", ()) if isinstance(entry, dict)]
+        told = [entry["vid"] for entry in entries if "tunnel_id" in entry or isinstance(entry["vid"], int)]
+        mapped = {vid for vids in told for vid in _vids(vids)}
+        if untagged != _DEFAULT_PVID:  # which its bridge puts every port into
+            if untagged is not None:
+                self._draft.append(port, "vlans", {"vid": untagged, "pvid": True, "untagged": True})
+            stays = _DEFAULT_PVID in tagged | mapped
+            self._draft.append(port, "vlans", {"vid": _DEFAULT_PVID, **(_TAGGED if stays else OUT)})
+        if tagged := tagged - mapped - {_DEFAULT_PVID, untagged}:
             self._draft.append(port, "vlans", _text(tagged))
-
-    def _untagged(self, port: str, vid: int) -> None:
-        self._draft.append(port, "vlans", {**_UNTAGGED, "vid": vid})
 
     def _devices_of(self, bridge: str) -> list[int]:
         found = []
