@@ -85,11 +85,11 @@ def test_bond_that_takes_no_mac_is_back_after_a_refusal(engine_in: EngineIn) -> 
 links:
   b0: {{kind: bond, up: true, {}}}
   p0: {{kind: dummy, up: true}}
-  p1: {{kind: gre, local: 192.0.2.1, remote: 192.0.2.2, up: true}}
 """
+    refused_route = "routes: [{to: 198.51.100.0/24, via: 203.0.113.1, dev: b0}]\n"
     before = text.format("mode: active-backup, fail_over_mac: active")
     engine_in("here", before).apply()
     with pytest.raises(KernelError) as refused:
-        engine_in("here", text.format("mode: balance-rr, ports: [p0, p1]")).apply(allow=ALLOWED)
+        engine_in("here", f"{text.format('mode: balance-rr, ports: p0')}{refused_route}").apply(allow=ALLOWED)
     assert "put back" not in str(refused.value)
     assert not engine_in("here", before).diff().steps
