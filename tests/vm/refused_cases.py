@@ -96,6 +96,8 @@ REFUSED = [
                  "3:50: the route to 10.0.0.0/8 is one of IPv4, which has no 'ttl_propagate'", id="ttl_of_ipv4"),
     pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, nexthops: []}}]\n",
                  "3:37: the route to 10.0.0.0/8 has no way among its 'nexthops'; name one", id="no_ways"),
+    pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, dev: d, onlink: on}}]\n",
+                 "3:43: the route to 10.0.0.0/8 has no gateway (via) that could be on its link", id="onlink_of_none"),
     *(pytest.param(f"{_ON_D}  t: {{kind: macvtap, link: d}}\n  u: {{kind: {kind}, link: t}}\n",
                    f"4:{place}: 'u', a {kind}, cannot stand on 't': it is a macvtap", id=f"{kind}_of_a_tap")
       for kind, place in (("macsec", 21), ("ipvlan", 21))),
@@ -129,6 +131,7 @@ REFUSED = [
 ]  # fmt: skip
 
 TAKEN = [
+    pytest.param(f"{_NUMBERED}routes: [{{to: '2001:db8:9::/48', dev: d, onlink: on}}]\n", id="onlink_of_none_of_ipv6"),
     pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, via: 192.0.2.1}}]\n", id="own_gateway_of_ipv4"),
     pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, via: 192.0.2.9, "
                  "encap: {type: seg6, segs: '2001:db8::5'}}]\n", id="segments_of_ipv4"),
