@@ -113,6 +113,8 @@ REFUSED = [
         ("2001:db8::1/48", "mngtmpaddr", "on", "2001:db8::1/48 has no prefix of 64 bits; leave 'mngtmpaddr' out"),
         ("10.1.1.1/24", "broadcast", "0.0.0.0", "0.0.0.0 is no broadcast address of 10.1.1.1/24; null is none"),
       )),
+    pytest.param("links:\n  d: {kind: dummy, addresses: '::1/128'}\n",
+                 "2:31: ::1 is the loopback address; 'd' cannot have it", id="loopback_address"),
     *(pytest.param(f"{_ON_D}  t: {{kind: macvtap, link: d}}\n  u: {{kind: {kind}, link: t}}\n",
                    f"4:{place}: 'u', a {kind}, cannot stand on 't': it is a macvtap", id=f"{kind}_of_a_tap")
       for kind, place in (("macsec", 21), ("ipvlan", 21))),
@@ -146,6 +148,7 @@ REFUSED = [
 ]  # fmt: skip
 
 TAKEN = [
+    pytest.param("vrfs:\n  r: {table: 7, up: on, addresses: '::1/128'}\n", id="loopback_address_of_a_vrf"),
     pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, scb: on}}\n", id="single_copy"),
     pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, end_station: on, send_sci: off}}\n", id="end_station"),
     pytest.param(f"{_NUMBERED}routes: [{{to: '2001:db8:9::/48', dev: d, onlink: on}}]\n", id="onlink_of_none_of_ipv6"),
