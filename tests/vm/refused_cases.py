@@ -96,6 +96,25 @@ REFUSED = [
                  "3:50: the route to 10.0.0.0/8 is one of IPv4, which has no 'ttl_propagate'", id="ttl_of_ipv4"),
     pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, nexthops: []}}]\n",
                  "3:37: the route to 10.0.0.0/8 has no way among its 'nexthops'; name one", id="no_ways"),
+    pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, dev: d, onlink: on}}]\n",
+                 "3:43: the route to 10.0.0.0/8 has no gateway (via) that could be on its link", id="onlink_of_none"),
+    *(pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, {field}: {value}, {other}}}\n",
+                   f"3:30: 'm' cannot have {field!r}: {why}", id=f"{field}_beside_{other[:3]}")
+      for field, value, other, why in (
+        ("sci", "'0200000000010001'", "send_sci: off", "it needs 'send_sci: true'"),
+        ("send_sci", "on", "scb: on", "it has 'scb'"),
+        ("send_sci", "on", "end_station: on", "it has 'end_station'"),
+        ("scb", "on", "end_station: on", "it has 'end_station'"),
+      )),
+    *(pytest.param(f"links:\n  d: {{kind: dummy, addresses: [{{address: '{address}', {field}: {value}}}]}}\n",
+                   f"2:{48 + len(address) + len(field)}: {told}", id=f"{field}_of_another")
+      for address, field, value, told in (
+        ("10.1.1.1/24", "autojoin", "on", "10.1.1.1/24 is no multicast group to join; leave 'autojoin' out"),
+        ("2001:db8::1/48", "mngtmpaddr", "on", "2001:db8::1/48 has no prefix of 64 bits; leave 'mngtmpaddr' out"),
+        ("10.1.1.1/24", "broadcast", "0.0.0.0", "0.0.0.0 is no broadcast address of 10.1.1.1/24; null is none"),
+      )),
+    pytest.param("links:\n  d: {kind: dummy, addresses: '::1/128'}\n",
+                 "2:31: ::1 is the loopback address; 'd' cannot have it", id="loopback_address"),
     *(pytest.param(f"{_ON_D}  t: {{kind: macvtap, link: d}}\n  u: {{kind: {kind}, link: t}}\n",
                    f"4:{place}: 'u', a {kind}, cannot stand on 't': it is a macvtap", id=f"{kind}_of_a_tap")
       for kind, place in (("macsec", 21), ("ipvlan", 21))),
@@ -129,6 +148,10 @@ REFUSED = [
 ]  # fmt: skip
 
 TAKEN = [
+    pytest.param("vrfs:\n  r: {table: 7, up: on, addresses: '::1/128'}\n", id="loopback_address_of_a_vrf"),
+    pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, scb: on}}\n", id="single_copy"),
+    pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, end_station: on, send_sci: off}}\n", id="end_station"),
+    pytest.param(f"{_NUMBERED}routes: [{{to: '2001:db8:9::/48', dev: d, onlink: on}}]\n", id="onlink_of_none_of_ipv6"),
     pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, via: 192.0.2.1}}]\n", id="own_gateway_of_ipv4"),
     pytest.param(f"{_NUMBERED}routes: [{{to: 10.0.0.0/8, via: 192.0.2.9, "
                  "encap: {type: seg6, segs: '2001:db8::5'}}]\n", id="segments_of_ipv4"),

@@ -188,6 +188,8 @@ def _address(address: str, text: str, obj: Object, checked: Checked) -> None:
         what = "a multicast address" if multicast else "no address"
         checked.report.once(entry.place("address"), f"{address} is {what}; a link cannot have it")
         return
+    if address == "::1" and obj.name != "lo" and checked.links.kind(obj.name) != "vrf":
+        checked.report.once(entry.place("address"), f"{address} is the loopback address; {obj.name!r} cannot have it")
     spare = len(payload) * 8 - length
     if len(payload) == 4 and spare > 1:
         host = int.from_bytes(payload, "big") & ((1 << spare) - 1)

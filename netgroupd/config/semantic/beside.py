@@ -52,6 +52,10 @@ _ROWS = (
         for kind, fields in _SAID_BY_PACKETS.items()
         for field in fields
     ),
+    _Row(("macsec",), "sci", "send_sci", True, _is_on, "it needs 'send_sci: true'"),
+    _Row(("macsec",), "send_sci", "scb", False, _is_off, "it has 'scb'"),
+    _Row(("macsec",), "send_sci", "end_station", False, _is_off, "it has 'end_station'"),
+    _Row(("macsec",), "scb", "end_station", False, _is_off, "it has 'end_station'"),
     _Row(_GRE, "ignore_df", "pmtudisc", True, _is_off, "it needs 'pmtudisc: false'"),
     _Row(("ipip", "sit"), "pmtudisc", "ttl", 0, _is_off, "with a ttl it discovers the MTU", nothing=(None, True)),
     _Row(_GRE, "encap", "external", False, _is_off, "it is external", nothing=(None, "none")),

@@ -14,7 +14,7 @@ from netgroupd.config.sections.namespaces import namespaces
 from netgroupd.config.semantic import basic, beside, bonds, forwarding, ip, kinds, links, macsec, sizes, tc
 from netgroupd.config.semantic.atomic import atomic
 from netgroupd.config.semantic.doubtful import doubt
-from netgroupd.config.semantic.gateways import unfit_gateways, unfit_tunnels
+from netgroupd.config.semantic.gateways import missing_gateways, unfit_gateways, unfit_tunnels
 from netgroupd.config.semantic.ipv6 import without_ipv6
 from netgroupd.config.semantic.mdb import memberships
 from netgroupd.config.semantic.mst import tree_states, trees
@@ -92,6 +92,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     ip.nexthops_of_routes,
     ip.gateways,
     unfit_gateways,
+    missing_gateways,
     unfit_tunnels,
     ip.rules,
     tokens,

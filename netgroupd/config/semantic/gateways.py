@@ -59,6 +59,17 @@ def unfit_gateways(checked: Checked) -> None:
             checked.report.once(checked.entry(obj).place(way.field), what)
 
 
+def missing_gateways(checked: Checked) -> None:
+    """What is on a link though no network says so is a gateway; of IPv6 the kernel takes it for none."""
+    for obj, field, said in _ways(checked):
+        if not said.get("onlink") or said.get("via") or obj.cls != "route" or obj.key[0] != "inet":
+            continue
+        entry = checked.entry(obj)
+        if said.get("dev") and entry.record.whole:
+            what = f"{told(obj.cls, obj.key)} has no gateway (via) that could be on its link"
+            checked.report.once(entry.place("onlink" if field == "via" else field), what)
+
+
 def _is_near(way: Gateway) -> bool:
     """Whether a gateway of IPv6 is looked for."""
     return ":" in way.via and not way.onlink

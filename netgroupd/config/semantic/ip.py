@@ -9,7 +9,7 @@ from netgroupd.config.sections.entries import told
 from netgroupd.model.address import LEAST_MTU
 from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, METRICS, family_of
 from netgroupd.model.state import Attrs, Object, records
-from netgroupd.model.value import Value, split_prefix
+from netgroupd.model.value import Value, is_multicast, split_prefix
 
 _CALLED = {"inet": "IPv4", "inet6": "IPv6", "mpls": "MPLS"}
 
@@ -36,6 +36,25 @@ def addresses(checked: Checked) -> None:
             what = f"{key[1]} is one of IPv6, and its number says that its scope is {own}"
             checked.report.once(entry.place("scope"), what, "leave it out")
         _lifetimes(family, obj, checked)
+        _of_its_sort(obj, checked)
+
+
+def _of_its_sort(obj: Object, checked: Checked) -> None:
+    """What only a group, a network of the usual size, or an address that is one can have."""
+    text, attrs = str(obj.key[1]), obj.attrs
+    address, length = split_prefix(text)
+    wrong = {
+        "autojoin": attrs.get("autojoin") and not is_multicast(address) and f"{text} is no multicast group to join",
+        "mngtmpaddr": attrs.get("mngtmpaddr") and length != _HALF and f"{text} has no prefix of {_HALF} bits",
+        "broadcast": attrs.get("broadcast") == "0.0.0.0" and f"0.0.0.0 is no broadcast address of {text}",
+    }
+    for field, what in wrong.items():
+        if what:
+            hint = "null is none" if field == "broadcast" else f"leave {field!r} out"
+            checked.report.once(checked.entry(obj).place(field), str(what), hint)
+
+
+_HALF = 64
 
 
 def _small(checked: Checked) -> dict[tuple[str, str], tuple[int, int]]:
