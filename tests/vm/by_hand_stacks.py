@@ -77,7 +77,7 @@ STACKS = {
         """,
         (
             '  gr[a=1-3]:\n    kind: gre\n    local: "192.0.2.1"\n    remote: "192.0.2.{a + 10}"\n  gt',
-            '    local: "2001:db8::1"\n    remote: "2001:db8::1{a}"\n',
+            '    local: "2001:db8::1"\n    remote: "2001:db8::{a + 16:x}"\n',
         ),
     ),
 }
