@@ -8,7 +8,11 @@ from netgroupd.model.state import Attrs, Object, State
 from netgroupd.model.value import NO_MAC
 
 
-@pytest.mark.parametrize("attrs", [{"kind": "wireguard"}, {"kind": "netkit", "mac": NO_MAC}], ids=["none", "zeros"])
+@pytest.mark.parametrize(
+    "attrs",
+    [{"kind": "wireguard"}, {"kind": "netkit", "mac": NO_MAC}, {"kind": "gre", "mac": "c6:33:64:01"}],
+    ids=["none", "zeros", "of_ip"],
+)
 def test_links_without_a_mac_are_not_counted_by_it(attrs: Attrs) -> None:
     links = [Object("link", (f"l{number}",), attrs) for number in range(4)]
     assert "mac" not in captured(State(links), {}, {})

@@ -66,4 +66,18 @@ STACKS = {
             'fw: {mark: "0x7"}, parent: ingress, protocol: ip, action: [{police: {',
         ),
     ),
+    "tunnels-from-one-address": Host(
+        """
+        ip link add gr1 type gre local 192.0.2.1 remote 192.0.2.11
+        ip link add gr2 type gre local 192.0.2.1 remote 192.0.2.12
+        ip link add gr3 type gre local 192.0.2.1 remote 192.0.2.13
+        ip link add gt1 type ip6gre local 2001:db8::1 remote 2001:db8::11
+        ip link add gt2 type ip6gre local 2001:db8::1 remote 2001:db8::12
+        ip link add gt3 type ip6gre local 2001:db8::1 remote 2001:db8::13
+        """,
+        (
+            '  gr[a=1-3]:\n    kind: gre\n    local: "192.0.2.1"\n    remote: "192.0.2.{a + 10}"\n  gt',
+            '    local: "2001:db8::1"\n    remote: "2001:db8::{a + 16:x}"\n',
+        ),
+    ),
 }

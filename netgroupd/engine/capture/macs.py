@@ -16,7 +16,6 @@ from netgroupd.plan.fold import Row, fold
 
 _LOCAL = 0x02
 _ZEROS = 3  # of five bytes, which one of a million drawn by lot has
-_BYTES = 6
 
 
 def chosen_macs(actual: State) -> dict[str, str]:
@@ -26,9 +25,10 @@ def chosen_macs(actual: State) -> dict[str, str]:
     rows: dict[str, list[Row]] = defaultdict(list)
     for link in links.values():
         mac = link.attrs.get("mac")
-        if not kind_of(link) or mac in (None, NO_MAC) or (link.name, mac) in of_ports or _is_of_another(link, links):
+        if not kind_of(link) or mac == NO_MAC or (link.name, mac) in of_ports or _is_of_another(link, links):
             continue
-        rows[kind_of(link)].append((link.name, str(mac)))
+        if len(str(mac)) == len(NO_MAC):  # that of a tunnel is its IP address
+            rows[kind_of(link)].append((link.name, str(mac)))
     return {
         name: mac
         for found in rows.values()
@@ -42,7 +42,7 @@ def _is_of_another(link: Object, links: Mapping[Key, Object]) -> bool:
     """Whether a link has the MAC of what it stands on, or of the bond that it is a port of; a bridge gives none."""
     named = (links.get((name,)) for name in named_by(link))
     return any(
-        other and other.attrs.get("mac") == link.attrs["mac"]
+        other and other.attrs.get("mac") == link.attrs.get("mac")
         for other in named
         if other and (other.name != link.attrs.get("master") or kind_of(other) in TEAMING)
     )
@@ -50,7 +50,7 @@ def _is_of_another(link: Object, links: Mapping[Key, Object]) -> bool:
 
 def _is_chosen(mac: str) -> bool:
     drawn = bytes.fromhex(mac.replace(":", ""))
-    return len(drawn) == _BYTES and (not drawn[0] & _LOCAL or drawn[1:].count(0) >= _ZEROS)
+    return not drawn[0] & _LOCAL or drawn[1:].count(0) >= _ZEROS
 
 
 def _counts(rows: list[Row]) -> bool:
