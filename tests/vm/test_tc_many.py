@@ -79,6 +79,7 @@ def test_masks_are_asked_in_the_same_order_after_a_refused_change_of_the_first(
     assert asked == ["10.0.0.0/16"]
 
 
+@pytest.mark.vm("stock")  # the patched one leaves none out
 def test_rules_of_matchall_that_the_kernel_leaves_out_of_a_dump_are_seen(engine_in: EngineIn) -> None:
     text = _text(*(f"{{pref: {pref}, matchall: {{}}, action: drop}}" for pref in range(1, 601)))
     engine_in("here", text).apply()
