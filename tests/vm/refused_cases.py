@@ -5,6 +5,10 @@ import pytest
 
 _ON_D = "links:\n  d: {kind: dummy, up: on}\n"
 _NUMBERED = "links:\n  d: {kind: dummy, up: on, addresses: [192.0.2.1/24, {address: '2001:db8::1/64', nodad: on}]}\n"
+_VXLAN = (
+    "links:\n  x: {kind: vxlan, id: 5, dstport: 4789, up: on}\n"
+    "nexthops: {4: {via: 192.0.2.9, fdb: on}, 5: {group: [{id: 4}], fdb: on}}\n"
+)
 _WITHOUT = "has no IPv6 (disable_ipv6), and"
 _OTHERWISE = "set its sysctl ipv6.disable_ipv6 to 0"
 
@@ -115,6 +119,14 @@ REFUSED = [
       )),
     pytest.param("links:\n  d: {kind: dummy, addresses: '::1/128'}\n",
                  "2:31: ::1 is the loopback address; 'd' cannot have it", id="loopback_address"),
+    pytest.param("fdb: [{dev: lo, mac: 02:00:00:00:00:09}]\n",
+                 "1:7: 'lo' has no forwarding entries: it sends no frames", id="entry_of_lo"),
+    pytest.param(f"{_VXLAN}fdb: [{{dev: x, mac: 02:00:00:00:00:09, nhid: 5, vni: 7}}]\n",
+                 "4:54: the entry 02:00:00:00:00:09 of the VXLAN 'x' has a nexthop, and beside it 'vni'; "
+                 "take one of them out", id="entry_with_two_ends"),
+    pytest.param(f"{_VXLAN}fdb: [{{dev: x, mac: 02:00:00:00:00:09, nhid: 4}}]\n",
+                 "4:46: nexthop 4 is no group for forwarding entries, and 'x' has it for 02:00:00:00:00:09; "
+                 "it needs a group, with fdb", id="entry_by_no_group"),
     *(pytest.param(f"{_ON_D}  t: {{kind: macvtap, link: d}}\n  u: {{kind: {kind}, link: t}}\n",
                    f"4:{place}: 'u', a {kind}, cannot stand on 't': it is a macvtap", id=f"{kind}_of_a_tap")
       for kind, place in (("macsec", 21), ("ipvlan", 21))),
@@ -148,6 +160,7 @@ REFUSED = [
 ]  # fmt: skip
 
 TAKEN = [
+    pytest.param(f"{_VXLAN}fdb: [{{dev: x, mac: 02:00:00:00:00:09, nhid: 5}}]\n", id="entry_by_a_group"),
     pytest.param("vrfs:\n  r: {table: 7, up: on, addresses: '::1/128'}\n", id="loopback_address_of_a_vrf"),
     pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, scb: on}}\n", id="single_copy"),
     pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, end_station: on, send_sci: off}}\n", id="end_station"),

@@ -10,6 +10,7 @@ from netgroupd.model.state import Object
 from netgroupd.model.value import Value
 
 _OF_TUNNELS = ("dst", "vni", "port", "via", "nhid")
+_OF_NEXTHOPS = frozenset({"dst", "vni", "port", "via"})
 _TO_ONE = frozenset({"bareudp", "wireguard"})
 _WITHOUT_ADDRESSES = _TO_ONE | {"nlmon", "xfrm"}
 _LENGTHS = {**dict.fromkeys(("gre", "ipip", "sit", "vti"), 4), **dict.fromkeys(("ip6gre", "ip6tnl", "vti6"), 16)}
@@ -24,9 +25,11 @@ def entries(checked: Checked) -> None:
         listed.setdefault(link, set()).add(vid)
     for key, obj in checked.state.of("fdb").items():
         kind = checked.links.kind(obj.name)
+        place = checked.entry(obj).place
+        if obj.name == "lo":
+            checked.report.once(checked.entry(obj).at, "'lo' has no forwarding entries: it sends no frames")
         if not kind or obj.name in checked.links.unsound:
             continue
-        place = checked.entry(obj).place
         for field in _sent(obj) if kind != "vxlan" else ():
             told = f"{obj.name!r} is no VXLAN, and sends to no other host ({field})"
             checked.report.once(place(field), told, "leave it out")
@@ -47,6 +50,14 @@ def _led(obj: Object, checked: Checked) -> None:
     if not (obj.key[4] or obj.attrs.get("dst") or obj.attrs.get("nhid")):
         told = f"the entry {obj.key[1]} of the VXLAN {obj.name!r} does not say where to"
         checked.report.once(checked.entry(obj).at, told, "give it a dst or nhid")
+    number = obj.attrs.get("nhid")
+    for field in (field for field in _sent(obj) if field in _OF_NEXTHOPS) if number else ():
+        told = f"the entry {obj.key[1]} of the VXLAN {obj.name!r} has a nexthop, and beside it {field!r}"
+        checked.report.once(checked.entry(obj).place(field), told, "take one of them out")
+    used = checked.state.of("nexthop").get((number,))
+    if used and not (used.attrs.get("fdb") and used.attrs.get("group")):
+        told = f"nexthop {number} is no group for forwarding entries, and {obj.name!r} has it for {obj.key[1]}"
+        checked.report.once(checked.entry(obj).place("nhid"), told, "it needs a group, with fdb")
 
 
 def _sent(obj: Object) -> Iterator[str]:
