@@ -94,14 +94,18 @@ def test_group_of_nexthops_goes_before_the_members_that_take_it_along() -> None:
 
 ON_VXLAN = "links: {vx0: {kind: vxlan, id: 7}}\nfdb: [{dev: vx0, mac: '02:00:00:00:00:07', where: self%s}]\n"
 ENTRY = Object("fdb", ("vx0", "02:00:00:00:00:07", 0, "self", None, None), {"state": "permanent", "nhid": 3})
-FOR_ENTRIES = Object("nexthop", (1,), {**SINGLE, "dev": None, "fdb": True}), Object("nexthop", (3,), GROUP)
+FOR_ENTRIES = (
+    Object("nexthop", (1,), {**SINGLE, "dev": None, "fdb": True}),
+    Object("nexthop", (3,), {**GROUP, "fdb": True}),
+)
 
 
 @pytest.mark.parametrize(
     ("text", "want"),
     [
         pytest.param(
-            "nexthops: {1: {group: [{id: 2}]}, 2: {blackhole: true}, 3: {group: [{id: 2}]}}\n" + ON_VXLAN % ", nhid: 3",
+            "nexthops: {1: {group: [{id: 2}], fdb: true}, 2: {via: 192.0.2.2, fdb: true}, "
+            "3: {group: [{id: 2}], fdb: true}}\n" + ON_VXLAN % ", nhid: 3",
             ["delete nexthop 1", "create nexthop 2", "create nexthop 1", "change nexthop 3", "change fdb vx0"],
             id="is_given_back_with_its_group",
         ),
