@@ -98,10 +98,17 @@ def outgrown(steps: Iterable[Step]) -> set[Value]:
 
 def grows_later(link: Object, attrs: Attrs, left: Container[Value], links: Mapping[Key, Object]) -> bool:
     """Whether ``attrs`` give a link an MTU that a bridge below it has only when ports have ``left`` or grown."""
-    if _of(attrs) <= _of(link.attrs):
-        return False
-    while below := links.get((link.attrs.get("link") or link.attrs.get("dev"),)):
-        if kind_of(below) == "bridge":
-            return below.name in left
-        link = below
+    return _of(attrs) > _of(link.attrs) and is_still_small(_below(link), left, links)
+
+
+def is_still_small(name: Value, left: Container[Value], links: Mapping[Key, Object]) -> bool:
+    """Whether a link is, or stands on, a bridge that grows when ports have ``left`` it or grown."""
+    while link := links.get((name,)):
+        if kind_of(link) == "bridge":
+            return link.name in left
+        name = _below(link)
     return False
+
+
+def _below(link: Object) -> Value:
+    return link.attrs.get("link") or link.attrs.get("dev")

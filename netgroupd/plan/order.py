@@ -19,7 +19,7 @@ from netgroupd.plan.compare import kind_of
 from netgroupd.plan.depth import Depths, side_by_side
 from netgroupd.plan.diff import Changes
 from netgroupd.plan.fate import carried_down
-from netgroupd.plan.narrowed import outgrown, sized_by_ports
+from netgroupd.plan.narrowed import is_still_small, outgrown, sized_by_ports
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
 from netgroupd.plan.phases import PHASES
@@ -259,7 +259,8 @@ class _Cut:
             want.name in self.early,
             late(have, attrs, self.left, self.haves),
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
-            any(attrs.get(name) in self.made for name in NAMES_ANOTHER),
+            any(attrs.get(name) in self.made for name in NAMES_ANOTHER)
+            or is_still_small(attrs.get("dev"), self.left, self.haves),
         )
         told = (id(attrs), manner)  # links that are told the same share the mapping that says it
         if (pieces := self._pieces.get(told)) is None:

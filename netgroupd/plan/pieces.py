@@ -36,7 +36,7 @@ class Manner(NamedTuple):
     early: bool  # it leaves its master first: another is to take its packets, or a bond is to have no ports
     late: tuple[str, ...]  # what ports and bonds that part have of before, or any, and so on: it is said when they have
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
-    waits: bool  # for a link that it names and that is to be made
+    waits: bool  # for a link that it names and that is to be made, or to be larger
 
 
 def claimed(steps: Collection[Step]) -> set[str]:

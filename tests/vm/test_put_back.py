@@ -252,6 +252,13 @@ def test_what_is_on_a_bridge_grows_with_it(kernel: Stumbling, kind: str) -> None
     there_and_back(kernel, state_of(_ON_A_BRIDGE % ("mtu: 1500", ", master: null", upper % 1450)), refused=True)
 
 
+@pytest.mark.vm("stock")
+def test_tunnel_comes_to_a_bridge_when_that_has_grown(kernel: Stumbling) -> None:
+    upper = ", u: {kind: vxlan, id: 7, dstport: 4789, dev: %s}"
+    become(kernel, state_of(_ON_A_BRIDGE % ("", "", upper % "br")))
+    there_and_back(kernel, state_of(_ON_A_BRIDGE % ("", ", master: br", upper % "p")), refused=True)
+
+
 def test_bridge_whose_topology_changed_is_put_back_when_that_has_ended(engine_in: EngineIn) -> None:
     text = """
     links:
