@@ -32,7 +32,7 @@ from netgroupd.plan.tc.classes import held, remade
 from netgroupd.plan.tc.hooks import Hook, Queues
 from netgroupd.plan.tc.order import LEVELS, Order
 from netgroupd.plan.token import deafened, is_early
-from netgroupd.plan.without_mac import bare, made_late, nameless
+from netgroupd.plan.without_mac import bare, made_late, nameless, secured
 
 _KNOWN = frozenset(PHASES)
 QUEUES = frozenset({"qdisc", "tclass"})
@@ -139,7 +139,8 @@ class _Cut:
         self.left = {*outgrown(links), *(link.attrs.get("master") for link in leaving if link)}
         self.early = changes.released | claimed(links)
         without_ports = bare(links, self.haves, self.early)
-        self.late = made_late(links, without_ports | sized_by_ports(links, self.wants, self.haves))
+        filling = without_ports | sized_by_ports(links, self.wants, self.haves)
+        self.late = made_late(links, filling, secured(links, self.wants, self.haves))
         self.nameless = nameless(without_ports, self.haves)
         self.sides = desired, actual
         options = (step for step in changes.others if step.object.cls == "vlan_global")

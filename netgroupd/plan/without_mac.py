@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""New VLANs of bridges that have lost all of their ports: without these a bridge has no MAC.
+"""What has its MAC by its ports, and what is made on it: when they have come.
 
-A link that is made for a VLAN then has none either, and takes the bridge's later one only
-once it is up, which the kernel refuses to a link without a MAC.  So it refuses to have the
-bridge itself in another VLAN, where a new bridge without ports, which draws a MAC, may be.
+A bridge that has lost all of its ports has no MAC.  A link that is made for a VLAN of it
+then has none either, and takes the bridge's later one only once it is up, which the kernel
+refuses to a link without a MAC.  So it refuses to have the bridge itself in another VLAN,
+where a new bridge without ports, which draws a MAC, may be.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
@@ -13,7 +14,7 @@ from netgroupd.model.value import NO_MAC, Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.default_vlan import DEFAULT
 from netgroupd.plan.depth import named_by
-from netgroupd.plan.fate import FOLLOWS_MTU
+from netgroupd.plan.fate import FOLLOWS_MTU, TEAMING
 from netgroupd.plan.step import Op, Step
 
 BY_A_PORT = "by_a_port"
@@ -78,10 +79,29 @@ def bare(steps: Iterable[Step], links: Mapping[Key, Object], released: Iterable[
     return frozenset(bridges)
 
 
-def made_late(steps: Iterable[Step], bridges: Set[str]) -> frozenset[str]:
-    """Those of the new links, and what is stacked on them, that have to wait until ports of ``bridges`` come."""
-    made = [step.object for step in steps if step.op is Op.CREATE] if bridges else []
-    late = found = {link.name for link in made if link.attrs.get("link") in bridges and kind_of(link) in FOLLOWS_MTU}
+def secured(steps: Collection[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object]) -> set[str]:
+    """The new MACsecs above bonds and teams that ports join: their channel has the MAC from below, and keeps it.
+
+    That is a port's from when the first one comes.
+    """
+    macsecs = [step.object for step in steps if step.op is Op.CREATE and kind_of(step.object) == "macsec"]
+    joined = {step.object.attrs.get("master") for step in steps if step.op is not Op.DELETE} if macsecs else ()
+    found = set[str]()
+    for macsec in macsecs:
+        below: Object | None = macsec
+        while below and kind_of(below) in ("macsec", "vlan"):
+            name = below.attrs.get("link")
+            below = wants.get((name,)) or haves.get((name,))
+        if below and kind_of(below) in TEAMING and below.name in joined:
+            found.add(macsec.name)
+    return found
+
+
+def made_late(steps: Iterable[Step], bridges: Set[str], macsecs: Set[str]) -> frozenset[str]:
+    """Those of the new links that have to wait until ports of ``bridges`` come, ``macsecs``, and what is on them."""
+    made = [step.object for step in steps if step.op is Op.CREATE] if bridges or macsecs else []
+    on_bridges = {link.name for link in made if link.attrs.get("link") in bridges and kind_of(link) in FOLLOWS_MTU}
+    late = found = on_bridges | macsecs
     above = {link.name: named_by(link) for link in made if link.name not in found} if found else {}
     while found:  # as often as links are stacked
         found = {name for name, named in above.items() if not named.isdisjoint(found)} - late

@@ -32,7 +32,7 @@ def test_links_on_a_bridge_that_loses_its_ports_wait_with_what_is_on_them(
     steps: list[Step], released: tuple[str, ...], late: set[str]
 ) -> None:
     links = {each.key: each for each in (BRIDGE, PORT, CARD)}
-    assert made_late(MADE, bare([*steps, *MADE], links, released)) == late
+    assert made_late(MADE, bare([*steps, *MADE], links, released), set()) == late
 
 
 ANOTHER_DEFAULT = Step(Op.CHANGE, BRIDGE, BRIDGE, {"vlan_default_pvid": 5})

@@ -93,3 +93,18 @@ links:
         engine_in("here", f"{text.format('mode: balance-rr, ports: p0')}{refused_route}").apply(allow=ALLOWED)
     assert "put back" not in str(refused.value)
     assert not engine_in("here", before).diff().steps
+
+
+@pytest.mark.parametrize("below", ["b0", "b0.5"])
+def test_macsec_above_a_bond_sends_in_the_channel_of_its_port(engine_in: EngineIn, below: str) -> None:
+    text = f"""
+links:
+  b0: {{kind: bond, up: true, ports: p0}}
+  b0.5: {{up: true}}
+  m0: {{kind: macsec, link: {below}, up: true}}
+  p0: {{kind: dummy, mac: "02:00:00:00:00:07", up: true}}
+"""
+    engine = engine_in("here", text)
+    engine.apply()
+    assert " sci 0200000000070001 " in here("ip -details link show m0")
+    assert not engine.diff().steps
