@@ -377,11 +377,10 @@ def test_neighbour_that_comes_to_a_bridge_whose_last_port_leaves_is_there(kernel
 def test_link_has_its_ipv6_again_though_new_ones_have_none(engine_in: EngineIn) -> None:
     text = "links: {%s: {kind: dummy, up: true, addresses: ['fd00::1/64']}}"
     engine_in("here", text % "a").apply()
-    without = text + "\nsysctl: {net.ipv6.conf.default.disable_ipv6: 1}"
-    engine_in("here", without % "a").apply()
+    ip("netns exec here sysctl -qw net.ipv6.conf.default.disable_ipv6=1")
     before = here("ip -br address")
     with pytest.raises(KernelError, match="IPv6 is disabled") as refused:
-        engine_in("here", without % "b").apply(allow=frozenset({"a"}))
+        engine_in("here", text % "b").apply(allow=frozenset({"a"}))
     assert "put back" not in str(refused.value)
     assert here("ip -br address") == before
 

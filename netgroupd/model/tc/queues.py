@@ -6,11 +6,13 @@ It takes what is too little or too much for the nearest that it has, and tells t
 
 from collections.abc import Callable, Mapping
 
+from netgroupd.model.attr import Change
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.tc import cake, ets, red, taprio
 from netgroupd.model.tc.qdisc import KINDS, OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
 from netgroupd.model.tc.units import fine_time, ns_of
+from netgroupd.model.value import Value
 
 _OF_TBF = {**BURSTS, "mtu": "peakrate"}  # that of police is bytes
 _MOST = 0xFFFFFFFF
@@ -58,9 +60,10 @@ def cannot_stay(kind: str, said: Attrs, had: Attrs) -> frozenset[str]:
     """The options that a qdisc ``had`` and that, though nothing is said of them, cannot be beside what is."""
     if kind not in _CHECKS and kind not in _WHOLE:
         return frozenset()
-    options = KINDS[kind].options
-    stays = {name: value for name, value in said.items() if name in options and not options[name].silent}
+    options = {name: row for name, row in KINDS[kind].options.items() if not row.silent}
+    stays: dict[str, Value] = {name: value for name, value in said.items() if name in options and value is not None}
     kept = {name: value for name, value in had.items() if name in options and name not in said}
+    kept = {name: value for name, value in kept.items() if options[name].change is not Change.RECREATE}
     if _is_right(kind, {**stays, **kept}) or not _is_right(kind, stays):
         return frozenset()
     for name, value in kept.items():
