@@ -20,7 +20,7 @@ from netgroupd.engine.paths import states
 from netgroupd.engine.putting_back import put_back
 from netgroupd.engine.record.generations import APPLIED, CUT_OFF, FAILED, INTERRUPTED, ROLLED_BACK, Content, Generations
 from netgroupd.engine.record.journal import ANOTHER_LIFE, Entry
-from netgroupd.engine.record.lock import holder, locked
+from netgroupd.engine.record.lock import A_MOMENT_S, AS_LONG_AS_IT_TAKES, holder, locked
 from netgroupd.engine.report import Pending, Result
 from netgroupd.engine.transaction import plan_now
 from netgroupd.engine.uninterrupted import uninterrupted
@@ -34,6 +34,7 @@ from netgroupd.errors import (
     short_of,
 )
 
+_NAMES_S = 5.0
 _IS_UNDONE = "interrupted, and what was there before is back"
 _IS_BACK = "what was there before is back, but that could not be written down"
 
@@ -48,7 +49,7 @@ class Unfinished(Files):
         What the kernel refuses to take back it may refuse for ever: whoever asks for
         something else then must get it.
         """
-        with locked(self.paths.state / "lock", wait=wait):
+        with locked(self.paths.state / "lock", wait_s=AS_LONG_AS_IT_TAKES if wait else A_MOMENT_S):
             warnings: tuple[str, ...] = ()
             if entry := self._journal.read():
                 if entry.deadline and entry.seconds_left:
@@ -73,6 +74,11 @@ class Unfinished(Files):
     def changed_by(self) -> str:
         """Which process is at a change just now, in words; "" if none is."""
         return holder(self.paths.state / "lock")
+
+    def outwait(self) -> None:
+        """Let the change that another process makes just now come to its end."""
+        with suppress(JournalError), locked(self.paths.state / "lock", wait_s=AS_LONG_AS_IT_TAKES):
+            pass
 
     def confirm(self) -> int:
         """Keep the change that waits; return its generation.
@@ -102,7 +108,7 @@ class Unfinished(Files):
         """Bring an interrupted change to its end, old or new, and say which; after who does that already."""
         if self._journal.read() is None:
             return None
-        with locked(self.paths.state / "lock", wait=True):
+        with locked(self.paths.state / "lock", wait_s=AS_LONG_AS_IT_TAKES):
             entry = self._journal.read()
             if entry is None or (entry.deadline and entry.seconds_left):
                 return None
@@ -189,8 +195,11 @@ class Unfinished(Files):
         self._write_names(content)
 
     def _write_names(self, content: Content) -> None:
-        """A comfort for users of ip: where /etc cannot be written, what was applied counts."""
-        with suppress(JournalError), locked(self._root / "names.lock", wait=True):
+        """A comfort for users of ip: where /etc cannot be written, what was applied counts.
+
+        So it does where a process of another namespace was stopped while it wrote.
+        """
+        with suppress(JournalError, BusyError), locked(self._root / "names.lock", wait_s=_NAMES_S):
             write_names(self.paths.group_names, self._names_everywhere(content))
 
     def _names_everywhere(self, content: Content) -> dict[str, int]:

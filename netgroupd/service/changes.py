@@ -7,7 +7,8 @@ change is kept on disk by the engine; here only a timer waits for it.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -67,7 +68,7 @@ class Changes:
         self._deadline = 0
         self._tried = ""  # why it is tried again, which is told once
         self.running: Job | None = None
-        self.waits_for = ""  # whose change is to end before what is left can be ended: it may be stopped, and take days
+        self.waits_for = ""  # whose change is to end before anything is done here: it may be stopped, and take days
         self._waiting: dict[str, tuple[Job, _Work]] = {}  # those that will run next, one of each kind
         self._confirming: Later[str] | None = None
 
@@ -165,19 +166,25 @@ class Changes:
     def _end_what_is_left(self) -> tuple[str, ...]:
         """What is to be said of it, which the log says already."""
         engine = self._engine(CONSOLE)
-        self.waits_for = who = engine.changed_by() if engine.has_begun() else ""
-        if who:
-            LOG.warning("waiting for the change of %s to end", who)
-        try:
+        who = engine.changed_by() if engine.has_begun() else ""
+        with self._waiting_for(who):
             sentences = tuple(filter(None, (engine.recover(), engine.expire())))
-        finally:
-            self.waits_for = ""
         if who and not sentences:
             kept = engine.in_effect()
             LOG.warning("the change of %s has ended; generation %s is in effect", who, kept.number if kept else 0)
         for sentence in sentences:
             LOG.warning("%s", sentence)
         return sentences
+
+    @contextmanager
+    def _waiting_for(self, who: str) -> Iterator[None]:
+        self.waits_for = who
+        if who:
+            LOG.warning("waiting for the change of %s to end", who)
+        try:
+            yield
+        finally:
+            self.waits_for = ""
 
     def watch_deadline(self) -> None:
         """Set the timer for the change that waits on disk, if there is one."""
@@ -200,7 +207,11 @@ class Changes:
         return self._answers({}).apply({}, job.progress)
 
     def _configure_work(self, job: Job) -> Answer:
-        result = configure(self._engine(CONSOLE), self._spare, job.progress)
+        engine = self._engine(CONSOLE)
+        if who := engine.changed_by():
+            with self._waiting_for(who):
+                engine.outwait()
+        result = configure(engine, self._spare, job.progress)
         job.trouble = result.trouble
         return result_answer(result)
 

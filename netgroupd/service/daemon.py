@@ -268,10 +268,10 @@ class Daemon:
 
     def _end(self) -> None:
         running = self._changes.running
-        if running is not None:
-            running.outcome.then(lambda _: self._end(), lambda _: self._end())
-        elif self._changes.waits_for:  # whoever comes next ends what is left
+        if self._changes.waits_for:  # whoever comes next does what is left
             self._loop.quit()
+        elif running is not None:
+            running.outcome.then(lambda _: self._end(), lambda _: self._end())
         else:
             self._changes.finish(self._leave)
 

@@ -11,7 +11,7 @@ from netgroupd import __version__
 from netgroupd.engine.engine import Engine
 from netgroupd.engine.login import believed
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.errors import UsageError
+from netgroupd.errors import BusyError, UsageError
 from netgroupd.service.answers import Answers, encode
 from netgroupd.service.bus import sayable, signal
 from netgroupd.service.changes import Changes
@@ -66,6 +66,7 @@ class Manager:
         self._engine = engine
         self._changes = changes
         self._reads = Worker("reads", 16)
+        self._awaited: dict[str, Later[str]] = {}  # what is asked already and not begun
         self.Version = __version__
         self.State = "starting"
         self.Generation = 0
@@ -109,11 +110,11 @@ class Manager:
 
     def Status(self) -> Later[str]:
         """Where things stand."""
-        return self._ask(lambda answers: encode(answers.status()))
+        return self._ask_for_all("Status", lambda answers: encode(answers.status()))
 
     def History(self) -> Later[str]:
         """The generations that are kept."""
-        return self._ask(lambda answers: encode(answers.history()))
+        return self._ask_for_all("History", lambda answers: encode(answers.history()))
 
     def Apply(self, options: Options) -> str:
         """Start a change."""
@@ -153,6 +154,24 @@ class Manager:
         later: Later[T] = Later()
         answers = Answers(self._engine(session))
         self._reads.submit(lambda: question(answers), later.settle, later.refuse)
+        return later
+
+    def _ask_for_all(self, name: str, question: Callable[[Answers], str]) -> Later[str]:
+        """Ask once for all who ask before it is begun: however many look at once, all are answered."""
+        if awaited := self._awaited.get(name):
+            return awaited
+        later = self._awaited[name] = Later[str]()
+        answers = Answers(self._engine(CONSOLE))
+
+        def begin() -> str:
+            del self._awaited[name]  # who asks from here on may know of something newer
+            return question(answers)
+
+        try:
+            self._reads.submit(begin, later.settle, later.refuse)
+        except BusyError:
+            del self._awaited[name]
+            raise
         return later
 
 

@@ -2,14 +2,12 @@
 """The engine on a kernel in memory: what it keeps, refuses, waits for and puts back."""
 
 import errno
-import os
 import shutil
 
 import pytest
 
 from netgroupd.engine import clock
 from netgroupd.engine.engine import Engine
-from netgroupd.engine.record.lock import locked
 from netgroupd.errors import BusyError, ConfigError, JournalError, KernelError, UsageError
 from netgroupd.kernel.fake.kernel import FakeKernel
 from netgroupd.model.state import Object
@@ -255,29 +253,6 @@ def test_restart_of_the_host_ends_a_change_that_waited(desk: Desk, monkeypatch: 
     monkeypatch.setattr(clock, "boot_id", lambda: "another boot")
     assert "restart" in str(desk.engine.recover())
     assert desk.engine.pending() is None
-
-
-def test_lock_of_another_change_is_respected(desk: Desk) -> None:
-    desk.wants("vlans")
-    desk.paths.state.mkdir()
-    desk.paths.state.joinpath("lock").write_text("somebody that was killed, process 1234567")
-    told = f"another change is running: (?!somebody).+, process {os.getpid()}$"
-    with locked(desk.paths.state / "lock"), pytest.raises(BusyError, match=told):
-        desk.engine.apply()
-
-
-@pytest.mark.parametrize("failing", ["pwrite", "ftruncate"])
-def test_lock_is_had_though_nobody_can_be_told_whose_it_is(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, failing: str
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    desk.wants("vlans")
-    monkeypatch.setattr(os, failing, full)
-    with locked(desk.paths.state / "lock"), pytest.raises(BusyError, match="another change is running"):
-        desk.engine.apply()
-    desk.engine.apply()
 
 
 def test_directory_that_cannot_be_written_stops_it_before_anything_is_touched(desk: Desk) -> None:

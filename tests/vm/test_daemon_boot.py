@@ -71,6 +71,24 @@ def test_step_that_the_kernel_refuses_leaves_the_rest(daemon: None) -> None:
     assert "all the rest is configured" in prop("Trouble")
 
 
+def test_start_that_waits_for_the_change_of_another_process_says_so_and_can_be_stopped(daemon: None) -> None:
+    run("systemctl", "stop", "netgroupd")
+    Path("/run/netgroup/configured").unlink()
+    since = now()
+    with subprocess.Popen(["flock", "--no-fork", str(_STATE / "lock"), "sleep", "infinity"]) as another:
+        try:
+            run("systemctl", "start", "--no-block", "netgroupd")
+            eventually(lambda: "waiting for the change of another process to end\n" in journal(since))
+            run("systemctl", "stop", "netgroupd")
+            assert run("systemctl", "show", "-P", "Result", "netgroupd").stdout == "success\n"
+            run("systemctl", "start", "--no-block", "netgroupd")
+            eventually(lambda: journal(since).count("waiting for") == 2)
+        finally:
+            another.terminate()
+    eventually(lambda: run("systemctl", "is-active", "netgroupd").stdout == "active\n")
+    assert (bridges(), prop("State")) == (2, "idle")
+
+
 @pytest.fixture
 def no_room() -> Iterator[None]:
     """/var/lib/netgroup has no room left, and nothing in it."""

@@ -3,24 +3,30 @@
 
 import errno
 import fcntl
+import math
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from netgroupd.engine import clock
 from netgroupd.engine.record.disk import told
 from netgroupd.errors import BusyError
 
 _NAME = Path("/proc/self/comm")
 _LONGEST = 256
+A_MOMENT_S = 0.1  # who asks who holds a lock has it too while asking, which is no change
+_AGAIN_S = 0.01
+AS_LONG_AS_IT_TAKES = math.inf
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
+def locked(path: Path, *, wait_s: float = A_MOMENT_S) -> Iterator[None]:
     """Hold the lock at ``path``; the kernel gives it back when this process dies.
 
     Raises:
-        BusyError: Somebody else holds it, and it is not to be waited for.
+        BusyError: Somebody else holds it, and has for as long as it was to be waited for.
         JournalError: There cannot be a lock, as on a file system that was read-only from the start.
     """
     with told("lock", path):
@@ -33,7 +39,7 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # what waits to be confirmed must be put back all the same
     try:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            _take(file, wait_s)
         except BlockingIOError:
             who = _signature(file)
             raise BusyError(f"another change is running{who and f': {who}'}") from None
@@ -41,6 +47,22 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
             yield
     finally:
         os.close(file)
+
+
+def _take(file: int, wait_s: float) -> None:
+    if wait_s == AS_LONG_AS_IT_TAKES:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return
+    end = clock.since_boot() + wait_s
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if clock.since_boot() > end:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
 
 
 @contextmanager
