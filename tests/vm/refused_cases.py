@@ -157,6 +157,15 @@ REFUSED = [
     pytest.param(f"{_ON_D}  i: {{kind: ipvlan, link: d, master: b}}\n"
                  "  b: {kind: bond, mode: active-backup, fail_over_mac: active}\n",
                  "3:30: 'i' cannot be a port of the bond 'b': it is a ipvlan", id="ipvlan_in_a_bond"),
+    pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, window: 0}}\n",
+                 "3:30: 'm' cannot have 'window': it takes what was seen before; set replay, too", id="closed_window"),
+    pytest.param("links:\n  d[1-2]: {kind: dummy}\n  h: {kind: hsr, slave1: d1, slave2: d2, proto: prp, version: 0}\n",
+                 "3:54: 'h' cannot have 'version': it is a ring of PRP", id="version_of_prp"),
+    pytest.param("links:\n  u: {kind: bareudp, dstport: 6635, ethertype: mpls_mc, multiproto: on}\n",
+                 "2:57: 'u' cannot have 'multiproto': its ethertype is neither ipv4 nor mpls_uc", id="both_of_one"),
+    pytest.param("links:\n  g: {kind: geneve, id: 5, remote: 'ff05::1'}\n",
+                 "2:28: 'g' cannot send to ff05::1: that is a multicast address; "
+                 "say one other end, or make it a vxlan", id="geneve_to_many"),
 ]  # fmt: skip
 
 TAKEN = [

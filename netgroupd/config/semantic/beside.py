@@ -63,7 +63,16 @@ _ROWS = (
         _Row(_ALL_GRE, field, "external", False, _is_off, "it is external, and packets say that")
         for field in ("icsum", "ocsum", "iseq", "oseq")
     ),
-    *(_Row(("hsr",), field, "proto", "hsr", _is("hsr"), "it is a ring of PRP") for field in ("interlink", "version")),
+    _Row(
+        ("bareudp",),
+        "multiproto",
+        "ethertype",
+        None,
+        _is("ipv4", "mpls_uc"),
+        "its ethertype is neither ipv4 nor mpls_uc",
+    ),
+    _Row(("hsr",), "interlink", "proto", "hsr", _is("hsr"), "it is a ring of PRP"),
+    _Row(("hsr",), "version", "proto", "hsr", _is("hsr"), "it is a ring of PRP", nothing=(None,)),
 )
 
 

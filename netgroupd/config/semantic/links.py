@@ -96,12 +96,19 @@ def unfit_foundations(checked: Checked) -> None:
 
 
 def tunnel_ends(checked: Checked) -> None:
-    """A VXLAN sends by one protocol, from an address of its own, and says by which link where an address does not."""
+    """A VXLAN sends by one protocol, from an address of its own, and says by which link where an address does not.
+
+    To many at once a Geneve does not send.
+    """
     links = checked.links
     for name, attrs in checked.saying("local", ["vxlan"]):
         if attrs["local"] and is_multicast(ip_bytes(str(attrs["local"]))):
             told = f"{name!r} cannot send from {attrs['local']}: that is a multicast address"
             checked.report.once(links.place(name, "local"), told)
+    for name, attrs in checked.saying("remote", ["geneve"]):
+        if is_multicast(ip_bytes(str(attrs["remote"]))):
+            told = f"{name!r} cannot send to {attrs['remote']}: that is a multicast address"
+            checked.report.once(links.place(name, "remote"), told, "say one other end, or make it a vxlan")
     for name, attrs in checked.saying("remote", ["vxlan"]):
         local, remote = attrs.get("local"), attrs["remote"]
         by_link = remote and (is_multicast(ip_bytes(str(remote))) or str(remote).startswith("fe80:"))

@@ -12,7 +12,7 @@ def replay_windows(checked: Checked) -> None:
     """A MACsec that refuses nothing that was seen before has no window for what comes late."""
     links = checked.links
     for name, attrs in checked.saying("window", ["macsec"]):
-        if attrs["window"] and not attrs.get("replay", name in links.known):
+        if not attrs.get("replay", name in links.known):
             told = f"{name!r} cannot have 'window': it takes what was seen before"
             checked.report.once(links.place(name, "window"), told, "set replay, too")
 
