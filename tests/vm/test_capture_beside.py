@@ -39,6 +39,12 @@ def test_routes_to_networks_that_somebody_has_made_in_place_of_the_kernel_are_to
         "route add default via 10.22.0.9 dev d0 onlink proto kernel",  # as ifupdown2 does
         "address add 10.23.0.1/24 dev d0 noprefixroute valid_lft 600 preferred_lft 600",
         "route add 10.23.0.0/24 dev d0 proto kernel src 10.23.0.1 metric 425",
+        "address add 2001:db8:40::1/64 dev d0 metric 50 nodad",
+        "address add 2001:db8:40::2/64 dev d0 noprefixroute nodad",  # beside one that brings the route
+        "address add 2001:db8:41::1/64 dev d0 nodad",
+        "address add 2001:db8:41::2/64 dev d0 noprefixroute nodad",
+        "address add 10.24.0.1/24 dev d0",
+        "address add 10.24.0.2/24 dev d0 noprefixroute",
     ):
         here(f"ip {words}")
     text = engine_in("here", "{}").capture()

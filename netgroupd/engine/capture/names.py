@@ -85,7 +85,10 @@ def _with_addresses(actual: State) -> list[Object]:
     routes = [route for route in by_kernel if "via" not in route.attrs]
     apart = (obj.key for obj in actual.of("address").values() if obj.attrs.get("noprefixroute") and not _passes(obj))
     given = {(key[0], network) for key in apart for network in networks_of([key])} if routes else frozenset()
-    return [route for route in routes if (route.attrs.get("dev"), _network(route)) not in given]
+    bringing = (obj for obj in actual.of("address").values() if not obj.attrs.get("noprefixroute")) if given else ()
+    brought = {(obj.name, network, obj.attrs.get("metric")) for obj in bringing for network in networks_of([obj.key])}
+    ways = ((route, route.attrs.get("dev"), _network(route)) for route in routes)
+    return [route for route, *way in ways if tuple(way) not in given or (*way, route.key[-1]) in brought]
 
 
 def _network(route: Object) -> tuple[int, int, int]:
