@@ -207,10 +207,12 @@ class Carried:
         vlans = self._vlans.get((way, bridge))
         if vlans is None or vid in vlans:
             return True
+        if not step.attrs.get("pvid"):
+            return False  # found before all VLANs of the host are looked at, for one trunk may have 4,094 such steps
         own = [
             key[1] for key, vlan in self._around.of("bridge_vlan").items() if key[0] == port and vlan.attrs.get("pvid")
         ]
-        return bool(step.attrs.get("pvid")) and (not own or own[0] in vlans)
+        return not own or own[0] in vlans
 
     def _moved_to_a_tree(self, step: Step) -> tuple[str, str] | None:
         """The port that is shut in the spanning tree which a step puts a VLAN of it into."""
