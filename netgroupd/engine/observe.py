@@ -110,6 +110,9 @@ class Connection(Protocol):
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` follows, from ``source`` if there is such, in a VRF or by a link, and marked."""
 
+    def port_behind(self, bridge: str, mac: str, vlan: int) -> str:
+        """The port that a bridge has learned a MAC behind, in a VLAN of its own or 0; "" for none."""
+
     def links_with(self, address: str) -> frozenset[str]:
         """The links that have an address."""
 

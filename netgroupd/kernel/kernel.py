@@ -12,6 +12,7 @@ from typing import Self
 from netgroupd.errors import Refusal
 from netgroupd.kernel import carrier, grace
 from netgroupd.kernel.features import Features, features
+from netgroupd.kernel.layer2 import learned
 from netgroupd.kernel.layer3 import addresses, sources
 from netgroupd.kernel.layer3.routes_beside import beside
 from netgroupd.kernel.layer3.rules_beside import Standing, deletes_rule
@@ -215,6 +216,10 @@ class Kernel:
     def way_to(self, address: str, source: str = "", vrf: str = "", mark: int = 0) -> Route | None:
         """What a packet to ``address`` would follow, from ``source`` if there is such; None if there is no way."""
         return way_to(self._context, address, source, vrf, mark)
+
+    def port_behind(self, bridge: str, mac: str, vlan: int) -> str:
+        """The port that a bridge has learned a MAC behind, in a VLAN of its own or 0; "" for none."""
+        return learned.port_behind(self._context, bridge, mac, vlan)
 
     def links_with(self, address: str) -> frozenset[str]:
         """The links that have an address."""

@@ -66,11 +66,11 @@ class Carried:
             for name in way.holders:
                 self._hold(name, [way])
         self._vlans: dict[tuple[Way, str], frozenset[Value]] = {}  # in which a way goes through a bridge, if known
-        by_link: dict[str, list[Way]] = {}
+        by_port: dict[tuple[str, str], list[Way]] = {}
         for way in ways:
-            by_link.setdefault(way.link, []).append(way)
-        for link, leaving in by_link.items():
-            self._add_carriers(link, leaving)
+            by_port.setdefault((way.link, way.behind), []).append(way)
+        for leaving in by_port.values():
+            self._add_carriers(leaving)
         # Bridges through which the ways go with a VLAN's tag.
         uppers = (self._links.get((name,)) for name in self._carriers)
         self._tagged = {str(upper.attrs.get("link")) for upper in uppers if upper and kind_of(upper) == "vlan"}
@@ -78,8 +78,8 @@ class Carried:
     def _hold(self, link: str, ways: Sequence[Way]) -> None:
         self._holders.setdefault(link, []).extend(ways)
 
-    def _add_carriers(self, link: str, leaving: Sequence[Way]) -> None:
-        carrying = dict(carriers(link, self._links))
+    def _add_carriers(self, leaving: Sequence[Way]) -> None:
+        carrying = dict(carriers(leaving[0].link, self._links, leaving[0].behind))
         known = vlans_by_bridge(carrying, self._links, self._around.of("bridge_vlan"))
         self._vlans.update({(way, bridge): vlans for way in leaving for bridge, vlans in known.items()})
         for name, above in carrying.items():

@@ -25,9 +25,12 @@ class _Reached(NamedTuple):
     as_port: bool = False
 
 
-def carriers(start: str, links: Mapping[Key, Object]) -> Iterator[tuple[str, str]]:
-    """All links that carry what leaves by ``start``, each with the one that it carries this for; "" for the first."""
-    reached = _reached(start, links)
+def carriers(start: str, links: Mapping[Key, Object], behind: str = "") -> Iterator[tuple[str, str]]:
+    """All links that carry what leaves by ``start``, each with the one that it carries this for; "" for the first.
+
+    Of the ports of a bridge all may, unless it is known which one its packets are sent by: the one they are ``behind``.
+    """
+    reached = _reached(start, links, behind)
     outward: set[str] = set()
     for name, how in reversed(reached.items()):
         if name in outward or _leads_out(links[name,], links):
@@ -52,9 +55,11 @@ def below(link: Object) -> tuple[str, ...]:
     return tuple(str(name) for name in names if name)
 
 
-def _reached(start: str, links: Mapping[Key, Object]) -> dict[str, _Reached]:
+def _reached(start: str, links: Mapping[Key, Object], behind: str) -> dict[str, _Reached]:
     """Every link that may carry it, those above first."""
     ports = _ports(links)
+    if (port := links.get((behind,))) and (bridge := port.attrs.get("master")):
+        ports[str(bridge)] = [behind]
     found: dict[str, _Reached] = {}
     waiting = [(start, _Reached(""))]
     while waiting:

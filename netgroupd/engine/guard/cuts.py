@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import chain
 
+from netgroupd.engine.guard.behind import port_behind
 from netgroupd.engine.guard.carried import Carried
 from netgroupd.engine.guard.carriers import below, carriers
 from netgroupd.engine.guard.detour import ALMOST_ALL, Detours, Way, vrf_of
@@ -35,7 +36,7 @@ from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS
 # Addresses for documentation, or for what is discarded: to one of each family nothing but a default route leads.
 ANYWHERE = (("192.0.2.1", "198.51.100.1", "203.0.113.1"), ("2001:db8::1", "100::1"))
 _SHOWN = 3
-_NESTED = 4  # tunnels within one another; the kernel sends through eight, and nobody through so many
+_NESTED = 5  # a way, and tunnels within one another; the kernel sends through eight, and nobody through so many
 # Whether routers are listened to at all, and whether to what they say of themselves.
 _LISTENING = frozenset({"accept_ra", "accept_ra_defrtr"})
 _DEAF, _EVEN_IF_FORWARDING = "0", "2"
@@ -211,44 +212,52 @@ def _vrfs_of(kernel: Connection, address: str) -> list[str]:
 
 def with_underlays(kernel: Connection, ways: Sequence[Way], actual: State) -> tuple[list[Way], State]:
     """The ways, and those of the tunnels that carry them; what there is of ours, and all links of these ways."""
-    found, new = [*ways], [*ways]
+    links = _Links(kernel, actual)
+    found: dict[Way, Way] = {}
+    new = [*ways]
     for _ in range(_NESTED):
-        there = _around(kernel, found, actual)
-        new = [way for way in dict.fromkeys(_underlays(kernel, new, there.of("link"))) if way not in found]
-        if not new:
-            return found, there
-        found += new
-    return found, _around(kernel, found, actual)
+        links.add(way.link for way in new)
+        placed = [way._replace(behind=port_behind(kernel, way, links.there)) for way in new]
+        links.add(way.behind for way in placed)
+        found.update(zip(new, placed, strict=True))
+        new = [way for way in dict.fromkeys(_underlays(kernel, placed, links.there)) if way not in found]
+    return [*found.values()], actual.having(link=links.there)
 
 
 def _underlays(kernel: Connection, ways: Iterable[Way], links: Mapping[Key, Object]) -> Iterator[Way]:
     @cache  # the ways often leave by one link, and the search goes over all
-    def carrying(name: str) -> list[Object]:
-        return [links[carrier,] for carrier, _ in carriers(name, links) if (carrier,) in links]
+    def carrying(name: str, behind: str) -> list[Object]:
+        return [links[carrier,] for carrier, _ in carriers(name, links, behind) if (carrier,) in links]
 
     for way in ways:
-        ends = filter(None, (far_end(link, way.to) for link in carrying(way.link))) if way.to else ()
+        ends = filter(None, (far_end(link, way.to) for link in carrying(way.link, way.behind))) if way.to else ()
         for end in ends:
             if route := kernel.way_to(end.address, end.source, end.dev, end.mark):
                 yield _along(kernel, route, way.whose, end.address)
 
 
-def _around(kernel: Connection, ways: Iterable[Way], actual: State) -> State:
-    """What there is of ours, and all of the links of the ways, whose they may be.
+class _Links:
+    """All links of some ways, whose they may be, beside what there is of ours.
 
     Of ours a plan may only have needed a part; but it knows the files that keys are in.
     """
-    links = dict(actual.of("link"))
-    asked: set[str] = set()
-    missing = {way.link for way in ways} - {""}
-    while missing:
-        found = kernel.dump(Selection(links=frozenset(missing))).of("link")
-        for key, link in found.items():
-            links[key] = link._replace(attrs={**link.attrs, **links[key].attrs}) if key in links else link
-        asked |= missing
-        masters = {str(link.attrs["master"]) for link in found.values() if link.attrs.get("master")}
-        missing = masters.union(*map(below, found.values())) - asked
-    return actual.having(link=links)
+
+    def __init__(self, kernel: Connection, actual: State) -> None:
+        self._kernel = kernel
+        self.there = dict(actual.of("link"))
+        self._asked = {""}
+
+    def add(self, names: Iterable[str]) -> None:
+        """Ask for links, and for those that they stand on or are ports of."""
+        missing = set(names) - self._asked
+        while missing:
+            found = self._kernel.dump(Selection(links=frozenset(missing))).of("link")
+            for key, link in found.items():
+                ours = self.there.get(key, link)
+                self.there[key] = link._replace(attrs={**link.attrs, **ours.attrs})
+            self._asked |= missing
+            masters = {str(link.attrs["master"]) for link in found.values() if link.attrs.get("master")}
+            missing = masters.union(*map(below, found.values())) - self._asked
 
 
 def asked_of(kernel: Connection, *states: State) -> Asked:

@@ -39,7 +39,8 @@ class Way(NamedTuple):
 
     ``accept_ra`` is that of the link, where the route is learned.  ``session`` is the one whose way it is, if any.
     One to ``anywhere`` goes to some address that stands for all of them.  ``holders`` are the links that have its
-    address here, where that is all that is known of it.
+    address here, where that is all that is known of it.  ``behind`` is the port of a bridge that it leaves by, if the
+    bridge has learned it.
     """
 
     whose: str
@@ -50,6 +51,7 @@ class Way(NamedTuple):
     session: Session = CONSOLE
     holders: frozenset[str] = frozenset()
     anywhere: bool = False
+    behind: str = ""
 
     @property
     def link(self) -> str:

@@ -49,7 +49,7 @@ def filtered_ways(plan: Plan, ways: Sequence[Way], around: State, asked_of: Aske
     What is redirected to an ifb comes back, unless it is lost there.
     """
     links = around.of("link")
-    names = {name for way in ways if way.to for name, _ in carriers(way.link, links)}
+    names = {name for way in ways if way.to for name, _ in carriers(way.link, links, way.behind)}
     steps = [step for step in singles(plan.steps) if step.object.cls in _MATTERING]
     if not steps:
         return
@@ -74,7 +74,7 @@ def _joined(theirs: State, ours: State) -> State:
 def _carried(way: Way, links: Mapping[Key, Object]) -> Iterator[tuple[str, Exchange]]:
     """The links that carry a way, each with the packets as they are there."""
     packets = {"": exchange(way, links.get((way.link,)))}
-    for name, above in carriers(way.link, links):
+    for name, above in carriers(way.link, links, way.behind):
         packets[name] = packets[above].below(links.get((above,)), name)
         yield name, packets[name]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a fake kernel tells of its links: of which cards they are functions, their carriers, what others have there."""
+"""What a fake kernel tells of its links: cards, carriers, what bridges learn, what others have there."""
 
 from collections.abc import Collection, Iterable, Mapping, Set
 
@@ -28,6 +28,10 @@ class FakeCards:
     def carrier_losses(self, names: Iterable[str]) -> dict[str, int]:
         """None ever has."""
         return dict.fromkeys(names, 0)
+
+    def port_behind(self, bridge: str, mac: str, vlan: int) -> str:
+        """No bridge has learned anything here."""
+        return ""
 
     def settings_of(self, names: Collection[str]) -> list[Object]:
         """Nobody has changed any here."""
