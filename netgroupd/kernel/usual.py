@@ -11,6 +11,7 @@ from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.kernel.netns import fresh
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds.bridge import is_of_provider
 from netgroupd.model.route import family_of
 from netgroupd.model.state import NOTHING, Attrs, Object, State
 from netgroupd.model.value import Value
@@ -118,6 +119,8 @@ def _told(like: Object) -> Attrs:
         told |= {name: attrs.get(name) for name in ("ikey", "okey", "erspan_ver")}
     if kind == "geneve":  # whose MTU is that of the way there, and of none to nowhere
         told["remote"] = attrs.get("remote")
+    if kind == "bridge" and is_of_provider(attrs):
+        told |= {name: attrs[name] for name in ("vlan_filtering", "vlan_protocol")}
     if told.get("id") == 0 and not told.get("external"):
         return {"id": 0, **{name: value for name, value in told.items() if value}}
     return {name: value for name, value in told.items() if value}

@@ -19,6 +19,7 @@ from netgroupd.model.bridge_vlan import vlans_joined
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, called
+from netgroupd.model.tc.filter import incoming_link
 from netgroupd.model.tc.queues import cannot_stay
 from netgroupd.plan import address, bridge_vlan, mdb, mst, rules, settings, token, vf, vlan_global, without_mac
 from netgroupd.plan.compare import UNOWNED, UNSAID, differing, hardest, kind_of
@@ -49,7 +50,8 @@ class Changes(NamedTuple):
 
     Some links are ``down`` while they change, ``released`` ports leave before any does.
     ``replaced`` is deleted when something else has taken its place.
-    ``holding`` are rules that are deleted first: before the templates of the chains that they lead to, or their blocks.
+    ``holding`` are rules that are deleted first: before the templates of the chains that they lead to, their blocks, or
+    the links that they are about.
     ``idle`` are the nexthops that are deleted when what went by way of them goes elsewhere, or is gone.
     """
 
@@ -108,7 +110,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
     problems = (*links.problems, *run.problems.values())
     others = steps[len(links.steps) :]
     told = (problems, tuple(links.warnings), links.fate, losses.emptied, replaced(others, losses.why, heirs))
-    first = losses.holding | _in_emptied_blocks(others, links.fate, actual)
+    first = losses.holding | _in_emptied_blocks(others, links.fate, actual) | _about_links_that_go(others, links.fate)
     return Changes(tuple(links.steps), tuple(others), links.down, links.released, idle, first, *told)
 
 
@@ -117,6 +119,14 @@ def _in_emptied_blocks(steps: list[Step], fate: Fate, actual: State) -> frozense
     doomed = frozenset(step.object.key for step in steps if step.object.cls == "qdisc" and step.op is Op.DELETE)
     emptied = emptied_blocks(fate.gone, actual, doomed) if fate.gone or doomed else {}
     return frozenset(key for key in actual.of("filter") if key[0] in emptied) if emptied else frozenset()
+
+
+def _about_links_that_go(steps: list[Step], fate: Fate) -> frozenset[Key]:
+    """The rules that go with the links that packets come in by: of one that outlasts its link nobody can tell which."""
+    if not fate.gone:
+        return frozenset()
+    doomed = (step.object.key for step in steps if step.object.cls == "filter" and step.op is Op.DELETE)
+    return frozenset(key for key in doomed if incoming_link(key) in fate.gone)
 
 
 def _in_doubt(pairs: Iterable[tuple[Object, Object | None]]) -> Iterator[tuple[Object, Object | None]]:

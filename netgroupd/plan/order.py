@@ -23,7 +23,7 @@ from netgroupd.plan.narrowed import is_still_small, outgrown, sized_by_ports
 from netgroupd.plan.pairs import peers_made_along, said_of_peer
 from netgroupd.plan.passing import kept_down
 from netgroupd.plan.phases import PHASES
-from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, late, pieces_of, port_attrs, shrinks
+from netgroupd.plan.pieces import DOWN, NAMES_ANOTHER, Manner, claimed, follows, late, pieces_of, port_attrs, shrinks
 from netgroupd.plan.ports_above import ports_above
 from netgroupd.plan.settings import concerns, rank
 from netgroupd.plan.step import Op, Step
@@ -262,6 +262,7 @@ class _Cut:
             "mac" in attrs and have.attrs.get("mac") == NO_MAC,
             any(attrs.get(name) in self.made for name in NAMES_ANOTHER)
             or is_still_small(attrs.get("dev"), self.left, self.haves),
+            follows(attrs, have),
         )
         told = (id(attrs), manner)  # links that are told the same share the mapping that says it
         if (pieces := self._pieces.get(told)) is None:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from netgroupd.model.kinds import RING_PORTS, TAKERS
+from netgroupd.model.kinds.bridge import has_group_by_itself
 from netgroupd.model.link import COMMON
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
 from netgroupd.model.value import Value
@@ -20,6 +21,8 @@ _GROWN = ("mtu",)
 _NAMES_PORT = ("primary", "active_slave")
 NAMES_ANOTHER = ("dev", "port.backup_port")
 """What names another link and changes in place."""
+
+_TELLING_GROUP = frozenset({"vlan_filtering", "vlan_protocol"})
 
 
 @cache
@@ -37,6 +40,7 @@ class Manner(NamedTuple):
     late: tuple[str, ...]  # what ports and bonds that part have of before, or any, and so on: it is said when they have
     nameless: bool  # a bridge without a MAC, which refuses VLANs of its own
     waits: bool  # for a link that it names and that is to be made, or to be larger
+    follows: bool  # the spanning tree group of a bridge, from the rest
 
 
 def claimed(steps: Collection[Step]) -> set[str]:
@@ -68,9 +72,18 @@ def late(have: Object, attrs: Attrs, left: Container[Value], links: Mapping[Key,
     return _GROWN if "mtu" in attrs and grows_later(have, attrs, left, links) else ()
 
 
+def follows(attrs: Attrs, have: Object) -> bool:
+    """Whether the group of a bridge changes with the rest: one that is told its group never follows that again."""
+    if "group_address" not in attrs or attrs.keys().isdisjoint(_TELLING_GROUP):
+        return False
+    return has_group_by_itself(have.attrs) and has_group_by_itself({**have.attrs, **attrs})
+
+
 def pieces_of(attrs: Attrs, manner: Manner) -> Iterator[tuple[str, Attrs]]:
     """What the phases say of a change, but for bringing up again."""
     left = dict(attrs)
+    if manner.follows:
+        del left["group_address"]
     said = {name: left.pop(name) for name in ("group", "up", "master") if name in left}
     last = {name: left.pop(name) for name in attrs if "master" in said and name.startswith("port.")}
     last |= {name: left.pop(name) for name in _NAMES_PORT if name in left}

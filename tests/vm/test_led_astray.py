@@ -6,7 +6,9 @@ import re
 import pytest
 
 from netgroupd.engine.engine import Engine
+from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
+from tests.vm.stumbling import Stumbling, become, there_and_back, told
 
 pytestmark = pytest.mark.vm("stock")
 
@@ -111,3 +113,15 @@ tc:
     assert here("tc filter show dev x ingress") == first
     engine.rollback()
     assert here("tc filter show dev x ingress") == first
+
+
+def test_rule_about_a_link_that_goes_before_it_is_put_back_once(kernel: Stumbling) -> None:
+    text = """links: {x: {kind: dummy}, y: {kind: %s}, z: {kind: %s}}
+tc: {x: {ingress: [{pref: 1, protocol: ip, flower: {indev: %s}, action: drop}]}}
+"""
+    become(kernel, state_of(text % ("dummy", "ifb", "y")))
+
+    def drops() -> int:
+        return told("tc", "filter", "show", "dev", "x", "ingress").count("gact action drop")
+
+    there_and_back(kernel, state_of(text % ("ifb", "dummy", "z")), drops, refused=True)

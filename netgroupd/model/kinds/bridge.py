@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bridges and their ports.  Times are in hundredths of a second, as ``ip`` has them."""
 
+from collections.abc import Mapping
+
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import Kind
 from netgroupd.model.kinds.vlan import PROTOCOL
@@ -104,3 +106,14 @@ _PORT = table(
 )
 
 BRIDGE = Kind("bridge", "A bridge, VLAN-aware or not.", _BRIDGE, _PORT, master=True)
+_OF_CUSTOMERS, _OF_PROVIDERS = "01:80:c2:00:00:00", "01:80:c2:00:00:08"
+
+
+def is_of_provider(bridge: Mapping[str, Value]) -> bool:
+    """Whether a bridge keeps VLANs of providers apart, and is by itself in their spanning tree group."""
+    return bridge.get("vlan_filtering") is True and bridge.get("vlan_protocol") == "802.1ad"
+
+
+def has_group_by_itself(bridge: Mapping[str, Value]) -> bool:
+    """Whether a bridge is in the spanning tree group that goes with how it keeps VLANs apart."""
+    return bridge.get("group_address") == (_OF_PROVIDERS if is_of_provider(bridge) else _OF_CUSTOMERS)
