@@ -131,6 +131,23 @@ def test_attribute_of_any_link_on_the_patched_kernel_is_set_and_changed(pipeline
     _try(pipeline, case, "it", case.attrs)
 
 
+_TO_ANY = ("gre", "gretap", "erspan", "ip6gre", "ip6gretap", "ip6erspan", "ipip", "ip6tnl")
+
+
+@pytest.mark.parametrize("external", [True, False])
+@pytest.mark.parametrize("kind", _TO_ANY)
+def test_tunnel_with_no_other_end_changes_in_place(pipeline: Pipeline, kind: str, external: bool) -> None:
+    attrs = {"kind": kind, "external": external, "up": True}
+    if "erspan" in kind and not external:
+        attrs |= {"ikey": 5, "okey": 5}
+    pipeline.reach("link", link("it", **attrs, encap_sport=5))
+    changed = pipeline.reach("link", link("it", **attrs, encap_sport=6))
+    assert [step.op for step in changed if step.object.name == "it"] == [Op.CHANGE]
+    found = pipeline.actual.link("it")
+    assert found
+    assert found.attrs["external"] is external
+
+
 def test_peer_of_wireguard_loses_the_key_that_is_not_said_any_more(pipeline: Pipeline) -> None:
     peer = {"public_key": "A" * 43 + "=", "endpoint": "192.0.2.1:51820", "allowed_ips": ("192.0.2.0/24",)}
     pipeline.reach("link", link("it", kind="wireguard", peers=({**peer, "preshared_key_file": KEY_FILES[0]},)))

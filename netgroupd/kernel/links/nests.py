@@ -78,6 +78,9 @@ WHOLE = frozenset(
 )
 """Kinds of which a change that leaves an attribute out sets it to zero."""
 
+EXTERNAL_FOR_GOOD = frozenset({"ipip", "ip6tnl"})
+"""Kinds of these that stay external, and let nothing change that comes with the word."""
+
 ELSEWHERE = frozenset({"wireguard", "team"})
 """Kinds whose rows generic netlink holds."""
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from netgroupd.kernel.layer2.by_a_port import by_a_port
 from netgroupd.kernel.links import netdevsim, tuntap
 from netgroupd.kernel.links.layout import FLAGS, IFINFO
-from netgroupd.kernel.links.nests import DATA, ELSEWHERE, LINK, PORT, WHOLE
+from netgroupd.kernel.links.nests import DATA, ELSEWHERE, EXTERNAL_FOR_GOOD, LINK, PORT, WHOLE
 from netgroupd.kernel.links.numbers import (
     IFLA_ALT_IFNAME,
     IFLA_GROUP,
@@ -269,7 +269,11 @@ def _set(index: int, kind: str, before: Attrs, attrs: Attrs, context: Context) -
 def _data(kind: str, parts: _Parts, before: Attrs, attrs: Attrs, names: Names) -> bytes:
     everything = {**before, **attrs, **{BEFORE + name: before.get(name) for name in attrs}}
     if kind in WHOLE:
-        data = [wire.pack(everything, everything, names) for wire in DATA[kind].needed(everything)]
+        # What is none goes unsaid: those with Ethernet inside take no remote that is all zeros.
+        told = {name for name, value in everything.items() if value is not None}
+        if kind in EXTERNAL_FOR_GOOD:
+            told.discard("external")
+        data = [wire.pack(everything, everything, names) for wire in DATA[kind].needed(told)]
     else:
         data = [wire.pack(attrs, everything, names) for wire in parts.data]
     return nest(IFLA_LINKINFO, parts.kind, nest(2, *data))
