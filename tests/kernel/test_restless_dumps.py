@@ -26,7 +26,7 @@ class Restless(Socket):
         self.turns = 0
 
     def _dump_once(
-        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
+        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T] | None
     ) -> tuple[list[T], bool]:
         del message, what, mark, skim
         self.turns += 1
@@ -42,7 +42,7 @@ class Overrun(Socket):
         self.left = times
 
     def _dump_once(
-        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
+        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T] | None
     ) -> tuple[list[T], bool]:
         self.left -= 1
         if self.left >= 0:

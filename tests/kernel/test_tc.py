@@ -20,7 +20,6 @@ from netgroupd.kernel.tc.actions.police import pack_police, unpack_police
 from netgroupd.kernel.tc.actions.seen import Remembered
 from netgroupd.kernel.tc.classifiers import CLASSIFIERS
 from netgroupd.kernel.tc.filters import codec as filters
-from netgroupd.kernel.tc.filters import read as filters_read
 from netgroupd.model.state import Object
 from netgroupd.model.tc import room
 from netgroupd.model.tc.action import ACTION, CONTROL
@@ -31,6 +30,7 @@ from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.rates import settled, size_of, ticks
 from netgroupd.plan.compare import differing, same
 from netgroupd.plan.step import Op, Step
+from tests.kernel.tc_read import decoder, read
 from tests.vm.tc_action_cases import ACTION_CASES
 from tests.vm.tc_cases import CASES, Case, rules_of
 
@@ -51,8 +51,8 @@ def test_rule_survives_the_way_there_and_back(names: Names, case: Case) -> None:
         sent = bytearray(filters._write(Step(Op.CREATE, None, want, want.attrs), names))
         if struct.unpack_from("=I", sent, HEADER_LEN + 8)[0] == 0:
             struct.pack_into("=I", sent, HEADER_LEN + 8, 1)  # what the kernel would give it
-        decoder = filters_read.Decoder(names, str(want.key[0]), str(want.key[1]))
-        in_full, seen_before = (decoder.read(memoryview(sent)[HEADER_LEN:]) for _ in range(2))
+        by = decoder(names, str(want.key[0]), str(want.key[1]))
+        in_full, seen_before = (read(by, memoryview(sent)[HEADER_LEN:]) for _ in range(2))
         assert in_full == seen_before
         assert in_full
         assert in_full.key == want.key
@@ -69,10 +69,10 @@ def _told(names: Names, rule: Object, handle: int) -> memoryview:
 @pytest.mark.parametrize("case", [case for case in CASES if case.id.startswith("flower-")], ids=lambda case: case.id)
 def test_rules_of_one_layout_do_not_take_each_others_values(names: Names, case: Case) -> None:
     rules = [rule for rule in rules_of(case) if rule.attrs["kind"] == "flower"]
-    decoder = filters_read.Decoder(names, "v0", "ingress")
+    by = decoder(names)
     for handle in range(1, 4):
         for rule in rules:
-            got = decoder.read(_told(names, rule, handle))
+            got = read(by, _told(names, rule, handle))
             assert got
             assert (got.key, got.attrs["handle"]) == (rule.key, handle)
             assert differing(rule, got) == {}

@@ -20,12 +20,15 @@ from netgroupd.kernel.netlink.message import (
 from netgroupd.kernel.netlink.socket import Socket
 from netgroupd.kernel.tc.filters import codec as filters
 from netgroupd.kernel.tc.filters.read import Decoder
+from netgroupd.kernel.tc.filters.seen import Seen
 from netgroupd.kernel.tc.filters.stuck import told_until
-from netgroupd.kernel.tc.tcmsg import RTM_GETTFILTER, RTM_NEWTFILTER, Place
+from netgroupd.kernel.tc.tcmsg import RTM_GETTFILTER, Place
 from netgroupd.model.state import Attrs, Object
 from netgroupd.model.tc.filter import key
 from netgroupd.plan.compare import differing
 from netgroupd.plan.step import Op, Step
+from tests.kernel import tc_read
+from tests.kernel.tc_read import SEQUENCE_NUMBER
 from tests.vm.tc_cases import CASES, rules_of
 
 _DROP = {"kind": "gact", "control": "drop", "cookie": "a1b2"}
@@ -39,6 +42,8 @@ _DUMPED = bytes.fromhex(
     "00000000000000000000000000000000000000000c000700020000000200000008000a000000000040000200180002000100000000000000"
     "02000000010000000100000024000100b306000000000000b30600000000000000000000000000000000000000000000"
 )
+_OF_FLOWER = bytes.fromhex("e8000200")  # where its options begin
+_DONE = HEADER.pack(HEADER_LEN + 4, NLMSG_DONE, NLM_F_MULTI, SEQUENCE_NUMBER, 0) + bytes(4)
 _FLOWER = [case for case in CASES if case.id.startswith("flower-")]
 
 
@@ -48,14 +53,14 @@ def _rule(address: str, **match: str) -> Object:
 
 
 class Replies(Socket):
-    """Receives what a test says, for a request with the sequence number 7."""
+    """Receives what a test says."""
 
     def __init__(self, *packets: bytes) -> None:
         self._packets = iter(packets)
         self._dumping = False
 
     def next_sequence(self, count: int = 1) -> int:
-        return 8 - count
+        return SEQUENCE_NUMBER + 1 - count
 
     def send(self, *_parts: bytes | bytearray, count: int = 1) -> None:
         del count
@@ -68,18 +73,18 @@ def _told(names: Names, rule: Object, handle: int, more: bytes = b"") -> bytes:
     """What the kernel says of a rule that it gave ``handle``."""
     body = bytearray(filters._write(Step(Op.CREATE, None, rule, rule.attrs), names)[HEADER_LEN:] + more)
     struct.pack_into("=I", body, 8, handle)
-    return HEADER.pack(HEADER_LEN + len(body), RTM_NEWTFILTER, NLM_F_MULTI, 7, 0) + body
+    return tc_read.message(bytes(body))
 
 
 def _taught(names: Names, *told: bytes) -> Decoder:
-    decoder = Decoder(names, "v0", "ingress")
+    decoder = tc_read.decoder(names)
     for one in told:
         decoder.read(memoryview(one)[HEADER_LEN:])
     return decoder
 
 
 def _in_full(names: Names, told: bytes) -> Object | None:
-    return Decoder(names, "v0", "ingress").read(memoryview(told)[HEADER_LEN:])
+    return tc_read.decoder(names).read(memoryview(told)[HEADER_LEN:])
 
 
 def _skimmed(decoder: Decoder, packet: bytes) -> tuple[int, list[Object]]:
@@ -126,7 +131,7 @@ def test_change_of_any_bit_is_seen(names: Names, dumped: bool) -> None:
     """Whatever bit of a message is another, it says what it would say in full, or is not read this way."""
     before, told = _told(names, _rule("10.0.0.1"), 1), _told(names, _rule("10.0.0.2", src_ip="10.1.0.0/16"), 3)
     if dumped:
-        told = HEADER.pack(HEADER_LEN + len(_DUMPED), RTM_NEWTFILTER, NLM_F_MULTI, 7, 0) + _DUMPED
+        told = tc_read.message(_DUMPED)
     decoder, unread = _taught(names, before, told), 0
     for place in range(HEADER_LEN, len(told)):
         for bit in range(8):
@@ -163,23 +168,17 @@ def test_foreign_change_among_rules_of_one_line_is_a_difference(
     there = [*want]
     there[5] = want[5]._replace(attrs={**want[5].attrs, **attrs})  # type: ignore[dict-item]  # values of a rule
     expected = {rule.key: rule for rule in want}
-    decoder = Decoder(names, "v0", "ingress", expected=expected, handles=handles)
-    got = _read(decoder, [_told(names, rule, handle) for handle, rule in enumerate(there, 1)])
+    decoder = tc_read.decoder(names, expected=expected, handles=handles)
+    got = _read(names, decoder, [_told(names, rule, handle) for handle, rule in enumerate(there, 1)])
     changed = [place for place, rule in enumerate(got) if differing(expected[rule.key], rule)]
     assert changed == [5]
 
 
-def _read(decoder: Decoder, told: Sequence[bytes]) -> list[Object]:
-    """As a dump reads one packet after the other, each of four messages."""
-    found: list[Object] = []
-    for start in range(0, len(told), 4):
-        packet = memoryview(b"".join(told[start : start + 4]))
-        at = decoder.skim(packet, found)
-        while at < len(packet):
-            (size,) = struct.unpack_from("=I", packet, at)
-            if rule := decoder.read(packet[at + HEADER_LEN : at + size]):
-                found.append(rule)
-            at += size
+def _read(names: Names, decoder: Decoder, told: Sequence[bytes]) -> list[Object]:
+    """What a dump brings of packets of four messages each."""
+    packets = (b"".join(told[start : start + 4]) for start in range(0, len(told), 4))
+    asked = request(RTM_GETTFILTER, NLM_F_DUMP)
+    found, _ = told_until(Replies(*packets, _DONE), asked, "dump", Place.of("v0", "ingress", names), decoder)
     return found
 
 
@@ -188,8 +187,8 @@ def test_rules_without_handles_that_are_as_expected_share_what_is_said_of_them_a
 ) -> None:
     there = [_rule(f"10.0.0.{number}") for number in range(1, 13)]
     want = [*there[:8], *(rule._replace(attrs={**rule.attrs, "classid": "1:5"}) for rule in there[8:10])]
-    decoder = Decoder(names, "v0", "ingress", expected={rule.key: rule for rule in want}, handles=False)
-    got = _read(decoder, [_told(names, rule, handle) for handle, rule in enumerate(there, 1)])
+    decoder = tc_read.decoder(names, expected={rule.key: rule for rule in want}, handles=False)
+    got = _read(names, decoder, [_told(names, rule, handle) for handle, rule in enumerate(there, 1)])
     assert [rule.key for rule in got] == [rule.key for rule in there]
     assert len({id(rule.attrs) for rule in got[1:8]}) == 1
     assert [rule.attrs.get("handle") for rule in got] == [1, *[None] * 7, 9, 10, 11, 12]
@@ -201,9 +200,44 @@ def test_rest_of_a_dump_that_was_given_up_is_no_part_of_the_next(names: Names) -
     late = bytearray(b"".join(told[:4]))
     for start in range(0, len(late), len(told[0])):
         SEQUENCE.pack_into(late, start + 8, 6)
-    end = HEADER.pack(HEADER_LEN + 4, NLMSG_DONE, NLM_F_MULTI, 7, 0) + bytes(4)
-    socket = Replies(bytes(late), b"".join(told[4:]), end)
+    socket = Replies(bytes(late), b"".join(told[4:]), _DONE)
     asked = request(RTM_GETTFILTER, NLM_F_DUMP)
     place = Place.of("v0", "ingress", names)
     found, begun = told_until(socket, asked, "dump", place, _taught(names, told[0]))
     assert (found, begun) == ([_in_full(names, one) for one in told[4:]], b"")
+
+
+def test_rules_of_one_hook_are_read_as_those_of_another(names: Names) -> None:
+    """What is like a rule that was read elsewhere says the same where it hangs; behind what is not, too."""
+    told = [_told(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9)]
+    seen = Seen({}, handles=True)
+    tc_read.decoder(names, seen=seen).read(memoryview(told[0])[HEADER_LEN:])
+    there = [
+        _rule(f"10.0.0.{number}")._replace(key=("v1", "egress", *_rule(f"10.0.0.{number}").key[2:]))
+        for number in range(1, 9)
+    ]
+    elsewhere = [_told(names, rule, number) for number, rule in enumerate(there, 1)]
+    decoder = tc_read.decoder(names, "v1", "egress", seen=seen)
+    end, got = _skimmed(decoder, b"".join((*elsewhere, *told)))
+    assert end == len(b"".join(elsewhere))
+    assert [rule.key for rule in got] == [rule.key for rule in there]
+
+
+def test_row_behind_what_is_read_in_full_is_read_as_a_row(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packet begins with the preference of the rules in it, which is no rule."""
+    begun = tc_read.message(_DUMPED[:8] + bytes(4) + _DUMPED[12 : _DUMPED.index(_OF_FLOWER)])
+    told = [begun, *(_told(names, _rule(f"10.0.0.{number}"), number) for number in range(1, 9))]
+    decoder = tc_read.decoder(names)
+    in_full: list[int] = []
+    read = decoder.read
+
+    def noted(payload: memoryview) -> Object | None:
+        in_full.append(len(payload))
+        return read(payload)
+
+    monkeypatch.setattr(decoder, "read", noted)
+    packet = b"".join(told)
+    place = Place.of("v0", "ingress", names)
+    got, _ = told_until(Replies(packet, packet, _DONE), request(RTM_GETTFILTER, NLM_F_DUMP), "dump", place, decoder)
+    assert [rule.attrs["handle"] for rule in got] == [*range(1, 9)] * 2
+    assert len(in_full) == 3

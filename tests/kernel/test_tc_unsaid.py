@@ -12,7 +12,6 @@ from netgroupd.kernel.netlink.message import attr, nest, text, u32
 from netgroupd.kernel.tc import flower
 from netgroupd.kernel.tc.actions.police import pack_police
 from netgroupd.kernel.tc.filters import codec as filters
-from netgroupd.kernel.tc.filters.read import Decoder
 from netgroupd.kernel.tc.tcmsg import HEADER, KIND, OPTIONS
 from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import SHARES
@@ -22,6 +21,7 @@ from netgroupd.plan.owned import Owned
 from netgroupd.plan.present import objects_text
 from netgroupd.plan.present import text as shown
 from netgroupd.plan.step import Op, Step
+from tests.kernel.tc_read import decoder, read
 
 CLSACT = Object("qdisc", ("v0", "clsact"), {"kind": "clsact", "handle": "ffff:", "hooks": ("ingress",)})
 _ADDRESS = attr(8, b"\x08\x00") + flower.pack((("dst_ip", "10.0.0.1"),))
@@ -41,7 +41,7 @@ def _acts(kind: str) -> bytes:
 
 
 def _rule(kind: str, options: bytes, names: Names) -> Object:
-    rule = Decoder(names, "v0", "ingress").read(_message(kind, options))
+    rule = decoder(names).read(_message(kind, options))
     assert rule
     return rule
 
@@ -83,17 +83,17 @@ def test_rule_that_a_file_can_say_is_told_by_what_it_matches(kind: str, options:
 
 
 def test_bits_that_a_mask_leaves_out_are_not_told_of_the_first_rule_nor_of_the_next(names: Names) -> None:
-    decoder = Decoder(names, "v0", "ingress")
+    by = decoder(names)
     for number in (5, 6):
         masked = attr(12, bytes((10, 0, number, 7))) + attr(13, b"\xff\xff\xff\0")
-        rule = decoder.read(_message("flower", attr(8, b"\x08\x00") + masked))
+        rule = read(by, _message("flower", attr(8, b"\x08\x00") + masked))
         assert rule
         assert rule.key[4] == (("dst_ip", f"10.0.{number}.0/24"),)
 
 
 def test_rules_of_flower_that_differ_in_what_is_unknown_are_several(names: Names) -> None:
-    decoder = Decoder(names, "v0", "ingress")
-    told = [decoder.read(_message("flower", _ADDRESS + u32(250, 1), handle)) for handle in (1, 2)]
+    by = decoder(names)
+    told = [by.read(_message("flower", _ADDRESS + u32(250, 1), handle)) for handle in (1, 2)]
     assert [dict(rule.key[4])["handle"] for rule in told if rule] == ["0x1", "0x2"]  # type: ignore[arg-type]  # pairs
 
 
@@ -109,7 +109,7 @@ def test_action_of_several_rules_is_theirs_where_it_has_no_name(
 ) -> None:
     held = attr(2, struct.pack("=IIIii", 7, 0, 2, references, binds))
     told = _message("flower", _ADDRESS + nest(3, nest(1, text(1, "gact"), nest(2, held))))
-    rules = [Decoder(names, "v0", "ingress", everything=whole).read(told) for whole in (True, False)]
+    rules = [decoder(names, everything=whole).read(told) for whole in (True, False)]
     assert [SHARES in rule.attrs for rule in rules if rule] == [want, False]
 
 
@@ -124,7 +124,7 @@ def test_policer_that_a_rule_has_without_actions_is_one_of_those(names: Names) -
 
 
 def test_table_that_the_kernel_made_is_no_rule(names: Names) -> None:
-    assert Decoder(names, "v0", "ingress").read(_message("cgroup", b"", handle=0)) is None
+    assert decoder(names).read(_message("cgroup", b"", handle=0)) is None
 
 
 @pytest.mark.parametrize(("kind", "options", "want"), [("cgroup", b"", 0), ("fw", text(3, "v0"), 1)])
@@ -168,8 +168,8 @@ def test_changed_action_that_cannot_come_back_is_told_too(names: Names) -> None:
 
 
 def test_many_such_rules_are_told_by_some(names: Names) -> None:
-    decoder = Decoder(names, "v0", "ingress")
-    rules = [rule for handle in range(0xA, 0x10) if (rule := decoder.read(_message("cgroup", b"", handle)))]
+    by = decoder(names)
+    rules = [rule for handle in range(0xA, 0x10) if (rule := by.read(_message("cgroup", b"", handle)))]
     (warning,) = assemble(State((CLSACT,)), State((CLSACT, *rules)), Owned()).warnings
     assert warning.count("handle") == 5
     assert warning.endswith(", … (6 in all)")

@@ -19,7 +19,7 @@ class _Changing(Socket):
         self.counters = Counters()
 
     def _dump_once(
-        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
+        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T] | None
     ) -> tuple[list[T], bool]:
         keys = next(self._readings)
         peers = (nest(0, attr(1, base64.b64decode(key)), u16(5, 25)) for key in keys)

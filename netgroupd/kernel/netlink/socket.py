@@ -277,7 +277,7 @@ class Socket:
         *,
         enough: bool = False,
         mark: bytes = b"",
-        skim: Skim[T] = lambda _packet, _found: 0,
+        skim: Skim[T] | None = None,
     ) -> list[T]:
         """All that a dump request brings, decoded; ``decode`` may return None to leave one out.
 
@@ -286,8 +286,8 @@ class Socket:
         or brings what the one before has brought: what changes then is something else,
         as the link-local addresses that 10,000 links get one by one after they came up.
         ``enough``: when others never stop changing things, the last reading will do.
-        Packets without ``mark`` anywhere in them are not decoded, nor so many bytes of
-        each as ``skim`` has seen enough of, which may add to what was found.
+        Packets without ``mark`` anywhere in them are not decoded, nor so many bytes from
+        any message on as ``skim`` has seen enough of, which may add to what was found.
 
         Raises:
             KernelError: The kernel refused it, or it never came whole.
@@ -310,7 +310,7 @@ class Socket:
         raise KernelError([Refusal(what, errno.EINTR, f"it changed during each of {turn} readings")])
 
     def _dump_once(
-        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T]
+        self, message: bytes, decode: Decode[T], what: str, mark: bytes, skim: Skim[T] | None
     ) -> tuple[list[T], bool]:
         """What came, and whether it did not change meanwhile."""
         if self._dumping:  # the kernel takes no further one from a socket before that has come to its end
@@ -329,7 +329,8 @@ class Socket:
             worthless = bool(mark) and mark not in received.tobytes()
             # As `split` does it, without its tuples: this loop sees every link there is.
             is_ours = len(received) >= HEADER_LEN and SEQUENCE.unpack_from(received, 8) == (sequence,)
-            start, end = skim(received, found) if is_ours else 0, len(received)
+            passing = skim if is_ours else None
+            start, end = passing(received, found) if passing else 0, len(received)
             while start + HEADER_LEN <= end:
                 size, kind, flags, got, _ = unpack(received, start)
                 first, last = start + HEADER_LEN, start + size
@@ -344,6 +345,8 @@ class Socket:
                     return self._ended(answer, found, seen, what)
                 if not worthless and (item := decode(kind, received[first:last])) is not None:
                     found.append(item)
+                if passing:
+                    start += passing(received[start:], found)
 
     def _ended(self, answer: Answer, found: list[T], seen: int, what: str) -> tuple[list[T], bool]:
         """What a dump brought that has come to its end."""

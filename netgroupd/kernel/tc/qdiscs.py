@@ -27,6 +27,7 @@ from netgroupd.kernel.tc.tcmsg import (
     RTM_GETTCLASS,
     RTM_NEWQDISC,
     RTM_NEWTCLASS,
+    Located,
     Place,
 )
 from netgroupd.model.state import NOTHING, Attrs, Key, Object
@@ -105,7 +106,7 @@ def hooks(context: Context, selection: Selection) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-def hooks_of_rules(context: Context, selection: Selection) -> Iterator[tuple[str, str, Place]]:
+def hooks_of_rules(context: Context, selection: Selection) -> Iterator[Located]:
     """Where rules hang: those of a root qdisc on its handle; for "root" the kernel tells those of an ingress qdisc.
 
     They hang on classes too.
@@ -115,7 +116,7 @@ def hooks_of_rules(context: Context, selection: Selection) -> Iterator[tuple[str
         found |= {(tclass.name, str(tclass.key[1])) for tclass in dump_classes(context, selection)}
     for where, parent in sorted(found):
         with suppress(UnknownLinkError):
-            yield where, parent, Place.of(where, parent, context.names)
+            yield Located.of(where, parent, context.names)
 
 
 def _decode(payload: memoryview, names: Names) -> Object | None:

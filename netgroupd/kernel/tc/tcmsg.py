@@ -48,3 +48,16 @@ class Place(NamedTuple):
             return names.name(self.ifindex), handle_text(self.parent)
         except UnknownLinkError:
             return None
+
+
+class Located(NamedTuple):
+    """A hook: its link or block, its parent, and where messages say that it is."""
+
+    where: str
+    parent: str
+    place: Place
+
+    @classmethod
+    def of(cls, where: str, parent: str, names: Names) -> "Located":
+        """Find it; raises UnknownLinkError."""
+        return cls(where, parent, Place.of(where, parent, names))

@@ -11,7 +11,6 @@ costs more where they are put in: bench/tc.py has the figures.
 from collections import Counter
 from collections.abc import Mapping, Set
 from itertools import groupby
-from types import MappingProxyType
 
 from netgroupd.kernel.names import Names
 from netgroupd.kernel.netlink import message
@@ -24,9 +23,16 @@ from netgroupd.kernel.tc.actions.seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters.seen import Seen
 from netgroupd.kernel.tc.filters.stuck import told_alone, told_around, told_until
-from netgroupd.kernel.tc.filters.unsaid import does_more, matches_more, named, told_apart, unsayable
+from netgroupd.kernel.tc.filters.unsaid import (
+    TWICE,
+    does_more,
+    matches_more,
+    named,
+    told_apart,
+    unsayable,
+)
 from netgroupd.kernel.tc.qdiscs import hooks_of_rules
-from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER
+from netgroupd.kernel.tc.tcmsg import CHAIN, HEADER, KIND, OPTIONS, RTM_GETTFILTER, Located
 from netgroupd.model.collector import uncollected
 from netgroupd.model.state import Key, Object
 from netgroupd.model.tc.filter import HOLDS, SHARES
@@ -42,18 +48,12 @@ _LAST_FIRST = frozenset({"basic", "bpf"})
 def dump(context: Context, selection: Selection) -> list[Object]:
     """The rules of the selected hooks."""
     found: list[Object] = []
-    for where, parent, place in hooks_of_rules(context, selection):
+    seen = Seen(selection.rules, handles=selection.handles)
+    for hook in hooks_of_rules(context, selection):
+        place = hook.place
         asked = message.request(RTM_GETTFILTER, message.NLM_F_DUMP, place.header())
-        decoder = Decoder(
-            context.names,
-            where,
-            parent,
-            taken=selection.taken,
-            everything=selection.everything,
-            expected=selection.rules,
-            handles=selection.handles,
-        )
-        what = f"dump of filters of {where} {parent}".rstrip()
+        decoder = Decoder(context.names, hook, seen, taken=selection.taken, everything=selection.everything)
+        what = f"dump of filters of {hook.where} {hook.parent}".rstrip()
         with uncollected():
             rules, begun = told_until(context.socket, asked, what, place, decoder)
             rules, stuck = told_around(context.socket, place, what, decoder) if begun else (rules, [])
@@ -61,14 +61,12 @@ def dump(context: Context, selection: Selection) -> list[Object]:
         rules += map(decoder.begun, filter(place.has, stuck))
         for hung in decoder.mixed():
             rules = u32_listed.without_others(context.socket, place, hung, rules)
-        found += _as_made(told_apart(rules))
+        found += rules if TWICE.isdisjoint(decoder.kinds) else _as_made(told_apart(rules))
     return found
 
 
 def _as_made(rules: list[Object]) -> list[Object]:
     """The rules in the order in which they came: of some the kernel asks, and tells, the last of a preference first."""
-    if _LAST_FIRST.isdisjoint([rule[2]["kind"] for rule in rules]):
-        return rules
     groups = groupby(rules, lambda rule: (rule.key[:4], rule.attrs["kind"] in _LAST_FIRST))
     return [rule for (_, turned), found in groups for rule in (reversed([*found]) if turned else [*found])]
 
@@ -79,44 +77,39 @@ class Decoder:
     def __init__(
         self,
         names: Names,
-        where: str,
-        parent: str,
+        hook: Located,
+        seen: Seen,
         *,
         taken: Set[Key] = frozenset(),
         everything: bool = False,
-        expected: Mapping[Key, Object] = MappingProxyType({}),
-        handles: bool = True,
     ) -> None:
-        """Also note which rules have ``taken`` for themselves; ``everything``: which share what a capture asks for.
-
-        ``expected`` and ``handles`` are as of a selection.
-        """
+        """Also note which rules have ``taken`` for themselves; ``everything``: which share what a capture asks for."""
         self._names = names
         self._taken = taken
         self._everything = everything
-        self._where = where
-        self._parent = parent
+        self._hook = hook
         self._actions = Remembered()
-        self._seen = Seen(expected, handles=handles)
+        self._seen = seen
         self._own_tables: Counter[u32_listed.Hung] = Counter()
         self._of_matchall: set[Key] = set()
+        self.kinds: set[Value] = set()
+        """The classifiers of the rules."""
 
     def skim(self, packet: memoryview, found: list[Object]) -> int:
         """Read what a packet begins with of rules like those that were read; where it ends."""
-        return 0 if self._taken else self._seen.skim(packet, found)
+        return 0 if self._taken else self._seen.skim(packet, found, self._hook)
 
     def read(self, payload: memoryview) -> Object | None:
         """The rule of a message; None where it tells of what rules hang on."""
-        if not self._taken and (seen := self._seen.read(payload)):
-            return seen
         handle, info = HEADER.unpack_from(payload)[4::2]
         found = attributes(payload, HEADER.size)
         rule = self._bare(payload, found)
-        if rule.attrs["kind"] == "matchall":
+        kind, chain = str(rule.attrs["kind"]), rule.key[2]
+        self.kinds.add(kind)
+        if kind == "matchall":
             (self._of_matchall.discard if handle else self._of_matchall.add)(rule.key[2:4])
         if not handle:
             return None
-        kind, chain = str(rule.attrs["kind"]), rule.key[2]
         assert isinstance(chain, int)
         if kind not in CLASSIFIERS:
             return unsayable(rule)
@@ -142,7 +135,7 @@ class Decoder:
         kind = bytes(found[KIND]).rstrip(b"\0").decode()
         chain = int.from_bytes(found[CHAIN], "little") if CHAIN in found else 0
         protocol = protocol_name(swapped(info & 0xFFFF))
-        key = key_of(self._where, self._parent, chain, info >> 16, {})
+        key = key_of(self._hook.where, self._hook.parent, chain, info >> 16, {})
         return Object("filter", key, {"kind": kind, "protocol": protocol, "handle": handle})
 
     def _described(self, bare: Object, kind: str, options: Mapping[int, memoryview], handle: int) -> Object:

@@ -3,11 +3,12 @@
 
 Rules of one line differ in their handles, in the values that they match and in
 what their actions have counted.  All other bytes, lengths and masks among them,
-say the same of every rule that has them.  Such rules come in a row, which is read
-part by part for all of them at once.
+say the same of every rule that has them, wherever it hangs.  Such rules come in a
+row, which is read part by part for all of them at once.
 """
 
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
@@ -17,15 +18,16 @@ from typing import Any, NamedTuple, TypeAlias
 from netgroupd.kernel.netlink.message import walk
 from netgroupd.kernel.tc import flower
 from netgroupd.kernel.tc.actions.seen import changing
-from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS
+from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS, Located, Place
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing
 
 _SIZE = struct.Struct("=I12x")  # a message's own header
-_HANDLE = (8, 12)  # of struct tcmsg
+_HANDLE = (8, 12)  # of struct tcmsg, between the link and the parent
+_NUMBER = 4  # bytes of each of these
 _ACTIONS = 3
-_LAYOUTS = 16  # of one length: a hook has rules of a few lines, seldom of more
+_LAYOUTS = 16  # of one length: there are rules of a few lines, seldom of more
 _MEMO = 1 << 16
 _ATTRS: Callable[[Any], Attrs] = itemgetter(2)  # of an object
 _MADE: Callable[[tuple[Any, ...]], Object] = partial(tuple.__new__, Object)  # as its _make, without a call of Python's
@@ -37,12 +39,12 @@ _Rows: TypeAlias = Sequence[tuple[bytes | int, ...]]
 class _Base(NamedTuple):
     """What rules say that agree in all the bytes kept, and how to read the others."""
 
-    hook: Key
+    queue: Key  # the chain and the preference
     match: Mapping[str, Value]
     readers: Mapping[str, tuple[int, flower.Read]]
     attrs: Attrs
 
-    def keys(self, rows: _Rows) -> Iterator[Key]:
+    def keys(self, hook: Located, rows: _Rows) -> Iterator[Key]:
         """The keys of rules that are cut in pieces."""
         count = len(rows)
         columns: dict[str, Iterable[tuple[str, Value]]] = {
@@ -51,7 +53,7 @@ class _Base(NamedTuple):
         for name, (place, read) in self.readers.items():
             columns[name] = zip(repeat(name), map(read, map(itemgetter(place), rows)), strict=False)
         matches = zip(*(columns[name] for name in sorted(columns)), strict=True) if columns else repeat((), count)
-        return zip(*map(repeat, self.hook), matches, strict=False)
+        return zip(*map(repeat, (hook.where, hook.parent, *self.queue)), matches, strict=False)
 
     def are_as(self, wants: Sequence[Object | None]) -> bool:
         """Whether rules that say this are as is wanted, alike of each."""
@@ -78,25 +80,35 @@ class _Layout:
         self.kept = itemgetter(*(place for place, kind in enumerate(kinds) if kind == "kept"))
         self.handle = itemgetter(kinds.index("I"))
         self.values = tuple(place for place, kind in enumerate(kinds) if kind == "s")
-        self.bases: dict[object, _Base] = {}
+        self._bases: dict[object, _Base] = {}
 
-    def row(self, payload: memoryview) -> tuple[bytes | int, ...]:
-        """One message without its header, cut in pieces."""
-        return self.form.unpack(_whole(payload))
+    def learn(self, payload: memoryview, base: _Base) -> None:
+        """Take what a message without its header says."""
+        whole = _SIZE.pack(_SIZE.size + len(payload)) + payload
+        self._bases[_apart(self.kept(self.form.unpack(whole)))[1]] = base
 
-    def rows(self, packet: memoryview) -> tuple[_Base | None, _Rows]:
-        """The messages at the beginning of a packet that are alike, cut in pieces, and what they say."""
+    def rows(self, packet: memoryview, place: Place) -> tuple[_Base | None, _Rows]:
+        """The messages at the beginning of a packet that are alike, cut in pieces, and what they say; of one place."""
         rows = [*self.form.iter_unpack(packet[: len(packet) // self.form.size * self.form.size])]
         told = [*map(self.kept, rows)]
-        if not told or (base := self.bases.get(told[0])) is None:
+        there, said = _apart(told[0]) if told else (None, None)
+        if there != place or (base := self._bases.get(said)) is None:
             return None, ()
         if told.count(told[0]) < len(told):
             del rows[next(place for place, kept in enumerate(told) if kept != told[0]) :]
         return base, rows
 
 
+def _apart(kept: tuple[Any, ...]) -> tuple[Place, tuple[Any, ...]]:
+    """Where a rule hangs, which is on both sides of its handle, and what else is kept of it."""
+    size, before, behind, *rest = kept
+    link, parent = before[-_NUMBER:], behind[:_NUMBER]
+    place = Place(int.from_bytes(link, sys.byteorder), int.from_bytes(parent, sys.byteorder))
+    return place, (size, before[:-_NUMBER], behind[_NUMBER:], *rest)
+
+
 class Seen:
-    """The layouts met in the dump of one hook.
+    """The layouts met in the dumps of some hooks.
 
     Rules that are ``expected`` lend their keys to those that are there; without
     ``handles`` many in a row that are as expected have the same attributes.
@@ -107,31 +119,25 @@ class Seen:
         self._handles = handles
         self._layouts: dict[int, list[_Layout]] = {}
         self._known = 0
-        self._likely = 1  # so many that follow each other are cut at once
+        self._likely = 32  # so many that follow each other are cut at once
 
-    def skim(self, packet: memoryview, found: list[Object]) -> int:
+    def skim(self, packet: memoryview, found: list[Object], hook: Located) -> int:
         """Read the messages that a packet begins with, as far as their like has been read in full; where they end."""
         start = 0
         while start + _SIZE.size <= len(packet):
             (size,) = _SIZE.unpack_from(packet, start)
             some = packet[start : start + size * self._likely]
-            alike = ((layout, *layout.rows(some)) for layout in self._layouts.get(size, ()))
+            alike = ((layout, *layout.rows(some, hook.place)) for layout in self._layouts.get(size, ()))
             layout, base, rows = next((one for one in alike if one[1]), (None, None, ()))
             if layout is None or base is None:
                 break
-            found += self._rules(layout, base, rows)
+            found += self._rules(layout, base, rows, hook)
             start += size * len(rows)
             self._likely = 2 * len(rows)
         return start
 
-    def read(self, payload: memoryview) -> Object | None:
-        """The rule of one message without its header; None if its like has not been read in full."""
-        found: list[Object] = []
-        self.skim(_whole(payload), found)
-        return found[0] if found else None
-
-    def _rules(self, layout: _Layout, base: _Base, rows: _Rows) -> Iterable[Object]:
-        found = [*base.keys(rows)]
+    def _rules(self, layout: _Layout, base: _Base, rows: _Rows, hook: Located) -> Iterable[Object]:
+        found = [*base.keys(hook, rows)]
         wants = [*map(self._expected.get, found)]
         keys = [want[1] if want else key for want, key in zip(wants, found, strict=True)]
         attrs: Iterable[Attrs] = repeat(base.attrs)
@@ -143,15 +149,18 @@ class Seen:
         """Learn from a rule that was read in full."""
         start, end = next((start, end) for number, start, end in walk(payload, HEADER.size) if number == OPTIONS)
         dropped = _dropped(payload, start, end)
-        if dropped is None or self._known >= _MEMO:
+        if dropped is None:
             return
+        if self._known >= _MEMO:
+            self._layouts.clear()
+            self._known = 0
         values = sorted(flower.values(payload, start, end))
         layout = _Layout(len(payload), dropped, [value[:2] for value in values])
         layouts = self._layouts.setdefault(layout.form.size, [])
         known = next((one for one in layouts if one.form.format == layout.form.format), None)
         if known is None:
             if len(layouts) >= _LAYOUTS:
-                return
+                del layouts[0]
             layouts.append(layout)
             known = layout
         match: dict[str, Value] = dict(rule.key[4])  # type: ignore[arg-type]  # pairs, as filter.key makes
@@ -159,13 +168,8 @@ class Seen:
         for name in readers:
             del match[name]
         attrs = {name: value for name, value in rule.attrs.items() if name != "handle"}
-        known.bases[known.kept(known.row(payload))] = _Base(rule.key[:4], match, readers, attrs)
+        known.learn(payload, _Base(rule.key[2:4], match, readers, attrs))
         self._known += 1
-
-
-def _whole(payload: memoryview) -> memoryview:
-    """A message with the header that it came with, as far as that counts."""
-    return memoryview(_SIZE.pack(_SIZE.size + len(payload)) + payload)
 
 
 def _dropped(payload: memoryview, start: int, end: int) -> list[Span] | None:

@@ -29,7 +29,8 @@ _KNOWN: Mapping[str, frozenset[int]] = {
 }
 
 
-_TWICE = frozenset({"u32", "basic", "bpf", "flow"})
+TWICE = frozenset({"u32", "basic", "bpf", "flow"})
+"""The classifiers of which the kernel takes several rules that match the same."""
 
 
 def _is_somewhere(match: Fields) -> bool:
@@ -74,16 +75,11 @@ def unsayable(rule: Object) -> Object:
 
 
 def told_apart(rules: list[Object]) -> list[Object]:
-    """The rules of a hook as the kernel asks them; one that matches the same as another before it has no other name.
-
-    Of most kinds the kernel takes no such rule.
-    """
-    if _TWICE.isdisjoint([rule[2]["kind"] for rule in rules]):
-        return rules
+    """The rules of a hook as the kernel asks them; one that matches the same as another before it has no other name."""
     seen = set[Key]()
     found: list[Object] = []
     for rule in rules:
-        again = rule[2]["kind"] in _TWICE and rule[1] in seen
+        again = rule[2]["kind"] in TWICE and rule[1] in seen
         found.append(rule._replace(key=named(rule), attrs={**rule.attrs, UNSAID: AGAIN}) if again else rule)
         seen.add(rule[1])
     return found
