@@ -43,6 +43,7 @@ from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.netlink.thread_turns import prompt_turns
 from netgroupd.model.state import Key, State
 from netgroupd.plan import present
+from netgroupd.plan.affected import felt
 from netgroupd.plan.named import named_in
 from netgroupd.plan.step import Plan
 from netgroupd.plan.tc.optional import keys_of
@@ -138,11 +139,12 @@ class Engine(Questions):
         content = configuration.content_of(desired)._replace(borrowed=borrowed)
         repaired = request.result == REPAIRED
         self._refuse_cuts(kernel, plan, goal, actual, request.allow, accepted=repaired, again=again)
-        add_lost(kernel, plan, actual, self._applied_if_known, mine)
-        plan = plan._replace(others=plan.others + settings_of_others(kernel, plan))
-        add_lost_options(kernel, plan, actual, mine.away)
+        shaking = felt(plan, actual.of("link"))
+        add_lost(kernel, shaking, actual, self._applied_if_known, mine)
+        plan = plan._replace(others=plan.others + settings_of_others(kernel, shaking))
+        add_lost_options(kernel, shaking, actual, mine.away)
         naming = None if mine.names_all(content) else Naming(desired.state, named_in(mine.named), mine.hooks)
-        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(plan, actual, kernel.usual, naming)
+        replaced = UNTOUCHED if request.result == REPAIRED else Replaced.by(shaking, actual, kernel.usual, naming)
         begun, plan = self._opened(content, plan, replaced)
         accepted = self._accepted(begun.number, again, request)
         before = placed(kernel, Snapshot.of(plan, actual))

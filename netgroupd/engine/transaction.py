@@ -159,6 +159,7 @@ def plan_now(kernel: Connection, goal: State, mine: Mine, links: Links | None = 
 
 def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> Plan:
     """``plan``, and what others lose by it: what is to be said of that, and given back."""
+    whole, plan = plan, affected.felt(plan, actual.of("link"))
     warnings = plan.warnings
     if nexthops := deleted_nexthops(plan, actual):
         along = kernel.dump(Selection(frozenset({"route"}), nexthops=nexthops)).of("route")
@@ -182,7 +183,7 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     warnings += told_of_lists(listed, kept)
     back += (*kept, *options_of_ports(plan, goal, actual), *flags_in_vrfs(plan, goal, actual), *led)
     others = (*(obj for theirs in found for obj in theirs.objects), *listed, *queues, *astray)
-    return plan._replace(warnings=warnings, others=others, passing=back, watched=told_of_watched(*found))
+    return whole._replace(warnings=warnings, others=others, passing=back, watched=told_of_watched(*found))
 
 
 def _have_handles(plan: Plan, actual: State) -> bool:

@@ -1,18 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Links that the kernel changes together with others, where no file says it of them: told before it is done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Key, Object, State
 from netgroupd.plan.compare import kind_of
+from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.narrowed import made_smaller, narrowed
 from netgroupd.plan.pieces import shrinks
-from netgroupd.plan.serialise import singles
+from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import Op, Plan, Step
 
 _OF_LOWER = {"mode": "l3", "private": False, "vepa": False}
 """What all ipvlans on one link have alike, and what one that is made has where nothing is said."""
+
+_FELT = IPVLANS | TEAMING | {"wireguard"}
+"""Kinds of new links that set something for others, as ipvlans do, or for ports that come to them."""
+
+
+def are_apart(links: Collection[Step], there: Mapping[Key, Object]) -> bool:
+    """Whether steps make links, and none of these joins a master that is ``there`` or sets something for others."""
+    made = [step.after.attrs for step in links if step.before is None and step.after]
+    joined = {(attrs.get("master"),) for attrs in made}
+    return bool(made) and there.keys().isdisjoint(joined) and _FELT.isdisjoint([attrs.get("kind") for attrs in made])
+
+
+def felt(plan: Plan, links: Mapping[Key, Object]) -> Plan:
+    """``plan`` without what it says to links that are not among ``links``, where these do not feel it.
+
+    What looks for what else a plan does has no more to walk through: from nothing that is all of it.
+    """
+    return plan._replace(steps=tuple(touching(plan.steps, links))) if plan.apart else plan
 
 
 def warnings(plan: Plan, goal: State, actual: State) -> Iterator[str]:

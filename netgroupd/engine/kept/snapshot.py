@@ -19,6 +19,7 @@ from netgroupd.model.tc.shared import OF_RULES
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
+from netgroupd.plan.affected import felt
 from netgroupd.plan.compare import UNOWNED, UNSAID, UNTOLD, ends, kind_of
 from netgroupd.plan.fate import carried_down, hangs_on, is_of_bridge, setting_of_ipv6
 from netgroupd.plan.mst import without_states
@@ -62,8 +63,8 @@ class Snapshot(NamedTuple):
     @classmethod
     def of(cls, plan: Plan, actual: State) -> "Snapshot":
         """What ``actual`` has of everything that ``plan`` touches, or that goes with what it touches."""
-        steps = singles(plan.steps)
-        touched = dict.fromkeys([obj[:2] for step in steps if (obj := step.after or step.before)])
+        touched = dict.fromkeys([obj[:2] for step in singles(plan.steps) if (obj := step.after or step.before)])
+        steps = singles(felt(plan, actual.of("link")).steps)
         touched.update(dict.fromkeys(taken_along([step for step in steps if may_take(step)], actual)))
         touched.update(dict.fromkeys(taken_sizes(steps, actual)))
         if (BY_WIREGUARD,) in actual.of("sysctl"):

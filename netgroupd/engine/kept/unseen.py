@@ -11,6 +11,7 @@ from netgroupd.engine.observe import Connection, Mine
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.state import Object, State
+from netgroupd.plan.affected import felt
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.fate import followers
 from netgroupd.plan.pieces import shrinks
@@ -25,7 +26,7 @@ def add_unseen(kernel: Connection, plan: Plan, actual: State) -> bool:
     """Bring them into ``actual``, and say whether there are any; all links are looked at where there may be."""
     if not kernel.features.dump_group:
         return False
-    below = [name for step in singles(plan.steps) if (name := _shaken(step))]
+    below = [name for step in singles(felt(plan, actual.of("link")).steps) if (name := _shaken(step))]
     if not below:
         return False
     links = kernel.dump(Selection(rows=_STANDING, everything=True)).of("link")
