@@ -4,6 +4,7 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,35 @@ def test_names_of_groups_are_there_where_iproute2_has_no_folder(daemon: None) ->
         folder.rmdir()
         shutil.move(away, folder)
         run("systemctl", "restart", "netgroupd")
+
+
+@pytest.fixture
+def networkd() -> Iterator[None]:
+    """systemd-networkd, which has a link of its own to look after, beside the daemon."""
+    run("ip", "link", "add", "dn0", "type", "dummy")
+    link = Path("/run/systemd/network/dn0.network")
+    unit = Path("/run/systemd/system/systemd-networkd.service.d/sys.conf")
+    for path in (link, unit):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    link.write_text("[Match]\nName=dn0\n[Network]\nAddress=192.0.2.1/24\n")
+    unit.write_text("[Service]\nReadOnlyPaths=/sys\n")  # it takes this to mean that there is no udev to wait for
+    run("systemctl", "daemon-reload")
+    yield
+    run("systemctl", "stop", "systemd-networkd.socket", "systemd-networkd.service")
+    shutil.rmtree(unit.parent)
+    link.unlink()
+    run("systemctl", "daemon-reload")
+    run("ip", "link", "del", "dn0")
+
+
+def test_networkd_leaves_what_is_on_no_link(daemon: None, networkd: None) -> None:
+    (ETC / "20-more.yaml").write_text(
+        "routes: [{to: 203.0.113.0/24, type: blackhole}]\nrules: [{pref: 900, to: 203.0.113.0/24, lookup: 90}]\n"
+    )
+    assert reload().returncode == 0
+    assert run("systemctl", "restart", "systemd-networkd").returncode == 0
+    eventually(lambda: "configured" in run("networkctl", "--no-legend", "list", "dn0").stdout.split())
+    assert "192.0.2.1/24" in run("ip", "address", "show", "dev", "dn0").stdout
+    assert "no differences" in run("busctl", "call", *MANAGER, "Diff", "a{sv}", "0").stdout
+    good(2)
+    assert reload().returncode == 0
