@@ -13,7 +13,7 @@ from typing import NamedTuple
 from netgroupd.model import CLASSES, address, ethtool, fdb, nexthop, rule, sysctl
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
-from netgroupd.model.kinds import KINDS
+from netgroupd.model.kinds import KINDS, vxlan
 from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import BEHIND, EXPIRES
@@ -234,9 +234,7 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
         return Change.RECREATE, "protocol"
     if cls == "rule" and rule.stands_beside(attrs):
         return Change.IN_PLACE, ""
-    if cls == "fdb" and (hindrance := fdb.hinders(obj.key, have, attrs)):
-        return Change.RECREATE, hindrance
-    if cls == "address" and (hindrance := address.hinders(obj.key, attrs)):
+    if hindrance := _hindrance(obj, attrs, have):
         return Change.RECREATE, hindrance
     for name, value in attrs.items():
         row = _row(cls, kind, name)
@@ -248,3 +246,12 @@ def hardest(obj: Object, attrs: Attrs, have: Attrs = NOTHING) -> tuple[Change, s
         if _EASE.index(change) > _EASE.index(needed):
             needed, because = change, name
     return needed, because
+
+
+def _hindrance(obj: Object, attrs: Attrs, have: Attrs) -> str:
+    """Which of ``attrs`` cannot change in place because of what the object is or has besides."""
+    if obj.cls == "fdb":
+        return fdb.hinders(obj.key, have, attrs)
+    if obj.cls == "address":
+        return address.hinders(obj.key, attrs)
+    return vxlan.hinders(have, attrs) if obj.cls == "link" and have.get("kind") == "geneve" else ""

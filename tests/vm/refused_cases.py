@@ -166,6 +166,19 @@ REFUSED = [
     pytest.param("links:\n  g: {kind: geneve, id: 5, remote: 'ff05::1'}\n",
                  "2:28: 'g' cannot send to ff05::1: that is a multicast address; "
                  "say one other end, or make it a vxlan", id="geneve_to_many"),
+    *(pytest.param(f"{_ON_D}  i: {{kind: {kind}, link: d, private: on, vepa: on}}\n",
+                   f"3:{37 + len(kind)}: 'i' cannot have 'vepa': it is private", id=f"{kind}_apart_and_connected")
+      for kind in ("ipvlan", "ipvtap")),
+    *(pytest.param(f"links:\n  d[1-2]: {{kind: dummy, up: on}}\n"
+                   f"  h: {{kind: hsr, slave1: d1, slave2: d2, interlink: {way}}}\n",
+                   f"3:42: {told}", id=f"ring_by_{way}_to_another")
+      for way, told in (
+        ("d2", "'d2' is in the ring 'h', and cannot lead to another one; name a third link"),
+        ("lo", "'lo' cannot be in the ring 'h': it is a loopback device"),
+      )),
+    *(pytest.param(f"links:\n  b: {{kind: bridge}}\n  p: {{kind: dummy, master: b, port: {{mab: on{said}}}}}\n",
+                   f"3:31: 'p' cannot have 'mab': it needs '{needed}: true'", id=f"mab_not_{needed}")
+      for said, needed in (("", "locked"), (", locked: on, learning: off", "learning"))),
 ]  # fmt: skip
 
 TAKEN = [
@@ -196,5 +209,9 @@ TAKEN = [
     pytest.param("links:\n  n: {kind: netkit, peer: m, up: on}\n  m: {up: on}\n"
                  "  v: {kind: vlan, link: n, id: 5, up: on, mac: 02:00:00:00:00:01}\n", id="vlan_with_a_mac"),
     pytest.param(f"{_ON_D}nexthops: {{5: {{via: 192.0.2.1, fdb: on}}}}\n", id="nexthop_of_an_entry"),
+    pytest.param("links:\n  g: {kind: geneve, id: 5, remote: 192.0.2.1, ttl: 5, ttl_inherit: off}\n", id="ttl"),
+    pytest.param("links:\n  d[0-2]: {kind: dummy, up: on}\n"
+                 "  h: {kind: hsr, slave1: d0, slave2: d1, interlink: d2, up: on}\n", id="ring_with_a_way_to_another"),
+    pytest.param("links:\n  b: {kind: bridge}\n  p: {kind: dummy, master: b, port: {mab: on, locked: on}}\n", id="mab"),
 ]  # fmt: skip
 """What looks like those, and is taken."""

@@ -148,6 +148,26 @@ def test_tunnel_with_no_other_end_changes_in_place(pipeline: Pipeline, kind: str
     assert found.attrs["external"] is external
 
 
+@pytest.mark.parametrize("before", [{}, {"ttl": 7}, {"ttl_inherit": True}])
+def test_geneve_has_the_ttl_that_it_says_and_says_to_inherit_none(pipeline: Pipeline, before: Attrs) -> None:
+    attrs = {"kind": "geneve", **BASE["geneve"]}
+    pipeline.reach("link", *([link("it", **attrs, **before)] if before else []))
+    pipeline.reach("link", link("it", **attrs, ttl=9, ttl_inherit=False))
+    found = pipeline.actual.link("it")
+    assert found
+    assert (found.attrs["ttl"], found.attrs["ttl_inherit"]) == (9, False)
+    pipeline.reach("link", link("it", **attrs, ttl_inherit=True))
+
+
+def test_external_geneve_is_made_anew(pipeline: Pipeline) -> None:
+    attrs = {"kind": "geneve", "group": GROUP_BASE, "external": True}
+    numbers = []
+    for more in ({"df": "unset"}, {"df": "set"}, {"df": "set", "mtu": 1400}):
+        pipeline.become(link("it", **attrs, **more))
+        numbers.append(pipeline.kernel.names.index("it"))
+    assert numbers[0] != numbers[1] == numbers[2]
+
+
 def test_peer_of_wireguard_loses_the_key_that_is_not_said_any_more(pipeline: Pipeline) -> None:
     peer = {"public_key": "A" * 43 + "=", "endpoint": "192.0.2.1:51820", "allowed_ips": ("192.0.2.0/24",)}
     pipeline.reach("link", link("it", kind="wireguard", peers=({**peer, "preshared_key_file": KEY_FILES[0]},)))

@@ -11,7 +11,7 @@ from netgroupd.model.value import Value
 class _Row(NamedTuple):
     """One attribute, and what another one has to be for it; ``nothing`` are its values that need no other."""
 
-    kinds: Sequence[str]
+    kinds: Sequence[str] | None
     field: str
     other: str
     usual: Value  # what a new link has of the other if nothing is said
@@ -71,6 +71,9 @@ _ROWS = (
         _is("ipv4", "mpls_uc"),
         "its ethertype is neither ipv4 nor mpls_uc",
     ),
+    _Row(("ipvlan", "ipvtap"), "vepa", "private", False, _is_off, "it is private"),
+    _Row(None, "port.mab", "port.locked", False, _is_on, "it needs 'locked: true'"),
+    _Row(None, "port.mab", "port.learning", True, _is_on, "it needs 'learning: true'"),
     _Row(("hsr",), "interlink", "proto", "hsr", _is("hsr"), "it is a ring of PRP"),
     _Row(("hsr",), "version", "proto", "hsr", _is("hsr"), "it is a ring of PRP", nothing=(None,)),
 )
@@ -84,7 +87,8 @@ def fields(checked: Checked) -> None:
             if attrs[row.field] in row.nothing or (row.other not in attrs and name in links.known):
                 continue
             if not row.fits(attrs.get(row.other, row.usual)):
-                links.report.once(links.place(name, row.field), f"{name!r} cannot have {row.field!r}: {row.told}")
+                _, port, field = row.field.rpartition("port.")
+                links.report.once(links.place(name, port[:-1] or field), f"{name!r} cannot have {field!r}: {row.told}")
 
 
 def families(checked: Checked) -> None:

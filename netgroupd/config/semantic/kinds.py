@@ -3,14 +3,13 @@
 
 from netgroupd.config.checked import Checked
 from netgroupd.config.semantic.links import WITHOUT_ETHERNET
-from netgroupd.model.kinds import KINDS, WITHOUT_OWN_MAC
+from netgroupd.model.kinds import KINDS, RING_PORTS, WITHOUT_OWN_MAC
 
 _ONLY_OF = {
     "protodown": (("macvlan", "macvtap", "vxlan"), "be held down by a protocol"),
     "carrier": (("dummy", "team", "tun"), "be told whether it has a carrier"),
 }
 _NO_RING = WITHOUT_ETHERNET | {"hsr", "ipvlan", "ipvtap", "macvtap", "vlan", "vrf"}
-_SLAVES = ("slave1", "slave2")
 
 
 def of_other_kinds(checked: Checked) -> None:
@@ -44,7 +43,10 @@ def rings(checked: Checked) -> None:
         if attrs.get("slave1") and attrs.get("slave1") == attrs.get("slave2"):
             told = f"both ends of the ring {name!r} are {attrs['slave1']!r}"
             checked.report.once(links.place(name, "slave2"), told, "give it two links")
-        for field in _SLAVES:
+        if attrs.get("interlink") and attrs["interlink"] in (attrs.get("slave1"), attrs.get("slave2")):
+            told = f"{attrs['interlink']!r} is in the ring {name!r}, and cannot lead to another one"
+            checked.report.once(links.place(name, "interlink"), told, "name a third link")
+        for field in RING_PORTS:
             slave = str(attrs.get(field))
             kind = "loopback device" if slave == "lo" else links.kind(slave)
             if slave == "lo" or kind in _NO_RING:

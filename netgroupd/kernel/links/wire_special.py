@@ -172,6 +172,15 @@ def replay() -> Wire:
     return Wire(12, ("replay",), pack, lambda payload: {"replay": bool(payload[0])})
 
 
+def inherited_ttl(number: int, name: str, ttl: str) -> Wire:
+    """Whether the TTL is that of what is inside; beside it the kernel does not look at ``ttl``, which says no to it."""
+
+    def pack(wanted: Attrs, _all: Attrs, _names: Names) -> bytes:
+        return u8(number, bool(wanted[name])) if wanted[name] or ttl not in wanted else b""
+
+    return Wire(number, (name,), pack, lambda payload: {name: bool(payload[0])})
+
+
 def supervision(name: str) -> Wire:
     """HSR is told the last byte of an address and reports the address."""
 

@@ -5,6 +5,7 @@ import re
 
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import LABEL, PRESENCE, TOS, TTL, Kind, same_family, stays
+from netgroupd.model.state import Attrs
 from netgroupd.model.value import FLAG, IP, LINK, PORT, U16, U32, Type, Value, number, word
 
 _FIXED = Change.RECREATE
@@ -88,12 +89,18 @@ GENEVE = Kind(
             Attr("udp6zerocsumtx", FLAG, "Send no UDP checksums over IPv6.", 9, _FIXED),
             Attr("udp6zerocsumrx", FLAG, "Take packets without UDP checksums over IPv6.", 10, _FIXED),
             Attr("label", LABEL, "The IPv6 flow label.", 11),
-            Attr("ttl_inherit", FLAG, "Take the TTL from what is inside.", 12),
+            Attr("ttl_inherit", FLAG, "Take the TTL from what is inside."),
             Attr("df", _DF, "The don't fragment bit.", 13),
             Attr("inner_proto_inherit", PRESENCE, "Take the protocol from what is inside.", 14, _FIXED),
         )
     ),
 )
+
+
+def hinders(have: Attrs, attrs: Attrs) -> str:
+    """Which of ``attrs`` of a GENEVE cannot change in place: of one that is external the kernel changes nothing."""
+    return next((name for name in attrs if name in GENEVE.attrs), "") if have.get("external") else ""
+
 
 BAREUDP = Kind(
     "bareudp",
