@@ -78,6 +78,21 @@ def test_each_of_many_addresses_is_there_once() -> None:
         assert listed() == Counter({key: 1 for key in wanted if key[0] != indexes[1]})
 
 
+def test_who_reads_the_list_meanwhile_misses_none() -> None:
+    """What is read at a time ends in the middle of some list, which is elsewhere when there are more of them."""
+    with Netlink() as nl, Path("/proc/net/if_inet6").open("rb", buffering=0) as file:
+        index = nl.add_link("d0", "dummy")
+        early = range(200)
+        assert nl.send_many(message(NEWADDR, index, k, CREATE) for k in early).error == 0
+        read = file.read(4096)
+        for at in range(200, _MANY, 100):
+            assert nl.send_many(message(NEWADDR, index, k, CREATE) for k in range(at, at + 100)).error == 0
+            read += file.read(4096)
+        while more := file.read(4096):
+            read += more
+        assert {packed(k).hex().encode() for k in early} <= {row.split()[0] for row in read.splitlines()}
+
+
 @pytest.mark.parametrize("way", ["one by one", "with their link"])
 def test_groups_of_addresses_go_with_them(way: str) -> None:
     # The group of the address that comes with the link is none of the test's.

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What grows with a network namespace on the patched kernel is charged to the memory cgroup of who makes it grow."""
+"""What grows with a network namespace on the patched kernel is charged to the memory cgroup of who makes it grow.
+
+It takes what its lists take, and not the double for the little that is in front of them.
+"""
 
 import socket
 import struct
@@ -16,7 +19,8 @@ NEWLINKPROP, PROP_LIST, ALT_IFNAME = 108, 52, 53
 CREATE_EXCL = 0x600
 ENTRIES = 4096  # of a hash that has as many lists
 CHARGED = ENTRIES * struct.calcsize("P")  # for the next one, which has twice as many and takes the place of this one
-FLUSHED_S = 4  # the kernel sums its counters up every two seconds
+BESIDE = CHARGED // 2  # whatever else comes and goes meanwhile
+FLUSHED_S = 4  # the kernel sums its counters up every two seconds, but not while it is idle
 
 
 @pytest.fixture
@@ -34,7 +38,9 @@ def kernel_memory() -> Iterator[Path]:
 
 def kernel_bytes(statistics: Path) -> int:
     """What the kernel keeps, when it has summed up."""
-    time.sleep(FLUSHED_S)
+    until = time.monotonic() + FLUSHED_S
+    while time.monotonic() < until:
+        pass
     lines = statistics.read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("kernel "))
 
@@ -49,7 +55,7 @@ def test_larger_hash_of_addresses_is_charged_to_who_adds_the_next_one(kernel_mem
         assert nl.send_many(many).error == 0
         before = kernel_bytes(kernel_memory)
         assert nl.ask(NEWADDR, CREATE_EXCL, body + next(local) + NODAD).error == 0
-        assert kernel_bytes(kernel_memory) - before >= CHARGED
+        assert abs(kernel_bytes(kernel_memory) - before - CHARGED) < BESIDE
 
 
 def test_larger_hash_of_names_is_charged_to_who_adds_the_next_one(kernel_memory: Path) -> None:
@@ -66,4 +72,4 @@ def test_larger_hash_of_names_is_charged_to_who_adds_the_next_one(kernel_memory:
         assert nl.send_many(many).error == 0
         before = kernel_bytes(kernel_memory)
         assert nl.ask(NEWLINKPROP, CREATE_EXCL, named(ENTRIES)).error == 0
-        assert kernel_bytes(kernel_memory) - before >= CHARGED
+        assert abs(kernel_bytes(kernel_memory) - before - CHARGED) < BESIDE
