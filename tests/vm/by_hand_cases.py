@@ -41,6 +41,21 @@ HOSTS = {
             "sysctl:\n  net.ipv4.ip_forward: 1\n  net.ipv6.conf.all.forwarding: 1\n",
         ),
     ),
+    "vrf-that-leads-nowhere-else": Host(
+        """
+        ip link add red up type vrf table 10
+        ip rule add pref 1000 l3mdev
+        ip rule add pref 1500 l3mdev goto 3000
+        ip rule add pref 2000 l3mdev unreachable
+        ip rule add pref 3000 lookup 77
+        ip -6 rule add pref 2000 l3mdev prohibit
+        """,
+        (
+            "  - {pref: 1500, family: inet, action: goto, goto: 3000, l3mdev: true}\n",
+            "  - {pref: 2000, family: inet, action: unreachable, l3mdev: true}\n",
+            "  - {pref: 2000, family: inet6, action: prohibit, l3mdev: true}\n",
+        ),
+    ),
     "rules-that-are-asked-in-turn": Host(
         """
         ip link add d0 up type dummy

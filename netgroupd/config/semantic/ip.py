@@ -253,6 +253,8 @@ def rules(checked: Checked) -> None:
         does = [field for field in _ACTIONS if obj.attrs.get(field)]
         if any(obj.attrs.get("action", _ACTIONS[field]) != _ACTIONS[field] for field in does):
             does.insert(0, f"action {obj.attrs['action']}")
+        elif obj.attrs.get("l3mdev") and "lookup" in does:  # of others it selects the packets that are of a VRF
+            does.append("l3mdev")
         if len(does) > 1:
             what = f"this rule has {' and '.join(does)}, of which it can have one"
             checked.report.once(checked.entry(obj).place(does[-1]), what)
@@ -273,7 +275,7 @@ def _services(family: str, obj: Object, checked: Checked) -> None:
 
 
 _MOST_OF_TOS = 0x1C
-_ACTIONS = {"lookup": "lookup", "l3mdev": "lookup", "goto": "goto"}
+_ACTIONS = {"lookup": "lookup", "goto": "goto"}
 
 
 def nexthops(checked: Checked) -> None:
