@@ -92,7 +92,8 @@ def _as_said(net: Net, said: Said) -> Net:
     """What is done to a rule, in the words of the configuration."""
     if net.object.key[3] == SWITCH_PREF and net.sign != "-" and is_switch(net.object):
         return net._replace(why=_SWITCHES)
-    return net._replace(object=said.of(net.object), after=said.attrs(net.object, net.after))
+    obj, after = said.of(net.object), said.attrs(net.object, net.after)
+    return net if obj is net.object and after is net.after else net._replace(object=obj, after=after)
 
 
 def _net_alone(step: Step) -> Net | None:
@@ -163,9 +164,10 @@ def title(obj: Object) -> tuple[str, ...]:
     if obj.cls == "filter":
         where, parent, chain, pref, match = key
         assert isinstance(match, tuple)
-        said = (*filter(None, (where, parent)), *(("chain", chain) if chain else ()), "pref", pref)
+        hook = f"{where} {parent}" if parent else where
+        place = f"{hook} chain {chain} pref {pref}" if chain else f"{hook} pref {pref}"
         # All of it is the name: it is what tells one rule of a range from the next.
-        return (" ".join((*map(str, said), *(_pair(*pair) for pair in match if isinstance(pair, tuple)))),)
+        return (" ".join([place, *[_pair(*pair) for pair in match if isinstance(pair, tuple)]]),)
     if obj.cls == "neighbour":
         link, address, proxy = key
         return (str(link), str(address), *(("proxy",) if proxy else ()))
@@ -286,9 +288,9 @@ def _lines(found: Iterable[Net], names: Mapping[int, str]) -> Iterator[str]:
     groups: dict[tuple[str, str, str], list[tuple[str, ...]]] = {}
     told: Net | None = None
     for net in found:
-        # Most changes are the one before again, of another link.
-        if net.sign != "~" or told is None or net.after is not told.after or net.before != told.before:
-            details, told = _details(net, names), net if net.sign == "~" else None
+        # Most changes are the one before again, of another link, and most rules those of one line.
+        if told is None or net[:1] != told[:1] or net.after is not told.after or net.before != told.before:
+            details, told = _details(net, names), net if net.sign == "~" or net.object.cls == "filter" else None
         if net.sign == "~" and not details and not net.why:
             continue
         row = (*title(net.object), details, net.why)

@@ -25,6 +25,8 @@ class Said:
 
     def key(self, rule: Key) -> Key:
         """The key that the configuration has for a rule."""
+        if not self._replaced:
+            return rule
         number = chain_of(rule)
         return said_key(rule) if number >= OF_HOOK and self._has(rule, number) else rule
 
@@ -40,6 +42,8 @@ class Said:
 
     def attrs(self, rule: Object, attrs: Attrs) -> Attrs:
         """Some ``attrs`` of a rule: where it leads within a hook that is replaced as a whole."""
+        if not self._replaced:
+            return attrs
         number = chain_of(rule.key)
         return self._ways.of(attrs) if OF_HOOK <= number < SPARE and self._has(rule.key, number) else attrs
 
