@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.kinds.pair import PAIRS
-from netgroupd.model.state import NOTHING, Key, Object
+from netgroupd.model.state import Key, Object
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
 from netgroupd.plan.step import Step
@@ -75,10 +75,9 @@ class Depths(dict[Value, int]):
             return []
         attrs = link.attrs
         fields = _NAMED.get(attrs.get("kind") or kind_of(second), _BELOW)
-        kept = second.attrs if second and name not in self._anew else NOTHING  # what is not mentioned stays
-        below: list[Value] = [
-            lower for field in fields if (lower := attrs.get(field) if field in attrs else kept.get(field))
-        ]
+        if second and name not in self._anew:
+            attrs = {**second.attrs, **attrs}  # what is not mentioned stays
+        below: list[Value] = [lower for field in fields if (lower := attrs.get(field))]
         if self._along and (along := self._along.get(link.name)):
             below.append(along)
         return below

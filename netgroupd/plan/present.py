@@ -75,6 +75,8 @@ def nets(plan: Plan) -> Iterator[Net]:
         obj = step.after or step.before
         assert obj
         touched = obj.cls, said.identity(obj) if obj.cls == "filter" else obj.key
+        if touched in found and step.before is step.after and not _comes_along(step):
+            continue  # it is told with the making of the link, which is to have this
         found[touched] = (*found[touched], step) if touched in found else (step,)
     for touched in [*found]:
         steps = found.pop(touched)  # of half a million objects it is not all there at once
@@ -84,8 +86,8 @@ def nets(plan: Plan) -> Iterator[Net]:
 
 def said_in(steps: Iterable[AnyStep]) -> Said:
     """What the configuration says of the rules that ``steps`` are about."""
-    objects = [obj for step in singles(steps) for obj in (step.before, step.after) if obj]
-    return Said([rule for rule in objects if rule.cls == "filter"])
+    about = [step for step in singles(steps) if step.object.cls == "filter"]
+    return Said([rule for step in about for rule in (step.before, step.after) if rule])
 
 
 def _as_said(net: Net, said: Said) -> Net:

@@ -87,7 +87,7 @@ def _in_bulk(context: Context, asked: tuple[bytes, ...], rows: frozenset[str] | 
     seen = context.seen
     if seen is None or rows is None:
         return _read(context, asked, Reader(context.names, rows=rows), whole=whole)
-    last = seen.last
+    last = seen.last if seen.last and seen.last.links else None  # where there was none, all are read
     if last and (last.asked, last.rows) == (asked, rows) and (reading := _read_again(context, last, whole=whole)):
         seen.last = reading
         return list(reading.links)
