@@ -31,6 +31,16 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
+def interrupted_after() -> Iterator[None]:
+    """Run the block, which is a part of an interruptible one, to its end; interrupt then, if somebody asked for it."""
+    asked: list[int] = []
+    with _handled(signal.default_int_handler, lambda number, _: asked.append(number)):
+        yield
+    if asked:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def _handled(before: _Handler, inside: _Handler) -> Iterator[None]:
     first = threading.current_thread() is threading.main_thread()  # only the first thread is ever told of a signal
     changed = [number for number in _ASKING if first and signal.getsignal(number) is before]

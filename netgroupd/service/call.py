@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 from gi.repository import Gio, GLib
 
+from netgroupd.engine.uninterrupted import interrupted_after
+
 NAME = "org.netgroup1"
 _FOREVER = 0x7FFFFFFF
 _HEAR_MS = 100
@@ -63,7 +65,8 @@ def call(
     flags = Gio.DBusCallFlags.ALLOW_INTERACTIVE_AUTHORIZATION
     connection.call_with_unix_fd_list(NAME, path, interface, method, arguments, None, flags, _FOREVER, None, None, done)
     while not (ended or failed):
-        loop.run()
+        with interrupted_after():  # GLib writes what its callbacks raise, and goes on
+            loop.run()
     if failed:
         raise failed[0]
     return ended[0]

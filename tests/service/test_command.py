@@ -73,11 +73,21 @@ def _told_to(remote: Remote, *arguments: str) -> subprocess.Popen[str]:
     return command
 
 
-@pytest.mark.parametrize("verb", ["apply", "reload"])
-def test_ctrl_c_ends_the_command_and_not_what_the_daemon_does(remote: Remote, engine: FakeEngine, verb: str) -> None:
+@pytest.mark.parametrize(
+    ("verb", "asking"),
+    [
+        ("apply", signal.SIGINT),
+        ("apply", signal.SIGTERM),
+        ("apply", signal.SIGHUP),
+        ("reload", signal.SIGINT),
+    ],
+)
+def test_who_asks_for_the_end_of_a_command_does_not_end_what_the_daemon_does(
+    remote: Remote, engine: FakeEngine, verb: str, asking: signal.Signals
+) -> None:
     engine.gate.clear()
     with _told_to(remote, verb) as command:
-        command.send_signal(signal.SIGINT)
+        command.send_signal(asking)
         assert command.wait(10) == 130  # the engine would wait longer
         assert command.communicate() == ("", "a change that runs goes on; `netgroupctl watch` shows it\n")
 
