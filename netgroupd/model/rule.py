@@ -134,7 +134,7 @@ _SELECTORS = (
     Attr("dport", span(16, 1), "The destination port.", 24, Change.RECREATE),
     Attr("uidrange", span(32), "The users whose packets it is for.", 20, Change.RECREATE),
     Attr("tun_id", number(64, 1), "The id of the tunnel that the packet came by.", 12, Change.RECREATE),
-    Attr("l3mdev", FLAG, "Use the table of the VRF that the packet belongs to.", 19, Change.RECREATE),
+    Attr("l3mdev", FLAG, "Only packets of a VRF; without another action they use its table.", 19, Change.RECREATE),
 )
 SELECTORS = frozenset(row.name for row in _SELECTORS)
 _NETWORKS = ("from", "to")

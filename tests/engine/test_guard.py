@@ -267,6 +267,14 @@ ROUTE_IN_RED = f"{{to: {OFFICE}, {VIA}, table: 77}}"
     [
         pytest.param(f"{KEPT_RED}rules: [{{pref: 1000, l3mdev: true}}]", "delete route inet 77", id="its_route"),
         pytest.param(f"{KEPT_RED}routes: [{ROUTE_IN_RED}]", "delete rule", id="the_rule_of_vrfs"),
+        *(
+            pytest.param(
+                f"{KEPT_RED}routes: [{ROUTE_IN_RED}]\nrules: [{{pref: {pref}, l3mdev: true, action: unreachable}}]",
+                f"{step} rule 1000",
+                id=f"the_rule_of_vrfs_for_one_that_refuses_at_{pref}",
+            )
+            for pref, step in ((1000, "change"), (2000, "delete"))
+        ),
         pytest.param(
             f"{KEPT_RED}routes: [{ROUTE_IN_RED}, {{to: {OFFICE}, dev: eth2, table: 78}}]\n"
             "rules: [{pref: 1000, l3mdev: true}, {pref: 9, lookup: 78}]",

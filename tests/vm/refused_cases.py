@@ -179,6 +179,15 @@ REFUSED = [
     *(pytest.param(f"links:\n  b: {{kind: bridge}}\n  p: {{kind: dummy, master: b, port: {{mab: on{said}}}}}\n",
                    f"3:31: 'p' cannot have 'mab': it needs '{needed}: true'", id=f"mab_not_{needed}")
       for said, needed in (("", "locked"), (", locked: on, learning: off", "learning"))),
+    *(pytest.param(f"{_ON_D}routes: [{{to: 10.1.0.0/16, dev: d, type: {kind}, scope: {scope}}}]\n",
+                   f"3:{51 + len(kind)}: the route to 10.1.0.0/16 is of type {kind}, and its scope is {scope}; "
+                   f"say {least}, or leave it out", id=f"{scope}_{kind}")
+      for kind, scope, least in (
+        ("anycast", "global", "link"), ("broadcast", "site", "link"), ("local", "link", "host"),
+      )),
+    pytest.param(f"{_VXLAN}fdb: [{{dev: x, mac: 02:00:00:00:00:09, vlan: 5, dst: 192.0.2.9}}]\n",
+                 "4:46: 'x' is a VXLAN, and has no VLAN 5 in its own table; leave it out, or set where: master",
+                 id="vlan_of_a_vxlan"),
 ]  # fmt: skip
 
 TAKEN = [
@@ -210,6 +219,9 @@ TAKEN = [
                  "  v: {kind: vlan, link: n, id: 5, up: on, mac: 02:00:00:00:00:01}\n", id="vlan_with_a_mac"),
     pytest.param(f"{_ON_D}nexthops: {{5: {{via: 192.0.2.1, fdb: on}}}}\n", id="nexthop_of_an_entry"),
     pytest.param("links:\n  g: {kind: geneve, id: 5, remote: 192.0.2.1, ttl: 5, ttl_inherit: off}\n", id="ttl"),
+    *(pytest.param(f"{_ON_D}routes: [{{to: 10.1.0.0/16, dev: d, type: {kind}, scope: {scope}}}]\n",
+                   id=f"{scope}_{kind}")
+      for kind, scope in (("anycast", "link"), ("broadcast", "host"), ("local", "host"), ("multicast", "global"))),
     pytest.param("links:\n  d[0-2]: {kind: dummy, up: on}\n"
                  "  h: {kind: hsr, slave1: d0, slave2: d1, interlink: d2, up: on}\n", id="ring_with_a_way_to_another"),
     pytest.param("links:\n  b: {kind: bridge}\n  p: {kind: dummy, master: b, port: {mab: on, locked: on}}\n", id="mab"),

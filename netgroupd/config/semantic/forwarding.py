@@ -46,7 +46,10 @@ def entries(checked: Checked) -> None:
 
 
 def _led(obj: Object, checked: Checked) -> None:
-    """The kernel takes no entry of a VXLAN that does not say where to, also where that has a remote."""
+    """The kernel takes no entry of a VXLAN that does not say where to, also where that has a remote, nor one for a VLAN."""
+    if obj.key[2]:
+        told = f"{obj.name!r} is a VXLAN, and has no VLAN {obj.key[2]} in its own table"
+        checked.report.once(checked.entry(obj).place("vlan"), told, "leave it out, or set where: master")
     if not (obj.key[4] or obj.attrs.get("dst") or obj.attrs.get("nhid")):
         told = f"the entry {obj.key[1]} of the VXLAN {obj.name!r} does not say where to"
         checked.report.once(checked.entry(obj).at, told, "give it a dst or nhid")

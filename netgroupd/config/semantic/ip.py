@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from netgroupd.config.checked import Checked
 from netgroupd.config.sections.entries import told
-from netgroupd.model.address import LEAST_MTU
+from netgroupd.model.address import LEAST_MTU, SCOPES
 from netgroupd.model.route import DEAD_ENDS, MAIN_TABLE, METRICS, family_of
 from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, is_multicast, split_prefix
@@ -161,15 +161,21 @@ def links_of_gateways(checked: Checked) -> None:
 
 
 def scopes(checked: Checked) -> None:
-    """What lies behind a gateway is farther than the link."""
+    """What lies behind a gateway is farther than the link, and this host's own addresses are not."""
     for obj in checked.state.of("route").values():
-        scope = obj.attrs.get("scope")
+        scope, least = obj.attrs.get("scope"), _FARTHEST.get(str(obj.attrs.get("type")))
+        if scope and least and SCOPES[str(scope)] < SCOPES[least]:
+            what = f"{told('route', obj.key)} is of type {obj.attrs['type']}, and its scope is {scope}"
+            checked.report.once(checked.entry(obj).place("scope"), what, f"say {least}, or leave it out")
         near = scope == "host" or (scope == "link" and not obj.attrs.get("nhid"))
         used = checked.state.of("nexthop").get((obj.attrs.get("nhid"),))
         ends = used is not None and used.attrs.get("blackhole")
         if near and not ends and any(obj.attrs.get(field) for field in ("via", "nhid")):
             what = f"{told('route', obj.key)} leads by a gateway, and its scope is {scope}"
             checked.report.once(checked.entry(obj).place("scope"), what, "leave it out")
+
+
+_FARTHEST = {"anycast": "link", "broadcast": "link", "local": "host"}
 
 
 def locks(checked: Checked) -> None:

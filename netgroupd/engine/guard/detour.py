@@ -231,6 +231,8 @@ def _leads_to_table(rule: Object, way: Way) -> bool:
     """Whether a rule has the packets find the route in use."""
     attrs = rule.attrs
     hidden = attrs.get("suppress_prefixlength")
+    if attrs.get("action", "lookup") != "lookup":
+        return False
     leads = bool(attrs.get("l3mdev")) or attrs.get("lookup") == way.route.table  # in a VRF: others pass by the former
     finds = leads and not (isinstance(hidden, int) and way.route.length <= hidden)
     return finds and rule.key[0] == way.family and _selects(attrs, way)
