@@ -3,14 +3,24 @@
 
 import difflib
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
+# A bridge whose last port has left has no MAC, and cannot be told so.
+_UNCHOSEN = {"bridge": "mac", "wireguard": "listen_port"}
 
-def lasting(told: str, *, without: re.Pattern[str] | None = None) -> str:
-    """It without what a MACsec has of a MAC that was drawn, and the order of IPv6 addresses of different subnets."""
+
+def lasting(told: str, links: Mapping[str, Any], *, without: re.Pattern[str] | None = None) -> str:
+    """It without the order of IPv6 addresses of different subnets, and what was drawn or cannot be told.
+
+    So is what a MACsec has of a MAC, and the like where the files do not say it of their ``links``.
+    """
     said = yaml.load(told, yaml.CSafeLoader)
+    for name, body in said.get("links", {}).items():
+        if (unchosen := _UNCHOSEN.get(body.get("kind"), "")) not in links.get(name, {}):
+            body.pop(unchosen, None)
     if without:
         return yaml.dump(_own(said, without), Dumper=yaml.CSafeDumper)
     for hop in said.get("nexthops", {}).values():

@@ -40,6 +40,7 @@ _STATES = frozenset({"is up", "is in"})
 _WHOLE = frozenset({"link", "rule", *_L3, *_ON_LINKS})
 _MASTERS = frozenset({"bridge", "bond", "vrf"})
 _STACKED = frozenset({"vlan", "macvlan", "vxlan", "veth"})
+_WITH_THE_LAST = r"what is not netgroupd's goes with the last IPv4 address of links: .*\bneighbours\b"
 
 Theirs: TypeAlias = Mapping[tuple[str, ...], str]
 """What there is of theirs: by what it is, the link it is on and what it is called there, what it says."""
@@ -319,6 +320,8 @@ class _Reasons:
         self._refused = refused
         self._released = {*_named(plan, r"(\S+), which no file .* loses its master")}
         self._gone = {*plan.gone, *_named(plan, r"(\S+), which is not netgroupd's, goes with")}
+        bare = any(re.match(_WITH_THE_LAST, warning) for warning in plan.warnings)
+        self._bare = plan.emptied if bare else frozenset()
         self._shaken = plan.cycled | plan.emptied | self._released
         steps = [*singles(plan.steps)]
         self._deleted = {(step.object.cls, step.object.name) for step in steps if step.op is Op.DELETE}
@@ -347,6 +350,8 @@ class _Reasons:
 
     def _excuse_l3(self, key: tuple[str, ...], on: list[str]) -> bool:
         watched = key[0] in ("route", "nexthop") and key[3] not in _GIVEN_BACK
+        if key[0] == "neighbour" and on[0] in self._bare:
+            return True
         by_nexthop = self._lost_nexthops and (key[0] == "nexthop" or key[-2] not in ("", "None"))
         if self._refused:
             return watched and (by_nexthop or not (self._gone | self._shaken).isdisjoint(on))
