@@ -59,12 +59,7 @@ class Carried:
             members = _members(around, used.nexthop)
             self._nexthops.update(dict.fromkeys((used.nexthop, *members), way))
             self._spare.update(members if len(members) > 1 else ())
-        self._holders: dict[str, list[Way]] = {}  # by the links that have the address which they leave with
-        for address in around.of("address").values():
-            self._hold(address.name, self._sources.get(plain_address(address.key), ()))
-        for way in ways:
-            for name in way.holders:
-                self._hold(name, [way])
+        self._ways = ways
         self._vlans: dict[tuple[Way, str], frozenset[Value]] = {}  # in which a way goes through a bridge, if known
         by_port: dict[tuple[str, str], list[Way]] = {}
         for way in ways:
@@ -74,9 +69,6 @@ class Carried:
         # Bridges through which the ways go with a VLAN's tag.
         uppers = (self._links.get((name,)) for name in self._carriers)
         self._tagged = {str(upper.attrs.get("link")) for upper in uppers if upper and kind_of(upper) == "vlan"}
-
-    def _hold(self, link: str, ways: Sequence[Way]) -> None:
-        self._holders.setdefault(link, []).extend(ways)
 
     def _add_carriers(self, leaving: Sequence[Way]) -> None:
         carrying = dict(carriers(leaving[0].link, self._links, leaving[0].behind))
@@ -159,12 +151,25 @@ class Carried:
 
     def _homeless(self, step: Step) -> list[Way]:
         """The ways of which a link takes the address along: it goes, and no other has it then, or changes its VRF."""
-        ways = self._holders.get(step.object.name, [])
-        if ways and (step.op is Op.DELETE or "netns" in step.attrs):
+        leaves = step.op is Op.DELETE or "netns" in step.attrs
+        ways = self._holders.get(step.object.name, []) if leaves or "master" in step.attrs else []
+        if ways and leaves:
             return [way for way in ways if way.route.source not in self._given]
         masters = (step.attrs.get("master"), step.before.attrs.get("master") if step.before else None)
         links = (self._plan_of.get(str(name)) or self._links.get((name,)) for name in masters)
-        return ways if "master" in step.attrs and any(kind_of(link) == "vrf" for link in links) else []
+        return ways if ways and any(kind_of(link) == "vrf" for link in links) else []
+
+    @cached_property
+    def _holders(self) -> dict[str, list[Way]]:
+        """By the links that have the address which they leave with; few plans take away or move any link."""
+        holders: dict[str, list[Way]] = {}
+        for address in self._around.of("address").values():
+            if ways := self._sources.get(plain_address(address.key)):
+                holders.setdefault(address.name, []).extend(ways)
+        for way in self._ways:
+            for name in way.holders:
+                holders.setdefault(name, []).append(way)
+        return holders
 
     @cached_property
     def _given(self) -> frozenset[str]:

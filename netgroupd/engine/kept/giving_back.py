@@ -24,7 +24,6 @@ from netgroupd.plan.vlan_global import bridge_of, left
 _STAYING = frozenset({"link", "sysctl", "token", "vlan_global", "mst", "ethtool", "sriov", "vf"})
 _LIFETIMES = frozenset({"valid_lft", "preferred_lft"})
 _PORT = "port."
-_MTU = frozenset({"mtu"})
 
 
 def joined(goal: State, objects: Iterable[Object]) -> State:
@@ -71,23 +70,26 @@ class Return:
         given = {obj.key: obj.attrs for obj in found if obj.cls == "link"}
         if any(obj.cls == "mst" for obj in found):
             found = [*inside(found, self._members, joined(self._desired, found), self._actual)]
+        least = self._least(given) if any(map(_has_mtu_of_ports, found)) else {}
         for obj in found:
-            if obj.cls == "link" and _MTU.issubset(obj.attrs) and obj.attrs["mtu"] is None:
-                obj = obj._replace(attrs={**obj.attrs, "mtu": self._least(obj.name, given)})  # noqa: PLW2901
+            if _has_mtu_of_ports(obj):
+                obj = obj._replace(attrs={**obj.attrs, "mtu": least.get(obj.name, ALONE)})  # noqa: PLW2901
             yield obj
 
-    def _least(self, bridge: str, given: Mapping[Key, Attrs]) -> int:
-        """The least MTU of the ports that a bridge will have."""
+    def _least(self, given: Mapping[Key, Attrs]) -> dict[Value, int]:
+        """The least MTU of the ports that each bridge will have."""
         there, wants = self._actual.of("link"), self._desired.of("link")
-        sizes = []
+        least: dict[Value, int] = {}
         for key in there.keys() | wants.keys():
-            want, have = wants.get(key), there.get(key)
+            want, have, name = wants.get(key), there.get(key), str(key[0])
             said = {**(want.attrs if want else NOTHING), **given.get(key, NOTHING)}
+            had = have.attrs if have else NOTHING
             # A port that the files do not name any more leaves the bridge that it is in.
-            stays = have and key[0] not in self.gone and not self._owned.names_port(bridge, str(key[0]))
-            if said.get("master", have.attrs.get("master") if have and stays else None) == bridge:
-                sizes.append(said.get("mtu", have.attrs.get("mtu") if have else None))
-        return min((mtu for mtu in sizes if isinstance(mtu, int)), default=ALONE)
+            leaves = name in self.gone or self._owned.names_port(had.get("master"), name)
+            master, mtu = said.get("master", None if leaves else had.get("master")), said.get("mtu", had.get("mtu"))
+            if master and isinstance(mtu, int):
+                least[master] = min(mtu, least.get(master, mtu))
+        return least
 
     def _found(self) -> Iterator[Object]:
         for was, made in zip(self._was, self._made, strict=True):
@@ -120,16 +122,14 @@ class Return:
     @cached_property
     def _members(self) -> Set[Key]:
         """The links that will be in VLANs, each with one."""
-        wants = vlans_joined(self._desired)
-        listed = {name for name, _ in self._desired.of("bridge_vlan")}
+        wants, told = vlans_joined(self._desired), self._desired.of("bridge_vlan")
+        listed = {name for name, _ in told}
 
         def stays(vlan: Object) -> bool:
             link = self._actual.link(vlan.name)
             if vlan.name in self.gone or link is None:
                 return False
-            by_itself = vlan.key[1] == default_vid(link, self._actual) and vlan.key not in self._desired.of(
-                "bridge_vlan"
-            )
+            by_itself = vlan.key not in told and vlan.key[1] == default_vid(link, self._actual)
             goes = vlan.name in listed or ("bridge_vlan", vlan.name) in named_in(self._owned.named).listed
             return vlan.key in wants or by_itself or not goes
 
@@ -188,6 +188,11 @@ class Return:
         ours = Owned(groups if "group" in attrs else self._owned.groups)
         if want is None and ours.covers(whole.get("group", group_of(have))):
             attrs["group"] = 0
+
+
+def _has_mtu_of_ports(was: Object) -> bool:
+    """Whether a bridge had the MTU that its ports lent it."""
+    return was.cls == "link" and "mtu" in was.attrs and was.attrs["mtu"] is None
 
 
 def _contradicts(was: Object, want: Object) -> bool:
