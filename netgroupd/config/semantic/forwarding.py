@@ -46,7 +46,7 @@ def entries(checked: Checked) -> None:
 
 
 def _led(obj: Object, checked: Checked) -> None:
-    """The kernel takes no entry of a VXLAN that does not say where to, also where that has a remote, nor one for a VLAN."""
+    """An entry of a VXLAN says where to, even where that has a remote, and is for no VLAN, or the kernel refuses it."""
     if obj.key[2]:
         told = f"{obj.name!r} is a VXLAN, and has no VLAN {obj.key[2]} in its own table"
         checked.report.once(checked.entry(obj).place("vlan"), told, "leave it out, or set where: master")
