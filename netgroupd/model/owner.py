@@ -10,6 +10,9 @@ BY_OPERATORS = frozenset({0, 3, 4, 16})
 BY_KERNEL = 2
 """The protocol RTPROT_KERNEL, also of what programs have made in its place."""
 
+BY_ROUTERS = 9
+"""The protocol RTPROT_RA, of routes that came with the advertisement of a router."""
+
 GROUP_BASE = 0x4E47_0000
 """The group of a link that no file puts into another; the ids above it are ours to give."""
 

@@ -4,14 +4,16 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from netgroupd.model.kinds.macvlan import IPVLANS
+from netgroupd.model.owner import BY_ROUTERS
 from netgroupd.model.state import Key, Object, State
-from netgroupd.plan.compare import kind_of
+from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.narrowed import made_smaller, narrowed
 from netgroupd.plan.pieces import shrinks
 from netgroupd.plan.serialise import singles, touching
 from netgroupd.plan.step import Op, Plan, Step
 
+_DEFAULT = "::/0"
 _OF_LOWER = {"mode": "l3", "private": False, "vepa": False}
 """What all ipvlans on one link have alike, and what one that is made has where nothing is said."""
 
@@ -35,11 +37,13 @@ def felt(plan: Plan, links: Mapping[Key, Object]) -> Plan:
 
 
 def warnings(plan: Plan, goal: State, actual: State) -> Iterator[str]:
-    """A sentence about those that become smaller with what is below, and one about ipvlans that get another mode."""
+    """A sentence about those that become smaller, one about ipvlans that get another mode, and one about the deaf."""
     steps = singles(plan.steps)
     staying = {key: link for key, link in actual.of("link").items() if link.name not in plan.gone} if steps else {}
     yield from _told("become as small as what is below", [*_smaller(steps, staying, goal)])
     yield from _told("are as the last ipvlan on the same link", [*_with_another_mode(steps, staying, goal)])
+    deaf = "hear a router no more when the default route that it advertised is netgroupd's, and what it gave expires"
+    yield from _told(deaf, [*_deaf(steps, goal)])
 
 
 def _smaller(steps: Sequence[Step], links: dict[Key, Object], goal: State) -> Iterator[str]:
@@ -72,6 +76,23 @@ def _with_another_mode(steps: Sequence[Step], links: dict[Key, Object], goal: St
         for name, value in said.get(link.attrs.get("link"), {}).items():
             if link.attrs.get(name) != value and (not want or name not in want.attrs):
                 yield f"{link.name} {name} {link.attrs.get(name)} -> {value}"
+
+
+def _deaf(steps: Sequence[Step], goal: State) -> Iterator[str]:
+    """Those of which the kernel can make no such route any more: it reads no further in what the router says."""
+    for step in steps:
+        if (
+            step.before
+            and step.after
+            and step.before.attrs.get(UNOWNED) == BY_ROUTERS
+            and step.object.key[2] == _DEFAULT
+        ):
+            link = step.before.attrs.get("dev")
+            said = (
+                goal.of("sysctl").get((f"net/ipv6/conf/{link}/{name}",)) for name in ("accept_ra", "accept_ra_defrtr")
+            )
+            if not any(setting and setting.attrs["value"] == "0" for setting in said):
+                yield str(link)
 
 
 def _told(what: str, changed: Sequence[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from stat import S_IWUSR
 from netgroupd.kernel.netlink.request import Context
 from netgroupd.kernel.netns import entered, fresh
 from netgroupd.kernel.settings.sysctls import read
-from netgroupd.kernel.settings.sysctls_told import TOLD, told
+from netgroupd.kernel.settings.sysctls_told import TOLD, advised, told
 from netgroupd.kernel.usual import Likeness, SampleKernel, sample_steps
 from netgroupd.model.kinds import KINDS
 from netgroupd.model.state import Key, Object
@@ -24,6 +24,16 @@ _OF_LINKS = (*_TOLD, f"{_ROOT}/mpls/conf")
 _SHARED = frozenset({"all", "default"})
 # Secrets that the kernel draws, deeds in the shape of a setting, and what follows from the link.
 _NOT_SAID = frozenset({"stable_secret", "tcp_fastopen_key", "fib_multipath_hash_seed", "flush", "mtu"})
+# What a router's advertisement gives, which comes again with the next.
+_ADVERTISED = {
+    (f"{_ROOT}/ipv6/conf", "hop_limit"),
+    *(
+        (f"{_ROOT}/ipv6/neigh", f"{time}{unit}")
+        for time in ("base_reachable_time", "retrans_time")
+        for unit in ("", "_ms")
+    ),
+    (f"{_ROOT}/ipv6/neigh", "gc_stale_time"),  # three times the first
+}
 
 _LO = Likeness("lo")
 _FEW = 64  # links of which a few files each may be read
@@ -41,6 +51,7 @@ def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[],
     with entered(context.netns):
         found = [_setting(path, value) for path, value in _shared() if usual.get(path, value) != value]
         default, known = _of_link("default"), dict[tuple[int, Likeness], _OfLink]()
+        hears = advised(context)
 
         def otherwise(own: _OfLink, sample: _OfLink) -> Iterator[tuple[tuple[str, str], str]]:
             for place, value in own.items():
@@ -55,7 +66,8 @@ def changed(context: Context, links: Mapping[Key, Object], connect: Callable[[],
             if (both := (id(shared), like)) not in known:
                 known[both] = dict(otherwise(shared, sample))
             for place, value in (*known[both].items(), *otherwise(own, sample)):
-                found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
+                if link.name not in hears or place not in _ADVERTISED:
+                    found.append(_setting(f"{place[0]}/{link.name}/{place[1]}", value))
     return found
 
 

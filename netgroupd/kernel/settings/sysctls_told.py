@@ -50,7 +50,9 @@ TOLD: Mapping[str, frozenset[str]] = {
 
 _RTM_GETNEIGHTBL = 66
 _TABLE_HEADER = 4
-_CONF = {2: 1, 10: 2}  # where the settings are in what is of IPv4 and of IPv6
+_INET6 = 10
+_CONF = {2: 1, _INET6: 2}  # where the settings are in what is of IPv4 and of IPv6
+_FLAGS, _HEARD = 1, 0x20  # IF_RA_RCVD
 _PARMS, _IFINDEX = 6, 1
 _SWAYING = frozenset({_IFINDEX, 2, 3})  # nor how many use it, nor a time that the kernel draws anew
 _LINK_HEADER = 16
@@ -69,6 +71,22 @@ def told(context: Context) -> dict[str, tuple[bytes, ...]]:
         for index, parts in links.items()
         if index in names
     }
+
+
+def advised(context: Context) -> frozenset[str]:
+    """The links that have heard the advertisement of a router, and have settings from there."""
+    asked = request(RTM_GETLINK, NLM_F_DUMP, header(0), u32(IFLA_EXT_MASK, SKIP_STATS))
+    heard = context.socket.dump(asked, _hears, "read which links have heard a router")
+    names = context.names.by_index
+    return frozenset(names[index] for index, hears in heard if hears and index in names)
+
+
+def _hears(_kind: int, payload: memoryview) -> tuple[int, bool]:
+    families = _inside(attributes(payload, _LINK_HEADER).get(IFLA_AF_SPEC))
+    flags = _inside(families.get(_INET6)).get(_FLAGS, b"")
+    return int.from_bytes(payload[_INDEX_AT : _INDEX_AT + 4], byteorder), bool(
+        int.from_bytes(flags, byteorder) & _HEARD
+    )
 
 
 def _tables(context: Context, family: int) -> list[tuple[int, tuple[bytes, ...]]]:
