@@ -15,6 +15,11 @@ def is_foreign(obj: Object) -> bool:
     return obj.cls == "qdisc" and obj.attrs.get("kind") not in KINDS
 
 
+def is_beyond_files(obj: Object) -> bool:
+    """Whether it is one of these qdiscs, or a rule that has what no file can say: nothing makes it what it was."""
+    return is_foreign(obj) or (obj.cls == "filter" and UNSAID in obj.attrs)
+
+
 def warnings(desired: State, actual: State, steps: Iterable[Step]) -> tuple[str, ...]:
     """One sentence about all rules of these, and one about all qdiscs that ``steps`` delete."""
     rules, qdiscs = _lost_rules(desired, actual), [step.before for step in steps if step.op is Op.DELETE]

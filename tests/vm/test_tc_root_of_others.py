@@ -86,3 +86,26 @@ def test_queues_and_rules_of_others_are_told_and_back_with_their_link(engine_in:
     engine.apply(confirm_s=60.0)
     engine.rollback()
     assert tree("vx") == before
+
+
+_BEYOND_FILES = {
+    "kind of qdisc": ("qdisc add dev vx root handle 9: pfifo_head_drop", "qdisc vx root: no file can say such a pfifo"),
+    "kind of rule": ("filter add dev vx parent 9: pref 1 protocol ip route from 1 classid 9:1", "such a route"),
+    "rule with more": ("filter add dev vx parent 9: pref 1 protocol ip handle 5 fw indev vx classid 9:1", "such a fw"),
+}
+
+
+@pytest.mark.parametrize("name", _BEYOND_FILES)
+def test_what_no_file_can_say_keeps_nothing_else_of_others_from_coming_back(engine_in: EngineIn, name: str) -> None:
+    command, told = _BEYOND_FILES[name]
+    engine_in("here", VXLAN.format(7)).apply()
+    for each in ("qdisc add dev vx root handle 9: prio",) * command.startswith("filter") + (command,):
+        here(f"tc {each}")
+    here("ip neighbour add 10.0.0.7 lladdr 02:00:00:00:00:07 dev vx")
+    engine = engine_in("here", VXLAN.format(8))
+    engine.apply(confirm_s=60.0)
+    said = "\n".join(engine.rollback().plan.warnings)
+    assert "what is not netgroupd's could not be given back: " in said
+    assert told in said
+    assert "10.0.0.7" in here("ip neighbour show dev vx nud permanent")
+    assert "fw" not in here("tc filter show dev vx")

@@ -20,14 +20,14 @@ from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.plan.address import subnet_of
 from netgroupd.plan.affected import felt
-from netgroupd.plan.compare import UNOWNED, UNSAID, UNTOLD, ends, kind_of
+from netgroupd.plan.compare import UNOWNED, UNTOLD, ends, kind_of
 from netgroupd.plan.fate import carried_down, hangs_on, is_of_bridge, setting_of_ipv6
 from netgroupd.plan.mst import without_states
 from netgroupd.plan.serialise import Json, key_from, objects_from, objects_to, singles, touching
 from netgroupd.plan.settings import BY_WIREGUARD
 from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.tc.hooks import hangs_on_one_of, swept
-from netgroupd.plan.unsaid import is_foreign
+from netgroupd.plan.unsaid import is_beyond_files, is_foreign
 from netgroupd.plan.vf import drop_functions
 
 # What is there by itself and cannot always be told: of objects that are made again, and of new ports.
@@ -265,7 +265,7 @@ def _cannot_be_told(obj: Object) -> bool:
     """Whether nothing makes it what it was: of what no file says, or error correction of no kind."""
     if obj.cls == "ethtool":
         return obj.key[1] == "fec" and not obj.attrs.get("auto") and not obj.attrs.get("modes")
-    return is_foreign(obj) or (obj.cls == "filter" and UNSAID in obj.attrs)
+    return is_beyond_files(obj)
 
 
 def _is_not_to_be_told(name: str, value: Value) -> bool:

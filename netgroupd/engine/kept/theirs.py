@@ -18,12 +18,14 @@ from netgroupd.plan.fate import hangs_on, is_ipv4, muted, why_muted
 from netgroupd.plan.fold import few_of
 from netgroupd.plan.order import QUEUES
 from netgroupd.plan.passing import on_emptied, on_sources
+from netgroupd.plan.present import title
 from netgroupd.plan.readdressed import is_by_kernel, readdressed
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.settings import rank
 from netgroupd.plan.step import Op, Plan, Step
-from netgroupd.plan.tc.hooks import Queues
+from netgroupd.plan.tc.hooks import Queues, hook_of
 from netgroupd.plan.theirs import XDP, Along, Going, Loss, Theirs
+from netgroupd.plan.unsaid import is_beyond_files
 
 _KEEP = "net/ipv6/conf/{}/keep_addr_on_down"
 _AS_WANTED = (errno.EEXIST, errno.ENOENT)  # of what is made, and of what is deleted
@@ -129,16 +131,29 @@ def settings_of_others(kernel: Connection, plan: Plan) -> tuple[Object, ...]:
 def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tuple[str, ...]:
     """Make what is not there any more of what others had; what is to be said of what the kernel refuses."""
     given = [*objects]
-    found = [obj for obj in given if not is_astray(obj)]
+    found = [obj for obj in given if not (is_astray(obj) or is_beyond_files(obj))]
     depths = Queues(State(found))
     ordered = sorted((obj for obj in found if obj.cls not in _STAYING), key=lambda obj: _turn(obj, depths))
     steps = [*_staying(kernel, [obj for obj in found if obj.cls in _STAYING], mine), *map(_step, ordered)]
     steps += led_again(kernel, [obj for obj in given if is_astray(obj)], mine)
     refused = kernel.apply(steps) if steps else ()
     lost = [str(each.refusal) for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
+    lost += _lost_for_good(kernel, [obj for obj in given if is_beyond_files(obj)], mine)
     if not lost:
         return ()
     return (f"what is not netgroupd's could not be given back: {few_of(lost, len(lost), '; ')}",)
+
+
+def _lost_for_good(kernel: Connection, objects: list[Object], mine: Mine) -> Iterator[str]:
+    """What is to be said of those that no file can say, and that are not there any more."""
+    if not objects:
+        return
+    hooks = frozenset(hook for obj in objects for hook in (hook_of(obj), (obj.name, str(obj.key[1]))))
+    there = read(kernel, Selection(frozenset(obj.cls for obj in objects), hooks=hooks), mine.away)
+    for obj in objects:
+        now = there.of(obj.cls).get(obj.key)
+        if now is None or now.attrs.get("kind") != obj.attrs["kind"]:
+            yield f"{obj.cls} {' '.join(title(obj))}: no file can say such a {obj.attrs['kind']}"
 
 
 def _turn(obj: Object, depths: Queues) -> tuple[int, int, bool]:
