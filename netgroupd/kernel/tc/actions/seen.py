@@ -57,15 +57,19 @@ class Remembered:
     """The actions met in one dump."""
 
     def __init__(self) -> None:
+        self.again = True
+        """Whether those that were read last had come before."""
         self._layouts: dict[int, list[_Ranges]] = {}
         self._known: dict[tuple[_Ranges, bytes], tuple[Value, ...]] = {}
 
     def read(self, payload: memoryview, names: Names) -> tuple[Value, ...]:
         """The actions in the attribute of a rule."""
+        self.again = True
         layouts = self._layouts.setdefault(len(payload), [])
         for known in layouts:
             if (found := self._known.get((known, _lasting(payload, known)))) is not None:
                 return found
+        self.again = False
         actions = unpack_actions(payload, names)
         ranges = changing(payload)
         if ranges is not None and len(layouts) < _LAYOUTS:

@@ -19,7 +19,6 @@ from netgroupd.kernel.netlink.request import Context, Selection
 from netgroupd.kernel.tc import programs, u32_listed
 from netgroupd.kernel.tc import u32 as words
 from netgroupd.kernel.tc.actions.codec import has_shared, held_by
-from netgroupd.kernel.tc.actions.seen import Remembered
 from netgroupd.kernel.tc.classifiers import BPF_FLAGS, CLASSIFIERS, PROGRAM, SKIP_HW, SKIP_SW
 from netgroupd.kernel.tc.filters.seen import Seen
 from netgroupd.kernel.tc.filters.stuck import told_alone, told_around, told_until
@@ -88,7 +87,6 @@ class Decoder:
         self._taken = taken
         self._everything = everything
         self._hook = hook
-        self._actions = Remembered()
         self._seen = seen
         self._own_tables: Counter[u32_listed.Hung] = Counter()
         self._of_matchall: set[Key] = set()
@@ -165,7 +163,7 @@ class Decoder:
         form = CLASSIFIERS[kind]
         bits = int.from_bytes(options[form.flags], "little") if form.flags in options else 0
         attrs: dict[str, Value] = {
-            "actions": self._actions.read(options[form.actions], self._names) if form.actions in options else (),
+            "actions": self._seen.actions.read(options[form.actions], self._names) if form.actions in options else (),
             "skip_hw": bool(bits & SKIP_HW),
             "skip_sw": bool(bits & SKIP_SW),
         }

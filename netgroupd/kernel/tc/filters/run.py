@@ -49,7 +49,8 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
     made: list[bytes] = []
     count, room = 0, _ROOM
     level: int | None = None
-    while count < limit and room > 0 and (line := _of_one_line(steps[start + count : start + limit])):
+    end = min(start + limit, len(steps))
+    while start + count < end and room > 0 and (line := _of_one_line(steps, start + count, end)):
         if level is not None and level_in(chain_of(line.first.key)) != level:
             break
         level = level_in(chain_of(line.first.key))
@@ -65,11 +66,12 @@ def run(steps: Sequence[AnyStep], start: int, names: Names, limit: int, form: Fo
     return Run(count, made[0] if len(made) == 1 else b"".join(made))
 
 
-def _of_one_line(some: Sequence[AnyStep]) -> _Line | None:
-    """The flower rules that steps make from the first on, as long as they are of one line and hook."""
-    first = _made(some[0]) if some else None
+def _of_one_line(steps: Sequence[AnyStep], start: int, end: int) -> _Line | None:
+    """The flower rules that steps make from one on, as long as they are of one line and hook."""
+    first = _made(steps[start])
     if first is None or first.cls != "filter" or first.attrs["kind"] != "flower":
         return None
+    some = steps[start : end if start + 1 < end and _is_like(steps[start + 1], first) else start + 1]
     if _is_like(some[-1], first) and (matches := _of_them_all(some, first)):
         handle = handle_of(first.attrs)
         return _Line(first, matches, [handle] * len(matches) if handle else ())
@@ -104,7 +106,7 @@ def _is_like(step: AnyStep, first: Object) -> bool:
 
 
 def _messages(frame: Frame, matches: Sequence[flower.Match], handles: Sequence[int], form: Form) -> bytes:
-    if columns := flower.alike(matches):
+    if len(matches) > 1 and (columns := flower.alike(matches)):
         before, differing, behind = columns
         front, back = frame.around(len(before) + len(differing[0]) + len(behind), form)
         size = len(front) + len(before) + len(differing[0]) + len(behind) + len(back)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from netgroupd.kernel.netlink.message import walk
 from netgroupd.kernel.tc import flower
-from netgroupd.kernel.tc.actions.seen import changing
+from netgroupd.kernel.tc.actions.seen import Remembered, changing
 from netgroupd.kernel.tc.tcmsg import HEADER, OPTIONS, Located, Place
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import Value
@@ -115,6 +115,7 @@ class Seen:
     """
 
     def __init__(self, expected: Mapping[Key, Object], *, handles: bool) -> None:
+        self.actions = Remembered()
         self._expected = expected
         self._handles = handles
         self._layouts: dict[int, list[_Layout]] = {}
@@ -146,7 +147,9 @@ class Seen:
         return map(_MADE, zip(repeat("filter"), keys, attrs, repeat(None), strict=False))
 
     def note(self, payload: memoryview, rule: Object) -> None:
-        """Learn from a rule that was read in full."""
+        """Learn from a rule that was read in full; not where each has actions of its own, and none is like another."""
+        if rule.attrs["actions"] and not self.actions.again:
+            return
         start, end = next((start, end) for number, start, end in walk(payload, HEADER.size) if number == OPTIONS)
         dropped = _dropped(payload, start, end)
         if dropped is None:
