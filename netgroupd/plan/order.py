@@ -131,12 +131,12 @@ class _Cut:
         self.haves: Mapping[Key, Object] = actual.of("link")
         self.options: Mapping[Key, Object] = actual.of("vlan_global")
         links = changes.links
-        made = [step.after for step in links if step.before is None and step.after]
-        self.made = frozenset([str(link.key[0]) for link in made])
-        self.come = self.made.union([step.object.name for step in links if step.before and _is_new_here(step)])
+        told = [step for step in links if step.before]
+        self.made = frozenset([str(link.key[0]) for step in links if step.before is None and (link := step.after)])
+        self.come = self.made.union([step.object.name for step in told if _is_new_here(step)])
         self.along = peers_made_along(links)
-        leaving = (step.before for step in links if step.op is Op.DELETE or "master" in step.attrs)
-        self.left = {*outgrown(links), *(link.attrs.get("master") for link in leaving if link)}
+        leaving = (step.before for step in told if step.op is Op.DELETE or "master" in step.attrs)
+        self.left = {*outgrown(told), *(link.attrs.get("master") for link in leaving if link)}
         self.early = changes.released | claimed(links)
         without_ports = bare(links, self.haves, self.early)
         filling = without_ports | sized_by_ports(links, self.wants, self.haves)
@@ -233,7 +233,7 @@ class _Cut:
             if names:
                 self.add("settle links", Step(Op.CHANGE, want.without("altnames"), want, {"altnames": names}, step.why))
         else:
-            riding |= said_of_peer(want, self.wants)
+            riding |= said_of_peer(want, self.wants) if self.along else NOTHING
             phase = "create links of bridges" if name in self.late else "create links"
             self.phases[phase].append(_new(Step, (step.op, None, want, riding, step.why)))
         if port:

@@ -20,6 +20,15 @@ def test_it_begins_when_many_steps_are_on_their_way() -> None:
     assert heard == [255, 511, 767]
 
 
+def test_it_begins_when_the_few_steps_there_are_are_on_their_way() -> None:
+    begun = Event()
+    with Aside(begun.set, None) as aside:
+        aside.progress(2, 3)
+        assert not begun.wait(0.05)
+        aside.progress(3, 3)
+        assert begun.wait(5)
+
+
 def test_it_is_done_once_for_who_asks_for_the_result() -> None:
     times = count(1)
     with Aside(lambda: next(times), None) as aside:

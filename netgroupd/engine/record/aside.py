@@ -2,7 +2,8 @@
 """What has to be written down of a change while the kernel is at it, without being in its way.
 
 Python computes in one thread at a time: begun at once it would hold up the first
-messages, for which the kernel waits.  So it begins when many are on their way.
+messages, for which the kernel waits.  So it begins when many are on their way, or all: what
+a disk takes then is waited for while the kernel is read again.
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ class Aside(Generic[T]):
 
     def progress(self, done: int, total: int) -> None:
         """So many steps of all are on their way."""
-        if done >= _MANY:
+        if done >= min(_MANY, total):
             self._begin()
         if self._told:
             self._told(done, total)
