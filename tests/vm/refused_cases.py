@@ -197,6 +197,9 @@ REFUSED = [
       for said, place, field in (
         ("type: blackhole", 26, "type"), ("dev: d, via: 192.0.2.9, onlink: on", 52, "onlink"),
       )),
+    pytest.param("links:\n  w[1-2]: {kind: wireguard, listen_port: 51820, up: on}\n",
+                 "2:29: 'w2' cannot listen on port 51820: 'w1' does; another listen_port; 'w1' is from a.yaml:2",
+                 id="port_of_two_wireguards"),
     pytest.param("rules: [{pref: 7, action: goto, family: inet}]\n",
                  "1:27: this rule does not say where to go on; give it goto, with the pref of another rule",
                  id="nowhere_to_go"),
@@ -255,5 +258,8 @@ TAKEN = [
     pytest.param("links:\n  d[0-2]: {kind: dummy, up: on}\n"
                  "  h: {kind: hsr, slave1: d0, slave2: d1, interlink: d2, up: on}\n", id="ring_with_a_way_to_another"),
     pytest.param("links:\n  b: {kind: bridge}\n  p: {kind: dummy, master: b, port: {mab: on, locked: on}}\n", id="mab"),
+    pytest.param("links:\n  w1: {kind: wireguard, listen_port: 51820, up: on}\n"
+                 "  w2: {kind: wireguard, listen_port: 51820}\n  w3: {kind: wireguard, listen_port: 51821, up: on}\n",
+                 id="port_of_one_wireguard_that_is_up"),
 ]  # fmt: skip
 """What looks like those, and is taken."""
