@@ -215,7 +215,12 @@ CLASS = Class(
             Attr("encap", ENCAP, "The lightweight tunnel to send through.", 22, nullable=True),
             Attr("as", several(LABEL), "The labels that replace an MPLS destination.", 19, nullable=True),
             Attr("ttl_propagate", FLAG, "Carry the TTL over into MPLS.", 26, nullable=True),
-            Attr("lock", several(word(32, LOCKABLE), unique=True), "Metrics that path discovery must not change."),
+            Attr(
+                "lock",
+                several(word(32, LOCKABLE), unique=True),
+                "Metrics that path discovery must not change.",
+                nullable=True,
+            ),
             *(row._replace(nullable=True) for row in METRICS.values()),
         )
     ),

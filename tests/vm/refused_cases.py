@@ -185,6 +185,39 @@ REFUSED = [
       for kind, scope, least in (
         ("anycast", "global", "link"), ("broadcast", "site", "link"), ("local", "link", "host"),
       )),
+    *(pytest.param(f"{_NUMBERED}nexthops: {{4: {{via: 192.0.2.9, dev: d}}}}\n"
+                   f"routes: [{{to: 10.0.0.0/8, {way}, onlink: off}}]\n", f"4:{37 + len(way)}: {told}",
+                   id=f"off_{number}")
+      for number, (way, told) in enumerate((
+        ("nhid: 4", "the route to 10.0.0.0/8 has 'nhid' and beside it 'onlink'; say that in that nexthop object"),
+        ("type: blackhole", "the route to 10.0.0.0/8 is of type blackhole and leads nowhere; take 'onlink' out"),
+      ))),
+    *(pytest.param(f"{_NUMBERED}sysctl: {{net.mpls.platform_labels: 1000}}\nroutes: [{{to: 100, {said}}}]\n",
+                   f"4:{place}: the route to 100 is one of MPLS, which has no {field!r}", id=f"{field}_of_mpls")
+      for said, place, field in (
+        ("type: blackhole", 26, "type"), ("dev: d, via: 192.0.2.9, onlink: on", 52, "onlink"),
+      )),
+    pytest.param("links:\n  w[1-2]: {kind: wireguard, listen_port: 51820, up: on}\n",
+                 "2:29: 'w2' cannot listen on port 51820: 'w1' does; another listen_port; 'w1' is from a.yaml:2",
+                 id="port_of_two_wireguards"),
+    pytest.param("rules: [{pref: 7, action: goto, family: inet}]\n",
+                 "1:27: this rule does not say where to go on; give it goto, with the pref of another rule",
+                 id="nowhere_to_go"),
+    pytest.param(f"{_NUMBERED}nexthops: {{4: {{via: 192.0.2.9, dev: d}}, "
+                 "5: {group: [{id: 4}], group_type: resilient}}\n",
+                 "3:75: nexthop 5 is a resilient group without 'buckets'; say how many", id="no_buckets"),
+    pytest.param(f"{_NUMBERED}nexthops: {{3: {{blackhole: on, family: inet}}, 4: {{via: 192.0.2.9, dev: d}}, "
+                 "5: {group: [{id: 3}, {id: 4}]}}\n",
+                 "3:86: nexthop 5 cannot have 3 in its group of several: that is a blackhole",
+                 id="blackhole_of_several"),
+    *(pytest.param(f"{_ON_D}fdb: [{{dev: d, mac: 02:00:00:00:00:09, where: self, {field}: {value}}}]\n",
+                   f"3:{55 + len(field)}: 'd' forwards nothing, and has no {field!r} of 02:00:00:00:00:09 "
+                   "in a table of its own; leave it out, or set where: master", id=f"{field}_of_no_bridge")
+      for field, value in (("vlan", 5), ("sticky", "on"))),
+    pytest.param(f"{_ON_D}  b: {{kind: bridge, ports: d}}\n"
+                 "fdb: [{dev: d, mac: 02:00:00:00:00:09, where: master, state: permanent, sticky: on}]\n",
+                 "4:81: the entry 02:00:00:00:00:09 of 'd' is permanent, an address of the bridge, "
+                 "which moves to no port; set state: static, or leave it out", id="sticky_and_permanent"),
     pytest.param(f"{_VXLAN}fdb: [{{dev: x, mac: 02:00:00:00:00:09, vlan: 5, dst: 192.0.2.9}}]\n",
                  "4:46: 'x' is a VXLAN, and has no VLAN 5 in its own table; leave it out, or set where: master",
                  id="vlan_of_a_vxlan"),
@@ -225,5 +258,8 @@ TAKEN = [
     pytest.param("links:\n  d[0-2]: {kind: dummy, up: on}\n"
                  "  h: {kind: hsr, slave1: d0, slave2: d1, interlink: d2, up: on}\n", id="ring_with_a_way_to_another"),
     pytest.param("links:\n  b: {kind: bridge}\n  p: {kind: dummy, master: b, port: {mab: on, locked: on}}\n", id="mab"),
+    pytest.param("links:\n  w1: {kind: wireguard, listen_port: 51820, up: on}\n"
+                 "  w2: {kind: wireguard, listen_port: 51820}\n  w3: {kind: wireguard, listen_port: 51821, up: on}\n",
+                 id="port_of_one_wireguard_that_is_up"),
 ]  # fmt: skip
 """What looks like those, and is taken."""

@@ -55,6 +55,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     links.tunnel_ends,
     macsec.replay_windows,
     macsec.channels,
+    links.listeners,
     links.sockets,
     kinds.of_other_kinds,
     kinds.macs,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is said of forwarding entries and neighbours, and not for the links that they are of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 
 from netgroupd.config.checked import Checked
 from netgroupd.model.bridge_vlan import DEFAULT_VID
+from netgroupd.model.fdb import WITH_TABLES
 from netgroupd.model.neighbour import pack_link_address
 from netgroupd.model.state import Object
 from netgroupd.model.value import Value
@@ -25,28 +26,49 @@ def entries(checked: Checked) -> None:
         listed.setdefault(link, set()).add(vid)
     for key, obj in checked.state.of("fdb").items():
         kind = checked.links.kind(obj.name)
-        place = checked.entry(obj).place
         if obj.name == "lo":
             checked.report.once(checked.entry(obj).at, "'lo' has no forwarding entries: it sends no frames")
         if not kind or obj.name in checked.links.unsound:
             continue
-        for field in _sent(obj) if kind != "vxlan" else ():
-            told = f"{obj.name!r} is no VXLAN, and sends to no other host ({field})"
-            checked.report.once(place(field), told, "leave it out")
-        if kind == "vxlan" and key[-1] is not None and not checked.attrs(obj.name).get("external"):
-            told = f"{obj.name!r} has one VNI for all packets, and no entries for {key[-1]} alone"
-            checked.report.once(place("src_vni"), told, f"leave it out, or set external of {obj.name!r}")
-        if kind == "vxlan" and key[3] == "self":
-            _led(obj, checked)
-        if key[3] == "master" and kind != "bridge" and not _may_be_in_bridge(obj, checked):
-            checked.report.once(place("where"), f"{obj.name!r} is no port of a bridge, in whose table this would be")
-        elif key[3] == "master" and obj.name in listed and key[2] not in (0, DEFAULT_VID, *listed[obj.name]):
-            told = f"{obj.name!r} is not in VLAN {key[2]}, in which this would be"
-            checked.report.once(place("vlan"), told, f"list it in `vlans` of {obj.name!r}")
+        _of_tunnels(obj, kind, checked)
+        if key[3] == "self" and kind not in WITH_TABLES:
+            _received(obj, checked)
+        elif kind != "vxlan":
+            _sticking(obj, checked)
+        if key[3] == "master":
+            _bridged(obj, listed, checked)
+
+
+def _of_tunnels(obj: Object, kind: str, checked: Checked) -> None:
+    place = checked.entry(obj).place
+    for field in _sent(obj) if kind != "vxlan" else ():
+        told = f"{obj.name!r} is no VXLAN, and sends to no other host ({field})"
+        checked.report.once(place(field), told, "leave it out")
+    if kind == "vxlan" and obj.key[-1] is not None and not checked.attrs(obj.name).get("external"):
+        told = f"{obj.name!r} has one VNI for all packets, and no entries for {obj.key[-1]} alone"
+        checked.report.once(place("src_vni"), told, f"leave it out, or set external of {obj.name!r}")
+    if kind == "vxlan" and obj.key[3] == "self":
+        _led(obj, checked)
+
+
+def _sticking(obj: Object, checked: Checked) -> None:
+    """What would not move to another port is an address that is behind one."""
+    if obj.attrs.get("sticky") and obj.attrs.get("state") == "permanent":
+        told = f"the entry {obj.key[1]} of {obj.name!r} is permanent, an address of the bridge, which moves to no port"
+        checked.report.once(checked.entry(obj).place("sticky"), told, "set state: static, or leave it out")
+
+
+def _bridged(obj: Object, listed: Mapping[Value, Set[Value]], checked: Checked) -> None:
+    place, vid = checked.entry(obj).place, obj.key[2]
+    if checked.links.kind(obj.name) != "bridge" and not _may_be_in_bridge(obj, checked):
+        checked.report.once(place("where"), f"{obj.name!r} is no port of a bridge, in whose table this would be")
+    elif obj.name in listed and vid not in (0, DEFAULT_VID, *listed[obj.name]):
+        told = f"{obj.name!r} is not in VLAN {vid}, in which this would be"
+        checked.report.once(place("vlan"), told, f"list it in `vlans` of {obj.name!r}")
 
 
 def _led(obj: Object, checked: Checked) -> None:
-    """An entry of a VXLAN says where to, even where that has a remote, and is for no VLAN, or the kernel refuses it."""
+    """The kernel takes no entry of a VXLAN that does not say where to, also where that has a remote, and no VLAN."""
     if obj.key[2]:
         told = f"{obj.name!r} is a VXLAN, and has no VLAN {obj.key[2]} in its own table"
         checked.report.once(checked.entry(obj).place("vlan"), told, "leave it out, or set where: master")
@@ -61,6 +83,14 @@ def _led(obj: Object, checked: Checked) -> None:
     if used and not (used.attrs.get("fdb") and used.attrs.get("group")):
         told = f"nexthop {number} is no group for forwarding entries, and {obj.name!r} has it for {obj.key[1]}"
         checked.report.once(checked.entry(obj).place("nhid"), told, "it needs a group, with fdb")
+
+
+def _received(obj: Object, checked: Checked) -> None:
+    """A link that forwards nothing has addresses to receive for, and no more than these."""
+    said = {"vlan": obj.key[2], "sticky": obj.attrs.get("sticky")}
+    for field in (field for field, value in said.items() if value):
+        told = f"{obj.name!r} forwards nothing, and has no {field!r} of {obj.key[1]} in a table of its own"
+        checked.report.once(checked.entry(obj).place(field), told, "leave it out, or set where: master")
 
 
 def _sent(obj: Object) -> Iterator[str]:

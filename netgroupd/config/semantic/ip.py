@@ -126,13 +126,13 @@ def ways(checked: Checked) -> None:
         whole = next((field for field in _ELSEWHERE if attrs.get(field)), "")
         if whole:
             for field in _OF_ONE_WAY:
-                if attrs.get(field):
+                if attrs.get(field) is not None:
                     what = f"{name} has {whole!r} and beside it {field!r}"
                     hint = f"say that {_ELSEWHERE[whole]}" if (whole, field) != ("nhid", "realm") else "leave it out"
                     checked.report.once(entry.place(field), what, hint)
         elif attrs.get("type") in DEAD_ENDS:
             for field in ("encap", "onlink"):
-                if attrs.get(field):
+                if attrs.get(field) is not None:
                     what = f"{name} is of type {attrs['type']} and leads nowhere"
                     checked.report.once(entry.place(field), what, f"take {field!r} out")
         family, table, _, tos, metric = obj.key
@@ -196,6 +196,8 @@ _OF_FAMILIES = {
     "pref": ("inet6",),
     "as": ("mpls",),
     "ttl_propagate": ("mpls",),
+    "type": ("inet", "inet6"),
+    "onlink": ("inet", "inet6"),
     "nhid": ("inet", "inet6"),
     "src": ("inet", "inet6"),
     **dict.fromkeys(METRICS, ("inet", "inet6")),
@@ -203,7 +205,10 @@ _OF_FAMILIES = {
     "metric": ("inet", "inet6"),
 }
 _NOTHING: tuple[Value, ...] = (None, 0, False, "global", "medium", ())
-_USUAL: Mapping[str, tuple[Value, ...]] = {"ttl_propagate": (None,)}  # of others the kernel takes what there is anyhow
+_USUAL: Mapping[str, tuple[Value, ...]] = {
+    "ttl_propagate": (None,),
+    "type": (None, "unicast"),
+}  # of others the kernel takes what there is anyhow
 
 
 def nexthops_of_routes(checked: Checked) -> None:
@@ -265,6 +270,9 @@ def rules(checked: Checked) -> None:
             what = f"this rule has {' and '.join(does)}, of which it can have one"
             checked.report.once(checked.entry(obj).place(does[-1]), what)
         target = obj.attrs.get("goto")
+        if obj.attrs.get("action") == "goto" and not does:
+            what = "this rule does not say where to go on"
+            checked.report.once(checked.entry(obj).place("action"), what, "give it goto, with the pref of another rule")
         if isinstance(target, int) and isinstance(pref, int) and target <= pref:
             what = f"a rule at {pref} cannot go to {target}"
             checked.report.once(checked.entry(obj).place("goto"), what, "the kernel goes only to a larger pref")
@@ -318,23 +326,38 @@ def _group(name: str, obj: Object, checked: Checked) -> None:
     for way in ("family", "via", "dev", "blackhole", "encap", "onlink"):
         if obj.attrs.get(way):
             checked.report.once(entry.place(way), f"{name} is a group, and can have no {way!r} itself")
-    for field in _OF_RESILIENT if obj.attrs.get("group_type") != "resilient" else ():
-        if obj.attrs.get(field) is not None:
-            what = f"{name} can have no {field!r}: it is no resilient group"
-            checked.report.once(entry.place(field), what, "set group_type: resilient")
+    _resilient(name, obj, checked)
     members = [member.get("id") for member in records(obj.attrs, "group")]
     if not members:
         checked.report.once(entry.place("group"), f"the group of {name} has no members")
     for number, times in Counter(members).items():
         if times > 1:
             checked.report.once(entry.place("group"), f"{name} has {number} in its group twice", "use weight")
-        other = described.get((number,))
-        if other and other.attrs.get("group"):
-            what = f"{name} cannot have {number} in its group: that is a group itself"
-            checked.report.once(entry.place("group"), what)
-        elif other and bool(other.attrs.get("fdb")) is not bool(obj.attrs.get("fdb")):
-            what = f"{name} cannot have {number} in its group: one is for forwarding entries (fdb), and one is not"
-            checked.report.once(entry.place("group"), what, "say fdb of both, or of neither")
+        if other := described.get((number,)):
+            _member(name, obj, other, checked)
+
+
+def _resilient(name: str, obj: Object, checked: Checked) -> None:
+    """A resilient group has buckets, and no other has."""
+    entry, resilient = checked.entry(obj), obj.attrs.get("group_type") == "resilient"
+    for field in _OF_RESILIENT if not resilient else ():
+        if obj.attrs.get(field) is not None:
+            what = f"{name} can have no {field!r}: it is no resilient group"
+            checked.report.once(entry.place(field), what, "set group_type: resilient")
+    if resilient and obj.attrs.get("buckets") is None and entry.record.whole:
+        checked.report.once(entry.place("group_type"), f"{name} is a resilient group without 'buckets'", "say how many")
+
+
+def _member(name: str, group: Object, member: Object, checked: Checked) -> None:
+    """A member is no group, sends what the group sends, and leads somewhere unless it is alone."""
+    place, told = checked.entry(group).place("group"), f"{name} cannot have {member.key[0]} in its group"
+    if member.attrs.get("group"):
+        checked.report.once(place, f"{told}: that is a group itself")
+    elif bool(member.attrs.get("fdb")) is not bool(group.attrs.get("fdb")):
+        what = f"{told}: one is for forwarding entries (fdb), and one is not"
+        checked.report.once(place, what, "say fdb of both, or of neither")
+    elif member.attrs.get("blackhole") and len(records(group.attrs, "group")) > 1:
+        checked.report.once(place, f"{told} of several: that is a blackhole")
 
 
 def neighbours(checked: Checked) -> None:

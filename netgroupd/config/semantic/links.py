@@ -241,6 +241,20 @@ def _beside_external(name: str, other: str, checked: Checked) -> None:
     _second(name, other, what, checked)
 
 
+def listeners(checked: Checked) -> None:
+    """WireGuards that are up listen on a port each."""
+    links = checked.links
+    taken: dict[tuple[Value, ...], str] = {}
+    for name, attrs in checked.saying("listen_port", ["wireguard"]):
+        if not checked.attrs(name).get("up"):
+            continue
+        other = taken.setdefault((attrs.get("netns"), attrs["listen_port"]), name)
+        if other != name:
+            told = f"{name!r} cannot listen on port {attrs['listen_port']}: {other!r} does"
+            hint = f"another listen_port; {other!r} is from {checked.report.where(links.places[other])}"
+            checked.report.once(links.place(name, "listen_port"), told, hint)
+
+
 def sockets(checked: Checked) -> None:
     """VXLANs that are up share the socket of a port, which takes packets in one way."""
     links = checked.links
