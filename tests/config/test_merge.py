@@ -172,7 +172,7 @@ def test_block_of_one_file_and_rules_of_another_are_two_ways_to_have_a_hook() ->
 
 def test_very_many_routes_of_a_vrf_that_is_misspelt_are_told_in_linear_time() -> None:
     def misspell(count: int) -> None:
-        links = f"links:\n  d[1-{count}]: {{kind: dummy}}\nvrfs:\n  red: {{table: 5, up: true}}\n"
+        links = f"links:\n  d[1-{10 * count}]: {{kind: dummy}}\nvrfs:\n  red: {{table: 5, up: true}}\n"
         got = told(f"{links}routes:\n- {{to: '10.0.0.[0-{count}]/32', vrf: redd, type: unreachable}}\n")
         assert [line.partition(": ")[2] for line in got] == ["there is no VRF 'redd'; did you mean 'red'?"]
 
