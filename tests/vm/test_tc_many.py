@@ -10,6 +10,7 @@ from netgroupd.errors import KernelError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import State
+from netgroupd.plan.step import Step
 from tests.vm.hosts import EngineIn, here
 
 _LINE = '{pref: 5, protocol: ip, flower: {dst_ip: "10.0.[%s].[0-255]"}, action: drop}'
@@ -86,3 +87,21 @@ def test_rules_of_matchall_that_the_kernel_leaves_out_of_a_dump_are_seen(engine_
     assert here("tc filter show dev d ingress").count("handle") < 600  # where packets of the dump ended
     assert not engine_in("here", text).diff().steps
     assert len(engine_in("here", "links: {d: {kind: dummy}}\ntc: {d: {ingress: []}}").apply().plan.steps) == 600
+
+
+def test_rule_that_others_change_on_one_of_many_links_is_seen_there_and_nowhere_else(engine_in: EngineIn) -> None:
+    """Rules of all these links are told alike but for where they hang, and are read by what was read of the first."""
+    rule = '{pref: 5, protocol: ip, flower: {dst_ip: "10.0.0.[1-40]"}, action: drop}'
+    hooks = "\n".join(f"    {hook}:\n      - {rule}" for hook in ("ingress", "egress"))
+    engine = engine_in("here", f"links: {{'d[1-4]': {{kind: dummy}}}}\ntc:\n  d[1-4]:\n{hooks}\n")
+    engine.apply()
+    assert engine.diff().steps == ()
+    told = here("tc -j filter show dev d3 egress")
+    handle = next(one["options"]["handle"] for one in json.loads(told) if "10.0.0.7" in str(one))
+    match = f"pref 5 handle {handle} protocol ip flower dst_ip 10.0.0.7"
+    here(f"tc filter change dev d3 egress {match} action pass")
+    (step,) = engine.diff().steps
+    assert isinstance(step, Step)
+    assert step.object.key == ("d3", "egress", 0, 5, (("dst_ip", "10.0.0.7"),))
+    engine.apply()
+    assert engine.diff().steps == ()
