@@ -13,7 +13,7 @@ from typing import NamedTuple
 from netgroupd.model import CLASSES, address, ethtool, fdb, nexthop, rule, sysctl
 from netgroupd.model.address import LIFETIME
 from netgroupd.model.attr import Attr, Change
-from netgroupd.model.kinds import KINDS, vxlan
+from netgroupd.model.kinds import AS_MADE_IF_EXTERNAL, KINDS
 from netgroupd.model.kinds.wireguard import whole
 from netgroupd.model.link import COMMON
 from netgroupd.model.route import BEHIND, EXPIRES
@@ -254,4 +254,6 @@ def _hindrance(obj: Object, attrs: Attrs, have: Attrs) -> str:
         return fdb.hinders(obj.key, have, attrs)
     if obj.cls == "address":
         return address.hinders(obj.key, attrs)
-    return vxlan.hinders(have, attrs) if obj.cls == "link" and have.get("kind") == "geneve" else ""
+    kind = str(have.get("kind"))
+    of_kind = KINDS[kind].attrs if have.get("external") and kind in AS_MADE_IF_EXTERNAL else NOTHING
+    return next((name for name in attrs if name in of_kind), "")

@@ -159,11 +159,19 @@ def test_geneve_has_the_ttl_that_it_says_and_says_to_inherit_none(pipeline: Pipe
     pipeline.reach("link", link("it", **attrs, ttl_inherit=True))
 
 
-def test_external_geneve_is_made_anew(pipeline: Pipeline) -> None:
-    attrs = {"kind": "geneve", "group": GROUP_BASE, "external": True}
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        ("geneve", {"external": True, "df": "unset"}, {"external": True, "df": "set"}),
+        ("xfrm", {"external": True}, {"if_id": 7}),
+    ],
+)
+def test_external_tunnel_that_the_kernel_does_not_change_is_made_anew(
+    pipeline: Pipeline, kind: str, first: Attrs, second: Attrs
+) -> None:
     numbers = []
-    for more in ({"df": "unset"}, {"df": "set"}, {"df": "set", "mtu": 1400}):
-        pipeline.become(link("it", **attrs, **more))
+    for attrs in (first, second, {**second, "mtu": 1400}):
+        pipeline.become(link("it", kind=kind, group=GROUP_BASE, **attrs))
         numbers.append(pipeline.kernel.names.index("it"))
     assert numbers[0] != numbers[1] == numbers[2]
 

@@ -34,14 +34,6 @@ def test_comes_back_after_any_refusal(kernel: Stumbling, name: str) -> None:
     there_and_back(kernel, state_of(after % _ANOTHER), refused=True)
 
 
-@pytest.mark.vm("stock")
-@pytest.mark.parametrize("to", ["10.0.0.0/8", "'2001:db8:9::/48'"])
-def test_metrics_of_a_route_are_not_locked_any_more(kernel: Stumbling, to: str) -> None:
-    text = "links: {d: {kind: dummy, up: true}}\nroutes: [{to: %s, dev: d, mtu: 1400%s}]\n"
-    become(kernel, state_of(text % (to, "")))
-    there_and_back(kernel, state_of(text % (to, ", lock: [mtu]")))
-
-
 _RING = "links: {a: {kind: dummy, mac: '02:00:00:00:00:0%s'}, b: {kind: dummy}, c: %s}"
 _FOLLOWING = {
     "mac_of_a_ring": _RING % ("%s", "{kind: hsr, slave1: a, slave2: b}"),

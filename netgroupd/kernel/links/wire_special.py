@@ -85,11 +85,16 @@ def addresses(number: int, name: str) -> Wire:
 
 
 def macs(number: int, name: str, *, mode: int, setting: int) -> Wire:
-    """A list of MAC addresses, replaced as a whole by mode ``setting``; the order has no meaning."""
+    """A list of MAC addresses, replaced as a whole by mode ``setting``; the order has no meaning.
 
-    def pack(wanted: Attrs, _all: Attrs, _names: Names) -> bytes:
+    It is there in the mode source alone: the kernel empties it in another, and then takes no word of it.
+    """
+
+    def pack(wanted: Attrs, everything: Attrs, _names: Names) -> bytes:
         value = wanted[name] or ()
         assert isinstance(value, tuple)
+        if not value and everything.get("mode") != "source":
+            return b""
         rows = (pack_attr(4, bytes.fromhex(str(row).replace(":", ""))) for row in value)
         return pack_attr(mode, struct.pack("=I", setting)) + nest(number, *rows)
 

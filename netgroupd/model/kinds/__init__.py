@@ -58,6 +58,9 @@ _NETDEVSIM = Kind(
 RING_PORTS = ("slave1", "slave2", "interlink")
 """What names the links that a ring takes all packets of."""
 
+AS_MADE_IF_EXTERNAL = frozenset({"geneve", "xfrm"})
+"""Kinds of which the kernel changes nothing in one that is external."""
+
 TAKERS = {**dict.fromkeys(("macvlan", "macvtap"), "macvlan"), **dict.fromkeys(IPVLANS, "ipvlan"), "macsec": "macsec"}
 """Kinds that take all that comes in by their lower link, each with the sort that only others of may be beside it."""
 

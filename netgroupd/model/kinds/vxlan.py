@@ -5,7 +5,6 @@ import re
 
 from netgroupd.model.attr import Attr, Change, table
 from netgroupd.model.kinds.kind import LABEL, PRESENCE, TOS, TTL, Kind, same_family, stays
-from netgroupd.model.state import Attrs
 from netgroupd.model.value import FLAG, IP, LINK, PORT, U16, U32, Type, Value, number, word
 
 _FIXED = Change.RECREATE
@@ -95,11 +94,6 @@ GENEVE = Kind(
         )
     ),
 )
-
-
-def hinders(have: Attrs, attrs: Attrs) -> str:
-    """Which of ``attrs`` of a GENEVE cannot change in place: of one that is external the kernel changes nothing."""
-    return next((name for name in attrs if name in GENEVE.attrs), "") if have.get("external") else ""
 
 
 BAREUDP = Kind(
