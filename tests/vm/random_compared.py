@@ -11,9 +11,11 @@ import yaml
 # A bridge whose last port has left has no MAC, and cannot be told so.
 _UNCHOSEN = {"bridge": "mac", "wireguard": "listen_port"}
 
+_AGEING = ("valid_lft", "preferred_lft")
+
 
 def lasting(told: str, links: Mapping[str, Any], *, without: re.Pattern[str] | None = None) -> str:
-    """It without the order of IPv6 addresses of different subnets, and what was drawn or cannot be told.
+    """It without the order of IPv6 addresses of different subnets, ages, and what was drawn or cannot be told.
 
     So is what a MACsec has of a MAC, and the like where the files do not say it of their ``links``.
     """
@@ -21,6 +23,9 @@ def lasting(told: str, links: Mapping[str, Any], *, without: re.Pattern[str] | N
     for name, body in said.get("links", {}).items():
         if (unchosen := _UNCHOSEN.get(body.get("kind"), "")) not in links.get(name, {}):
             body.pop(unchosen, None)
+        for address in body.get("addresses", ()):
+            if isinstance(address, dict):
+                address.update((name, "a while") for name in _AGEING if address.get(name))
     if without:
         return yaml.dump(_own(said, without), Dumper=yaml.CSafeDumper)
     for hop in said.get("nexthops", {}).values():
