@@ -30,6 +30,7 @@ _BUS_ERROR = "org.freedesktop.DBus.Error."
 _NOT_THERE = {
     f"{_BUS_ERROR}NoReply": "the daemon has ended; when it starts again it finishes or puts back what it was doing",
     f"{_BUS_ERROR}TimedOut": "the daemon does not come in time; `systemctl status netgroupd` says why",
+    f"{_BUS_ERROR}AccessDenied": "the policy of the system bus does not let this user ask the daemon",
     f"{_BUS_ERROR}Spawn.": _STOPPED,
     f"{_BUS_ERROR}ServiceUnknown": _STOPPED,
     f"{_BUS_ERROR}NameHasNoOwner": _STOPPED,

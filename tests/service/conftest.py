@@ -49,6 +49,14 @@ class PrivateBus:
         self._process.terminate()
         self._process.communicate()
 
+    def refuse(self, destination: str) -> None:
+        """Have the policy let nobody send there."""
+        end = "  </policy>"
+        denied = f'    <deny send_destination="{destination}"/>\n{end}'
+        self._config.write_text(self._config.read_text().replace(end, denied))
+        bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ReloadConfig")
+        self.connect().call_sync(*bus, None, None, Gio.DBusCallFlags.NONE, -1, None)
+
     def connect(self) -> Gio.DBusConnection:
         flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
         return Gio.DBusConnection.new_for_address_sync(self.address, flags, None, None)

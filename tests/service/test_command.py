@@ -66,6 +66,12 @@ def test_command_says_that_there_is_no_bus(monkeypatch: pytest.MonkeyPatch) -> N
     assert _failing("reload") == (1, "", want)
 
 
+@pytest.mark.parametrize("verb", ["reload", "watch"])
+def test_command_says_that_the_policy_of_the_bus_refuses(daemon: Daemon, bus: PrivateBus, verb: str) -> None:
+    bus.refuse("org.netgroup1")
+    assert _failing(verb) == (1, "", "error: the policy of the system bus does not let this user ask the daemon\n")
+
+
 def _told_to(remote: Remote, *arguments: str) -> subprocess.Popen[str]:
     """A command that waits for a change."""
     command = subprocess.Popen([*NETGROUPCTL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
