@@ -2,7 +2,7 @@
 """Rules of a dump that are read by where their bytes are: as if each were read in full."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -15,9 +15,12 @@ from netgroupd.kernel.netlink.message import (
     NLMSG_DONE,
     SEQUENCE,
     attr,
+    attributes,
     request,
 )
 from netgroupd.kernel.netlink.socket import Socket
+from netgroupd.kernel.tc.actions import seen as actions_seen
+from netgroupd.kernel.tc.actions.codec import pack_actions
 from netgroupd.kernel.tc.filters import codec as filters
 from netgroupd.kernel.tc.filters.read import Decoder
 from netgroupd.kernel.tc.filters.seen import Seen
@@ -253,3 +256,16 @@ def test_rules_with_actions_of_their_own_teach_nothing(names: Names) -> None:
     decoder = tc_read.decoder(names)
     assert [differing(rule, got) for rule, got in zip(rules, _read(names, decoder, told), strict=True)] == [{}] * 8
     assert _skimmed(decoder, told[0])[0] == 0
+
+
+def test_actions_that_very_many_rules_have_for_themselves_are_not_all_held(
+    names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions_seen, "_MEMO", 4)
+    remembered = actions_seen.Remembered()
+    for number in range(20):
+        packed = pack_actions(3, ({**_DROP, "cookie": f"{number:04x}"},), names)
+        (got,) = remembered.read(attributes(memoryview(packed))[3], names)
+        assert isinstance(got, Mapping)
+        assert got["cookie"] == f"{number:04x}"
+    assert len(remembered._known) <= 4

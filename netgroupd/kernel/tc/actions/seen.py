@@ -12,7 +12,8 @@ from netgroupd.model.value import Value
 
 _KIND, _OPTIONS, _STATS = 1, 2, 4
 _INDEX = 4  # how many bytes every action's structure begins with it
-_LAYOUTS = 16  # rules of one hook have a few sets of actions, seldom more
+_LAYOUTS = 16  # rules have a few sets of actions, seldom more
+_MEMO = 1 << 16
 
 _Ranges = tuple[tuple[int, int], ...]
 
@@ -75,5 +76,7 @@ class Remembered:
         if ranges is not None and len(layouts) < _LAYOUTS:
             if ranges not in layouts:
                 layouts.append(ranges)
+            if len(self._known) >= _MEMO:  # each rule has its own, and none comes again
+                self._known.clear()
             self._known[ranges, _lasting(payload, ranges)] = actions
         return actions
