@@ -148,6 +148,13 @@ def test_tunnel_with_no_other_end_changes_in_place(pipeline: Pipeline, kind: str
     assert found.attrs["external"] is external
 
 
+@pytest.mark.parametrize("kind", ["gre", "gretap", "erspan"])
+def test_tunnel_that_ignores_the_bit_discovers_the_mtu_again(pipeline: Pipeline, kind: str) -> None:
+    attrs = {"kind": kind, **BASE[kind], "ttl": 0}
+    pipeline.reach("link", link("it", **attrs, pmtudisc=False, ignore_df=True))
+    pipeline.reach("link", link("it", **attrs, pmtudisc=True, ignore_df=False))
+
+
 @pytest.mark.parametrize("before", [{}, {"ttl": 7}, {"ttl_inherit": True}])
 def test_geneve_has_the_ttl_that_it_says_and_says_to_inherit_none(pipeline: Pipeline, before: Attrs) -> None:
     attrs = {"kind": "geneve", **BASE["geneve"]}

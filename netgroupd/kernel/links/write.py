@@ -250,6 +250,9 @@ def _set(index: int, kind: str, before: Attrs, attrs: Attrs, context: Context) -
     names = context.names
     parts = parts_of(kind, False, attrs)
     # Some kinds refuse an MTU beside attributes of their own; a bridge takes another VLAN while it has a MAC.
+    if attrs.get("pmtudisc") and before.get("ignore_df") and attrs.get("ignore_df") is False:
+        # The kernel lets one discover the MTU that does not ignore the bit before.
+        yield request(RTM_NEWLINK, 0, header(index), _data(kind, parts, before, {"ignore_df": False}, names))
     if parts.data:
         said = request(RTM_NEWLINK, 0, header(index), _data(kind, parts, before, attrs, names))
         yield from by_a_port(said, index) if attrs.get(_VLAN) and before.get("mac") == NO_MAC else (said,)
