@@ -194,13 +194,20 @@ def networkd() -> Iterator[None]:
     run("ip", "link", "del", "dn0")
 
 
+def _dn0_is_configured() -> bool:
+    return "configured" in run("networkctl", "--no-legend", "list", "dn0").stdout.split()
+
+
 def test_networkd_leaves_what_is_on_no_link(daemon: None, networkd: None) -> None:
     (ETC / "20-more.yaml").write_text(
         "routes: [{to: 203.0.113.0/24, type: blackhole}]\nrules: [{pref: 900, to: 203.0.113.0/24, lookup: 90}]\n"
     )
     assert reload().returncode == 0
     assert run("systemctl", "restart", "systemd-networkd").returncode == 0
-    eventually(lambda: "configured" in run("networkctl", "--no-legend", "list", "dn0").stdout.split())
+    eventually(_dn0_is_configured)
+    run("networkctl", "reconfigure", "dn0")  # at its start it did not know yet what there is, having waited for no udev
+    eventually(lambda: "dn0: Configuring" in run("journalctl", "--unit=systemd-networkd", "--output=cat").stdout)
+    eventually(_dn0_is_configured)
     assert "192.0.2.1/24" in run("ip", "address", "show", "dev", "dn0").stdout
     assert "no differences" in run("busctl", "call", *MANAGER, "Diff", "a{sv}", "0").stdout
     good(2)
