@@ -230,3 +230,38 @@ def test_routes_of_any_table_expire_when_links_go_down_meanwhile() -> None:
         assert time.monotonic() < deadline, routes()
         time.sleep(0.1)
     assert sum("2001:db8:6::" in route for route in routes()) == 3
+
+
+def sizes() -> str:
+    """The destinations of the routes that say an MTU, each with that."""
+    shown = subprocess.check_output(("ip", "-6", "route", "show", "table", "all"), text=True).replace("\n\t", " ")
+    return ", ".join(sorted(" ".join(found) for found in re.findall(r"(?m)^(\S+)::/48 .*?(mtu (?:lock )?\d+)", shown)))
+
+
+def test_routes_take_the_mtu_of_their_link() -> None:
+    add_plain_links(2)
+    ip(
+        """
+addr add 2001:db8::1/64 dev d0 nodad
+addr add 2001:db8:1::1/64 dev d1 nodad
+route add 2001:db8:a::/48 via 2001:db8::9 mtu 1400
+route add 2001:db8:b::/48 via 2001:db8::9 mtu 1400 table 9
+route add 2001:db8:c::/48 via 2001:db8::9 mtu lock 1400
+route add 2001:db8:d::/48 via 2001:db8:1::9 mtu 1400
+route add 2001:db8:e::/48 mtu 1400 nexthop via 2001:db8::9 nexthop via 2001:db8:1::9
+link set d0 mtu 1390
+"""
+    )
+    rest = "2001:db8:c mtu lock 1400, 2001:db8:d mtu 1400"
+    assert sizes() == f"2001:db8:a mtu 1390, 2001:db8:b mtu 1390, {rest}, 2001:db8:e mtu 1390"
+    ip(
+        """
+nexthop add id 1 via 2001:db8::9 dev d0
+route add 2001:db8:f::/48 nhid 1 mtu 1385
+link set d0 mtu 1380
+"""
+    )
+    want = f"2001:db8:a mtu 1380, 2001:db8:b mtu 1380, {rest}, 2001:db8:e mtu 1380, 2001:db8:f mtu 1380"
+    assert sizes() == want
+    ip("route flush 2001:db8:f::/48\nnexthop del id 1\nlink set d0 mtu 1420\n")
+    assert sizes() == f"2001:db8:a mtu 1420, 2001:db8:b mtu 1420, {rest}, 2001:db8:e mtu 1420"
