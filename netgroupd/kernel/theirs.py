@@ -21,7 +21,7 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attributes, u32
 from netgroupd.kernel.netlink.request import Context
-from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS, PROTO
+from netgroupd.model.owner import BY_KERNEL, BY_OPERATORS, BY_ROUTERS, PROTO
 from netgroupd.model.route import FAMILIES
 from netgroupd.model.state import Object, records
 from netgroupd.model.value import Value, ip_bytes
@@ -36,7 +36,7 @@ _FAMILIES_OF = {Along.IPV4: _FAMILIES[:1], Along.IPV6: _FAMILIES[1:], Along.MAC:
 _FIRST_OF = {Along.MAC: 2, Along.SOURCE: 3}  # of addresses, nexthops and neighbours
 _HOP = struct.Struct("=HBBI")  # length, flags, weight - 1, ifindex
 _CLONED = 0x200
-_BY_NOBODY = frozenset({PROTO, 1, 9})  # but by us or the kernel: RTPROT_REDIRECT, RTPROT_RA
+_BY_NOBODY = frozenset({PROTO, 1, BY_ROUTERS})  # but by us, the kernel (RTPROT_REDIRECT) or a router
 _GIVEN_BACK = BY_OPERATORS | {BY_KERNEL}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from netgroupd.model.kinds.macvlan import IPVLANS
 from netgroupd.model.owner import BY_ROUTERS
-from netgroupd.model.state import Key, Object, State
+from netgroupd.model.state import NOTHING, Key, Object, State
 from netgroupd.plan.compare import UNOWNED, kind_of
 from netgroupd.plan.fate import TEAMING
 from netgroupd.plan.narrowed import made_smaller, narrowed
@@ -80,19 +80,14 @@ def _with_another_mode(steps: Sequence[Step], links: dict[Key, Object], goal: St
 
 def _deaf(steps: Sequence[Step], goal: State) -> Iterator[str]:
     """Those of which the kernel can make no such route any more: it reads no further in what the router says."""
+    settings = goal.of("sysctl")
     for step in steps:
-        if (
-            step.before
-            and step.after
-            and step.before.attrs.get(UNOWNED) == BY_ROUTERS
-            and step.object.key[2] == _DEFAULT
-        ):
-            link = step.before.attrs.get("dev")
-            said = (
-                goal.of("sysctl").get((f"net/ipv6/conf/{link}/{name}",)) for name in ("accept_ra", "accept_ra_defrtr")
-            )
-            if not any(setting and setting.attrs["value"] == "0" for setting in said):
-                yield str(link)
+        had = step.before.attrs if step.before and step.after else NOTHING
+        if had.get(UNOWNED) != BY_ROUTERS or step.object.key[2] != _DEFAULT:
+            continue
+        paths = (f"net/ipv6/conf/{had.get('dev')}/{name}" for name in ("accept_ra", "accept_ra_defrtr"))
+        if "0" not in [settings[path,].attrs["value"] for path in paths if (path,) in settings]:
+            yield str(had.get("dev"))
 
 
 def _told(what: str, changed: Sequence[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from netgroupd.kernel.names import UnknownLinkError
 from netgroupd.kernel.netlink import message
 from netgroupd.kernel.netlink.message import attr, attributes, u32
 from netgroupd.kernel.netlink.request import Context
+from netgroupd.model.owner import BY_ROUTERS
 from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.value import ip_bytes, ip_text
 
@@ -18,7 +19,6 @@ _RTA_TABLE, _RTA_MARK, _RTA_VIA, _RTA_NH_ID = 15, 16, 18, 30
 _HEADER = 12  # struct rtmsg
 _NDA_DST, _NDA_LLADDR = 1, 2
 _FAMILY = 2  # bytes in front of the address of RTA_VIA
-_RTPROT_RA = 9
 _FAMILIES = {4: 2, 16: 10}
 # RTM_F_FIB_MATCH: the route itself, not what it says of the packet. IPv4 tells the
 # table only for RTM_F_LOOKUP_TABLE, which IPv6 refuses.
@@ -104,6 +104,6 @@ def _placed(way: Route, answers: list[bytes]) -> Route:
             for number in (_RTA_TABLE, _RTA_PRIORITY, _RTA_NH_ID)
         )
         length, protocol = answer[1], answer[5]
-        learned = protocol == _RTPROT_RA and not length
+        learned = protocol == BY_ROUTERS and not length
         return Route(way.link, way.source, table or answer[4], length, metric, nexthop, learned, *way[-2:])
     return way

@@ -95,7 +95,6 @@ GENEVE = Kind(
     ),
 )
 
-
 BAREUDP = Kind(
     "bareudp",
     "Packets of one protocol over UDP.",
