@@ -6,6 +6,7 @@ For a host that has just been started, which has no network to go back to; and f
 
 from collections.abc import Callable
 
+from netgroupd.engine.living_ways import made_in_part
 from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.refusals import StepsError, error_of
 from netgroupd.engine.transaction import Progress, Reached, converge, plan_now
@@ -56,8 +57,12 @@ def come_near(
         try:
             return converge(kernel, plan, left, mine, progress, again=again), left, told
         except StepsError as error:
-            told += (each.refusal for each in error.refused)
-            steps = singles(each.step for each in error.refused)
+            found = made_in_part(kernel, error.refused)
+            left = left.copied()
+            for obj in found.made:
+                left.add(obj)
+            told += (*found.missing, *(each.refusal for each in found.rest))
+            steps = singles(each.step for each in found.rest)
             left = without(left, steps, look(kernel, left, mine), attempt)
             plan = again(left) if again else plan_now(kernel, left, mine)[0]
     raise error_of(told)

@@ -63,7 +63,7 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, t
         key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
     }
     whole = before.over(actual, kernel.usual(masters | dict(was)))
-    goal = without_orphans(kernel, whole, before.objects, actual)
+    goal, orphans = without_orphans(kernel, whole, before.objects, actual)
     leave_handles(goal, actual)
 
     def again(goal: State) -> Plan:
@@ -73,7 +73,7 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, t
         return plan_for(kernel, goal, there, mine)
 
     plan = plan_for(kernel, goal, actual, mine)
-    plan = plan._replace(warnings=(*plan.warnings, *_keyless(before, actual)))
+    plan = plan._replace(warnings=(*plan.warnings, *orphans, *_keyless(before, actual)))
     shaken = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual, mine).objects
     staying = [obj for loss in on_staying(kernel, plan, goal, actual) for obj in loss.theirs.objects]
     refused = come_near(kernel, plan, goal, mine, again)[-1]

@@ -11,20 +11,26 @@ from netgroupd.model.state import Object, State
 from netgroupd.model.tc.filter import block_number
 from netgroupd.plan.absent import drop_unreachable, named_by, without_links
 from netgroupd.plan.fate import hangs_on
+from netgroupd.plan.fold import few_of, fold_names
+from netgroupd.plan.present import title
 
 _OF_ALL = frozenset({"all", "default"})  # settings of no link
 
 
-def without_orphans(kernel: Connection, goal: State, objects: Iterable[Object], actual: State) -> State:
-    """``goal`` without what some of its ``objects`` need of links that are not there and do not come."""
+def without_orphans(
+    kernel: Connection, goal: State, objects: Iterable[Object], actual: State
+) -> tuple[State, tuple[str, ...]]:
+    """``goal`` without what some of its ``objects`` need of links that are not there and do not come; this is told."""
     links = goal.of("link")
     named = {name for obj in objects for name in _needed_by(obj) if (name,) not in links}
     missing = [name for name in sorted(named - _OF_ALL) if not block_number(name) and not kernel.has_link(name)]
     if not missing:
-        return goal
+        return goal, ()
     left = without_links(goal, missing, actual)
     drop_unreachable(left, goal)
-    return left
+    lacking = [obj for obj in goal if left.of(obj.cls).get(obj.key) != obj]
+    told = few_of([" ".join((obj.cls, *title(obj))) for obj in lacking], len(lacking))
+    return left, (f"{' '.join(fold_names(missing))} is not there any more, and not back or not whole: {told}",)
 
 
 def _needed_by(obj: Object) -> Iterator[str]:

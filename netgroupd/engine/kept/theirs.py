@@ -9,7 +9,10 @@ import errno
 from collections.abc import Iterable, Iterator, Set
 
 from netgroupd.engine.kept.astray import is_astray, led_again
+from netgroupd.engine.living_ways import made_in_part
 from netgroupd.engine.observe import Connection, Mine, read
+from netgroupd.errors import Refusal
+from netgroupd.kernel.netlink.batch import Refused
 from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.address import plain_address
 from netgroupd.model.state import Object, State
@@ -137,11 +140,20 @@ def give_back(kernel: Connection, objects: Iterable[Object], mine: Mine) -> tupl
     steps = [*_staying(kernel, [obj for obj in found if obj.cls in _STAYING], mine), *map(_step, ordered)]
     steps += led_again(kernel, [obj for obj in given if is_astray(obj)], mine)
     refused = kernel.apply(steps) if steps else ()
-    lost = [str(each.refusal) for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
+    unwanted = [each for each in refused if each.refusal.errno != _AS_WANTED[each.step.op is Op.DELETE]]
+    lost = [str(refusal) for refusal in _refused_still(kernel, unwanted)]
     lost += _lost_for_good(kernel, [obj for obj in given if is_beyond_files(obj)], mine)
     if not lost:
         return ()
     return (f"what is not netgroupd's could not be given back: {few_of(lost, len(lost), '; ')}",)
+
+
+def _refused_still(kernel: Connection, refused: list[Refused]) -> Iterator[Refusal]:
+    """Why what was refused is not there, but for what can be had with fewer ways, and what leads by that."""
+    found = made_in_part(kernel, refused)
+    yield from found.missing
+    yield from (each.refusal for each in found.rest)
+    yield from (each.refusal for each in (kernel.apply([each.step for each in found.led]) if found.led else ()))
 
 
 def _lost_for_good(kernel: Connection, objects: list[Object], mine: Mine) -> Iterator[str]:
