@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress, count, filterfalse, islice
 from typing import NamedTuple, TypeAlias
 
-from netgroupd.engine.kept.astray import led_astray, on_links_again
+from netgroupd.engine.kept.astray import about_gone, led_astray, on_links_again
 from netgroupd.engine.kept.listed import listed_by_others
 from netgroupd.engine.kept.theirs import give_back, of_others, on_staying
 from netgroupd.engine.kept.unseen import add_unseen, add_unseen_on_qdiscs, queues_of_others
@@ -31,6 +31,7 @@ from netgroupd.plan.along import (
     deleted_nexthops,
     told,
     told_of_astray,
+    told_of_gone,
     told_of_lists,
     told_of_loss,
     told_of_queues,
@@ -169,7 +170,7 @@ def _with_what_others_lose(kernel: Connection, plan: Plan, goal: State, actual: 
     warnings += (*affected.warnings(plan, goal, actual), *told_of_queues((*hanging, *queues)))
     astray = led_astray(kernel, plan, goal, actual, mine)
     led = on_links_again(astray, goal)
-    warnings += told_of_astray(astray, led)
+    warnings += (*told_of_astray(astray, led), *told_of_gone(about_gone(kernel, plan, goal, actual)))
     lost = of_others(kernel, plan, nexthops, goal, actual, mine)
     back = on_passing(lost.objects, passing(plan, actual.of("link")), plan.gone | plan.cycled, goal, actual)
     warnings += told(lost, back)

@@ -13,6 +13,7 @@ from netgroupd.plan.present import title
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Op, Plan
 from netgroupd.plan.theirs import Loss, Theirs
+from netgroupd.plan.unsaid import told as beyond_files
 
 _MANY = {"address": "addresses", "bridge_vlan": "VLANs", "fdb": "forwarding entries", "mdb": "multicast groups"}
 _MANY |= {"vlan_global": "VLANs with options", "mst": "states in spanning trees"}
@@ -52,8 +53,8 @@ def told_of_lists(lost: Sequence[Object], back: Sequence[Object]) -> tuple[str, 
 
 
 def told_of_queues(lost: Sequence[Object]) -> tuple[str, ...]:
-    """The same of what hangs on qdiscs."""
-    return _on_links(Theirs(tuple(lost)), "goes with the qdiscs and links that are deleted")
+    """The same of what hangs on qdiscs, and which of it nothing brings back."""
+    return (*_on_links(Theirs(tuple(lost)), "goes with the qdiscs and links that are deleted"), *beyond_files(lost))
 
 
 def told_of_astray(rules: Sequence[Object], back: Sequence[Object]) -> tuple[str, ...]:
@@ -65,6 +66,12 @@ def told_of_astray(rules: Sequence[Object], back: Sequence[Object]) -> tuple[str
         *_on_links(Theirs(tuple(lost)), "leads to links that go, and to nothing then"),
         *_on_links(Theirs(tuple(again)), "leads to links that are made anew, and does so again"),
     )
+
+
+def told_of_gone(rules: Iterable[tuple[Object, str]]) -> tuple[str, ...]:
+    """The same of policy rules about links that go, each with its link."""
+    found = Counter((rule.cls, 0, link) for rule, link in rules)
+    return _on_links(Theirs(watched=found), "is about links that go, and matches nothing then")
 
 
 def told_of_watched(*lost: Theirs) -> tuple[str, ...]:

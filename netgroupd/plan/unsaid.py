@@ -9,6 +9,8 @@ from netgroupd.plan.compare import UNSAID, differing
 from netgroupd.plan.step import Op, Step
 from netgroupd.plan.tc.beside import Said
 
+_WHY = {"filter": "for they have what no file can say", "qdisc": "for they are of kinds that no file can ask for"}
+
 
 def is_foreign(obj: Object) -> bool:
     """Whether it is a qdisc of a kind that no file can ask for, as `pie`."""
@@ -22,11 +24,16 @@ def is_beyond_files(obj: Object) -> bool:
 
 def warnings(desired: State, actual: State, steps: Iterable[Step]) -> tuple[str, ...]:
     """One sentence about all rules of these, and one about all qdiscs that ``steps`` delete."""
-    rules, qdiscs = _lost_rules(desired, actual), [step.before for step in steps if step.op is Op.DELETE]
-    foreign = [qdisc for qdisc in qdiscs if qdisc and is_foreign(qdisc)]
+    rules, deleted = _lost_rules(desired, actual), [step.before for step in steps if step.op is Op.DELETE]
     said = Said(actual.of("filter").values()) if rules else Said(())
-    told = [_told("filter", "for they have what no file can say", [*map(said.of, rules)])] if rules else []
-    return (*told, _told("qdisc", "for they are of kinds that no file can ask for", foreign)) if foreign else (*told,)
+    return told((*map(said.of, rules), *(obj for obj in deleted if obj and is_foreign(obj))))
+
+
+def told(lost: Iterable[Object]) -> tuple[str, ...]:
+    """The same of all of these among what is ``lost``."""
+    beyond = [*filter(is_beyond_files, lost)]
+    each = (_told(cls, why, [obj for obj in beyond if obj.cls == cls]) for cls, why in _WHY.items())
+    return tuple(filter(None, each)) if beyond else ()
 
 
 def _lost_rules(desired: State, actual: State) -> list[Object]:
@@ -39,6 +46,8 @@ def _lost_rules(desired: State, actual: State) -> list[Object]:
 
 
 def _told(cls: str, why: str, lost: Sequence[Object]) -> str:
+    if not lost:
+        return ""
     from netgroupd.plan.fold import few_of, fold_names  # noqa: PLC0415  # seldom needed
     from netgroupd.plan.present import title  # noqa: PLC0415
 

@@ -85,6 +85,23 @@ def test_tunnels_through_a_link_that_is_made_anew_or_back_lead_through_it_again(
     assert [here(f"ip -d link show {name}") for name in TUNNELS] == before
 
 
+@pytest.mark.parametrize("goes", [False, True], ids=["made_anew", "goes"])
+def test_policy_rules_about_a_link_are_about_the_one_that_comes_and_told_if_none_does(
+    engine_in: EngineIn, goes: bool
+) -> None:
+    mine = "rules: [{pref: 90, iif: vx, lookup: 7}]\n"
+    engine_in("here", VXLAN.format(7, "") + mine).apply()
+    for family, about in (("-4", "iif vx"), ("-6", "oif vx"), ("-4", "iif lo")):
+        here(f"ip {family} rule add pref 100 {about} lookup 9")
+    engine = engine_in("here", "links: {d: {kind: dummy}}\n" if goes else VXLAN.format(8, "") + mine)
+    told = "what is not netgroupd's is about links that go, and matches nothing then: rules (2) on vx"
+    assert (told in engine.diff().warnings) is goes
+    assert (told in engine.apply(confirm_s=60.0).plan.warnings) is goes
+    assert (here("ip rule") + here("ip -6 rule")).count("[detached]") == 2 * goes
+    engine.rollback()
+    assert "[detached]" not in here("ip rule") + here("ip -6 rule")
+
+
 def test_rules_of_netgroupd_are_no_others(engine_in: EngineIn) -> None:
     own = "tc: {d: {egress: [{pref: 1, matchall: {}, action: {mirred: {egress: redirect, dev: vx}}}]}}\n"
     more = ", d: {kind: dummy}"

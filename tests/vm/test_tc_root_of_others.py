@@ -103,7 +103,7 @@ def test_what_no_file_can_say_keeps_nothing_else_of_others_from_coming_back(engi
         here(f"tc {each}")
     here("ip neighbour add 10.0.0.7 lladdr 02:00:00:00:00:07 dev vx")
     engine = engine_in("here", VXLAN.format(8))
-    engine.apply(confirm_s=60.0)
+    assert "no rollback brings these back, for they " in "\n".join(engine.apply(confirm_s=60.0).plan.warnings)
     said = "\n".join(engine.rollback().plan.warnings)
     assert "what is not netgroupd's could not be given back: " in said
     assert told in said

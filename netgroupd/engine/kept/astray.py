@@ -17,6 +17,8 @@ from netgroupd.plan.tc.hooks import hook_of
 _LED = "led"
 """Marks one that is there still, but for where it leads."""
 
+_ABOUT = ("iif", "oif")
+
 
 def led_astray(kernel: Connection, plan: Plan, goal: State, actual: State, mine: Mine) -> tuple[Object, ...]:
     """What others have of such rules, of actions that they share, and of tunnels."""
@@ -28,6 +30,18 @@ def led_astray(kernel: Connection, plan: Plan, goal: State, actual: State, mine:
     tunnels = (link for link in through if link.name not in plan.gone and link.key not in goal.of("link"))
     told = (link._replace(attrs={"dev": link.attrs["dev"]}) for link in tunnels)
     return tuple(obj._replace(attrs={**obj.attrs, _LED: True}) for obj in (*rules, *told))
+
+
+def about_gone(kernel: Connection, plan: Plan, goal: State, actual: State) -> Iterator[tuple[Object, str]]:
+    """The policy rules of others about links that go and do not come back, each with its link.
+
+    About one that is made anew the kernel has them be again, by its name.
+    """
+    names = {name for name in plan.gone if (name,) not in goal.of("link")}
+    for rule in kernel.dump(Selection(frozenset({"rule"}), everything=True)).of("rule").values() if names else ():
+        about = {str(rule.attrs.get(field)) for field in _ABOUT} & names
+        if about and rule.key not in actual.of("rule"):
+            yield rule, min(about)
 
 
 def on_links_again(rules: Sequence[Object], goal: State) -> tuple[Object, ...]:
