@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from netgroupd.engine.guard.packet import Packet
 from netgroupd.engine.guard.verdict import LEAST_BYTES, LOST, Hook, Places
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Key, Object, integers
 from netgroupd.model.tc.taprio import opened
 from netgroupd.model.tc.units import SHARES, parts_of
 from netgroupd.model.value import Value
@@ -105,14 +105,8 @@ def _loses_all(kind: str, attrs: Mapping[str, Value]) -> bool:
     if kind == "netem" and _is_all_lost(attrs):
         return True
     if kind == "taprio":
-        return opened(attrs).isdisjoint(_listed(attrs, "map"))
+        return opened(attrs).isdisjoint(integers(attrs, "map"))
     return kind == "etf" or _has_no_room(kind, attrs)
-
-
-def _listed(attrs: Mapping[str, Value], name: str) -> tuple[Value, ...]:
-    value = attrs.get(name) or ()
-    assert isinstance(value, tuple)
-    return value
 
 
 def _has_no_room(kind: str, attrs: Mapping[str, Value]) -> bool:
