@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from netgroupd.engine.guard.packet import Packet
 from netgroupd.engine.guard.verdict import LEAST_BYTES, LOST, Hook, Places
 from netgroupd.model.state import Key, Object, integers
+from netgroupd.model.tc.lists import USUAL_PRIOMAP
 from netgroupd.model.tc.taprio import opened
 from netgroupd.model.tc.units import SHARES, parts_of
 from netgroupd.model.value import Value
@@ -25,7 +26,6 @@ _ROOM: Mapping[str, Mapping[str, int]] = {
     "netem": {"limit": 1},
     "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
 }
-_PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 _WITH_CLASSES = frozenset({"htb", "hfsc", "drr"})
 _WITH_BANDS = frozenset({"prio", "ets"})
 _ONE_CHILD = frozenset({"tbf", "cbs", "netem", "red"})
@@ -80,7 +80,7 @@ class Tree:
         """The classes that a packet may get into that the rules have put into one, or into none."""
         kind, major = qdisc.attrs["kind"], str(qdisc.attrs.get("handle") or "")
         if kind in _WITH_BANDS:
-            bands = qdisc.attrs.get("priomap") or _PRIOMAP
+            bands = qdisc.attrs.get("priomap") or USUAL_PRIOMAP
             assert isinstance(bands, tuple)
             return {outcome} if outcome else {f"{major}{int(str(band)) + 1:x}" for band in bands}
         found, waiting = set[str](), {outcome}

@@ -15,6 +15,7 @@ from netgroupd.kernel.tc.red import pack_early, pack_red, unpack_early, unpack_r
 from netgroupd.kernel.tc.taprio import pack_taprio, unpack_taprio
 from netgroupd.model.attr import Attr
 from netgroupd.model.state import Attrs, integer, integers
+from netgroupd.model.tc.lists import USUAL_PRIOMAP
 from netgroupd.model.tc.qdisc import KINDS, codel_ticks
 from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, size_of, ticks
 from netgroupd.model.value import Value
@@ -81,11 +82,10 @@ _FIFO = Options(
 )
 
 _PRIO = struct.Struct("=i16B")
-_PRIO_MAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 
 
 def _pack_prio(attrs: Attrs) -> bytes:
-    return _PRIO.pack(integer(attrs, "bands", 3), *integers(attrs, "priomap", _PRIO_MAP))
+    return _PRIO.pack(integer(attrs, "bands", 3), *integers(attrs, "priomap", USUAL_PRIOMAP))
 
 
 def _unpack_prio(payload: memoryview) -> dict[str, Value]:
