@@ -123,6 +123,8 @@ class Terminal:
 
     def problem(self, problem: Problem) -> None:
         """Print a problem with the line it is about and a mark under the column."""
+        if _is_journal(self._err):
+            problem = problem._replace(text="")
         colour = "yellow" if problem.warning else "red"
         self.note(problem.pointed(lambda text: self.paint(text, colour, self._err)))
 
@@ -150,6 +152,14 @@ class Terminal:
         with suppress(OSError):  # whoever looked on has gone, and what goes on matters all the same
             self._err.write(f"\r\033[K{line}")
             self._err.flush()
+
+
+def _is_journal(stream: TextIO) -> bool:
+    """Whether systemd keeps what is written: more people read that than files, whose lines may hold keys."""
+    with suppress(OSError):
+        found = os.fstat(stream.fileno())
+        return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+    return False
 
 
 def _signs(stream: TextIO) -> tuple[str, str]:

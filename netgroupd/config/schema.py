@@ -14,7 +14,6 @@ from netgroupd.config.sections.entries import Form
 from netgroupd.config.sections.ethtool import FORMS
 from netgroupd.config.sections.links import rows_of
 from netgroupd.config.sections.table import Part
-from netgroupd.config.sections.tc import BLOCKS
 from netgroupd.model.attr import Attr
 from netgroupd.model.ethtool import FAMILIES, FEATURES, NAMED, PARTS, WORDS, row_of
 from netgroupd.model.kinds import KINDS
@@ -272,7 +271,7 @@ def _hooks() -> Json:
         "qdiscs": {"description": "Queueing disciplines.", **_several(_ref("qdisc"))},
         "classes": {"description": "Classes of qdiscs.", **_several(_ref("class"))},
     }
-    blocks = {name: value_schema(qdisc.CLASS.attrs[name]) for name in BLOCKS}
+    blocks = {name: value_schema(qdisc.CLASS.attrs[name]) for name in qdisc.BLOCKS}
     properties = {**_nested(sections.HOOKS), **queues, **blocks}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 

@@ -71,6 +71,9 @@ COMMON = table(
 
 CLASS = Class("link", "A network interface.", (Attr("name", NAME, "Its name, up to 15 characters."),), COMMON)
 
+SET_ALONG = {"gso_ipv4_max_size": "gso_max_size", "gro_ipv4_max_size": "gro_max_size"}
+"""What the kernel sets together with another, by itself."""
+
 SAID_AFTERWARDS = frozenset({"alias", "carrier", "protodown"})
 """What the kernel forgets of a link that it makes, so that it is said once more."""
 

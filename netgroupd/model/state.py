@@ -55,6 +55,18 @@ def called(cls: str) -> str:
     return "class" if cls == "tclass" else cls
 
 
+def integer(attrs: Attrs, field: str, default: int = 0) -> int:
+    """The number that an attribute is; ``default`` where it is none."""
+    found = attrs.get(field)
+    return found if isinstance(found, int) else default
+
+
+def integers(attrs: Attrs, field: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """The numbers of an attribute that has several."""
+    found = attrs.get(field)
+    return tuple(each for each in found if isinstance(each, int)) if isinstance(found, tuple) else default
+
+
 def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
     """The records of an attribute that has several."""
     found = attrs.get(field) or ()

@@ -154,12 +154,12 @@ def mac_text(payload: bytes) -> str:
 NO_MAC = "00:00:00:00:00:00"
 """What the kernel tells of a bridge whose last port has gone, and takes for no link."""
 
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+MAC_TEXT = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 
 def _parse_mac(raw: object) -> Value:
     got = str(raw).lower().replace("-", ":")
-    if not _MAC.fullmatch(got):
+    if not MAC_TEXT.fullmatch(got):
         raise ValueError("expected a MAC address like 02:00:00:00:00:01")
     return got
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from netgroupd.model.kinds.pair import PAIRS
-from netgroupd.model.link import COMMON
+from netgroupd.model.link import COMMON, SET_ALONG
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.state import State
 from netgroupd.model.value import Value
@@ -40,7 +40,6 @@ _FEW = 4  # below this one message each costs less than moving them
 _MANY = 128  # from here a delete of its own costs less than moving the members
 _COMING = {**dict.fromkeys(("create links", "create links of bridges"), Members.create), "move links": Members.part}
 _BY_GROUP = frozenset(name for name, row in COMMON.items() if row.group)
-_SET_ALONG = {"gso_ipv4_max_size": "gso_max_size", "gro_ipv4_max_size": "gro_max_size"}  # with which the kernel sets it
 
 
 class Abilities(NamedTuple):
@@ -162,13 +161,13 @@ def _is_whole(bucket: Bucket, positions: list[int], stage: Stage, members: Membe
 
 def _lasting(chosen: Chosen, stage: Stage) -> Chosen:
     """``chosen`` without what messages to single links would set along with something else, behind it."""
-    if _SET_ALONG.keys().isdisjoint(bucket.attr for bucket in chosen):
+    if SET_ALONG.keys().isdisjoint(bucket.attr for bucket in chosen):
         return chosen
     said = {(bucket._replace(value=None), tuple(found)) for bucket, found in chosen.items()}
     return {
         bucket: found
         for bucket, found in chosen.items()
-        if not (first := _SET_ALONG.get(bucket.attr))
+        if not (first := SET_ALONG.get(bucket.attr))
         or all(first not in stage.steps[position].attrs for position in found)
         or (bucket._replace(attr=first, value=None), tuple(found)) in said
     }

@@ -14,6 +14,7 @@ from netgroupd.model.state import Group
 from netgroupd.model.value import Value
 from netgroupd.plan.members import Bucket, Members, are_most
 from netgroupd.plan.order import UPPER_FIRST, Stage
+from netgroupd.plan.reach import closure
 from netgroupd.plan.step import WHOLE
 
 Chosen: TypeAlias = dict[Bucket, list[int]]
@@ -33,14 +34,10 @@ def families_of(groups: Iterable[Group]) -> tuple[Family, ...]:
     """
     ours = {group.name: group for group in groups if group.id & GROUP_MASK == GROUP_BASE}
     ids: dict[str, set[int]] = defaultdict(set)
+    within = {name: ours.keys() & group.within for name, group in ours.items()}
     for group in ours.values():
-        waiting, seen = list(group.within), set()
-        while waiting:
-            outer = waiting.pop()
-            if outer in ours and outer not in seen:
-                seen.add(outer)
-                ids[outer] |= {ours[outer].id, group.id}
-                waiting += ours[outer].within
+        for outer in closure(within[group.name], within):
+            ids[outer] |= {ours[outer].id, group.id}
     found = {_around(numbers) for numbers in ids.values()}
     return tuple(sorted(found, key=lambda family: (family.mask, family.base)))
 

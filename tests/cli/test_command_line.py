@@ -278,6 +278,15 @@ def test_problem_is_shown_with_its_line_and_a_mark() -> None:
     assert err.getvalue() == ("a.yaml:2:5: unknown key 'knid'; did you mean 'kind'?\n        knid: vlan\n        ^\n")
 
 
+def test_problem_goes_to_the_journal_without_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "journal").open("w+") as err:
+        found = os.fstat(err.fileno())
+        monkeypatch.setenv("JOURNAL_STREAM", f"{found.st_dev}:{found.st_ino}")
+        Terminal(io.StringIO(), err).error(ConfigError([Problem("a.yaml", 2, 5, "wrong", "", "    key: 4711")]))
+        err.seek(0)
+        assert err.read() == "a.yaml:2:5: wrong\n"
+
+
 def test_json_error_has_every_problem() -> None:
     out = io.StringIO()
     Terminal(out, io.StringIO(), as_json=True).error(ConfigError([Problem("a.yaml", 2, 5, "wrong")]))

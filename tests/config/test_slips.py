@@ -6,6 +6,11 @@ import pytest
 from tests.config.reading import told
 
 SLIPS = [
+    pytest.param(
+        "links:\n  w: {kind: wireguard, private_key_file: yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=}\n",
+        "2:42: private_key_file: expected the absolute path of a file; a key itself stands in no configuration",
+        id="key_in_place_of_its_file_is_told_to_nobody",
+    ),
     *(
         pytest.param(
             f"routes:\n- {{{word}: 10.0.0.0/8}}\n",

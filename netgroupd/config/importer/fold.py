@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
+from netgroupd.model.value import MAC_TEXT
+
 Body: TypeAlias = dict[str, Any]
 
 # A number of a name, but not one inside a range; 007 stays what it is.
 _NUMBER = re.compile(r"\[[^\]]*\]|\{[^}]*\}|(?<!\d)(0|[1-9]\d*)(?!\d)")
 _MARK = "\0"
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _SUMS = ("id", "table")
 _FEW = 4
 """Of so many places that have the number of the name, any may have it by chance: the second 10 of 10.1.10.1, say."""
@@ -96,7 +97,7 @@ def _shifted(body: Body, number: int, name: str) -> Iterator[Body]:
     if sums:
         yield body | sums
     mac = str(body.get("mac", ""))
-    if _MAC.fullmatch(mac) and (least := int(mac.replace(":", ""), 16) - number) >= 0:
+    if MAC_TEXT.fullmatch(mac) and (least := int(mac.replace(":", ""), 16) - number) >= 0:
         start = ":".join(re.findall("..", f"{least:012x}"))
         yield body | sums | {"mac": f"{{{start} + {name}}}"}
 

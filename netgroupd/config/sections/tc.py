@@ -28,11 +28,11 @@ from netgroupd.model.tc.action import shared
 from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.filter import HOLDS
 from netgroupd.model.tc.handle import HANDLE
+from netgroupd.model.tc.qdisc import BLOCKS
 from netgroupd.model.value import Value, word
 
 HOOKS = ("ingress", "egress")
 SECTIONS = (*HOOKS, "qdiscs", "classes", "chains", "filters")
-BLOCKS = ("ingress_block", "egress_block")
 _USUAL_PARENT = {"clsact": "clsact", "ingress": "clsact"}
 NO_FILTERS = frozenset({"root", "clsact"})
 

@@ -7,12 +7,12 @@ from netgroupd.config.sections.entries import told
 from netgroupd.config.sections.links import BESIDE, Links, rows_of
 from netgroupd.model import CLASSES
 from netgroupd.model.kinds import KINDS
+from netgroupd.model.route import DEAD_ENDS
 from netgroupd.model.state import Attrs, Key, Object
 from netgroupd.model.value import NO_MAC, Value, is_multicast, split_prefix
 
 _WAYS = frozenset({"via", "dev", "nexthops", "nhid"})
 _MOST_PORTS = 1023  # of a bridge: Linux has ten bits for their numbers, and none is 0
-_NO_GATEWAY = frozenset({"blackhole", "unreachable", "prohibit", "throw"})
 
 
 def complete(checked: Checked) -> None:
@@ -204,7 +204,7 @@ def routes(checked: Checked) -> None:
         entry = checked.entry(obj)
         ways = sorted(name for name in _WAYS if attrs.get(name) is not None)
         name = told(obj.cls, obj.key)
-        if attrs.get("type") in _NO_GATEWAY:
+        if attrs.get("type") in DEAD_ENDS:
             if ways:
                 checked.report.once(entry.place(ways[0]), f"{name} is of type {attrs['type']} and leads nowhere")
         elif not ways and entry.record.whole:  # or what could not be read, which is told, may say it

@@ -10,9 +10,9 @@ from netgroupd.model.state import Key, Object, records
 from netgroupd.model.tc.chain import led_to
 from netgroupd.model.tc.filter import block, block_number
 from netgroupd.model.tc.handle import HOOKS
+from netgroupd.model.tc.qdisc import BLOCKS
 
 _FOR_ALL = "matchall"
-_BLOCKS = ("ingress_block", "egress_block")
 _JUMP = "jump "
 _LAST = frozenset({"drop", "pass", "stolen", "queued", "repeat", "trap"})
 _USUAL_DEFAULT = {"htb": "goes past the classes", "hfsc": "is dropped"}
@@ -133,7 +133,7 @@ def marks_in_vain(checked: Checked) -> None:
 def hooks_of_nothing(checked: Checked) -> None:
     """Rules of hooks whose qdisc, and of blocks whose links, only somebody else can have made."""
     qdiscs = checked.state.of("qdisc")
-    shared = (qdisc.attrs.get(name) for qdisc in qdiscs.values() for name in _BLOCKS)
+    shared = (qdisc.attrs.get(name) for qdisc in qdiscs.values() for name in BLOCKS)
     blocks = {block(number) for number in shared if isinstance(number, int)}
     first: dict[Key, Object] = {}
     for obj in chain(checked.rules, checked.state.of("chain").values()):

@@ -16,7 +16,7 @@ from netgroupd.model.tc.bpf import CURRENT
 from netgroupd.model.tc.chain import ALL
 from netgroupd.model.tc.filter import AGAIN, MATCHES, SHARES
 from netgroupd.model.tc.handle import handle_number
-from netgroupd.model.tc.qdisc import KINDS
+from netgroupd.model.tc.qdisc import BLOCKS, KINDS
 from netgroupd.model.tc.queues import leave_to_leaves
 from netgroupd.model.tc.red import lasting
 from netgroupd.model.value import Type, Value
@@ -27,7 +27,6 @@ from netgroupd.plan.tc.hooks import CLSACT, CLSACT_HOOKS, ON_QDISCS, ROOT, hangs
 from netgroupd.plan.tc.turns import several
 
 _SECTIONS = ("qdiscs", "classes", "chains", "ingress", "egress", "filters")
-_BLOCKS = ("ingress_block", "egress_block")
 _NOT_WRITTEN = frozenset({"kind", "handle", "hooks", "in_use", "actions", CURRENT, SHARES})
 
 _NUMBERS = re.compile("([0-9]+)")
@@ -124,7 +123,7 @@ def tc_rows(actual: State) -> Iterator[Row]:
     for qdisc in actual.of("qdisc").values():
         if qdisc.attrs["kind"] == CLSACT:
             parts[qdisc.name]["ingress"] += []
-            blocks[qdisc.name] += [f"{name}: {quoted(qdisc.attrs[name])}" for name in _BLOCKS if name in qdisc.attrs]
+            blocks[qdisc.name] += [f"{name}: {quoted(qdisc.attrs[name])}" for name in BLOCKS if name in qdisc.attrs]
         else:
             handle = str(qdisc.attrs["handle"])
             is_said = handle_number(handle) >> 16 < _GIVEN or (qdisc.name, handle) in referred

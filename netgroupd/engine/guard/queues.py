@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from netgroupd.engine.guard.packet import Packet
 from netgroupd.engine.guard.verdict import LEAST_BYTES, LOST, Hook, Places
-from netgroupd.model.state import Key, Object
+from netgroupd.model.state import Key, Object, integers
+from netgroupd.model.tc.lists import USUAL_PRIOMAP
 from netgroupd.model.tc.taprio import opened
 from netgroupd.model.tc.units import SHARES, parts_of
 from netgroupd.model.value import Value
@@ -25,7 +26,6 @@ _ROOM: Mapping[str, Mapping[str, int]] = {
     "netem": {"limit": 1},
     "tbf": {"limit": LEAST_BYTES, "burst": LEAST_BYTES},
 }
-_PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 _WITH_CLASSES = frozenset({"htb", "hfsc", "drr"})
 _WITH_BANDS = frozenset({"prio", "ets"})
 _ONE_CHILD = frozenset({"tbf", "cbs", "netem", "red"})
@@ -80,7 +80,7 @@ class Tree:
         """The classes that a packet may get into that the rules have put into one, or into none."""
         kind, major = qdisc.attrs["kind"], str(qdisc.attrs.get("handle") or "")
         if kind in _WITH_BANDS:
-            bands = qdisc.attrs.get("priomap") or _PRIOMAP
+            bands = qdisc.attrs.get("priomap") or USUAL_PRIOMAP
             assert isinstance(bands, tuple)
             return {outcome} if outcome else {f"{major}{int(str(band)) + 1:x}" for band in bands}
         found, waiting = set[str](), {outcome}
@@ -105,14 +105,8 @@ def _loses_all(kind: str, attrs: Mapping[str, Value]) -> bool:
     if kind == "netem" and _is_all_lost(attrs):
         return True
     if kind == "taprio":
-        return opened(attrs).isdisjoint(_listed(attrs, "map"))
+        return opened(attrs).isdisjoint(integers(attrs, "map"))
     return kind == "etf" or _has_no_room(kind, attrs)
-
-
-def _listed(attrs: Mapping[str, Value], name: str) -> tuple[Value, ...]:
-    value = attrs.get(name) or ()
-    assert isinstance(value, tuple)
-    return value
 
 
 def _has_no_room(kind: str, attrs: Mapping[str, Value]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 
 from netgroupd.engine.kept.lent import Lent
 from netgroupd.kernel.usual import Likeness, Usual
+from netgroupd.model.link import SET_ALONG
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of, row_of, same
@@ -21,8 +22,6 @@ DRAWING = frozenset(
 ) | {"team", "veth", "netkit", "vrf", "vxlan"}
 # What a link or qdisc has, or is called, for another reason than that somebody has told it.
 _BY_PLACE = frozenset({"kind", "link", "netns", "group", "mac", "carrier", "active_slave", "handle"})
-# The kernel sets these with the other ones.
-_WITH = {"gso_ipv4_max_size": "gso_max_size", "gro_ipv4_max_size": "gro_max_size"}
 _MAC, _MTU = frozenset({"mac"}), frozenset({"mtu"})
 
 
@@ -42,7 +41,7 @@ def unsaid(
     samples = usual({key: links[key] for key in keys if key in links}) if keys else {}
     for obj in anew:
         attrs, said = lent.without(obj, _MTU).attrs, made[obj[:2]]
-        following = {name for name, other in _WITH.items() if attrs.get(name) == attrs.get(other)}
+        following = {name for name, other in SET_ALONG.items() if attrs.get(name) == attrs.get(other)}
         names = sorted(attrs.keys() - said.keys() - _BY_PLACE - following)
         if obj.cls != "link":
             yield obj[:2], {name: WHATEVER for name in names if attrs[name] is not False}

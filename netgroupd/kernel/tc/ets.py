@@ -5,33 +5,22 @@ The kernel takes as many sizes as there are bands that are not strict, and the M
 """
 
 from netgroupd.kernel.netlink.message import attributes, nest, u8, u32, walk
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, integer, integers
 from netgroupd.model.value import Value
 
 _BANDS, _STRICT, _QUANTA, _QUANTUM, _PRIOMAP, _BAND = range(1, 7)
 
 
-def _number(attrs: Attrs, name: str) -> int:
-    value = attrs.get(name, 0)
-    assert isinstance(value, int)
-    return value
-
-
-def _numbers(attrs: Attrs, name: str) -> tuple[int, ...]:
-    value = attrs.get(name)
-    return tuple(item for item in value if isinstance(item, int)) if isinstance(value, tuple) else ()
-
-
 def pack_ets(attrs: Attrs) -> bytes:
     """All of it: what is not sent is as if it were new."""
-    bands, strict = _number(attrs, "bands"), _number(attrs, "strict")
-    quanta = _numbers(attrs, "quanta")[: bands - strict]
+    bands, strict = integer(attrs, "bands"), integer(attrs, "strict")
+    quanta = integers(attrs, "quanta")[: bands - strict]
     return b"".join(
         (
             u8(_BANDS, bands),
             u8(_STRICT, strict),
             nest(_QUANTA, *(u32(_QUANTUM, each) for each in quanta)) if quanta else b"",
-            nest(_PRIOMAP, *(u8(_BAND, band) for band in _numbers(attrs, "priomap"))),
+            nest(_PRIOMAP, *(u8(_BAND, band) for band in integers(attrs, "priomap"))),
         )
     )
 

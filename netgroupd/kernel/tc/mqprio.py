@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from netgroupd.kernel.netlink.message import attr, attributes, nest, u32, walk
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, integers
 from netgroupd.model.tc.mqprio import MODE, PREEMPTION, SHAPER
 from netgroupd.model.value import Type, Value
 
@@ -30,10 +30,6 @@ def _listed(attrs: Attrs, name: str) -> tuple[Value, ...]:
     return value
 
 
-def _numbers(attrs: Attrs, name: str) -> tuple[int, ...]:
-    return tuple(item for item in _listed(attrs, name) if isinstance(item, int))
-
-
 def pack_mqprio(attrs: Attrs) -> bytes:
     """What is said, and 0 for the rest."""
     return pack_queues(attrs).ljust(_ATTRIBUTES, b"\0") + b"".join(_to_hardware(attrs))
@@ -41,9 +37,9 @@ def pack_mqprio(attrs: Attrs) -> bytes:
 
 def pack_queues(attrs: Attrs) -> bytes:
     """The structure, which taprio has too."""
-    classes, queues = attrs.get("num_tc", 1), _numbers(attrs, "queues")
+    classes, queues = attrs.get("num_tc", 1), integers(attrs, "queues")
     counts, offsets = _filled(queues[::2]), _filled(queues[1::2])
-    priomap = _numbers(attrs, "map") or (0,) * 16
+    priomap = integers(attrs, "map") or (0,) * 16
     return _STRUCTURE.pack(classes, *priomap, bool(attrs.get("hw")), *counts, *offsets)
 
 
@@ -57,7 +53,7 @@ def _to_hardware(attrs: Attrs) -> Iterator[bytes]:
             yield attr(number, kind.pack(attrs[name]))
     for name, number in _RATES.items():
         if name in attrs:
-            yield nest(number, *(attr(number, _U64.pack(rate)) for rate in _filled(_numbers(attrs, name))))
+            yield nest(number, *(attr(number, _U64.pack(rate)) for rate in _filled(integers(attrs, name))))
     for place, said in enumerate(_listed(attrs, "fp")):
         assert PREEMPTION.pack
         yield nest(_CLASS, u32(_INDEX, place), attr(_PREEMPTION, PREEMPTION.pack(said)))

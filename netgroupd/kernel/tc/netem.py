@@ -8,7 +8,7 @@ import struct
 
 from netgroupd.kernel.netlink.message import attr, attributes, nest, u32, u64
 from netgroupd.kernel.tc.rates import is_wide
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, integer
 from netgroupd.model.tc.units import SHARES, fine_time, ns_of, parts_of, share
 from netgroupd.model.value import Value
 
@@ -22,11 +22,6 @@ _CORR, _REORDER, _CORRUPT, _LOSS, _SLOW, _ECN, _SLOW64, _LATENCY, _JITTER, _SLOT
 _STATES, _GEMODEL = 1, 2
 _CORRELATED = ("delay_corr", "loss_corr", "duplicate_corr")
 _FRAMING = ("packet_overhead", "cell_size", "cell_overhead")
-
-
-def _number(attrs: Attrs, name: str, default: int = 0) -> int:
-    value = attrs.get(name)
-    return value if isinstance(value, int) else default
 
 
 def _share(attrs: Attrs, name: str) -> int:
@@ -44,17 +39,17 @@ def _percent(of_whole: int) -> Value:
 def pack_netem(attrs: Attrs) -> bytes:
     """The options; a model of loss that is not sent is none."""
     loss, duplicate = (_share(attrs, name) for name in ("loss", "duplicate"))
-    rate = _number(attrs, "rate")
+    rate = integer(attrs, "rate")
     parts = [
-        _NETEM.pack(0, _number(attrs, "limit", 1000), loss, _number(attrs, "gap"), duplicate, 0),
+        _NETEM.pack(0, integer(attrs, "limit", 1000), loss, integer(attrs, "gap"), duplicate, 0),
         u64(_LATENCY, ns_of(attrs.get("delay", 0))),
         u64(_JITTER, ns_of(attrs.get("jitter", 0))),
         attr(_CORR, _CORRELATIONS.pack(*(_share(attrs, name) for name in _CORRELATED))),
         attr(_REORDER, _PAIR.pack(_share(attrs, "reorder"), _share(attrs, "reorder_corr"))),
         attr(_CORRUPT, _PAIR.pack(_share(attrs, "corrupt"), _share(attrs, "corrupt_corr"))),
-        attr(_SLOW, _RATE.pack(min(rate, _WHOLE), *(_number(attrs, name) for name in _FRAMING))),
+        attr(_SLOW, _RATE.pack(min(rate, _WHOLE), *(integer(attrs, name) for name in _FRAMING))),
         u64(_SLOW64, rate) if is_wide(rate) else b"",
-        u32(_ECN, _number(attrs, "ecn")),
+        u32(_ECN, integer(attrs, "ecn")),
         *_pack_loss(attrs),
         *_pack_slot(attrs),
     ]
@@ -76,7 +71,7 @@ def _pack_slot(attrs: Attrs) -> list[bytes]:
     slot = attrs.get("slot")
     if not isinstance(slot, tuple):
         return []
-    most = (_number(attrs, name) for name in ("slot_packets", "slot_bytes"))
+    most = (integer(attrs, name) for name in ("slot_packets", "slot_bytes"))
     return [attr(_SLOTS, _SLOT.pack(*slot, *most, 0, 0))]
 
 

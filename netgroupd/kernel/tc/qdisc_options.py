@@ -14,7 +14,8 @@ from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate
 from netgroupd.kernel.tc.red import pack_early, pack_red, unpack_early, unpack_red
 from netgroupd.kernel.tc.taprio import pack_taprio, unpack_taprio
 from netgroupd.model.attr import Attr
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, integer, integers
+from netgroupd.model.tc.lists import USUAL_PRIOMAP
 from netgroupd.model.tc.qdisc import KINDS, codel_ticks
 from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, size_of, ticks
 from netgroupd.model.value import Value
@@ -32,16 +33,6 @@ class Options(NamedTuple):
     """Whether a change must say everything again; otherwise it says what changes, and the kernel may refuse more."""
     nested: bool = False
     """Whether the kernel wants the attribute that holds them marked as a nest, as it does of newer kinds."""
-
-
-def _number(attrs: Attrs, name: str, default: int = 0) -> int:
-    value = attrs.get(name)
-    return value if isinstance(value, int) else default
-
-
-def _numbers(attrs: Attrs, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
-    value = attrs.get(name)
-    return tuple(item for item in value if isinstance(item, int)) if isinstance(value, tuple) else default
 
 
 def _nothing() -> Options:
@@ -86,16 +77,15 @@ def _plain(kind: str) -> Options:
 
 
 _FIFO = Options(
-    lambda attrs: _U32.pack(_number(attrs, "limit")) if "limit" in attrs else b"",
+    lambda attrs: _U32.pack(integer(attrs, "limit")) if "limit" in attrs else b"",
     lambda payload: {"limit": _U32.unpack_from(payload)[0]},
 )
 
 _PRIO = struct.Struct("=i16B")
-_PRIO_MAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 
 
 def _pack_prio(attrs: Attrs) -> bytes:
-    return _PRIO.pack(_number(attrs, "bands", 3), *_numbers(attrs, "priomap", _PRIO_MAP))
+    return _PRIO.pack(integer(attrs, "bands", 3), *integers(attrs, "priomap", USUAL_PRIOMAP))
 
 
 def _unpack_prio(payload: memoryview) -> dict[str, Value]:
@@ -107,9 +97,9 @@ _TBF_TAIL = struct.Struct("=III")  # limit, buffer, mtu
 
 
 def _pack_tbf(attrs: Attrs) -> bytes:
-    rate, peak = _number(attrs, "rate"), _number(attrs, "peakrate")
-    burst, mtu = _number(attrs, "burst"), _number(attrs, "mtu")
-    tail = _TBF_TAIL.pack(_number(attrs, "limit"), ticks(burst, rate), ticks(mtu, peak) if peak else 0)
+    rate, peak = integer(attrs, "rate"), integer(attrs, "peakrate")
+    burst, mtu = integer(attrs, "burst"), integer(attrs, "mtu")
+    tail = _TBF_TAIL.pack(integer(attrs, "limit"), ticks(burst, rate), ticks(mtu, peak) if peak else 0)
     wide = u64(4, rate) if is_wide(rate) else b""
     framed = _framed(attrs)
     return (
@@ -132,7 +122,7 @@ def _unpack_tbf(payload: memoryview) -> dict[str, Value]:
 def _framed(attrs: Attrs) -> tuple[int, int, int]:
     """How the link takes packets, as ``pack_rate`` has it."""
     layer = LINK_LAYERS[str(attrs.get("linklayer", "ethernet"))]
-    return layer, _number(attrs, "overhead"), _number(attrs, "mpu")
+    return layer, integer(attrs, "overhead"), integer(attrs, "mpu")
 
 
 def _framing(rate: bytes) -> dict[str, Value]:
@@ -148,8 +138,8 @@ _SPARE = 1600  # a packet more than what goes in a millisecond
 
 
 def _pack_htb(attrs: Attrs) -> bytes:
-    start = _HTB.pack(3, _number(attrs, "r2q", 10), _number(attrs, "default"), 0, 0)
-    more = u32(_DIRECT, _number(attrs, "direct_qlen")) if "direct_qlen" in attrs else b""
+    start = _HTB.pack(3, integer(attrs, "r2q", 10), integer(attrs, "default"), 0, 0)
+    more = u32(_DIRECT, integer(attrs, "direct_qlen")) if "direct_qlen" in attrs else b""
     return attr(_HTB_INIT, start) + more + (attr(_OFFLOAD, b"") if attrs.get("offload") else b"")
 
 
@@ -161,11 +151,11 @@ def _unpack_htb(payload: memoryview) -> dict[str, Value]:
 
 
 def _pack_htb_class(attrs: Attrs) -> bytes:
-    rate = _number(attrs, "rate")
-    ceil = _number(attrs, "ceil", rate)
-    burst = ticks(_number(attrs, "burst", rate // 1000 + _SPARE), rate)
-    cburst = ticks(_number(attrs, "cburst", ceil // 1000 + _SPARE), ceil)
-    tail = _HTB_CLASS.pack(burst, cburst, _number(attrs, "quantum"), 0, _number(attrs, "prio"))
+    rate = integer(attrs, "rate")
+    ceil = integer(attrs, "ceil", rate)
+    burst = ticks(integer(attrs, "burst", rate // 1000 + _SPARE), rate)
+    cburst = ticks(integer(attrs, "cburst", ceil // 1000 + _SPARE), ceil)
+    tail = _HTB_CLASS.pack(burst, cburst, integer(attrs, "quantum"), 0, integer(attrs, "prio"))
     wide = (u64(_RATE64, rate) if is_wide(rate) else b"") + (u64(_CEIL64, ceil) if is_wide(ceil) else b"")
     framed = _framed(attrs)
     return attr(_HTB_PARMS, pack_rate(rate, *framed) + pack_rate(ceil, *framed) + tail) + wide
@@ -194,7 +184,7 @@ _CURVES = {"rt": 1, "ls": 2, "ul": 3}
 
 def _pack_hfsc_class(attrs: Attrs) -> bytes:
     return b"".join(
-        attr(number, _CURVE.pack(*_numbers(attrs, name, (0, 0, 0))))
+        attr(number, _CURVE.pack(*integers(attrs, name, (0, 0, 0))))
         for name, number in _CURVES.items()
         if attrs.get(name)
     )
@@ -209,7 +199,7 @@ _DRR_QUANTUM = 1
 
 
 def _pack_drr_class(attrs: Attrs) -> bytes:
-    return u32(_DRR_QUANTUM, _number(attrs, "quantum")) if "quantum" in attrs else b""
+    return u32(_DRR_QUANTUM, integer(attrs, "quantum")) if "quantum" in attrs else b""
 
 
 def _unpack_drr_class(payload: memoryview) -> dict[str, Value]:
@@ -221,7 +211,7 @@ _CREDITS = ("hicredit", "locredit", "idleslope", "sendslope")
 
 
 def _pack_cbs(attrs: Attrs) -> bytes:
-    return attr(1, _CBS.pack(_number(attrs, "offload"), *(_number(attrs, name) for name in _CREDITS)))
+    return attr(1, _CBS.pack(integer(attrs, "offload"), *(integer(attrs, name) for name in _CREDITS)))
 
 
 def _unpack_cbs(payload: memoryview) -> dict[str, Value]:
@@ -236,7 +226,7 @@ _ETF_FLAGS = {"deadline_mode": 1, "offload": 2, "skip_sock_check": 4}
 
 def _pack_etf(attrs: Attrs) -> bytes:
     flags = sum(bit for name, bit in _ETF_FLAGS.items() if attrs.get(name))
-    return attr(1, _ETF.pack(_number(attrs, "delta"), _TAI, flags))
+    return attr(1, _ETF.pack(integer(attrs, "delta"), _TAI, flags))
 
 
 def _unpack_etf(payload: memoryview) -> dict[str, Value]:
@@ -249,7 +239,7 @@ _SFQ = struct.Struct("=IiIIIII")  # quantum, perturb, limit, divisor, flows, dep
 
 def _pack_sfq(attrs: Attrs) -> bytes:
     names = ("quantum", "perturb", "limit", "divisor", "flows", "depth")
-    return _SFQ.pack(*(_number(attrs, name) for name in names), _number(attrs, "headdrop")) + pack_early(attrs)
+    return _SFQ.pack(*(integer(attrs, name) for name in names), integer(attrs, "headdrop")) + pack_early(attrs)
 
 
 def _unpack_sfq(payload: memoryview) -> dict[str, Value]:
@@ -282,7 +272,7 @@ QDISCS: Mapping[str, Options] = {
     "tbf": Options(_pack_tbf, _unpack_tbf),
     "htb": Options(_pack_htb, _unpack_htb),
     "hfsc": Options(
-        lambda attrs: _U16.pack(_number(attrs, "default")), lambda payload: {"default": _U16.unpack_from(payload)[0]}
+        lambda attrs: _U16.pack(integer(attrs, "default")), lambda payload: {"default": _U16.unpack_from(payload)[0]}
     ),
     "drr": _nothing(),
     "sfq": Options(_pack_sfq, _unpack_sfq),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from netgroupd.kernel.netlink.message import attr, attributes, nest, u8, u32, walk
 from netgroupd.kernel.tc.mqprio import pack_queues, unpack_queues
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, integer
 from netgroupd.model.tc.taprio import CLOCK, COMMANDS, OFFLOAD, TXTIME_ASSIST, entries, entry_text
 from netgroupd.model.value import Value
 
@@ -20,15 +20,9 @@ _S64 = struct.Struct("=q")
 _NAMES = {number: name for name, number in COMMANDS.items()}
 
 
-def _number(attrs: Attrs, name: str) -> int:
-    value = attrs.get(name, 0)
-    assert isinstance(value, int)
-    return value
-
-
 def pack_taprio(attrs: Attrs) -> bytes:
     """All of it: what is not sent is as if it were new, but for how long a packet takes."""
-    flags = _number(attrs, "flags")
+    flags = integer(attrs, "flags")
     assert CLOCK.pack
     parts = [
         attr(_QUEUES, pack_queues(attrs)),
@@ -41,10 +35,10 @@ def pack_taprio(attrs: Attrs) -> bytes:
                 for place, (command, gates, ns) in enumerate(entries(attrs))
             ),
         ),
-        *(attr(number, _S64.pack(_number(attrs, name))) for name, number in _TIMES.items()),
+        *(attr(number, _S64.pack(integer(attrs, name))) for name, number in _TIMES.items()),
         b"" if flags & OFFLOAD else attr(_CLOCK, CLOCK.pack(attrs["clockid"])),
         u32(_FLAGS, flags) if flags else b"",
-        u32(_DELAY, _number(attrs, "txtime_delay")) if flags & TXTIME_ASSIST else b"",
+        u32(_DELAY, integer(attrs, "txtime_delay")) if flags & TXTIME_ASSIST else b"",
     ]
     return b"".join(parts)
 

@@ -40,7 +40,17 @@ def _parse_allowed(raw: object) -> Value:
 
 PUBLIC_KEY = Type("a public key of 44 characters", _parse_key, {"type": "string", "minLength": 43, "maxLength": 44})
 _ENDPOINT = Type("an endpoint like 192.0.2.1:51820", _parse_endpoint, {"type": "string"})
-_FILE = string(255, r"/[^\0]+", "the absolute path of a file")
+_PATH = string(255, r"/[^\0]+", "the absolute path of a file")
+
+
+def _parse_file(raw: object) -> Value:
+    try:
+        return _PATH.parse(raw)
+    except ValueError as error:  # which must not tell a key that somebody has put there
+        raise ValueError(f"{error}; a key itself stands in no configuration") from None
+
+
+_FILE = _PATH._replace(parse=_parse_file)
 _INTERVAL = number(16)
 
 _PEER = record(

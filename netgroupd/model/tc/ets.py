@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The options of ets, under ``tc``'s names, and what follows from some where others are not said."""
 
-from collections.abc import Iterable
-
 from netgroupd.model.attr import Attr
-from netgroupd.model.state import Attrs
+from netgroupd.model.state import Attrs, integer, integers
 from netgroupd.model.tc.lists import PRIOMAP
 from netgroupd.model.tc.units import SIZE
-from netgroupd.model.value import Value, number, several
+from netgroupd.model.value import number, several
 
 _MOST_BANDS = 16
 _LEAST_BYTES, _MOST_BYTES = 256, 1 << 20
@@ -22,9 +20,9 @@ OPTIONS = (
 
 def whole(attrs: Attrs) -> Attrs:
     """The options as the kernel will tell them; raises ValueError("OPTION: expected …")."""
-    quanta = [_taken(each) for each in _listed(attrs, "quanta")]
-    strict = _number(attrs.get("strict", 0))
-    bands = _number(attrs.get("bands", strict + len(quanta)))
+    quanta = [_taken(size) for size in integers(attrs, "quanta")]
+    strict = integer(attrs, "strict")
+    bands = integer(attrs, "bands", strict + len(quanta))
     if not bands:
         raise ValueError("bands: expected it, or strict, or quanta")
     if bands > _MOST_BANDS:
@@ -34,25 +32,14 @@ def whole(attrs: Attrs) -> Attrs:
     if "quanta" in attrs and len(quanta) != bands - strict:
         told = f"{bands - strict} sizes, one for each of {bands} bands that is not strict"
         raise ValueError(f"quanta: expected {told}, not {len(quanta)}")
-    priomap = [*map(_number, _listed(attrs, "priomap"))] or [bands - 1] * 16
+    priomap = integers(attrs, "priomap") or (bands - 1,) * 16
     if max(priomap) >= bands:
         told = f"none above {bands - 1} of {bands} bands, not {max(priomap)}"
         raise ValueError(f"priomap: expected {told}; the bands are counted from 0")
     said = {"quanta": tuple(quanta)} if "quanta" in attrs else {}
-    return {**attrs, "bands": bands, "strict": strict, **said, "priomap": tuple(priomap)}
+    return {**attrs, "bands": bands, "strict": strict, **said, "priomap": priomap}
 
 
-def _taken(size: Value) -> int:
+def _taken(size: int) -> int:
     """What the kernel takes for a size."""
-    return min(max(_number(size), _LEAST_BYTES), _MOST_BYTES)
-
-
-def _number(value: Value) -> int:
-    assert isinstance(value, int)
-    return value
-
-
-def _listed(attrs: Attrs, name: str) -> Iterable[Value]:
-    value = attrs.get(name) or ()
-    assert isinstance(value, tuple)
-    return value
+    return min(max(size, _LEAST_BYTES), _MOST_BYTES)

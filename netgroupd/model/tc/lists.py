@@ -19,3 +19,5 @@ def so_many(item: Type, count: int, what: str) -> Type:
 
 
 PRIOMAP = so_many(number(8, 0, 15), 16, "numbers, one for each priority")
+USUAL_PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
+"""That of prio where none is said."""

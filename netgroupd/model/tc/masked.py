@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 
-from netgroupd.model.value import Type, Value, ip_bytes, ip_text, mac_text, split_prefix
+from netgroupd.model.value import MAC_TEXT, Type, Value, ip_bytes, ip_text, mac_text, split_prefix
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,32}|[0-9]{1,39}")
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 
 def halves(packed: bytes) -> tuple[bytes, bytes]:
@@ -90,7 +89,7 @@ def masked_number(bits: int, *, order: str = "big", hexadecimal: bool = False) -
 def _read_mac(text: str) -> bytes:
     value, slash, mask = text.lower().replace("-", ":").partition("/")
     parts = [part for part in (value, mask) if part]
-    if not all(_MAC.fullmatch(part) for part in parts) or len(parts) != 1 + bool(slash):
+    if not all(MAC_TEXT.fullmatch(part) for part in parts) or len(parts) != 1 + bool(slash):
         raise ValueError("expected a MAC address, with a mask behind a slash if not all of it counts")
     whole, kept = bytes.fromhex(value.replace(":", "")), bytes.fromhex(mask.replace(":", "")) or b"\xff" * 6
     return _combine(whole, kept, "a MAC address")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from netgroupd.model.value import Type, Value, ip_bytes
+from netgroupd.model.value import MAC_TEXT, Type, Value, ip_bytes
 
 HEADERS = {"network": 0, "eth": 1, "ip": 2, "ip6": 3, "tcp": 4, "udp": 5}
 COMMANDS = {"set": 0, "add": 1}
@@ -46,7 +46,6 @@ _FIELDS = {
     "udp dport": _Field("udp", 2, 2),
 }
 _EXPECTED = "a mapping of fields to what they become: " + ", ".join(_FIELDS)
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]{1,8}|[0-9]{1,10}")
 _MOST = 255  # words
 _MOST_OFFSET = 0xFFFFFFFC
@@ -91,7 +90,7 @@ def read_word(text: str) -> Word:
 
 def _payload(name: str, width: int, said: str) -> bytes:
     text = said.lower()
-    if width == 6 and _MAC.fullmatch(text):
+    if width == 6 and MAC_TEXT.fullmatch(text):
         return bytes.fromhex(text.replace(":", ""))
     base = 16 if text.startswith("0x") else 10
     got = ip_bytes(said) if width in (4, 16) else int(text, base).to_bytes(width, "big")

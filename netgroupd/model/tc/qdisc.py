@@ -343,6 +343,8 @@ def _union(kinds: dict[str, QdiscKind], part: str) -> tuple[Attr, ...]:
 
 _KIND = Attr("kind", NAME, "Which discipline.", change=Change.RECREATE)
 _BLOCK: Type = number(32, 1)
+BLOCKS = ("ingress_block", "egress_block")
+"""What puts a hook of a link into a shared block."""
 
 CLASS = Class(
     "qdisc",

@@ -7,7 +7,7 @@ It takes what is too little or too much for the nearest that it has, and tells t
 from collections.abc import Callable, Mapping
 
 from netgroupd.model.attr import Change
-from netgroupd.model.state import Attrs, Key, Object
+from netgroupd.model.state import Attrs, Key, Object, integer
 from netgroupd.model.tc import cake, ets, red, taprio
 from netgroupd.model.tc.qdisc import KINDS, OF_LEAVES
 from netgroupd.model.tc.rates import BURSTS, settled, size_of
@@ -121,7 +121,7 @@ def _check_tbf(attrs: Attrs) -> None:
     for name, other in (("mtu", "peakrate"), ("peakrate", "mtu")):
         if attrs.get(name) and not attrs.get(other):
             raise ValueError(f"{name}: expected {other} beside it")
-    rate, peak = (_number(attrs, name, 0) for name in ("rate", "peakrate"))
+    rate, peak = (integer(attrs, name) for name in ("rate", "peakrate"))
     if 0 < peak <= rate:
         raise ValueError("peakrate: expected more than the rate")
     for name, speed in (("burst", rate), ("mtu", peak)):
@@ -130,7 +130,7 @@ def _check_tbf(attrs: Attrs) -> None:
 
 
 def _check_queues(attrs: Attrs) -> None:
-    classes, queues = _number(attrs, "num_tc", 1), attrs.get("queues")
+    classes, queues = integer(attrs, "num_tc", 1), attrs.get("queues")
     if isinstance(queues, tuple) and len(queues) != 2 * classes:
         wanted = f"{2 * classes} numbers, count and offset of each of num_tc {classes}"
         raise ValueError(f"queues: expected {wanted}, not {len(queues)}")
@@ -138,7 +138,7 @@ def _check_queues(attrs: Attrs) -> None:
 
 def _check_mqprio(attrs: Attrs) -> None:
     _check_queues(attrs)
-    classes = _number(attrs, "num_tc", 1)
+    classes = integer(attrs, "num_tc", 1)
     for name, other in _OF_HARDWARE.items():
         if name in attrs and not attrs.get("hw"):
             raise ValueError(f"{name}: expected hw: true beside it; only hardware has one")
@@ -152,7 +152,7 @@ def _check_mqprio(attrs: Attrs) -> None:
 
 
 def _check_prio(attrs: Attrs) -> None:
-    bands, priomap = _number(attrs, "bands", 3), attrs.get("priomap", (2,))  # so many has the usual map
+    bands, priomap = integer(attrs, "bands", 3), attrs.get("priomap", (2,))  # so many has the usual map
     assert isinstance(priomap, tuple)
     highest = max(band for band in priomap if isinstance(band, int))
     if highest >= bands:
@@ -161,8 +161,8 @@ def _check_prio(attrs: Attrs) -> None:
 
 
 def _check_red(attrs: Attrs) -> None:
-    high = _number(attrs, "max", _number(attrs, "limit", 60000) // 4)
-    low = _number(attrs, "min", 0)
+    high = integer(attrs, "max", integer(attrs, "limit", 60000) // 4)
+    low = integer(attrs, "min")
     if low > high:
         raise ValueError(f"min: expected at most {high}, which is max; where that is not said it is a quarter of limit")
     if attrs.get("nodrop") and not attrs.get("ecn"):
@@ -183,20 +183,14 @@ def _check_netem(attrs: Attrs) -> None:
 
 
 def _check_sfq(attrs: Attrs) -> None:
-    divisor = _number(attrs, "divisor", 1)
+    divisor = integer(attrs, "divisor", 1)
     if divisor > _MOST_DIVISOR or divisor & (divisor - 1):
         raise ValueError(f"divisor: expected a power of 2 up to {_MOST_DIVISOR}")
     if named := [name for name in _EARLY if name in attrs]:
-        low, high = (_number(attrs, name, 0) for name in ("min", "max"))
+        low, high = (integer(attrs, name) for name in ("min", "max"))
         if not 0 < low <= high:
             raise ValueError(f"{named[0]}: expected min and max beside it, both above 0, min at most max")
         red.whole(attrs)
-
-
-def _number(attrs: Attrs, name: str, usual: int) -> int:
-    value = attrs.get(name, usual)
-    assert isinstance(value, int)
-    return value
 
 
 _OF_HARDWARE = {"mode": "", "shaper": "", "min_rate": "bw_rlimit", "max_rate": "bw_rlimit", "fp": ""}

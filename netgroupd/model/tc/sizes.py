@@ -8,6 +8,7 @@ change that does not say them again.
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from netgroupd.model.state import integer
 from netgroupd.model.tc.rates import LINK_LAYERS
 from netgroupd.model.value import U16, Type, Value, number, record, word
 
@@ -47,7 +48,7 @@ class Table(NamedTuple):
 
 def table(stab: Mapping[str, Value]) -> Table:
     """The table for the sizes up to ``mtu``, as ``tc`` makes it; none where there is nothing to look up."""
-    mtu, entries, mpu = (_number(stab, name) for name in ("mtu", "tsize", "mpu"))
+    mtu, entries, mpu = (integer(stab, name) for name in ("mtu", "tsize", "mpu"))
     if not entries:
         return Table(0, 0, 0, ())
     cell_log = next(log for log in range(32) if mtu >> log <= entries - 1 or log == 31)
@@ -55,12 +56,6 @@ def table(stab: Mapping[str, Value]) -> Table:
     sizes = [_on_link(max((place + 1) << cell_log, mpu), atm=atm) for place in range(entries)]
     size_log = next(log for log in range(32) if max(sizes) >> log <= _LARGEST)
     return Table(cell_log, size_log, -1, tuple(size >> size_log for size in sizes))
-
-
-def _number(stab: Mapping[str, Value], name: str) -> int:
-    value = stab.get(name, 0)
-    assert isinstance(value, int)
-    return value
 
 
 def _on_link(size: int, *, atm: bool) -> int:

@@ -40,16 +40,8 @@ def remade(desired: State, actual: State) -> Remade:
 
 def held(steps: Iterable[Step], actual: State) -> frozenset[Hook]:
     """The classes that rules are on or lead to until ``steps`` change or delete them, and those above."""
-    haves = actual.of("tclass")
-    waiting = [hook for step in steps if step.before for hook in _used_by(step.before)]
-    found = set(waiting)
-    while waiting:
-        if have := haves.get(waiting.pop()):
-            above = (have.name, str(have.attrs["parent"]))
-            if above not in found:
-                found.add(above)
-                waiting.append(above)
-    return frozenset(found)
+    above = {_hook(have): [(have.name, str(have.attrs["parent"]))] for have in actual.of("tclass").values()}
+    return closure((hook for step in steps if step.before for hook in _used_by(step.before)), above)
 
 
 def given_a_share(steps: Iterable[Step], actual: State) -> Iterator[Object]:

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Mapping, Set
 
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.tc.filter import block
-from netgroupd.model.tc.qdisc import KINDS
+from netgroupd.model.tc.qdisc import BLOCKS, KINDS
 
 Hook = tuple[str, str]
 ROOT = "root"
 CLSACT = "clsact"
 CLSACT_HOOKS = frozenset({"ingress", "egress"})
-BLOCKS = ("ingress_block", "egress_block")
 WITHOUT_RULES = frozenset({CLSACT, *BLOCKS})
 """What stands in the place of a hook for what belongs to clsact and is no hook."""
 SHARED = "action "  # before the kind; no link has such a name

@@ -20,6 +20,7 @@ from netgroupd.kernel.tc.actions import tunnel as actions_tunnel
 from netgroupd.kernel.tc.actions.police import pack_police, police_counts, unpack_police
 from netgroupd.kernel.tc.actions.rows import packed, read, simple
 from netgroupd.kernel.tc.programs import Numbers
+from netgroupd.model.state import integer
 from netgroupd.model.tc.action import (
     COOKIE,
     CSUMS,
@@ -66,12 +67,6 @@ class Form(NamedTuple):
         return self.older if self.older in options and self.parms not in options else self.parms
 
 
-def _number(fields: Fields, name: str) -> int:
-    value = fields.get(name, 0)
-    assert isinstance(value, int)
-    return value
-
-
 _GACT_PROB = 3
 _PROB = struct.Struct("=HHI")  # by which chance, one in how many, what then
 _CHANCES = {"netrand": 1, "determ": 2}
@@ -101,7 +96,7 @@ def _pack_mirred(fields: Fields, names: Names) -> tuple[bytes, bytes]:
     side = "ingress" if "ingress" in fields else "egress"
     number = _DIRECTIONS[side, str(fields.get(side, "redirect"))]
     if "block" in fields:
-        return struct.pack("=iI", number, 0), u32(_MIRRED_BLOCK, _number(fields, "block"))
+        return struct.pack("=iI", number, 0), u32(_MIRRED_BLOCK, integer(fields, "block"))
     return struct.pack("=iI", number, names.index(str(fields["dev"]))), b""
 
 
@@ -189,7 +184,7 @@ def _unpack_sample(_rest: bytes, found: Mapping[int, memoryview], _names: Names)
 
 
 def _pack_connmark(fields: Fields, _names: Names) -> tuple[bytes, bytes]:
-    return struct.pack("=HH", _number(fields, "zone"), 0), b""
+    return struct.pack("=HH", integer(fields, "zone"), 0), b""
 
 
 def _unpack_connmark(rest: bytes, _found: Mapping[int, memoryview], _names: Names) -> dict[str, Value]:

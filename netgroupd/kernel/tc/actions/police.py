@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from netgroupd.kernel.netlink.message import attr, u32, u64
 from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, table, unpack_rate
+from netgroupd.model.state import integer
 from netgroupd.model.tc.action import control_number, control_text, usual_control
 from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, MOST_OF_PACKETS, size_of, ticks
 from netgroupd.model.value import Value
@@ -16,23 +17,17 @@ _PARMS, _RATE, _PEAKRATE, _MEASURED, _RESULT = 1, 2, 3, 4, 5
 _RATE64, _PEAKRATE64, _PKTRATE, _PKTBURST = 8, 9, 10, 11
 
 
-def _number(fields: Mapping[str, Value], name: str) -> int:
-    value = fields.get(name, 0)
-    assert isinstance(value, int)
-    return value
-
-
 def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
     """The options of the action; the kernel gives it an index where ``index`` is 0."""
-    rate, peak = _number(fields, "rate"), _number(fields, "peakrate")
+    rate, peak = integer(fields, "rate"), integer(fields, "peakrate")
     control = control_number(str(fields.get("control", usual_control({"kind": "police"}))))
     layer = LINK_LAYERS[str(fields.get("linklayer", "ethernet"))]
-    framed = (layer, _number(fields, "overhead"), _number(fields, "mpu"))
-    burst = ticks(_number(fields, "burst"), rate) if rate else 0
+    framed = (layer, integer(fields, "overhead"), integer(fields, "mpu"))
+    burst = ticks(integer(fields, "burst"), rate) if rate else 0
     parts = [
         attr(
             _PARMS,
-            _HEAD.pack(index, control, 0, burst, _number(fields, "mtu"))
+            _HEAD.pack(index, control, 0, burst, integer(fields, "mtu"))
             + pack_rate(rate, *framed)
             + pack_rate(peak, *framed)
             + _TAIL.pack(0, 0, 0),
@@ -41,8 +36,8 @@ def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
     for value, narrow, wide in ((rate, _RATE, _RATE64), (peak, _PEAKRATE, _PEAKRATE64)):
         parts += [attr(narrow, table(value))] if value else []
         parts += [u64(wide, value)] if is_wide(value) else []
-    if packets := _number(fields, "pkts_rate"):
-        burst = ticks(_number(fields, "pkts_burst"), packets, MOST_OF_PACKETS)
+    if packets := integer(fields, "pkts_rate"):
+        burst = ticks(integer(fields, "pkts_burst"), packets, MOST_OF_PACKETS)
         parts += [u64(_PKTRATE, packets), u64(_PKTBURST, burst)]
     if "conform" in fields:
         parts.append(u32(_RESULT, control_number(str(fields["conform"]))))
