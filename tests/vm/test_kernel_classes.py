@@ -15,7 +15,13 @@ from tests.vm.tc_packet_cases import PLAIN
 _OPTIONS = {"htb": "rate 100mbit quantum 2000", "hfsc": "sc rate 100mbit", "drr": "quantum 2000"}
 # Filters of a class bind the one that they lead to, also where it comes after them, and so do those of the qdisc
 # where that is a class itself: it cannot go then. A refusal lets it go, so that the next request is not refused.
-_ROWS = [("htb", "1:", [0]), ("htb", "1:1", [2, 0]), ("hfsc", "1:", [2, 0]), ("hfsc", "1:1", [2, 0]), ("drr", "1:", [0])]
+_ROWS = (
+    ("htb", "1:", [0]),
+    ("htb", "1:1", [2, 0]),
+    ("hfsc", "1:", [2, 0]),
+    ("hfsc", "1:1", [2, 0]),
+    ("drr", "1:", [0]),
+)
 
 
 @pytest.fixture
@@ -34,7 +40,8 @@ def _tc(words: str) -> int:
 
 
 def _sent(classid: str) -> int:
-    shown = subprocess.run(["tc", "-s", "class", "show", "dev", "d0"], capture_output=True, text=True, check=True).stdout
+    show = ("tc", "-s", "class", "show", "dev", "d0")
+    shown = subprocess.run(show, capture_output=True, text=True, check=True).stdout
     found = re.search(rf"^class \w+ {classid} .*\n Sent \d+ bytes (\d+) pkt", shown, re.MULTILINE)
     assert found, shown
     return int(found[1])
