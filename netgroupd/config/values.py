@@ -294,7 +294,7 @@ class Values:
         hint, what = meant_range(place) or _without_zone(place, key), kind_of(place)
         told = rest.endswith("beside it") or ";" in rest or what in rest or (hint and not isinstance(place, Scalar))
         told = told or (isinstance(place, MappingNode) and "expected" not in rest)  # what is missing there
-        told = told or (isinstance(place, Scalar) and rest.endswith(f"not {place.text!r}"))
+        told = told or (rest.endswith(f"not {place.text!r}") if isinstance(place, Scalar) else ", not " in rest)
         if shows and not told and not (isinstance(place, Scalar) and place.null):
             rest += f", not {what}"
         self.report.error(place.at, f"{key}: {rest}", hint)

@@ -71,7 +71,8 @@ def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
     """The records of an attribute that has several."""
     found = attrs.get(field) or ()
     assert isinstance(found, tuple)
-    return tuple(record for record in found if isinstance(record, Mapping))
+    # Nearly all are dicts, and very many rules have some of their own.
+    return tuple([record for record in found if type(record) is dict or isinstance(record, Mapping)])
 
 
 class Group(NamedTuple):

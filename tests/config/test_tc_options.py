@@ -59,6 +59,12 @@ def test_value_that_cannot_be_sent_is_told(text: str, want: str) -> None:
     assert found[0].startswith(f"a.yaml:{want}"), found[0]
 
 
+def test_too_many_actions_are_told_by_their_number_alone() -> None:
+    many = ", ".join(["drop"] * 33)
+    wanted = ["a.yaml:2:49: action: expected at most 32 actions, not 33"]
+    assert told(_RULE.format(f"matchall: {{}}, action: [{many}]")) == wanted
+
+
 # Options of a qdisc, and what they are once it is there.
 SETTLED: list[tuple[str, dict[str, object]]] = [
     ("kind: fq, quantum: 100", {"quantum": 256}),

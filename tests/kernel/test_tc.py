@@ -30,6 +30,7 @@ from netgroupd.model.tc.pedit import MUNGE
 from netgroupd.model.tc.rates import settled, size_of, ticks
 from netgroupd.plan.compare import differing, same
 from netgroupd.plan.step import Op, Step
+from tests.instructions import instructions
 from tests.kernel.tc_read import decoder, read
 from tests.vm.tc_action_cases import ACTION_CASES
 from tests.vm.tc_cases import CASES, Case, rules_of
@@ -234,6 +235,12 @@ def _police(said: dict[str, object], **told: object) -> bool:
     assert isinstance(have, Mapping)
     told_ = unpack_police(attributes(memoryview(pack_police(0, have))))
     return same("actions", {**want, "kind": "police"}, {**told_, "kind": "police"})
+
+
+def test_policer_is_laid_out_without_a_step_for_each_size_of_a_packet() -> None:
+    fields = ACTION.parse({"police": {"rate": "10mbit", "burst": "100k"}})
+    assert isinstance(fields, Mapping)
+    assert instructions(lambda: pack_police(0, fields)) < 2000
 
 
 def test_policer_that_lets_pass_is_told_without_saying_so() -> None:

@@ -123,6 +123,21 @@ def test_rules_of_two_layouts_by_turns_are_read_in_a_row(names: Names) -> None:
     assert got == [_in_full(names, one) for one in told]
 
 
+def test_rules_of_one_action_are_read_in_a_row_behind_many_with_one_of_their_own(names: Names) -> None:
+    def marking(address: str, number: int) -> Object:
+        rule = _rule(address)
+        return rule._replace(attrs={**rule.attrs, "actions": ({"kind": "skbedit", "mark": hex(number)},)})
+
+    own = [_told(names, marking(f"10.0.{number >> 8}.{number & 255}", number), number) for number in range(1, 600)]
+    alike = [_told(names, marking(f"10.1.0.{number}", 1000), number) for number in range(1, 40)]
+    decoder = tc_read.decoder(names)
+    for one in (*own, *alike[:3]):
+        decoder.read(memoryview(one)[HEADER_LEN:])
+    end, got = _skimmed(decoder, b"".join(alike))
+    assert end == len(b"".join(alike))
+    assert got == [_in_full(names, one) for one in alike]
+
+
 def test_rule_that_says_more_at_its_end_is_another(names: Names) -> None:
     plain, longer = _told(names, _rule("10.0.0.1"), 1), _told(names, _rule("10.0.0.2"), 2, attr(_MORE, b"more"))
     end, got = _skimmed(_taught(names, plain), plain * 5 + longer + plain * 5)

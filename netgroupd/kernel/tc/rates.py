@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rates as struct tc_ratespec, with the table of times that some actions still want."""
+"""Rates as struct tc_ratespec, with the table of times that policers still want."""
 
 import struct
-
-from netgroupd.model.tc.rates import ticks
 
 RATESPEC = struct.Struct("=BBHhHI")  # cell log, link layer, overhead, cell align, mpu, rate
 RATESPEC_SIZE = RATESPEC.size
 _ETHERNET = 1
 _LAYERS = 0xF
 _CELL_LOG = 3  # 256 cells of 8 bytes: packets up to 2047
-_TABLE = struct.Struct("=256I")
+TABLE = bytes(256 * 4)
+"""In place of how long packets of each size take: the kernel wants one, and looks at it where no link layer is said."""
 _LARGEST = 0xFFFFFFFF
 
 
@@ -37,11 +36,6 @@ def framing(payload: bytes) -> tuple[int, int, int]:
     """The link layer, the overhead and the least size of packets."""
     _, layer, overhead, _, mpu, _ = RATESPEC.unpack_from(payload)
     return layer & _LAYERS, overhead, mpu
-
-
-def table(rate: int) -> bytes:
-    """How long packets of each size take."""
-    return _TABLE.pack(*(ticks((cell + 1) << _CELL_LOG, rate) for cell in range(256)))
 
 
 def is_wide(rate: int) -> bool:

@@ -51,6 +51,7 @@ CONTROLS = {
     "continue": 0xFFFFFFFF,
 }
 """``tc`` has no word for 4 to 6, which other programs use; 7 is said by programs alone, which say where to."""
+_CONTROL_NAMES = {number: name for name, number in CONTROLS.items()}
 _ALIASES = {"ok": "pass", "shot": "drop"}
 _JUMP, _GOTO = 0x10000000, 0x20000000
 _MOST_FURTHER = 0x0FFFFFFF
@@ -68,9 +69,8 @@ def control_number(text: str) -> int:
 
 def control_text(value: int) -> str:
     """What is to happen next, as ``tc`` prints it."""
-    names = {code: name for name, code in CONTROLS.items()}
-    if value in names:
-        return names[value]
+    if value in _CONTROL_NAMES:
+        return _CONTROL_NAMES[value]
     return f"{'goto chain' if value & _GOTO else 'jump'} {value & _MOST_FURTHER}"
 
 

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Mapping
 
 from netgroupd.kernel.netlink.message import attr, u32, u64
-from netgroupd.kernel.tc.rates import RATESPEC_SIZE, framing, is_wide, pack_rate, table, unpack_rate
+from netgroupd.kernel.tc.rates import RATESPEC_SIZE, TABLE, framing, is_wide, pack_rate, unpack_rate
 from netgroupd.model.state import integer
 from netgroupd.model.tc.action import control_number, control_text, usual_control
 from netgroupd.model.tc.rates import LINK_LAYER_NAMES, LINK_LAYERS, MOST_OF_PACKETS, size_of, ticks
@@ -34,7 +34,7 @@ def pack_police(index: int, fields: Mapping[str, Value]) -> bytes:
         )
     ]
     for value, narrow, wide in ((rate, _RATE, _RATE64), (peak, _PEAKRATE, _PEAKRATE64)):
-        parts += [attr(narrow, table(value))] if value else []
+        parts += [attr(narrow, TABLE)] if value else []
         parts += [u64(wide, value)] if is_wide(value) else []
     if packets := integer(fields, "pkts_rate"):
         burst = ticks(integer(fields, "pkts_burst"), packets, MOST_OF_PACKETS)

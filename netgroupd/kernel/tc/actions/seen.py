@@ -14,6 +14,7 @@ _KIND, _OPTIONS, _STATS = 1, 2, 4
 _INDEX = 4  # how many bytes every action's structure begins with it
 _LAYOUTS = 16  # rules have a few sets of actions, seldom more
 _MEMO = 1 << 16
+_FEW = 1 << 8
 
 _Ranges = tuple[tuple[int, int], ...]
 
@@ -62,21 +63,32 @@ class Remembered:
         """Whether those that were read last had come before."""
         self._layouts: dict[int, list[_Ranges]] = {}
         self._known: dict[tuple[_Ranges, bytes], tuple[Value, ...]] = {}
+        self._alone = 0  # so many in a row have not come before
+        self._last: tuple[_Ranges, bytes] | None = None
 
     def read(self, payload: memoryview, names: Names) -> tuple[Value, ...]:
         """The actions in the attribute of a rule."""
         self.again = True
         layouts = self._layouts.setdefault(len(payload), [])
-        for known in layouts:
-            if (found := self._known.get((known, _lasting(payload, known)))) is not None:
+        told = [(known, _lasting(payload, known)) for known in layouts]
+        for one in told:
+            if (found := self._known.get(one)) is not None:
+                self._alone = 0
                 return found
         self.again = False
         actions = unpack_actions(payload, names)
+        self._alone += 1
+        # Where each rule has its own, only those are kept that come twice in a row.
+        if self._alone <= _FEW or not layouts or self._last in told:
+            self._keep(payload, layouts, actions)
+        self._last = told[0] if told else None
+        return actions
+
+    def _keep(self, payload: memoryview, layouts: list[_Ranges], actions: tuple[Value, ...]) -> None:
         ranges = changing(payload)
-        if ranges is not None and len(layouts) < _LAYOUTS:
+        if ranges is not None and (ranges in layouts or len(layouts) < _LAYOUTS):
             if ranges not in layouts:
                 layouts.append(ranges)
-            if len(self._known) >= _MEMO:  # each rule has its own, and none comes again
+            if len(self._known) >= _MEMO:
                 self._known.clear()
             self._known[ranges, _lasting(payload, ranges)] = actions
-        return actions
