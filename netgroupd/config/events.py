@@ -17,7 +17,7 @@ from netgroupd.config.report import Report
 
 DEEPEST = 50
 # What YAML does not allow, and what only libyaml takes for the end of a line: no line behind it would be found again.
-_STRANGE = re.compile(r"[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
+_STRANGE = re.compile(r"[\0-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]|\r(?!\n)")
 _BREAKS = frozenset("\r\x85\u2028\u2029")
 # What a value is for is what says of which type it is; a tag of another tool asks for work that nobody would do.
 _TAGS = frozenset(
