@@ -395,21 +395,3 @@ def test_cards_without_functions_say_nothing_of_them() -> None:
     card = Object("link", ("eth0",), {"kind": "", "up": True})
     text = captured(State([card, Object("sriov", ("eth0",), {"num_vfs": 0})]), {}, {})
     assert "vfs" not in text
-
-
-def test_setting_that_has_two_names_is_written_once_and_what_systemd_sets_is_not() -> None:
-    link = Object("link", ("d0",), {"kind": "dummy"})
-    told = {
-        "net/ipv4/neigh/d0/retrans_time": "50",
-        "net/ipv4/neigh/d0/retrans_time_ms": "500",
-        "net/ipv4/neigh/d0/unres_qlen": "7",
-        "net/ipv4/neigh/d0/unres_qlen_bytes": "14630",
-        "net/unix/max_dgram_qlen": "512",
-    }
-    settings = [Object("sysctl", (path,), {"value": value}) for path, value in told.items()]
-    written = captured(State((link, *settings)), {}, {})
-    assert "sysctl: {ipv4.neigh.retrans_time_ms: 500, ipv4.neigh.unres_qlen_bytes: 14630}" in written
-    assert "retrans_time:" not in written
-    assert "max_dgram_qlen" not in written
-    other = Object("sysctl", ("net/unix/max_dgram_qlen",), {"value": "600"})
-    assert "net.unix.max_dgram_qlen: 600" in captured(State((link, other)), {}, {})
