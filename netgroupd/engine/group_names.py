@@ -22,7 +22,7 @@ def write_names(path: Path, names: Mapping[str, int]) -> None:
     """
     try:
         path = path.resolve()  # what is written takes the place of a file, not of a link to it
-        before, mode = path.read_text(encoding="utf-8", errors="surrogateescape"), path.stat().st_mode & 0o7777
+        before, mode = path.read_bytes().decode(errors="surrogateescape"), path.stat().st_mode & 0o7777
     except FileNotFoundError:
         before, mode = "", _FOR_ALL
     except OSError as error:
@@ -40,7 +40,7 @@ def _without_ours(text: str) -> list[str]:
     """The lines of others; in a block whose end is missing nobody knows whose they are, so they stay."""
     kept: list[str] = []
     block: list[str] | None = None
-    for line in text.splitlines():
+    for line in text.removesuffix("\n").split("\n") if text else ():  # other ends of lines are parts of them
         if line == _BEGIN:
             kept += block or ()
             block = []

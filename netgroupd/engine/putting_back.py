@@ -14,8 +14,11 @@ from netgroupd.engine.observe import Connection, Mine, look
 from netgroupd.engine.refusals import error_of
 from netgroupd.engine.transaction import plan_for
 from netgroupd.errors import ConfigError, Problem, Refusal, VerifyError
+from netgroupd.model.attr import Change
 from netgroupd.model.kinds.wireguard import ANOTHER_KEY
 from netgroupd.model.state import Key, Object, State
+from netgroupd.plan.compare import hardest
+from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import Plan
 
 _PRIVATE = "private_key_file"
@@ -63,7 +66,8 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, t
         key: there[key] for link in was.values() if (key := (link.attrs.get("master"),)) in there
     }
     whole = before.over(actual, kernel.usual(masters | dict(was)))
-    goal, orphans = without_orphans(kernel, whole, before.objects, actual)
+    goal, told = without_orphans(kernel, whole, before.objects, actual)
+    told = (*told, *_left_alone(goal, actual, mine.owned(kernel.names)))
     leave_handles(goal, actual)
 
     def again(goal: State) -> Plan:
@@ -73,11 +77,27 @@ def _put_back(kernel: Connection, before: Snapshot, mine: Mine) -> tuple[Plan, t
         return plan_for(kernel, goal, there, mine)
 
     plan = plan_for(kernel, goal, actual, mine)
-    plan = plan._replace(warnings=(*plan.warnings, *orphans, *_keyless(before, actual)))
+    plan = plan._replace(warnings=(*plan.warnings, *told, *_keyless(before, actual)))
     shaken = of_others(kernel, plan._replace(gone=frozenset()), frozenset(), goal, actual, mine).objects
     staying = [obj for loss in on_staying(kernel, plan, goal, actual) for obj in loss.theirs.objects]
     refused = come_near(kernel, plan, goal, mine, again)[-1]
     return plan, (*shaken, *staying), refused
+
+
+def _left_alone(goal: State, actual: State, owned: Owned) -> Iterator[str]:
+    """Have links that others have made keep what only a new one would be without; what is to be said of them."""
+    for want in [*goal.of("link").values()]:
+        have = actual.link(want.name)
+        if have is None or None not in want.attrs.values() or (owned.made(have) and owned.made(want)):
+            continue
+        kept = [name for name, value in want.attrs.items() if value is None and _stays(want, have, name)]
+        if kept:
+            goal.add(want.without(*kept))
+            yield f"{want.name} is not netgroupd's to make anew, and keeps its {' and '.join(kept)}"
+
+
+def _stays(link: Object, have: Object, name: str) -> bool:
+    return have.attrs.get(name) is not None and hardest(link, {name: None}, have.attrs)[0] is Change.RECREATE
 
 
 def _keyless(before: Snapshot, actual: State) -> Iterator[str]:

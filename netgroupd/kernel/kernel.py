@@ -32,8 +32,8 @@ from netgroupd.kernel.registry import CLASSES, codec
 from netgroupd.kernel.settings import sysctls
 from netgroupd.kernel.usual import Sample, Usual, usual_attrs
 from netgroupd.model.owner import PROTO
-from netgroupd.model.state import Key, Object, State, called
-from netgroupd.plan.compare import differing
+from netgroupd.model.state import Attrs, Key, Object, State, called
+from netgroupd.plan.compare import differing, same
 from netgroupd.plan.step import AnyStep, GroupStep, Op, RangeStep, Step, classes_of, cls_of
 from netgroupd.plan.tc.beside import Said
 from netgroupd.plan.tc.hooks import hooks_of
@@ -306,7 +306,7 @@ class Kernel:
         # Packets that went side by side are answered in no order.
         for one in sorted(denied, key=lambda one: order[id(one.step)]):
             step = self._first_undone(one.step) if isinstance(one.step, RangeStep) else one.step
-            yield _refused(step, one, said)
+            yield _refused(step, one, said, self._member_undone(step) if isinstance(step, GroupStep) else None)
 
     def _first_undone(self, step: RangeStep) -> Step:
         """Which one of a range was refused: the kernel goes no further, so it is the first that is not as told."""
@@ -315,6 +315,14 @@ class Kernel:
         wanted = Selection(frozenset({cls}), names, bridges=names, cards=names, hooks=hooks_of(State((about,))))
         found = self.dump(wanted).of(cls)
         return next((one for one in step.steps if not _is_done(one, found.get(one.object.key))), step.steps[0])
+
+    def _member_undone(self, step: GroupStep) -> Step | None:
+        """Which member of a group was refused, as above; None if that cannot be told."""
+        if step.op is not Op.CHANGE or cls_of(step) != "link":
+            return None
+        found = self.dump(Selection(links=frozenset(one.object.name for one in step.steps))).of("link")
+        undone = [one for one in step.steps if not _has(found.get(one.object.key), one.attrs)]
+        return undone[0] if len(undone) < len(step.steps) or len(undone) == 1 else None
 
 
 def title(step: Step | GroupStep, said: Said) -> str:
@@ -347,9 +355,13 @@ def _is_done(step: Step, have: Object | None) -> bool:
     return not differing(step.after, have)
 
 
-def _refused(step: Step | GroupStep, denied: Denied, said: Said) -> Refused:
+def _has(have: Object | None, attrs: Attrs) -> bool:
+    return have is not None and all(same(name, value, have.attrs.get(name)) for name, value in attrs.items())
+
+
+def _refused(step: Step | GroupStep, denied: Denied, said: Said, undone: Step | None = None) -> Refused:
     about = codec(cls_of(step))
-    number, about_one, sentence = denied.answer.errno, step, denied.answer.sentence
+    number, about_one, sentence = denied.answer.errno, undone or step, denied.answer.sentence
     if name := about.blame(step, denied.path(about.body)) or (sentence == os.strerror(number) and _told(step)):
         sentence = f"{sentence} ({name})"
     if isinstance(step, GroupStep) and (found := _member(step, sentence, number)):

@@ -39,6 +39,8 @@ _LIFETIMES = frozenset(name for name, row in CLASSES["address"].attrs.items() if
 _LATE_S = 5
 _JIFFIES = frozenset({"refill_delay"})  # the kernel rounds up to a jiffy, 1 to 10 ms
 _JIFFY_US = 10_000
+# Of a tunnel that sends from or to any address the kernel tells none: that says only which IP version it is of.
+_ENDS, _ANY = ("local", "remote"), ("::", "0.0.0.0")
 _COMPARED = 1024
 _EASE = [*Change]
 # Ways and members are told all at once: what is not said of one it has not.
@@ -118,7 +120,7 @@ def same(name: str, want: Value, have: Value) -> bool:
         return all(same(name, *pair) for pair in zip(want, have, strict=True))
     if isinstance(want, int) and isinstance(have, int):
         return _as_near_as_can_be(name, have - want)
-    return want in (None, ()) and have in (None, ())
+    return have in (None, ()) and (want in (None, ()) or (want in _ANY and name in _ENDS))
 
 
 def _fields(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> Mapping[str, Value]:

@@ -23,6 +23,16 @@ def test_lines_of_others_before_and_behind_ours_stay(table: Path) -> None:
     assert table.read_text() == "0\tdefault\n9\tmine\n"
 
 
+@pytest.mark.parametrize("end", ["\f", "\v", "\x1c", "\x85", "\u2028", "\r"], ids=ascii)
+def test_lines_of_others_stay_whole_where_other_letters_end_lines_elsewhere(table: Path, end: str) -> None:
+    theirs = f"9\tmine # once{end}10\tyours{end}\n".encode()
+    table.write_bytes(table.read_bytes() + theirs)
+    write_names(table, {"guests": 78})
+    assert theirs in table.read_bytes()
+    write_names(table, {})
+    assert table.read_bytes() == b"0\tdefault\n" + theirs
+
+
 @pytest.mark.parametrize("again", [False, True], ids=["no_end", "another_beginning"])
 def test_lines_of_others_stay_where_the_end_of_ours_is_lost(table: Path, again: bool) -> None:
     *begun, end = table.read_text().splitlines()

@@ -27,7 +27,22 @@ links:
 routes: [{to: 10.0.0.0/8, dev: w}]
 """
 
+_BESIDE = "links:\n  d: {kind: dummy, up: on, neighbours: [{ip: '2001:db8::2', %s}]}\n"
+_SENDING = "links:\n  x: {kind: vxlan, id: 5, dstport: 4789%s, fdb: [{mac: 02:00:00:00:00:05, dst: '%s'}]}\n"
+
 REFUSED = [
+    pytest.param(_BESIDE % "managed: on, router: on",
+                 "2:82: 2001:db8::2 on 'd' is managed: its 'router' is what the kernel finds out",
+                 id="router_that_is_managed"),
+    pytest.param(_BESIDE % "lladdr: null, extern_learn: on",
+                 "2:69: a neighbour on 'd', a dummy, has a link-layer address always: null takes none away; "
+                 "leave it out, or give it one", id="neighbour_without_an_address"),
+    pytest.param(_SENDING % ("", "2001:db8::5"),
+                 "2:78: 'x' sends over IPv4, and 2001:db8::5 is an address of IPv6; say by `local` of it from where",
+                 id="entry_of_ipv6_in_a_vxlan_of_ipv4"),
+    pytest.param(_SENDING % (", local: '2001:db8::1'", "192.0.2.5"),
+                 "2:100: 'x' sends over IPv6, and 192.0.2.5 is an address of IPv4",
+                 id="entry_of_ipv4_in_a_vxlan_of_ipv6"),
     pytest.param(f"{_ON_D}  m[1-2]: {{kind: macsec, link: d}}\n",
                  "3:3: 'm2' and 'm1', both on 'd', send in one channel (sci); "
                  "give each a sci_port of its own; 'm1' is from a.yaml:3", id="channel_of_two_macsecs"),
@@ -224,6 +239,13 @@ REFUSED = [
 ]  # fmt: skip
 
 TAKEN = [
+    pytest.param(_BESIDE % "managed: on, lladdr: null", id="managed_neighbour_without_an_address"),
+    pytest.param("links:\n  w: {kind: wireguard, up: on, neighbours: [{ip: '2001:db8::2', lladdr: null}]}\n",
+                 id="neighbour_where_there_are_no_addresses"),
+    pytest.param(_SENDING % (", local: '::'", "2001:db8::5"), id="vxlan_of_ipv6_from_anywhere"),
+    pytest.param(_SENDING % (", remote: 'ff02::7', dev: lo", "2001:db8::5"), id="vxlan_of_ipv6_to_a_group"),
+    pytest.param("links:\n  g: {kind: gre, local: 0.0.0.0, remote: 0.0.0.0}\n  i: {kind: ip6tnl, remote: '::'}\n",
+                 id="tunnels_from_and_to_anywhere"),
     pytest.param(f"{_VXLAN}fdb: [{{dev: x, mac: 02:00:00:00:00:09, nhid: 5}}]\n", id="entry_by_a_group"),
     pytest.param("vrfs:\n  r: {table: 7, up: on, addresses: '::1/128'}\n", id="loopback_address_of_a_vrf"),
     pytest.param(f"{_ON_D}  m: {{kind: macsec, link: d, scb: on}}\n", id="single_copy"),

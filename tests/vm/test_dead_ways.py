@@ -60,6 +60,15 @@ def test_what_led_by_a_dead_way_too_leads_by_the_others(engine_in: EngineIn, dyi
     assert ("route 10.2.0.0/16" if leading is WAYS else "nexthop 2") in told
 
 
+@pytest.mark.vm("stock", "patched")
+@pytest.mark.parametrize("leading", [WAYS, NEXTHOPS], ids=["ways", "nexthops"])
+def test_host_that_starts_with_a_dead_way_leads_by_the_others(engine_in: EngineIn, leading: str) -> None:
+    engine = engine_in("here", LINKS.replace("wb: {kind: dummy, up: on", "wb: {kind: dummy, up: off") + leading)
+    trouble = str(engine.apply(in_part=True).trouble)
+    assert ways() == [["wa", "wc"], ["wa", "wc"] if leading is WAYS else []]
+    assert ("create route 10.2.0.0/16 via 10.8.0.9 dev wb: " if leading is WAYS else "create nexthop 2: ") in trouble
+
+
 def test_what_others_led_by_a_dead_way_too_leads_by_the_others(engine_in: EngineIn) -> None:
     engine_in("here", LINKS).apply()
     for command in BY_HAND:

@@ -69,6 +69,19 @@ def test_refusal_for_a_group_is_matched_to_the_member(kernel: Kernel) -> None:
     assert str(refused.refusal) == "a.yaml:7: change link v: Network is down"
 
 
+@pytest.mark.vm("stock", "patched")
+def test_refusal_of_a_group_names_the_member_that_the_kernel_stopped_at(kernel: Kernel) -> None:
+    low = Object("link", ("low",), {"group": 0})
+    made = [make("low"), make("d1"), make("v", kind="vlan", link="low", id=1), make("d2")]
+    assert not kernel.apply([*made, Step(Op.CHANGE, made[0].object, low, {"group": 0})])
+    steps = []
+    for number, step in enumerate(made[1:]):
+        want = step.object._replace(origin=Origin("a.yaml", number, 1))
+        steps.append(Step(Op.CHANGE, step.object, want, {"mtu": 9000}))
+    (refused,) = kernel.apply([GroupStep(Op.CHANGE, GROUP, {"mtu": 9000}, tuple(steps))])
+    assert str(refused.refusal).startswith("a.yaml:1: change link v: Numerical result out of range")
+
+
 def test_nothing_is_sent_behind_the_batch_with_a_refusal(kernel: Kernel) -> None:
     steps = [make("lo"), *(make(f"d{number}") for number in range(1000))]
     (refused,) = kernel.apply(steps)

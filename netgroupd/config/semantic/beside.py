@@ -1,88 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a link of some kind cannot have beside other things that it has: the kernel refuses it, or forgets it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from netgroupd.config.checked import Checked
+from netgroupd.model.beside import BESIDE, MACVLANS
 from netgroupd.model.value import Value
-
-
-class _Row(NamedTuple):
-    """One attribute, and what another one has to be for it; ``nothing`` are its values that need no other."""
-
-    kinds: Sequence[str] | None
-    field: str
-    other: str
-    usual: Value  # what a new link has of the other if nothing is said
-    fits: Callable[[Value], bool]
-    told: str
-    nothing: Sequence[Value] = (None, False, 0, ())
-
-
-def _is(*values: Value) -> Callable[[Value], bool]:
-    return lambda value: value in values
-
-
-def _is_on(value: Value) -> bool:
-    return bool(value)
-
-
-def _is_off(value: Value) -> bool:
-    return not value
-
-
-_GRE = ("gre", "gretap", "erspan")
-_ALL_GRE = ("gre", "gretap", "ip6gre", "ip6gretap")
-_MACVLAN = ("macvlan", "macvtap")
-_NOT_IN_GPE = ("gbp", "proxy", "rsc", "l2miss", "l3miss", "remcsumtx", "remcsumrx", "remcsum_nopartial", "ttl_inherit")
-_SAID_BY_PACKETS = {
-    "geneve": ("id", "remote", "ttl", "tos", "udpcsum"),
-    "xfrm": ("dev", "if_id"),
-}
-
-_ROWS = (
-    _Row(_MACVLAN, "macaddr", "mode", "vepa", _is("source"), "it lists senders in the mode source alone"),
-    _Row(("vxlan",), "vnifilter", "external", False, _is_on, "it needs 'external: true'"),
-    _Row(("vxlan",), "gpe", "external", False, _is_on, "it needs 'external: true'"),
-    _Row(("vxlan",), "gpe", "learning", True, _is_off, "it needs 'learning: false'"),
-    *(_Row(("vxlan",), "gpe", other, False, _is_off, f"it has {other!r}") for other in _NOT_IN_GPE),
-    *(
-        _Row((kind,), field, "external", False, _is_off, "it is external, and packets say that")
-        for kind, fields in _SAID_BY_PACKETS.items()
-        for field in fields
-    ),
-    _Row(("macsec",), "sci", "send_sci", True, _is_on, "it needs 'send_sci: true'"),
-    _Row(("macsec",), "send_sci", "scb", False, _is_off, "it has 'scb'"),
-    _Row(("macsec",), "send_sci", "end_station", False, _is_off, "it has 'end_station'"),
-    _Row(("macsec",), "scb", "end_station", False, _is_off, "it has 'end_station'"),
-    _Row(_GRE, "ignore_df", "pmtudisc", True, _is_off, "it needs 'pmtudisc: false'"),
-    _Row(("ipip", "sit"), "pmtudisc", "ttl", 0, _is_off, "with a ttl it discovers the MTU", nothing=(None, True)),
-    _Row(_GRE, "encap", "external", False, _is_off, "it is external", nothing=(None, "none")),
-    *(
-        _Row(_ALL_GRE, field, "external", False, _is_off, "it is external, and packets say that")
-        for field in ("icsum", "ocsum", "iseq", "oseq")
-    ),
-    _Row(
-        ("bareudp",),
-        "multiproto",
-        "ethertype",
-        None,
-        _is("ipv4", "mpls_uc"),
-        "its ethertype is neither ipv4 nor mpls_uc",
-    ),
-    _Row(("ipvlan", "ipvtap"), "vepa", "private", False, _is_off, "it is private"),
-    _Row(None, "port.mab", "port.locked", False, _is_on, "it needs 'locked: true'"),
-    _Row(None, "port.mab", "port.learning", True, _is_on, "it needs 'learning: true'"),
-    _Row(("hsr",), "interlink", "proto", "hsr", _is("hsr"), "it is a ring of PRP"),
-    _Row(("hsr",), "version", "proto", "hsr", _is("hsr"), "it is a ring of PRP", nothing=(None,)),
-)
 
 
 def fields(checked: Checked) -> None:
     """What a field is said beside lets the link have it."""
     links = checked.links
-    for row in _ROWS:
+    for row in BESIDE:
         for name, attrs in checked.saying(row.field, row.kinds):
             if attrs[row.field] in row.nothing or (row.other not in attrs and name in links.known):
                 continue
@@ -133,5 +62,5 @@ def lower_links(checked: Checked) -> None:
 
 _OF_LOWER_LINKS: Mapping[tuple[str, ...], Mapping[str, Value]] = {
     ("ipvlan", "ipvtap"): {"mode": "l3", "private": None, "vepa": None},
-    _MACVLAN: {"bclim": None},
+    MACVLANS: {"bclim": None},
 }

@@ -17,6 +17,7 @@ _WITHOUT_ADDRESSES = _TO_ONE | {"nlmon", "xfrm"}
 _LENGTHS = {**dict.fromkeys(("gre", "ipip", "sit", "vti"), 4), **dict.fromkeys(("ip6gre", "ip6tnl", "vti6"), 16)}
 _OF_LENGTH = {4: "an IPv4 address", 6: "a MAC", 16: "an IPv6 address"}
 _OF_ANY_LENGTH = frozenset({"", "bond", "ipvlan", "ipvtap", "team", "tun"})  # what is below or in them may have others
+_ADDRESSED_OR_NOT = _OF_ANY_LENGTH | _WITHOUT_ADDRESSES
 
 
 def entries(checked: Checked) -> None:
@@ -72,6 +73,7 @@ def _led(obj: Object, checked: Checked) -> None:
     if obj.key[2]:
         told = f"{obj.name!r} is a VXLAN, and has no VLAN {obj.key[2]} in its own table"
         checked.report.once(checked.entry(obj).place("vlan"), told, "leave it out, or set where: master")
+    _reached(obj, checked)
     if not (obj.key[4] or obj.attrs.get("dst") or obj.attrs.get("nhid")):
         told = f"the entry {obj.key[1]} of the VXLAN {obj.name!r} does not say where to"
         checked.report.once(checked.entry(obj).at, told, "give it a dst or nhid")
@@ -83,6 +85,18 @@ def _led(obj: Object, checked: Checked) -> None:
     if used and not (used.attrs.get("fdb") and used.attrs.get("group")):
         told = f"nexthop {number} is no group for forwarding entries, and {obj.name!r} has it for {obj.key[1]}"
         checked.report.once(checked.entry(obj).place("nhid"), told, "it needs a group, with fdb")
+
+
+def _reached(obj: Object, checked: Checked) -> None:
+    """A VXLAN sends by one IP version, that of what it is told of where it sends; by IPv4 if nothing is."""
+    attrs, dst = checked.attrs(obj.name), obj.key[4] or obj.attrs.get("dst")
+    end = str(attrs.get("remote") or attrs.get("local") or "")
+    if not dst or (not end and obj.name in checked.links.known) or (":" in end) is (":" in str(dst)):
+        return
+    version, other = ("IPv6", "IPv4") if ":" in end else ("IPv4", "IPv6")
+    told = f"{obj.name!r} sends over {version}, and {dst} is an address of {other}"
+    hint = "" if end else "say by `local` of it from where"
+    checked.report.once(checked.entry(obj).place("dst"), told, hint)
 
 
 def _received(obj: Object, checked: Checked) -> None:
@@ -118,6 +132,9 @@ def neighbours(checked: Checked) -> None:
             checked.report.once(checked.entry(obj).place("lladdr"), told, "leave it out")
         elif obj.attrs.get("lladdr") and kind not in _OF_ANY_LENGTH:
             _length(obj, kind, checked)
+        elif "lladdr" in obj.attrs and not (obj.attrs.get("managed") or key[2]) and kind not in _ADDRESSED_OR_NOT:
+            told = f"a neighbour on {obj.name!r}, a {kind}, has a link-layer address always: null takes none away"
+            checked.report.once(checked.entry(obj).place("lladdr"), told, "leave it out, or give it one")
         to_one = kind in _TO_ONE or (kind in _LENGTHS and bool(checked.attrs(obj.name).get("remote")))
         if (obj.name == "lo" or to_one) and not (key[2] or ":" in str(key[1])):
             told = f"{obj.name!r} sends to no link-layer addresses, and cannot have {key[1]} as a neighbour"

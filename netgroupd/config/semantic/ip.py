@@ -360,10 +360,13 @@ def _member(name: str, group: Object, member: Object, checked: Checked) -> None:
         checked.report.once(place, f"{told} of several: that is a blackhole")
 
 
+_FOUND_OUT = ("lladdr", "state", "router")
+
+
 def neighbours(checked: Checked) -> None:
     """Of an address that is answered for there is nothing to know, and of a managed one the kernel finds it out."""
     for key, obj in checked.state.of("neighbour").items():
-        for field in ("lladdr", "state") if obj.attrs.get("managed") and not key[2] else ():
+        for field in _FOUND_OUT if obj.attrs.get("managed") and not key[2] else ():
             if obj.attrs.get(field):
                 what = f"{key[1]} on {key[0]!r} is managed: its {field!r} is what the kernel finds out"
                 checked.report.once(checked.entry(obj).place(field), what)

@@ -22,7 +22,14 @@ _FOLLOWING = {
 }
 # A link of WireGuard has them when it comes up.
 _OF_WIREGUARD = {"net/ipv4/conf/{}/send_redirects": "0", "net/ipv6/conf/{}/addr_gen_mode": "1"}
+_OF_SYSTEMD = ("net/unix/max_dgram_qlen", "512")  # which it sets at each boot
 _OF_ALL_WITH_WIREGUARD = {BY_WIREGUARD: "0"}
+# One setting of the kernel's by two names, of which the second tells it more closely.
+_BY_OTHER_NAMES = {
+    "base_reachable_time": "base_reachable_time_ms",
+    "retrans_time": "retrans_time_ms",
+    "unres_qlen": "unres_qlen_bytes",
+}
 _LRO = "rx-lro"  # which the kernel turns off where packets are forwarded, and below what has none, such as a VLAN
 
 
@@ -32,7 +39,7 @@ def settings_of(actual: State) -> dict[str, dict[str, Value]]:
     follows = dict(_following(actual))
     for (path, *_), setting in actual.of("sysctl").items():
         value = setting.attrs["value"]
-        if follows.get(str(path)) == value:
+        if follows.get(str(path)) == value or _is_told_closer(str(path), actual):
             continue
         _, protocol, tree, link, *rest = (*str(path).split("/"), "", "")
         if tree in ("conf", "neigh") and (link,) in actual.of("link"):
@@ -43,8 +50,14 @@ def settings_of(actual: State) -> dict[str, dict[str, Value]]:
     return found
 
 
+def _is_told_closer(path: str, actual: State) -> bool:
+    place, _, name = path.rpartition("/")
+    return name in _BY_OTHER_NAMES and (f"{place}/{_BY_OTHER_NAMES[name]}",) in actual.of("sysctl")
+
+
 def _following(actual: State) -> Iterator[tuple[str, Value]]:
     """The settings that have values because of something else."""
+    yield _OF_SYSTEMD
     settings = actual.of("sysctl")
     for (path, value), others in _FOLLOWING.items():
         if (setting := settings.get((path,))) and setting.attrs["value"] == value:

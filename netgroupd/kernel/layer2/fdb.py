@@ -127,7 +127,7 @@ def _own(context: Context, selection: Selection, links: Collection[Object]) -> _
 def _memberships(netns: str | None) -> Iterator[tuple[str, str]]:
     """Links, and the group addresses that no administrator has added to them, without colons."""
     with entered(netns):
-        lines = _MEMBERSHIPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = _MEMBERSHIPS.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
     for fields in map(str.split, lines):
         if len(fields) == _MEMBERSHIP_FIELDS and fields[3] == "0":
             yield fields[1], fields[4]

@@ -31,7 +31,7 @@ def _attach(device: int, name: str, flags: int) -> None:
 
 def _give(device: int, attrs: Attrs) -> None:
     for name, call in (("user", _SET_OWNER), ("user_group", _SET_GROUP)):
-        if name in attrs:
+        if attrs.get(name) is not None:
             number = int(str(attrs[name]))
             fcntl.ioctl(device, call, number - ((number & 1 << 31) << 1))  # as the signed number that it takes
 

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""(steps) -> what the kernel refuses, or takes and does not do, because of something that no file says and that stays.
+
+What files say of both is told by ``check``.  What is put back is as it was, and no line has asked for it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from netgroupd.errors import Problem
+from netgroupd.model.beside import BESIDE
+from netgroupd.model.state import NOTHING, Object, State
+from netgroupd.model.value import Value
+from netgroupd.plan.compare import kind_of
+from netgroupd.plan.step import Op, Step
+
+_FIELDS = frozenset(row.field for row in BESIDE)
+_LIMIT = "mcast_max_groups"
+_LEARNING = ("vlan_filtering", "mcast_vlan_snooping")
+
+
+def unfit(steps: Sequence[Step], desired: State, actual: State) -> Iterator[Problem]:
+    """Each of these, at the line that asks for it."""
+    for step in [step for step in steps if step.op is Op.CHANGE]:
+        want, have = step.after, step.before
+        if want and have and want.origin:
+            yield from (Problem(*want.origin, *told) for told in _changed(step, want, have))
+    limited = [want for want in desired.of("bridge_vlan").values() if want.attrs.get(_LIMIT) and want.origin]
+    asking = {step.object.key for step in steps if step.object.cls == "bridge_vlan"} if limited else ()
+    for want in limited:
+        if want.key in asking and want.origin:
+            yield from (Problem(*want.origin, *told) for told in _limited(want, desired, actual))
+
+
+def _changed(step: Step, want: Object, have: Object) -> Iterator[tuple[str, str]]:
+    if want.cls == "link":
+        yield from _beside(step, want, have)
+    elif want.cls == "address" and "preferred_lft" in step.attrs and "valid_lft" not in want.attrs:
+        yield from _outliving(step, want, have)
+    elif (
+        want.cls == "neighbour"
+        and step.attrs.get("router")
+        and "managed" not in want.attrs
+        and have.attrs.get("managed")
+    ):
+        told = f"{want.key[1]} on {want.name!r} is managed, and stays so: whether it is a router the kernel finds out"
+        yield told, "leave `router` out, or set managed: false"
+
+
+def _beside(step: Step, want: Object, have: Object) -> Iterator[tuple[str, str]]:
+    """What a link cannot have beside what it keeps."""
+    saying = _FIELDS & step.attrs.keys()
+    for row in BESIDE if saying else ():
+        if row.field not in saying or step.attrs[row.field] in row.nothing or row.other in want.attrs:
+            continue
+        kept = have.attrs.get(row.other, row.usual)
+        if (row.kinds is None or kind_of(have) in row.kinds) and not row.fits(kept):
+            field, other = (name.removeprefix("port.") for name in (row.field, row.other))
+            yield f"{want.name!r} cannot have {field!r}: {row.told}, and stays so", f"say its {other!r} too"
+
+
+def _outliving(step: Step, want: Object, have: Object) -> Iterator[tuple[str, str]]:
+    """An address that would be preferred for longer than it stays valid."""
+    ends = step.attrs.get("valid_lft", have.attrs.get("valid_lft", "forever"))
+    preferred = step.attrs["preferred_lft"]
+    if isinstance(ends, int) and not (isinstance(preferred, int) and preferred <= ends):
+        told = f"{want.key[1]} stays valid for {ends} seconds, and cannot be preferred for {preferred}"
+        yield told, "say its valid_lft too"
+
+
+def _limited(want: Object, desired: State, actual: State) -> Iterator[tuple[str, str]]:
+    """A number of groups that a bridge takes only where it learns them for each VLAN."""
+    port = {**_attrs(actual.link(want.name)), **_attrs(desired.link(want.name))}
+    name = str(port.get("master") or want.name)
+    bridge = {**_attrs(actual.link(name)), **_attrs(desired.link(name))}
+    lacking = [option for option in _LEARNING if not bridge.get(option)]
+    if bridge.get("kind") == "bridge" and lacking:
+        told = f"{name!r} does not learn multicast for each VLAN, and takes no number of groups"
+        yield f"{told} for VLAN {want.key[1]} of {want.name!r}", f"set {' and '.join(lacking)} of {name!r}"
+
+
+def _attrs(link: Object | None) -> dict[str, Value]:
+    return dict(link.attrs if link else NOTHING)
