@@ -35,13 +35,20 @@ def stays_joined(address: Object) -> bool:
 
 
 def arranged(
-    steps: list[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object], lost: Callable[[Object], str]
+    steps: list[Step],
+    wants: Mapping[Key, Object],
+    haves: Mapping[Key, Object],
+    lost: Callable[[Object], str],
+    along: Set[Key],
 ) -> list[Step]:
-    """The steps about addresses, and those that have others come again, in the order of ``wants``."""
+    """The steps about addresses, and those that have others come again, in the order of ``wants``.
+
+    Those that go ``along`` with the first of their subnet stay where the kernel is told to keep them.
+    """
     coming = {step.object.key for step in steps if step.op is Op.CREATE or (step.before and lost(step.before))}
     there = {key[0] for key in haves} if coming else frozenset()
     names = {key[0] for key in coming if key[0] in there}
-    again = frozenset(_behind(names, coming, wants, haves)) if names else frozenset()
+    again = frozenset(_behind(names, coming - along, wants, haves)) if names else frozenset()
     if not again:
         return steps
     told = {step.object.key: step for step in steps if step.op is not Op.DELETE}
