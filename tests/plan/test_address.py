@@ -24,11 +24,15 @@ def quoted(addresses: str) -> str:
         pytest.param("192.0.2.2/24, 192.0.2.1/24", "192.0.2.[1-2]/24", "", "", id="none_comes"),
         pytest.param("192.0.2.[3-5]/24", "192.0.2.1/24, 192.0.2.[4-5]/24", "345", "145", id="in_place_of_the_first"),
         pytest.param("192.0.2.[3-5]/24", "192.0.2.[3-4]/24, 192.0.2.1/24", "5", "1", id="in_place_of_the_last"),
+        pytest.param("192.0.2.[3-5]/24", "192.0.2.5/24, 192.0.2.4/24", "34", "4", id="first_of_ipv4_goes"),
+        pytest.param("192.0.2.[3-5]/24", "192.0.2.[4-5]/24", "3", "", id="next_of_ipv4_is_the_first"),
+        pytest.param("2001:db8::[2,1,3]/64", "2001:db8::[2-3]/64", "13", "3", id="one_of_ipv6_goes"),
+        pytest.param("2001:db8::[3,2,1]/64", "2001:db8::[2-3]/64", "1", "", id="last_of_ipv6_is_the_last"),
     ],
 )
 def test_addresses_that_belong_behind_one_that_comes_come_again(have: str, want: str, deleted: str, added: str) -> None:
     plan = planned(TEXT.format(quoted(want)), *state_of(TEXT.format(quoted(have))))
-    numbers = dict.fromkeys(("delete", "create"), "")
+    numbers = dict.fromkeys(("delete", "create", "change"), "")
     for step in plan.steps:
         numbers[str(step.op)] += str(step.object.key[1]).partition("/")[0][-1]  # type: ignore[union-attr]
     assert sorted(numbers["delete"]) == sorted(deleted)
