@@ -29,6 +29,7 @@ from netgroupd.model.owner import GROUP_BASE, GROUP_MASK
 from netgroupd.model.state import Key, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.default_vlan import DEFAULT, Defaults
+from netgroupd.plan.named import named_in
 from netgroupd.plan.owned import Owned
 from netgroupd.plan.step import AnyStep
 from netgroupd.plan.tc.hooks import Hook
@@ -149,6 +150,11 @@ class Mine(NamedTuple):
         return Owned(self.groups).covers(group)
 
     @property
+    def vlans_apart(self) -> bool:
+        """Whether a configuration says of VLANs what ranges of them do not tell."""
+        return named_in(self.named).vlans_apart
+
+    @property
     def spaces(self) -> frozenset[str]:
         """The other network namespaces that links live in."""
         return frozenset(netns for netns, _ in self.away)
@@ -239,10 +245,12 @@ def look(
     *,
     rules: Mapping[Key, Object] | None = None,
     briefly: bool = False,
+    vlans_apart: bool = False,
 ) -> State:
     """Everything that matters for bringing about ``wanted``; ``links`` and ``rules`` if they were read just now.
 
     ``briefly``: no more of links and rules than it takes to see whether anything is to be done at all.
+    ``vlans_apart``: what ranges of VLANs do not tell matters also where neither it nor what was before speaks of that.
     """
     spoken = spoken_of(wanted)
     rows = rows_for(wanted) if briefly else None
@@ -268,7 +276,7 @@ def look(
         rules=wanted.of("filter"),
         handles=not briefly,
         cards=frozenset(str(key[0]) for cls in ("sriov", "vf") for key in wanted.of(cls)),
-        vlans_apart=spoken.vlans_apart,
+        vlans_apart=vlans_apart or spoken.vlans_apart or ("bridge_vlan" in classes and mine.vlans_apart),
     )
     actual.classes.update(kernel.dump(selection).classes)
     if rules is not None:

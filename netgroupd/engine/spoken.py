@@ -7,7 +7,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from netgroupd.kernel.netlink.request import Away
-from netgroupd.model.bridge_vlan import LOST_IN_RANGES
+from netgroupd.model.bridge_vlan import is_said_apart
 from netgroupd.model.state import Object, State, records
 from netgroupd.model.value import Value
 from netgroupd.plan.fate import hangs_on
@@ -40,9 +40,8 @@ def spoken_of(wanted: State) -> Spoken:
         classes = {cls for cls, objects in wanted.classes.items() if objects} | classes_on(wanted.of("qdisc").values())
         sources = {str(route.attrs.get("src")) for route in wanted.of("route").values()}
         ipv6 = frozenset(source for source in sources if ":" in source)
-        apart = any(not LOST_IN_RANGES.isdisjoint(vlan.attrs) for vlan in wanted.of("bridge_vlan").values())
         told = (_links(wanted), rows, _key_files(wanted), _away(wanted), hooks_of(wanted), frozenset(classes))
-        spoken = _found[wanted] = Spoken(*told, ipv6, apart)
+        spoken = _found[wanted] = Spoken(*told, ipv6, is_said_apart(wanted))
     return spoken
 
 

@@ -61,6 +61,11 @@ def is_out(vlan: Object) -> bool:
     return vlan.attrs.get("member") is False
 
 
+def is_said_apart(state: State) -> bool:
+    """Whether something is said of VLANs that ranges of them do not tell."""
+    return any(not LOST_IN_RANGES.isdisjoint(vlan.attrs) for vlan in state.of("bridge_vlan").values())
+
+
 def vlans_joined(state: State) -> Mapping[Key, Object]:
     """The VLANs that links are in, or are to be in."""
     vlans = state.of("bridge_vlan")

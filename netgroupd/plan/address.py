@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which address of a subnet packets leave with: the first of IPv4 and the last of IPv6, as files list them.
 
-That follows from the order in which they came.  Where one comes to a subnet and would
-change it, those that are there and belong behind it are deleted and come again.
+That follows from the order in which they came.  Where one comes to a subnet, or goes from it, and it would be
+another one, those that are there and belong behind it are deleted and come again.
 
 And which come before others go: a link without any address of IPv4 loses all of its routes.
 """
@@ -35,13 +35,21 @@ def stays_joined(address: Object) -> bool:
 
 
 def arranged(
-    steps: list[Step], wants: Mapping[Key, Object], haves: Mapping[Key, Object], lost: Callable[[Object], str]
+    steps: list[Step],
+    wants: Mapping[Key, Object],
+    haves: Mapping[Key, Object],
+    lost: Callable[[Object], str],
+    along: Set[Key],
 ) -> list[Step]:
-    """The steps about addresses, and those that have others come again, in the order of ``wants``."""
+    """The steps about addresses, and those that have others come again, in the order of ``wants``.
+
+    Those that go ``along`` with the first of their subnet stay where the kernel is told to keep them.
+    """
     coming = {step.object.key for step in steps if step.op is Op.CREATE or (step.before and lost(step.before))}
-    there = {key[0] for key in haves} if coming else frozenset()
-    names = {key[0] for key in coming if key[0] in there}
-    again = frozenset(_behind(names, coming, wants, haves)) if names else frozenset()
+    changed = coming.union(step.object.key for step in steps if step.op is Op.DELETE)
+    there = {key[0] for key in haves} if changed else frozenset()
+    names = {key[0] for key in changed if key[0] in there}
+    again = frozenset(_behind(names, changed, coming - along, wants, haves)) if names else frozenset()
     if not again:
         return steps
     told = {step.object.key: step for step in steps if step.op is not Op.DELETE}
@@ -55,19 +63,32 @@ def arranged(
 
 
 def _behind(
-    names: Set[Value], coming: Set[Key], wants: Mapping[Key, Object], haves: Mapping[Key, Object]
+    names: Set[Value], changed: Set[Key], coming: Set[Key], wants: Mapping[Key, Object], haves: Mapping[Key, Object]
 ) -> Iterator[Key]:
-    """The addresses that stay, and would come before those that are to be the first, or that are to be the last."""
-    subnets: dict[Subnet, list[Key]] = {}
-    for key in wants:
+    """The addresses that stay, and would be before the one that is to be the first, or are to be the last."""
+    subnets = _by_subnet(wants, names)
+    here = _by_subnet(haves, names)
+    for subnet in dict.fromkeys(subnet_of(key) for key in changed if key[0] in names):
+        if not (found := subnets.get(subnet)):
+            continue
+        stay = [key for key in here.get(subnet, ()) if key in wants and key not in coming]
+        first, last = found[0], found[-1]
+        if ":" in str(first[1]):  # the kernel tells the one that came last first
+            if last in stay and (stay[0] != last or not coming.isdisjoint(found)):
+                yield last
+        elif first in coming:
+            yield from stay
+        elif first in stay:
+            yield from stay[: stay.index(first)]
+
+
+def _by_subnet(addresses: Iterable[Key], names: Set[Value]) -> dict[Subnet, list[Key]]:
+    """Those of some links, in their order."""
+    found: dict[Subnet, list[Key]] = {}
+    for key in addresses:
         if key[0] in names:
-            subnets.setdefault(subnet_of(key), []).append(key)
-    for found in subnets.values():
-        here = [key for key in found if key not in coming]
-        if ":" in str(found[0][1]):
-            yield from here[-1:] if len(here) < len(found) and here[-1:] == found[-1:] else ()
-        elif found[0] in coming:
-            yield from (key for key in found if here and key in haves)
+            found.setdefault(subnet_of(key), []).append(key)
+    return found
 
 
 def successors(

@@ -201,7 +201,7 @@ class _Run:
         wants, haves = self.desired.of(cls), self.actual.of(cls)
         match cls:
             case "address":
-                steps = address.arranged(steps, wants, haves, self.losses.why)
+                steps = address.arranged(steps, wants, haves, self.losses.why, self.losses.along.keys())
             case "rule":
                 steps = rules.arranged(steps, wants, haves)
             case "sysctl":

@@ -197,7 +197,7 @@ class Losses:
 
     def __init__(self, fate: Fate, actual: State) -> None:
         self._fate = fate
-        self._secondaries: dict[Key, str] = {}
+        self.along: dict[Key, str] = {}
         self._emptied: dict[str, str] = {}
         self._sources: dict[str, str] = {}
         self._nexthops: dict[Value, str] = {}
@@ -273,13 +273,13 @@ class Losses:
             if is_ipv4(obj):
                 subnets[obj.name, _subnet(obj)].append(obj)
         # The first address of a subnet takes its secondaries along, unless
-        # promote_secondaries is set, which differs from host to host.
+        # promotealong is set, which differs from host to host.
         for first, *others in subnets.values():
             if first.key in going:
                 along = f"goes with {first.key[1]}"
-                self._secondaries.update({obj.key: f"it {along}" for obj in others})
+                self.along.update({obj.key: f"it {along}" for obj in others})
                 self._sources.update({plain_address(obj.key): f"{obj.key[1]} {along}" for obj in others})
-        bare = stripped(going | self._secondaries.keys(), actual.of("address"))
+        bare = stripped(going | self.along.keys(), actual.of("address"))
         self._emptied = {name: f"{name} has no address for a moment" for name in bare}
 
     def succeeded(self, links: Iterable[Value]) -> None:
@@ -333,7 +333,7 @@ class Losses:
         if not self:
             return ""
         if obj.cls == "address":
-            return self._secondaries.get(obj.key) or self._by_links(obj)
+            return self.along.get(obj.key) or self._by_links(obj)
         if obj.cls == "nexthop":
             # One that is deleted on purpose is not lost: its own comparison says what becomes of it.
             return "" if obj.key[0] in self._deleted_nexthops else self._nexthops.get(obj.key[0], "")

@@ -9,6 +9,9 @@ DUMMY = "links:\n  d: {kind: dummy}\n"
 GRE = "kind: gre, local: 192.0.2.1, remote: 192.0.2.2"
 _ENDS = "local: '2001:db8::1', remote: '2001:db8::2', ikey: 5, okey: 5"
 REFUSED = [
+    pytest.param("sysctl:\n  net.ipv4.conf.all.forwarding: 0\n  net.ipv4.ip_forward: 1\n",
+                 "2:3: net.ipv4.conf.all.forwarding is 0, and net.ipv4.ip_forward is 1: "
+                 "to the kernel they are one setting; leave one of them out", id="one_setting_by_two_names"),
     pytest.param("links:\n  b: {kind: bridge, ports: c}\n  c: {kind: bridge}\n",
                  "3:3: 'c' cannot be a port of the bridge 'b': it is a bridge", id="bridge_in_a_bridge"),
     pytest.param("links:\n  b: {kind: bridge}\n  lo: {master: b}\n",
@@ -377,6 +380,7 @@ TAKEN = [
     pytest.param(f"{DUMMY}  b: {{kind: bridge, ports: d}}\n  v: {{kind: vlan, link: b, id: 5, mtu: 9000}}\n",
                  id="mtu_of_a_bridge_with_its_ports"),
     pytest.param(f"{DUMMY}  m: {{kind: macvlan, link: d, mode: passthru}}\n", id="passthru"),
+    pytest.param("sysctl: {net.ipv4.conf.all.forwarding: 1, net.ipv4.ip_forward: 1}\n", id="setting_by_two_names"),
     pytest.param("links:\n  d: {kind: dummy, mtu: 70000}\n  v: {kind: vlan, link: d, id: 5, mtu: 65535}\n", id="mtus"),
 ]  # fmt: skip
 

@@ -22,11 +22,17 @@ def quoted(addresses: str) -> str:
         pytest.param("2001:db8::[1-2]/64", "2001:db8::[1-3]/64", "", "3", id="last_of_ipv6_comes"),
         pytest.param("192.0.2.2/24", "192.0.3.1/24, 192.0.2.2/24", "", "1", id="of_another_subnet"),
         pytest.param("192.0.2.2/24, 192.0.2.1/24", "192.0.2.[1-2]/24", "", "", id="none_comes"),
+        pytest.param("192.0.2.[3-5]/24", "192.0.2.1/24, 192.0.2.[4-5]/24", "345", "145", id="in_place_of_the_first"),
+        pytest.param("192.0.2.[3-5]/24", "192.0.2.[3-4]/24, 192.0.2.1/24", "5", "1", id="in_place_of_the_last"),
+        pytest.param("192.0.2.[3-5]/24", "192.0.2.5/24, 192.0.2.4/24", "34", "4", id="first_of_ipv4_goes"),
+        pytest.param("192.0.2.[3-5]/24", "192.0.2.[4-5]/24", "3", "", id="next_of_ipv4_is_the_first"),
+        pytest.param("2001:db8::[2,1,3]/64", "2001:db8::[2-3]/64", "13", "3", id="one_of_ipv6_goes"),
+        pytest.param("2001:db8::[3,2,1]/64", "2001:db8::[2-3]/64", "1", "", id="last_of_ipv6_is_the_last"),
     ],
 )
 def test_addresses_that_belong_behind_one_that_comes_come_again(have: str, want: str, deleted: str, added: str) -> None:
     plan = planned(TEXT.format(quoted(want)), *state_of(TEXT.format(quoted(have))))
-    numbers = dict.fromkeys(("delete", "create"), "")
+    numbers = dict.fromkeys(("delete", "create", "change"), "")
     for step in plan.steps:
         numbers[str(step.op)] += str(step.object.key[1]).partition("/")[0][-1]  # type: ignore[union-attr]
     assert sorted(numbers["delete"]) == sorted(deleted)
@@ -59,6 +65,12 @@ def test_group_of_ipv6_is_left_before_its_link_takes_the_address_along() -> None
             "192.0.2.[1-3]/24",
             ["create 1", "delete 3", "delete 2", "create 2", "create 3"],
             id="which_belongs_before_it",
+        ),
+        pytest.param(
+            "192.0.2.[1-2]/24",
+            "192.0.2.5/24, 192.0.2.2/24",
+            ["create 5", "delete 2", "delete 1", "create 2"],
+            id="in_place_of_the_first",
         ),
         pytest.param("192.0.2.[1-3]/24", "192.0.2.[2-3]/24", ["change 2", "delete 1", "change 3"], id="which_is_there"),
     ],

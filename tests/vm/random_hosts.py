@@ -13,60 +13,33 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from netgroupd.engine.engine import Engine
-from netgroupd.errors import ConfigError, KernelError
+from netgroupd.errors import ConfigError, KernelError, VerifyError
 from netgroupd.kernel.kernel import Kernel
 from netgroupd.kernel.links.seen import Seen
-from netgroupd.kernel.netlink.batch import Refused
-from netgroupd.model.state import Key, Object
 from netgroupd.plan import present
 from netgroupd.plan.serialise import singles
-from netgroupd.plan.step import AnyStep, Plan
+from netgroupd.plan.step import Plan
 from tests.engine.universe import state_of
 from tests.vm import random_damage, random_others
 from tests.vm.hosts import Hosts
 from tests.vm.link_cases import KEY_FILES
 from tests.vm.random_compared import difference, lasting, same, without_comments
 from tests.vm.random_configs import CARD, ELSEWHERE, NAMES_OF_LINKS, START, Config, changed, text
-from tests.vm.stumbling import Stumbling, there
+from tests.vm.random_kernel import KILLED, Host, stumbling
+from tests.vm.stumbling import there
+from tests.vm.witness import Witness, undisturbed
 
 _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
-_KILLED = 9
 _STUMBLES = 3
 _OF_OTHERS = re.compile(r"\bx[0-5]\b|\b10\.9[6-9]\.|\bfd9[89]:|02:99:00:|\b399\d\b|\b99\d\b|\b990\d\b|\b99..:")
 _DRAWN = frozenset({"mac", "sci", "active_slave", "listen_port"})
 _KEPT = frozenset({"family"})
 _OF_TC = frozenset({"qdisc", "tclass", "filter", "chain", "action"})
-
-
-class _Host(Stumbling):
-    """A kernel that does not tell which settings somebody has changed: there are thousands, which takes seconds."""
-
-    killing = False  # whether the step that is refused is the end of who asks for it
-
-    def changed_settings(self, links: Mapping[Key, Object]) -> list[Object]:
-        return []
-
-    def apply(self, steps: Sequence[AnyStep], progress: Callable[[int], None] | None = None) -> tuple[Refused, ...]:
-        at = self.stumbles_at
-        refused = super().apply(steps, progress)
-        if self.killing and 0 <= at < len(steps):
-            os._exit(_KILLED)
-        if refused:  # to put things back is refused nothing
-            self.stumbles_at = -1
-        return refused
-
-
-def _stumbling(at: int, netns: str | None, *, killing: bool = False) -> _Host:
-    kernel = _Host(netns)
-    kernel.stumbles_at = at
-    kernel.killing = killing
-    return kernel
 
 
 class Life:
@@ -104,13 +77,14 @@ class Life:
                 goal = changed(self._rng, self._config, self._rng.randrange(1, 16), patched=self._patched)
                 if self._rng.random() < 0.5:
                     killed = (self._be_killed,) * self._whole
-                    self._rng.choice((self._stumble, self._stumble, self._think_better, *killed))(goal)
+                    met = (self._be_met,) * (not self._beside)
+                    self._rng.choice((self._stumble, self._stumble, self._think_better, *killed, *met))(goal)
                 if not self._beside and self._rng.random() < 0.3:
                     self._suffer()
                 self._rng.choice((*(self._become,) * 4, self._boot))(goal)
                 if self._whole:
                     then.append(self._now())
-                if not self._beside:  # of which some would become netgroupd's
+                if not self._beside and "lo" in self._config["links"]:  # of which some would become netgroupd's
                     self._adopt()
                 if self._rng.random() < 0.1:
                     self._go_back(*self._rng.choice(then))
@@ -125,7 +99,7 @@ class Life:
                 (_SIMULATED / "del_device").write_text("7")
 
     def _engine(self, goal: Config, stumbles_at: int = -1) -> Engine:
-        return self._hosts.engine("here", text(goal), partial(_stumbling, stumbles_at))
+        return self._hosts.engine("here", text(goal), partial(stumbling, stumbles_at))
 
     def _now(self) -> tuple[int, Config, str]:
         """Which generation is in effect, of which configuration, and what there is."""
@@ -135,7 +109,7 @@ class Life:
     def _seen(self, *configs: Config) -> str:
         """What the kernel has: what a capture says, and of that what configurations speak of every attribute."""
         lines, links = set(), self._config.get("links", {})
-        with _Host("here") as kernel:
+        with Host("here") as kernel:
             kernel.remember(Seen())
             for config in configs:
                 for key, attrs in there(kernel, state_of(text(config))).items():
@@ -171,6 +145,7 @@ class Life:
         self.doing = "become\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
         engine = self._engine(goal)
+        witness = Witness("here")
         try:
             plan = engine.diff()
             engine.apply(allow=_everything(goal))
@@ -183,10 +158,13 @@ class Life:
             same(before, self._seen(self._config, goal))
             self._kept(theirs, plan, refused=True)
         else:
+            undisturbed(witness, plan)
             self._config, self._whole = goal, True
             self.done["applied"] += 1
             _nothing_left(engine)
             self._kept(theirs, plan)
+        finally:
+            witness.close()
 
     def _stumble(self, goal: Config) -> None:
         """Have one step refused, and then another: each time all is as it was."""
@@ -232,7 +210,7 @@ class Life:
         at = self._rng.randrange(40)
         self.doing = f"be killed at {at}\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
-        engine = self._hosts.engine("here", text(goal), partial(_stumbling, at, killing=True))
+        engine = self._hosts.engine("here", text(goal), partial(stumbling, at, killing=True))
         child = os.fork()
         if not child:
             try:
@@ -244,11 +222,36 @@ class Life:
         if not came_to:
             self._config, self._whole = goal, True
             return
-        if came_to == _KILLED:
+        if came_to == KILLED:
             self.done["killed"] += 1
             plan = self._engine(goal).rollback(allow=_everything(goal)).plan
             self._kept(theirs, plan, refused=True)
         same(before, self._seen(self._config, goal))
+
+    def _be_met(self, goal: Config) -> None:
+        """Have somebody else work on the same things in the middle of a change, and ask for it again."""
+        at = self._rng.randrange(1, 40)
+        self.doing = f"be met at {at}\n" + difference(text(self._config), text(goal), 999)
+
+        def connect(netns: str | None) -> Host:
+            kernel = stumbling(-1, netns)
+            kernel.met_at, kernel.meets = at, meets
+            return kernel
+
+        def meets() -> None:
+            done = random_damage.do(self._rng, self._rng.randrange(1, 4))
+            self.damage += done
+            self.done["met"] += bool(done)
+
+        for again in (False, True):
+            engine = self._hosts.engine("here", text(goal), partial(stumbling, -1) if again else connect)
+            try:
+                engine.apply(allow=_everything(goal))
+            except (ConfigError, KernelError, VerifyError) as error:
+                self.refused.append(str(error))
+            else:
+                self._config, self._whole = goal, True
+                _nothing_left(engine)
 
     def _suffer(self) -> None:
         """Have somebody else work on what the files speak of, and have it back or not."""
@@ -267,7 +270,7 @@ class Life:
         engine, theirs = self._engine(goal), self._theirs()
         try:
             plan = engine.diff()
-            result = engine.apply(in_part=True)
+            result = engine.apply(in_part=True, allow=_everything(goal))
         except ConfigError as error:
             self.refused.append(str(error))
             return
@@ -283,7 +286,7 @@ class Life:
         """What a capture says is what there is."""
         told = self._engine(self._config).capture()
         self.doing += f"adopt\n{told}"
-        _nothing_left(self._hosts.engine("here", told, partial(_stumbling, -1)))
+        _nothing_left(self._hosts.engine("here", told, partial(stumbling, -1)))
 
     def _go_back(self, generation: int, config: Config, was: str) -> None:
         self.doing += f"roll back to {generation}\n{text(config)}"
@@ -324,7 +327,7 @@ class Life:
         self.doing = f"move\n{told}"
         self._engine({}).apply(allow=_everything(self._config))
         self._hosts.engine("there", text({"sysctl": START["sysctl"]})).apply()
-        new = self._hosts.engine("there", told, partial(_stumbling, -1))
+        new = self._hosts.engine("there", told, partial(stumbling, -1))
         try:
             new.apply()
         except KernelError as error:

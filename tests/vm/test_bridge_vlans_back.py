@@ -3,6 +3,10 @@
 
 import pytest
 
+from netgroupd.errors import KernelError
+from netgroupd.kernel.kernels import Kernels
+from netgroupd.kernel.netlink.request import Selection
+from netgroupd.plan.step import Op, Step
 from tests.engine.universe import state_of
 from tests.vm.hosts import EngineIn, here
 from tests.vm.stumbling import Stumbling, become, there, there_and_back, told
@@ -185,3 +189,47 @@ def test_bridge_that_has_no_mac_takes_another_default(kernel: Stumbling, master:
     for left in ("br", "null"):
         become(kernel, state_of(text % (1, left)))
     there_and_back(kernel, state_of(text % (5, master)), refused=True)
+
+
+_SUPPRESSED = "{vid: '[102-105]', neigh_suppress: true}, {vid: '[100-101]'}"
+
+
+def _suppressed() -> list[object]:
+    with Kernels("here") as kernel:
+        selection = Selection(frozenset({"bridge_vlan"}), links=frozenset({"d0"}), vlans_apart=True)
+        return [
+            vlan.key[1] for vlan in kernel.dump(selection).of("bridge_vlan").values() if vlan.attrs["neigh_suppress"]
+        ]
+
+
+@pytest.mark.vm("stock")
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(said(vlans=f"[{_SUPPRESSED}]"), id="beside"),
+        pytest.param(said(), id="without_the_list"),
+        pytest.param(said().replace("master: br, up: true, vlans: []", "master: null"), id="elsewhere"),
+    ],
+)
+def test_what_ranges_of_vlans_do_not_tell_is_as_before_a_refused_change(engine_in: EngineIn, after: str) -> None:
+    engine_in("here", said(vlans=f"[{_SUPPRESSED}]")).apply()
+    assert _suppressed() == [102, 103, 104, 105]
+    refused = after + "  e: {kind: dummy}\n  e.5: {up: true}\n"  # while what it is on is down
+    with pytest.raises(KernelError, match="Network is down") as error:
+        engine_in("here", refused).apply(allow=frozenset({"d0"}))
+    assert "put back" not in str(error.value)
+    assert _suppressed() == [102, 103, 104, 105]
+
+
+@pytest.mark.vm("stock")
+def test_what_others_told_a_listed_vlan_stays_when_another_change_is_refused(engine_in: EngineIn) -> None:
+    text = said(vlans="['[100-105]']")
+    engine_in("here", text).apply()
+    with Kernels("here") as kernel:  # `bridge` knows no word for it
+        key = ("d0", 103)
+        has = kernel.dump(Selection(frozenset({"bridge_vlan"}), links=frozenset({"d0"}))).of("bridge_vlan")[key]
+        more = {"neigh_suppress": True}
+        assert not kernel.apply([Step(Op.CHANGE, has, has._replace(attrs={**has.attrs, **more}), more)])
+    with pytest.raises(KernelError, match="Network is down"):
+        engine_in("here", text + "  e: {kind: dummy}\n  e.5: {up: true}\n").apply()
+    assert _suppressed() == [103]

@@ -332,6 +332,12 @@ def test_what_no_file_can_say_is_left_out(engine_in: EngineIn) -> None:
     assert engine_in("there", text).capture() == text.removeprefix("".join(f"{line}\n" for line in comments))
 
 
+@pytest.mark.parametrize("mtu", [1400, 9000])
+def test_bridge_that_was_told_the_usual_mtu_has_it_beside_other_ports(engine_in: EngineIn, mtu: int) -> None:
+    text = f"links: {{br: {{kind: bridge, mtu: 1500, ports: a}}, a: {{kind: dummy, mtu: {mtu}}}}}"
+    assert "mtu: 1500" in captured(engine_in, text)
+
+
 def captured(engine_in: EngineIn, text: str) -> str:
     """What is captured where ``text`` was applied: no difference there, and the same text from elsewhere."""
     engine_in("here", text).apply()

@@ -218,6 +218,21 @@ def test_address_before_the_others_of_its_subnet_takes_no_way_along(engine_in: E
 
 
 @pytest.mark.parametrize("promoting", ["0", "1"])
+@pytest.mark.parametrize("more", ["", ", 198.51.100.1/24"], ids=["alone", "beside_another_subnet"])
+def test_address_in_place_of_the_first_of_its_subnet_is_the_first(
+    engine_in: EngineIn, promoting: str, more: str
+) -> None:
+    engine_in("here", f"sysctl: {{net.ipv4.conf.default.promote_secondaries: {promoting}}}\n").apply()
+    text = "links: {t0: {kind: dummy, up: true, addresses: [192.0.2.%s/24, 192.0.2.2/24%s]}}\n"
+    engine_in("here", text % (1, more)).apply()
+    engine = engine_in("here", text % (5, more))
+    engine.apply()
+    assert "src 192.0.2.5" in here("ip route get 192.0.2.9")
+    engine.rollback()
+    assert "src 192.0.2.1" in here("ip route get 192.0.2.9")
+
+
+@pytest.mark.parametrize("promoting", ["0", "1"])
 def test_other_addresses_of_many_links_take_no_routes_of_others_along(engine_in: EngineIn, promoting: str) -> None:
     engine_in("here", f"sysctl: {{net.ipv4.conf.default.promote_secondaries: {promoting}}}\n").apply()
     text = "links: {'d[n=1-20]': {kind: dummy, up: true, addresses: '10.0.{n}.%d/24'}}\n"

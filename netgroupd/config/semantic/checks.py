@@ -89,6 +89,7 @@ _CHECKS: tuple[Callable[[Checked], None], ...] = (
     ip.ways,
     ip.links_of_gateways,
     ip.scopes,
+    ip.forwarding,
     ip.locks,
     ip.nexthops_of_routes,
     ip.gateways,

@@ -12,6 +12,16 @@ from netgroupd.model.state import Attrs, Object, records
 from netgroupd.model.value import Value, is_multicast, split_prefix
 
 _CALLED = {"inet": "IPv4", "inet6": "IPv6", "mpls": "MPLS"}
+_FORWARDING = ("net/ipv4/ip_forward", "net/ipv4/conf/all/forwarding")
+
+
+def forwarding(checked: Checked) -> None:
+    """What are two names of one setting has one value."""
+    said = [obj for path in _FORWARDING if (obj := checked.state.of("sysctl").get((path,)))]
+    if len({obj.attrs.get("value") for obj in said}) > 1:
+        one, other = (f"{str(obj.key[0]).replace('/', '.')} is {obj.attrs['value']}" for obj in said)
+        what = f"{other}, and {one}: to the kernel they are one setting"
+        checked.report.once(checked.entry(said[1]).at, what, "leave one of them out")
 
 
 def addresses(checked: Checked) -> None:

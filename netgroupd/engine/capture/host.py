@@ -20,6 +20,7 @@ from netgroupd.engine.capture.vfs import functions_of
 from netgroupd.engine.capture.vlans import folded, options_of, states_of, untold_trees, vlan_attrs
 from netgroupd.engine.capture.yaml_text import is_sayable, key_text, quoted, texts_of, unquoted
 from netgroupd.engine.kept.inherited import inherited, is_held_down, mtu_above, of_port
+from netgroupd.engine.kept.lent import ALONE, least_of_ports
 from netgroupd.engine.kept.links_back import is_outgrown
 from netgroupd.kernel.usual import Likeness, Usual, differing_from
 from netgroupd.model.bridge_vlan import OUT, taken_out
@@ -109,10 +110,13 @@ def _rows_of_links(actual: State, usual: Usual, names: Mapping[int, str]) -> Ite
     settings = {name: quoted(found) for name, found in settings_of(actual).items()}
     macs = chosen_macs(actual)
     led_to_lo = _is_led_to_lo(actual)
+    sizes = least_of_ports(actual)
     for link in actual.of("link").values():
         attrs = dict(_link(link, actual, usual, names))
         if link.name in macs:
             attrs["mac"] = macs[link.name]
+        if kind_of(link) == "bridge" and link.attrs.get("mtu") == ALONE != sizes.get(link.name, ALONE):
+            attrs["mtu"] = ALONE  # or it would have that of its ports
         for name, texts in (*nested.items(), ("sysctl", settings)):
             if link.name in texts:
                 attrs[name] = texts[link.name]

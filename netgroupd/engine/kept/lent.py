@@ -20,6 +20,15 @@ ALONE = 1500
 """The MTU of a bridge without ports."""
 
 
+def least_of_ports(actual: State) -> dict[str, int]:
+    """The MTU that a bridge has of its ports where it was told none, by the master of these."""
+    found: dict[str, int] = {}
+    for link in actual.of("link").values():
+        if (master := str(link.attrs.get("master") or "")) and isinstance(mtu := link.attrs.get("mtu"), int):
+            found[master] = min(mtu, found.get(master, mtu))
+    return found
+
+
 class Lent:
     """Who has what of whom, among some links."""
 

@@ -37,7 +37,7 @@ def listed_by_others(kernel: Connection, plan: Plan, goal: State, actual: State,
         return ()
     bridges = frozenset(bridge for name in names if (link := actual.link(name)) and (bridge := bridge_of(link)))
     classes = LISTED - {"mdb"} if names else frozenset({"fdb"})
-    found = read(kernel, Selection(classes, links=names | bridges | alone), mine.away)
+    found = read(kernel, Selection(classes, links=names | bridges | alone, vlans_apart=True), mine.away)
     if names:
         found.classes |= read(kernel, Selection(frozenset({"mdb"}), everything=True), mine.away).classes
     whole = named_in(mine.named).listed.union((cls, str(key[0])) for cls in LISTED for key in goal.of(cls))

@@ -129,21 +129,25 @@ class Snapshot(NamedTuple):
         for obj in self.others:
             if setting_of_ipv6(obj)[1] == _WITHOUT_IPV6:
                 goal.add(obj)  # before the addresses, where new links have none
-        self._turn_addresses(goal, actual)
+        self._take_down(goal, actual)
         self._keep_out(goal)
         without_states(goal)
         goal.classes["qdisc"] = {key: one._replace(attrs=lasting(one.attrs)) for key, one in goal.of("qdisc").items()}
         return goal
 
-    def _turn_addresses(self, goal: State, actual: State) -> None:
-        """Have the addresses that links lose when they go down again in the order in which they are to come back."""
+    def _take_down(self, goal: State, actual: State) -> None:
+        """Have the VLANs of links that are to go down again follow them, and what all of these lose in its order."""
         were = {obj.name for obj in self.objects if obj.cls == "link" and obj.attrs.get("up") is False}
         down = {name for name in were if (now := actual.link(name)) and now.attrs.get("up")}
         if not down:
             return
-        down.update([upper for upper, _ in carried_down(down, actual.of("link"))])
+        carried = {upper for upper, _ in carried_down(down, actual.of("link"))}
+        for name in carried - were:
+            if link := goal.link(name):
+                goal.classes["link"][link.key] = link.without("up")
         known = {obj.key for obj in self.objects if obj.cls == "address"}
-        lost = [obj for obj in goal.of("address").values() if obj.name in down and obj.key not in known]
+        shaken = down | carried
+        lost = [obj for obj in goal.of("address").values() if obj.name in shaken and obj.key not in known]
         for obj in as_added(lost):
             del goal.classes["address"][obj.key]
             goal.add(obj)
