@@ -16,6 +16,7 @@ from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, called, records
+from netgroupd.model.sysctl import is_secret
 from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
@@ -53,6 +54,7 @@ _SAID_BY_A_RULE = frozenset({"kind", "protocol", "handle", UNSAID})
 _SAID_BY_A_HANDLE = frozenset({"hooks"})
 _SWITCHES = "its rules are built beside the old ones, and take over at once"
 _SAID_BY_NOTHING = frozenset[str]()
+_HIDDEN = "(secret)"  # in place of a setting that root alone may read: everybody may ask for a plan
 _IN_UNITS = frozenset({"qdisc", "tclass"})
 _RATES = frozenset({"rate", "peakrate"})
 
@@ -211,7 +213,7 @@ def _attr_text(obj: Object, name: str, value: Value, names: Mapping[int, str]) -
         value = names.get(value, value)
     if name == "up":
         return "up" if value else "down"
-    return _told(name, value)
+    return _told(name, _HIDDEN if obj.cls == "sysctl" and is_secret(obj.key[0]) else value)
 
 
 def _told(name: str, value: Value) -> str:
@@ -322,7 +324,15 @@ def _counted(signs: Counter[str], some: int) -> str:
 
 def as_json(plan: Plan) -> list[Json]:
     """Every step, and in it every object."""
-    return [step_to(step) for step in plan.steps]
+    return [step_to(_without_secret(step)) for step in plan.steps]
+
+
+def _without_secret(step: AnyStep) -> AnyStep:
+    if not isinstance(step, Step) or step.object.cls != "sysctl" or not is_secret(step.object.key[0]):
+        return step
+    hidden: Attrs = {"value": _HIDDEN}
+    before, after = (side and side._replace(attrs={**side.attrs, **hidden}) for side in (step.before, step.after))
+    return step._replace(before=before, after=after, attrs=hidden if step.attrs else step.attrs)
 
 
 def objects_text(objects: Iterable[Object], names: Mapping[int, str]) -> str:
