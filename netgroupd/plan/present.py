@@ -235,9 +235,10 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
     ]
     if obj.cls in ("link", "ethtool", "vf"):
         return "  ".join([_attr_text(obj, name, value, names) for name, value in told])
-    shown = [_attr_text(obj, name, value, names) for name, value in told if value is not False or name in usual]
+    shown = [(name, value) for name, value in told if value is not False or name in usual]
     said = title(obj) if shown else ()
-    return "  ".join([text for text in shown if text not in said])
+    texts = [_attr_text(obj, name, value, names) for name, value in shown if value is not True or name not in said]
+    return "  ".join([text for text in texts if text not in said])
 
 
 def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
