@@ -247,8 +247,19 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
         return ""
     if name == "peers":
         before, after = _peers_apart(net.before, net.after), _peers_apart(net.after, net.before)
+    elif (beside := _beside(before, after)) != after:  # or what differs is what is said no more
+        before = beside
     old, new = (_attr_text(net.object, name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"
+
+
+def _beside(had: Value, said: Value) -> Value:
+    """``had`` without what nothing is ``said`` of: of an action the kernel tells more than most would say."""
+    if isinstance(had, Mapping) and isinstance(said, Mapping):
+        return {name: _beside(had[name], inner) for name, inner in said.items() if name in had}
+    if isinstance(had, tuple) and isinstance(said, tuple) and len(had) == len(said):
+        return tuple(map(_beside, had, said))
+    return had
 
 
 def _peers_apart(some: Attrs, others: Attrs) -> Value:
