@@ -105,11 +105,6 @@ def test_no_difference_is_said_so() -> None:
     assert present.text(planned("{}")) == "no differences"
 
 
-def test_rule_says_once_what_it_selects_by() -> None:
-    text = present.text(planned("rules: [{pref: 1000, l3mdev: true, family: inet}]"))
-    assert text.splitlines()[0] == "+ rule 1000  inet  l3mdev"
-
-
 def test_port_rides_into_its_bridge_while_down_and_comes_up_last() -> None:
     plan = planned(
         "links: {br0: {kind: bridge, ports: d0, up: true}, d0: {kind: dummy, up: true, addresses: [10.0.0.1/8]}}"

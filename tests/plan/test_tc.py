@@ -393,20 +393,3 @@ def test_rules_of_one_line_are_told_apart_by_what_is_there() -> None:
     haves = [host._replace(attrs=other if number == 2 else drop) for number, host in enumerate(hosts)]
     changes = diff(State((LINK, CLSACT, *wants)), State((LINK, CLSACT, *haves)), Owned())
     assert [step.object for step in changes.steps] == [wants[2], wants[4]]
-
-
-@pytest.mark.parametrize(
-    ("rate", "told"),
-    [
-        (2000, "(kind police rate 8kbit burst 1024) -> (kind police rate 16kbit burst 1024)"),
-        (1000, "(kind police rate 8kbit burst 1024 hw_stats disabled) -> (kind police rate 8kbit burst 1024)"),
-    ],
-)
-def test_of_an_action_that_changes_only_what_is_said_is_told_unless_that_is_alike(rate: int, told: str) -> None:
-    had: Attrs = {"kind": "police", "rate": 1000, "burst": 1024, "hw_stats": "disabled"}
-    said: Attrs = {"kind": "police", "rate": rate, "burst": 1024}
-    have, want = (
-        Object("filter", ("d", "ingress", 0, 1, ()), {"kind": "matchall", "actions": (action,)})
-        for action in (had, said)
-    )
-    assert told in text(Plan((Step(Op.CHANGE, have, want, want.attrs),)))
