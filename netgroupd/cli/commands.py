@@ -147,6 +147,8 @@ COMMANDS = (
                     "mdb",
                     "tc",
                     "ethtool",
+                    "vfs",
+                    "tokens",
                     "settings",
                 ),
             ),

@@ -41,6 +41,7 @@ _CLASSES = {
     "token": ("token",),
     "": tuple(CLASSES),
 }
+_AS_ASKED = frozenset({"ethtool", "qdisc", "tclass"})
 _ALWAYS = frozenset({"kind", "link", "id", "master", "group", "up", "mtu", "table"})
 
 
@@ -159,7 +160,7 @@ def _brief(obj: Object, wanted: State) -> Object:
         asked = wanted.of("filter").get(obj.key)
         # The kernel counts handles in the order in which rules come: they would keep apart what is one range.
         return obj if asked and "handle" in asked.attrs else obj.without("handle")
-    if obj.cls == "ethtool" and (told := wanted.of("ethtool").get(obj.key)):
+    if obj.cls in _AS_ASKED and (told := wanted.of(obj.cls).get(obj.key)):
         return obj._replace(attrs={name: value for name, value in obj.attrs.items() if name in told.attrs})
     if obj.cls != "link":
         return obj

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
+from netgroupd.model.link import WITH_LINK
 from netgroupd.model.state import Object, State
 from netgroupd.plan.fold import fold_names
 from netgroupd.plan.present import nets
@@ -48,18 +49,13 @@ class Topology(NamedTuple):
     edges: tuple[Edge, ...]
 
 
-_ON_LINKS = frozenset(
-    ("address", "bridge_vlan", "vlan_global", "mst", "vni", "ethtool", "sriov", "vf", "fdb", "mdb", "neighbour")
-) | {"token"}
-
-
 def signs_of(plan: Plan) -> dict[str, str]:
     """What happens to each link, by name; a link whose addresses change is changed too."""
     signs: dict[str, str] = {}
     for net in nets(plan):
         if net.object.cls == "link":
             signs[net.object.name] = net.sign
-        elif net.object.cls in _ON_LINKS:
+        elif net.object.cls in WITH_LINK:
             signs.setdefault(net.object.name, "~")
     return signs
 

@@ -4,7 +4,7 @@
 from netgroupd.engine.spoken import spoken_of
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.kernel.netns import is_there
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Object, State, problem_of
 
 
 def refuse_missing(wanted: State) -> None:
@@ -21,6 +21,5 @@ def refuse_missing(wanted: State) -> None:
 
 
 def _problem(netns: str, link: Object) -> Problem:
-    file, line, column = link.origin or ("the configuration", 0, 0)
     told = f"there is no network namespace {netns!r}, for {link.name!r}"
-    return Problem(file, line, column, told, f"make it with `ip netns add {netns}`")
+    return problem_of(link, told, f"make it with `ip netns add {netns}`")

@@ -3,7 +3,7 @@
 
 from netgroupd.engine.observe import Connection
 from netgroupd.errors import ConfigError, Problem
-from netgroupd.model.state import Object, State
+from netgroupd.model.state import Object, State, problem_of
 
 
 def refuse_unknown_settings(kernel: Connection, wanted: State, actual: State) -> None:
@@ -23,6 +23,5 @@ def refuse_unknown_settings(kernel: Connection, wanted: State, actual: State) ->
 
 
 def _problem(setting: Object, near: str) -> Problem:
-    file, line, column = setting.origin or ("the configuration", 0, 0)
     told = f"there is no kernel setting {setting.key[0]}"
-    return Problem(file, line, column, told, f"did you mean {near!r}?" if near else "")
+    return problem_of(setting, told, f"did you mean {near!r}?" if near else "")

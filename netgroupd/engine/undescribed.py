@@ -7,7 +7,7 @@ from netgroupd.engine.observe import Connection
 from netgroupd.engine.settings import refuse_unknown_settings
 from netgroupd.errors import ConfigError, Problem
 from netgroupd.kernel.netlink.request import Selection
-from netgroupd.model.state import Key, Object, State, records
+from netgroupd.model.state import Key, Object, State, problem_of, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
 
@@ -58,7 +58,6 @@ def _leading(wanted: State) -> Iterator[tuple[Object, Sequence[Value]]]:
 
 
 def _problem(obj: Object, number: Value) -> Problem:
-    file, line, column = obj.origin or ("the configuration", 0, 0)
     by = f"nexthop {obj.key[0]} has it in its group" if obj.cls == "nexthop" else f"a {obj.cls} leads by it"
     told = f"there is no nexthop {number}, and {by}"
-    return Problem(file, line, column, told, "describe it under 'nexthops'")
+    return problem_of(obj, told, "describe it under 'nexthops'")

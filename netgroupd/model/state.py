@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from netgroupd.errors import Problem
 from netgroupd.model.value import Value
 
 Key: TypeAlias = tuple[Value, ...]
@@ -53,6 +54,12 @@ class Object(NamedTuple):
 def called(cls: str) -> str:
     """A class as files and people call it: the one of tc would be a word of Python's."""
     return "class" if cls == "tclass" else cls
+
+
+def problem_of(obj: Object, message: str, hint: str) -> Problem:
+    """What is wrong with what the configuration asks for, at the line that does."""
+    file, line, column = obj.origin or ("the configuration", 0, 0)
+    return Problem(file, line, column, message, hint)
 
 
 def integer(attrs: Attrs, field: str, default: int = 0) -> int:

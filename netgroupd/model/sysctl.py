@@ -14,6 +14,9 @@ from netgroupd.model.value import Type, Value, ip_bytes
 # No setting takes these words; who writes `on` means 1.
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
+_SECRETS = frozenset({"stable_secret", "tcp_fastopen_key"})
+"""Settings that the kernel lets root alone read."""
+
 _PATH = re.compile(r"net(/[^/\s\0]+){1,8}")
 
 
@@ -126,6 +129,11 @@ _FORMS: Mapping[str, Callable[[str], object]] = {
     "tcp_fastopen_key": _keys,
 }
 """What lists and addresses mean, whichever way they are written."""
+
+
+def is_secret(path: Value) -> bool:
+    """Whether what is set there is for nobody's eyes but root's."""
+    return str(path).rpartition("/")[2] in _SECRETS
 
 
 def begins(said: str, told: str) -> bool:

@@ -18,7 +18,7 @@ from netgroupd.model.attr import Change
 from netgroupd.model.bridge_vlan import vlans_joined
 from netgroupd.model.mdb import is_of_host
 from netgroupd.model.owner import LISTED
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, called
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, called, problem_of
 from netgroupd.model.tc.filter import incoming_link
 from netgroupd.model.tc.queues import cannot_stay
 from netgroupd.plan import address, bridge_vlan, mdb, mst, rules, settings, token, vf, vlan_global, without_mac
@@ -346,7 +346,6 @@ def _way_that_stays(want: Object, have: Object) -> Attrs:
 
 
 def _in_use(want: Object, name: str) -> Problem:
-    file, line, column = want.origin or ("the configuration", 0, 0)
     message = f"another {name} takes a new {want.attrs['kind']} on {want.name}, and somebody else uses the one there is"
     hint = f"see `tc qdisc show dev {want.name} clsact`, and `tc filter show` of its hooks; take those away first"
-    return Problem(file, line, column, message, hint)
+    return problem_of(want, message, hint)

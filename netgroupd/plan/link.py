@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from netgroupd.errors import Problem
 from netgroupd.model.attr import Change
 from netgroupd.model.kinds import RING_PORTS
-from netgroupd.model.state import NOTHING, Attrs, Key, Object, State
+from netgroupd.model.state import NOTHING, Attrs, Key, Object, State, problem_of
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import differing, hardest, kind_of
 from netgroupd.plan.fate import MOVABLE, TEAMING, Fate, carried_down, evicted, followers, peer_of
@@ -183,11 +183,8 @@ class _Comparison:
         kind = kind_of(have)
         if not kind or not (self.owned.made(have) or self._goes_with_other_end(have)):
             whose = f"a link of kind {kind} that is not netgroupd's" if kind else "hardware"
-            self._problem(
-                want,
-                f"{want.name!r} exists, is {whose}, and its `{name}` cannot change in place",
-                "use another name, or delete it first",
-            )
+            told = f"{want.name!r} exists, is {whose}, and its `{name}` cannot change in place"
+            self.problems.append(problem_of(want, told, "use another name, or delete it first"))
             return
         why = f"{kind} {name} cannot change in place"
         self.replaced[want.name] = why
@@ -286,12 +283,9 @@ class _Comparison:
             if master not in self.emptied or master not in self.changed or have.name in self.fate.gone:
                 continue
             if have.key not in self.want and have.name not in self.leaving:
-                self._problem(
-                    self.want[master,],
-                    f"`{self.emptied[master]}` of {master!r} cannot change while {have.name!r} is its port, "
-                    "which no file mentions",
-                    f"take {have.name} out first, or name it under `ports`",
-                )
+                told = f"`{self.emptied[master]}` of {master!r} cannot change while {have.name!r} is its port"
+                hint = f"take {have.name} out first, or name it under `ports`"
+                self.problems.append(problem_of(self.want[master,], f"{told}, which no file mentions", hint))
                 continue
             self.released.add(have.name)
             leaves = "master" in self.changed.get(have.name, NOTHING)
@@ -392,7 +386,3 @@ class _Comparison:
         if kind_of(want):
             return want
         return want._replace(attrs={"kind": kind_of(have), **want.attrs})
-
-    def _problem(self, want: Object, message: str, hint: str) -> None:
-        file, line, column = want.origin or ("the configuration", 0, 0)
-        self.problems.append(Problem(file, line, column, message, hint))

@@ -16,6 +16,7 @@ from netgroupd.model.kinds.wireguard import ANOTHER_KEY, KEY_FILES
 from netgroupd.model.owner import GROUP_BASE
 from netgroupd.model.route import MAIN_TABLE
 from netgroupd.model.state import NOTHING, Attrs, Key, Object, called, records
+from netgroupd.model.sysctl import is_secret
 from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
@@ -53,6 +54,7 @@ _SAID_BY_A_RULE = frozenset({"kind", "protocol", "handle", UNSAID})
 _SAID_BY_A_HANDLE = frozenset({"hooks"})
 _SWITCHES = "its rules are built beside the old ones, and take over at once"
 _SAID_BY_NOTHING = frozenset[str]()
+_HIDDEN = "(secret)"  # in place of a setting that root alone may read: everybody may ask for a plan
 _IN_UNITS = frozenset({"qdisc", "tclass"})
 _RATES = frozenset({"rate", "peakrate"})
 
@@ -211,7 +213,7 @@ def _attr_text(obj: Object, name: str, value: Value, names: Mapping[int, str]) -
         value = names.get(value, value)
     if name == "up":
         return "up" if value else "down"
-    return _told(name, value)
+    return _told(name, _HIDDEN if obj.cls == "sysctl" and is_secret(obj.key[0]) else value)
 
 
 def _told(name: str, value: Value) -> str:
@@ -233,9 +235,10 @@ def _details(net: Net, names: Mapping[int, str]) -> str:
     ]
     if obj.cls in ("link", "ethtool", "vf"):
         return "  ".join([_attr_text(obj, name, value, names) for name, value in told])
-    shown = [_attr_text(obj, name, value, names) for name, value in told if value is not False or name in usual]
+    shown = [(name, value) for name, value in told if value is not False or name in usual]
     said = title(obj) if shown else ()
-    return "  ".join([text for text in shown if text not in said])
+    texts = [_attr_text(obj, name, value, names) for name, value in shown if value is not True or name not in said]
+    return "  ".join([text for text in texts if text not in said])
 
 
 def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
@@ -244,8 +247,19 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
         return ""
     if name == "peers":
         before, after = _peers_apart(net.before, net.after), _peers_apart(net.after, net.before)
+    elif (beside := _beside(before, after)) != after:  # or what differs is what is said no more
+        before = beside
     old, new = (_attr_text(net.object, name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"
+
+
+def _beside(had: Value, said: Value) -> Value:
+    """``had`` without what nothing is ``said`` of: of an action the kernel tells more than most would say."""
+    if isinstance(had, Mapping) and isinstance(said, Mapping):
+        return {name: _beside(had[name], inner) for name, inner in said.items() if name in had}
+    if isinstance(had, tuple) and isinstance(said, tuple) and len(had) == len(said):
+        return tuple(map(_beside, had, said))
+    return had
 
 
 def _peers_apart(some: Attrs, others: Attrs) -> Value:
@@ -322,7 +336,15 @@ def _counted(signs: Counter[str], some: int) -> str:
 
 def as_json(plan: Plan) -> list[Json]:
     """Every step, and in it every object."""
-    return [step_to(step) for step in plan.steps]
+    return [step_to(_without_secret(step)) for step in plan.steps]
+
+
+def _without_secret(step: AnyStep) -> AnyStep:
+    if not isinstance(step, Step) or step.object.cls != "sysctl" or not is_secret(step.object.key[0]):
+        return step
+    hidden: Attrs = {"value": _HIDDEN}
+    before, after = (side and side._replace(attrs={**side.attrs, **hidden}) for side in (step.before, step.after))
+    return step._replace(before=before, after=after, attrs=hidden if step.attrs else step.attrs)
 
 
 def objects_text(objects: Iterable[Object], names: Mapping[int, str]) -> str:

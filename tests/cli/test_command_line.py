@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from netgroupd.cli import completion, manual
+from netgroupd.cli import completion, manual, show
 from netgroupd.cli.command import Command
 from netgroupd.cli.commands import COMMANDS, COMMON
 from netgroupd.cli.main import main
@@ -148,6 +148,12 @@ def test_what_the_system_lacks_is_told_in_a_sentence(
 @pytest.mark.parametrize("word", next(c.options[0].words for c in COMMANDS if c.name == "show"))
 def test_one_of_many_is_called_the_same_however_it_is_asked_for(word: str) -> None:
     assert singular(singular(word)) == singular(word)
+
+
+def test_all_that_show_lists_is_offered() -> None:
+    command = next(command for command in COMMANDS if command.name == "show")
+    what = next(option for option in command.options if option.name == "what")
+    assert {singular(word) for word in what.words} == {word for word in show._CLASSES if word}
 
 
 def test_common_options_stand_before_and_behind_the_command() -> None:

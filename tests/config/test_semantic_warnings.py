@@ -27,6 +27,13 @@ DOUBTFUL = [
         id="vlans_of_a_bridge_without_filtering",
     ),
     pytest.param(
+        "links:\n  br: {kind: bridge, vlan_filtering: true, ports: 'p[1-2]'}\n"
+        "  p[1-2]: {vlans: [{vid: 5, pvid: true, untagged: true}]}\n",
+        "3:20: warning: 'p1' sends without a tag what is of VLAN 1, too, into which 'br' puts its ports; "
+        "`{vid: 1, member: false}` takes it out, or `vlan_default_pvid: 0` of 'br' all",
+        id="access_port_in_the_VLAN_of_its_bridge",
+    ),
+    pytest.param(
         "groups:\n  a: {members: b}\n",
         "2:7: warning: group 'b' is not described; it is made, for links that say 'group: b'",
         id="member_that_nobody_describes",
@@ -166,6 +173,24 @@ def test_doubtful_thing_is_only_warned_of(text: str, want: str) -> None:
 
 
 FINE = [
+    *(
+        pytest.param(
+            f"links:\n  br: {{kind: bridge, vlan_filtering: true{own}, ports: p}}\n  p: {{vlans: [{vlan}{out}]}}\n",
+            id=f"access_port_{what}",
+        )
+        for vlan, own, out, what in (
+            (
+                "{vid: 5, pvid: true, untagged: true}",
+                ", vlan_default_pvid: 0",
+                "",
+                "of_a_bridge_without_a_VLAN_of_its_own",
+            ),
+            ("{vid: 5, pvid: true, untagged: true}", ", vlan_default_pvid: 5", "", "in_the_VLAN_of_its_bridge_alone"),
+            ("{vid: 5, pvid: true, untagged: true}", "", ", {vid: 1, member: false}", "that_is_taken_out"),
+            ("{vid: 5, pvid: true, untagged: true}", "", ", {vid: 1}", "of_which_it_is_said"),
+            ("5", "", "", "that_is_a_trunk"),
+        )
+    ),
     pytest.param(
         "links:\n  d[1-2]: {kind: dummy, addresses: 10.0.0.1/24}\n  d1: {up: on, master: r}\n  d2: {master: s}\n"
         "vrfs:\n  r: {table: 5, up: on}\n  s: {table: 6, up: on}\n"

@@ -4,6 +4,7 @@
 import pytest
 
 from netgroupd.model.state import Object, State
+from netgroupd.plan import present
 from netgroupd.plan.assemble import assemble
 from netgroupd.plan.owned import Owned
 from tests.engine.universe import state_of
@@ -24,3 +25,19 @@ from tests.engine.universe import state_of
 def test_of_several_numbers_those_of_which_nothing_is_said_stay(said: str, told: str, steps: int) -> None:
     was = Object("sysctl", ("net/ipv4/some",), {"value": told})
     assert len(assemble(state_of(f"sysctl: {{net.ipv4.some: {said}}}"), State((was,)), Owned()).steps) == steps
+
+
+@pytest.mark.parametrize(
+    ("files", "there"),
+    [
+        ("sysctl: {net.ipv6.conf.d0.stable_secret: '2001:db8::4711'}", ()),
+        ("sysctl: {net.ipv6.conf.d0.stable_secret: '2001:db8::1'}", ("2001:db8::4711",)),
+    ],
+)
+def test_secret_is_in_no_plan_that_is_told(files: str, there: tuple[str, ...]) -> None:
+    actual = State(Object("sysctl", ("net/ipv6/conf/d0/stable_secret",), {"value": value}) for value in there)
+    plan = assemble(state_of(files), actual, Owned())
+    assert plan.steps
+    told = f"{present.text(plan)} {present.as_json(plan)} {present.objects_text(actual, {})}"
+    assert "stable_secret" in told
+    assert "4711" not in told

@@ -99,7 +99,7 @@ def test_way_goes_on_in_its_vlan(server: socket.socket, tmp_path: Path) -> None:
     engine_in("here", tmp_path, _BRIDGED % (LOCAL, "5, {vid: 7, pvid: true, untagged: true}")).apply()
     assert _any(server)
     engine = engine_in("here", tmp_path, _BRIDGED % (LOCAL, "10"))
-    with pytest.raises(GuardError, match="to delete bridge_vlan eth1 5 would cut the way of your session"):
+    with pytest.raises(GuardError, match="to delete bridge_vlan eth1 vid 5 would cut the way of your session"):
         engine.apply()
     engine.apply(allow=frozenset({"eth1"}))
     assert not reaches(server)

@@ -3,8 +3,9 @@
 
 import pytest
 
-from netgroupd.cli.show import _choose
+from netgroupd.cli.show import _brief, _choose
 from netgroupd.model.state import State
+from netgroupd.plan.present import objects_text
 from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm
@@ -49,3 +50,13 @@ def test_what_is_not_to_be_shown_is_looked_for_among_all(engine_in: EngineIn, wh
     engine.apply()
     here("ip link add theirs type dummy")
     assert len(engine.looked_after(what, name).of("link")) == 11
+
+
+def test_queues_that_the_kernel_numbers_are_one_line(engine_in: EngineIn) -> None:
+    queue = "{kind: tbf, rate: 8mbit, burst: 5k, limit: 9k}"
+    text = f"links: {{'d[1-40]': {{kind: dummy}}}}\ntc: {{'d[1-40]': {{qdiscs: {queue}}}}}\n"
+    engine = engine_in("here", text)
+    engine.apply()
+    applied = engine.applied()
+    queues = (_brief(obj, applied) for obj in engine.looked_after().of("qdisc").values())
+    assert objects_text(queues, {}) == "qdisc d[1-40]  root  kind tbf  rate 8mbit  burst 5120  limit 9216 (40)"

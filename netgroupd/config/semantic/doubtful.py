@@ -14,6 +14,7 @@ from netgroupd.config.semantic.mdb import unspoken, unspoken_in_vlan
 from netgroupd.config.semantic.mst import shut_ports
 from netgroupd.config.semantic.vlan_global import unused
 from netgroupd.model.address import plain_address
+from netgroupd.model.bridge_vlan import DEFAULT_VID
 from netgroupd.model.kinds.pair import PAIRS
 from netgroupd.model.mdb import senders
 from netgroupd.model.route import TABLES, family_of
@@ -67,6 +68,21 @@ def _unfiltered(checked: Checked) -> None:
         if of_bridge.get("kind") == "bridge" and not of_bridge.get("vlan_filtering"):
             hint = f"set vlan_filtering of {bridge!r}"
             checked.report.warn(checked.entry(obj).at, f"{bridge!r} does not tell VLANs apart", hint)
+
+
+def _untagged_twice(checked: Checked) -> None:
+    """Access ports of one VLAN that the bridge has put into its own too: what that one has for all goes out as well."""
+    vlans = checked.state.of("bridge_vlan")
+    for (name, vid), obj in vlans.items():
+        bridge = str(checked.attrs(str(name)).get("master"))
+        attrs = checked.attrs(bridge)
+        own = attrs.get("vlan_default_pvid", DEFAULT_VID)
+        if not (obj.attrs.get("pvid") and obj.attrs.get("untagged") and attrs.get("vlan_filtering")):
+            continue
+        if own not in (0, vid) and (name, own) not in vlans:
+            told_ = f"{name!r} sends without a tag what is of VLAN {own}, too, into which {bridge!r} puts its ports"
+            hint = f"`{{vid: {own}, member: false}}` takes it out, or `vlan_default_pvid: 0` of {bridge!r} all"
+            checked.report.warn(checked.entry(obj).at, told_, hint)
 
 
 def _patterns(checked: Checked) -> None:
@@ -291,6 +307,7 @@ _DOUBTS: tuple[Callable[[Checked], None], ...] = (
     _ports_with_addresses,
     _nexthops,
     _unfiltered,
+    _untagged_twice,
     _patterns,
     _groups,
     unused,

@@ -280,10 +280,8 @@ def asked_of(kernel: Connection, *states: State) -> Asked:
 
 def _sentence(step: Step, link: str, whose: str, instead: str = "", said: Said | None = None) -> str:
     obj = said.of(step.object) if said and step.object.cls == "filter" else step.object
-    name = title(obj) if obj.cls in ("filter", "rule") else [str(field) for field in obj.key if field]
-    what = f"{noun(obj)} {' '.join(name)}"
     where = f"{obj.origin}: " if obj.origin else ""
-    return f"{where}to {step.op} {what} {_cut(link, whose, instead)}"
+    return f"{where}to {step.op} {noun(obj)} {' '.join(title(obj))} {_cut(link, whose, instead)}"
 
 
 def _cut(link: str, whose: str, instead: str = "") -> str:

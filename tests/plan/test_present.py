@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a plan tells what it does: all that is said, and nothing besides."""
+
+import pytest
+
+from netgroupd.model.state import Attrs, Object, State
+from netgroupd.plan.assemble import assemble
+from netgroupd.plan.owned import Owned
+from netgroupd.plan.present import text
+from netgroupd.plan.step import Op, Plan, Step
+from tests.engine.universe import state_of
+
+
+def test_rule_says_once_what_it_selects_by() -> None:
+    plan = assemble(state_of("rules: [{pref: 1000, l3mdev: true, family: inet}]"), State(), Owned())
+    assert text(plan).splitlines()[0] == "+ rule 1000  inet  l3mdev"
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        (2000, "(kind police rate 8kbit burst 1024) -> (kind police rate 16kbit burst 1024)"),
+        (1000, "(kind police rate 8kbit burst 1024 hw_stats disabled) -> (kind police rate 8kbit burst 1024)"),
+    ],
+)
+def test_of_an_action_that_changes_only_what_is_said_is_told_unless_that_is_alike(rate: int, told: str) -> None:
+    had: Attrs = {"kind": "police", "rate": 1000, "burst": 1024, "hw_stats": "disabled"}
+    said: Attrs = {"kind": "police", "rate": rate, "burst": 1024}
+    have, want = (
+        Object("filter", ("d", "ingress", 0, 1, ()), {"kind": "matchall", "actions": (action,)})
+        for action in (had, said)
+    )
+    assert told in text(Plan((Step(Op.CHANGE, have, want, want.attrs),)))
