@@ -273,7 +273,7 @@ class Losses:
             if is_ipv4(obj):
                 subnets[obj.name, _subnet(obj)].append(obj)
         # The first address of a subnet takes its secondaries along, unless
-        # promotealong is set, which differs from host to host.
+        # promote_secondaries is set, which differs from host to host.
         for first, *others in subnets.values():
             if first.key in going:
                 along = f"goes with {first.key[1]}"
