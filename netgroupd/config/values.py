@@ -19,7 +19,7 @@ from netgroupd.config.node import Sequence as SequenceNode
 from netgroupd.config.ranges import LIMIT, Pattern, Range, compile_text, has_pattern
 from netgroupd.config.report import Report
 from netgroupd.model.attr import Attr
-from netgroupd.model.value import UnknownKeyError, Value, each
+from netgroupd.model.value import UnknownKeyError, Value, each, forget_way
 
 _SPAN = re.compile(r"(?:[a-z]\w*=)?[0-9]+-[0-9]+(?:/[0-9]+)?")
 _NUMBERS = re.compile(rf"[0-9]+|{_SPAN.pattern}")
@@ -241,6 +241,7 @@ class Values:
                 elif node.at not in self._failed:
                     where = f", in {what}" if what else ""
                     self._fail(key or row.name, node, error, f"{_shown(value)}{where}")
+                forget_way(error)
         return got
 
     def unknown(self, key: str, at: int, known: Mapping[str, object] | Sequence[str], otherwise: str = "") -> None:

@@ -297,6 +297,16 @@ def raise_each(errors: Sequence[ValueError]) -> None:
         raise errors[0] if len(errors) == 1 else ManifoldError(errors)
 
 
+def forget_way(error: BaseException | None) -> None:
+    """Let go of where something wrong was found.
+
+    What found it holds what was wrong, which holds that way: nothing of it goes before the collector looks, which is
+    held while a million instances of one slip are read.
+    """
+    while error is not None:
+        error.__traceback__, error = None, error.__context__
+
+
 def several(item: Type, *, unique: bool = False, ordered: bool = True) -> Type:
     """A list of ``item``; one item alone is a list too.  Without ``ordered`` it is a set, kept sorted."""
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Options of traffic control: which need each other, and what the kernel makes of them."""
 
+import gc
+
 import pytest
 
+from netgroupd.model.collector import uncollected
 from tests.config.reading import attrs, desired, keys, told
 
 _RULE = "tc:\n  lo: {{ingress: {{pref: 1, {}}}}}\n"
@@ -63,6 +66,14 @@ def test_too_many_actions_are_told_by_their_number_alone() -> None:
     many = ", ".join(["drop"] * 33)
     wanted = ["a.yaml:2:49: action: expected at most 32 actions, not 33"]
     assert told(_RULE.format(f"matchall: {{}}, action: [{many}]")) == wanted
+
+
+@pytest.mark.parametrize("match", ["dst_pi: '10.0.[0-9].[0-99]'", "dst_ip: '10.0.[0-9].[0-99]/33'"])
+def test_one_slip_in_a_long_range_leaves_nothing_for_the_collector(match: str) -> None:
+    gc.collect()
+    with uncollected():
+        assert len(told(_RULE.format(f"flower: {{{match}}}"))) == 1
+        assert gc.collect() < 1000
 
 
 # Options of a qdisc, and what they are once it is there.
