@@ -57,7 +57,9 @@ def called(cls: str) -> str:
 
 def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
     """The records of an attribute that has several."""
-    found = attrs.get(field) or ()
+    found = attrs.get(field)
+    if not found:
+        return ()
     assert isinstance(found, tuple)
     return tuple(record for record in found if isinstance(record, Mapping))
 
