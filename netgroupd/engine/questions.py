@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from netgroupd.config import Desired
 from netgroupd.engine import configuration
-from netgroupd.engine.capture.host import captured
-from netgroupd.engine.estimate import estimated
 from netgroupd.engine.guard.cuts import asked_of, refuse_cuts, ways_of, with_underlays
 from netgroupd.engine.guard.detour import Detours
 from netgroupd.engine.namespaces import refuse_missing
@@ -177,6 +175,8 @@ class Questions(Unfinished):
 
     def capture(self) -> str:
         """A configuration for what the namespace has now, with ranges folded."""
+        from netgroupd.engine.capture.host import captured  # noqa: PLC0415  # no other question need wait for it
+
         with self._kernel() as kernel:
             actual = kernel.dump(Selection(classes=frozenset(CLASSES), everything=True))
             if away := self._mine().away:
@@ -190,6 +190,8 @@ class Questions(Unfinished):
 
     def estimate(self) -> Estimate:
         """What the configuration will cost, what of that is to come, and what would cost less."""
+        from netgroupd.engine.estimate import estimated  # noqa: PLC0415  # as above
+
         with self._kernel() as kernel:
             mine = self._mine()
             desired, links = self._read(kernel, mine)

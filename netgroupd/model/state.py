@@ -76,7 +76,9 @@ def integers(attrs: Attrs, field: str, default: tuple[int, ...] = ()) -> tuple[i
 
 def records(attrs: Attrs, field: str) -> tuple[Mapping[str, Value], ...]:
     """The records of an attribute that has several."""
-    found = attrs.get(field) or ()
+    found = attrs.get(field)
+    if not found:
+        return ()
     assert isinstance(found, tuple)
     # Nearly all are dicts, and very many rules have some of their own.
     return tuple([record for record in found if type(record) is dict or isinstance(record, Mapping)])

@@ -21,10 +21,10 @@ FORMATS = ("json", "text")
 
 def plan_answer(plan: Plan, form: str) -> Answer:
     """A plan: whether it does anything, its count line, and its lines or its steps."""
-    answer: Answer = {"differs": bool(plan.steps), "summary": present.summary(plan), "warnings": list(plan.warnings)}
-    if form == "text":
-        return answer | {"text": present.text(plan)}
-    return answer | {"steps": present.as_json(plan)}
+    text = present.text(plan) if form == "text" else ""
+    summary = text.rpartition("\n")[2] if text else present.summary(plan)
+    answer: Answer = {"differs": bool(plan.steps), "summary": summary, "warnings": list(plan.warnings)}
+    return answer | ({"text": text} if text else {"steps": present.as_json(plan)})
 
 
 def result_answer(result: Result) -> Answer:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Gateways and lightweight tunnels of routes and nexthops that the kernel does not take as such."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -36,15 +36,15 @@ def _ways(checked: Checked) -> Iterator[tuple[Object, str, Attrs]]:
     for cls in ("route", "nexthop"):
         for obj in checked.state.of(cls).values():
             yield obj, "via", obj.attrs
-            yield from ((obj, "nexthops", hop) for hop in records(obj.attrs, "nexthops"))
+            for hop in records(obj.attrs, "nexthops"):
+                yield obj, "nexthops", hop
 
 
 def unfit_gateways(checked: Checked) -> None:
     """A gateway is one other host."""
-    own = _own(checked)
-    for obj, way in ways_by_gateways(checked):
-        if not way.via or obj.attrs.get("fdb"):
-            continue
+    ways = [(obj, way) for obj, way in ways_by_gateways(checked) if way.via and not obj.attrs.get("fdb")]
+    own = _own(checked, frozenset(way.via for _, way in ways if ":" in way.via and not way.via.startswith("fe80:")))
+    for obj, way in ways:
         what, address = "", ip_address(way.via)
         if (
             address.is_multicast
@@ -75,9 +75,8 @@ def _is_near(way: Gateway) -> bool:
     return ":" in way.via and not way.onlink
 
 
-def _own(checked: Checked) -> dict[tuple[str, str], str]:
-    """The links by the addresses of this host, and by their VRF."""
-    named = {way.via for _, way in ways_by_gateways(checked) if ":" in way.via and not way.via.startswith("fe80:")}
+def _own(checked: Checked, named: Set[str]) -> dict[tuple[str, str], str]:
+    """The links by those of the addresses ``named`` that are this host's, and by their VRF."""
     addresses = checked.state.of("address").values() if named else ()
     found = ((plain_address(address.key), address.name) for address in addresses)
     return {

@@ -2,7 +2,7 @@
 """What has addresses and leads to them, right value by value, and which the kernel refuses or changes as a whole."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from netgroupd.config.checked import Checked
 from netgroupd.config.sections.entries import told
@@ -131,26 +131,31 @@ def routes(checked: Checked) -> None:
 def ways(checked: Checked) -> None:
     """What only one way has is not said beside several, or a nexthop object, or none; nor what another protocol has."""
     for obj in checked.state.of("route").values():
-        attrs, entry = obj.attrs, checked.entry(obj)
-        name = told("route", obj.key)
-        whole = next((field for field in _ELSEWHERE if attrs.get(field)), "")
-        if whole:
-            for field in _OF_ONE_WAY:
-                if attrs.get(field) is not None:
-                    what = f"{name} has {whole!r} and beside it {field!r}"
-                    hint = f"say that {_ELSEWHERE[whole]}" if (whole, field) != ("nhid", "realm") else "leave it out"
-                    checked.report.once(entry.place(field), what, hint)
-        elif attrs.get("type") in DEAD_ENDS:
-            for field in ("encap", "onlink"):
-                if attrs.get(field) is not None:
-                    what = f"{name} is of type {attrs['type']} and leads nowhere"
-                    checked.report.once(entry.place(field), what, f"take {field!r} out")
-        family, table, _, tos, metric = obj.key
-        said: Attrs = {**attrs, "tos": tos, "table": table != MAIN_TABLE, "metric": metric}
-        for field, families in _OF_FAMILIES.items():
-            if said.get(field) not in _USUAL.get(field, _NOTHING) and family not in families:
-                what = f"{name} is one of {_CALLED[str(family)]}, which has no {field!r}"
-                checked.report.once(entry.place(field), what)
+        for field, what, hint in (*_beside_ways(obj.attrs), *_of_other_protocols(obj)):
+            checked.report.once(checked.entry(obj).place(field), f"{told('route', obj.key)} {what}", hint)
+
+
+def _beside_ways(attrs: Attrs) -> Iterator[tuple[str, str, str]]:
+    """The fields that are said in vain, what is wrong with them, and what would be right."""
+    whole = next((field for field in _ELSEWHERE if attrs.get(field)), "")
+    if whole:
+        for field in _OF_ONE_WAY:
+            if attrs.get(field) is not None:
+                hint = f"say that {_ELSEWHERE[whole]}" if (whole, field) != ("nhid", "realm") else "leave it out"
+                yield field, f"has {whole!r} and beside it {field!r}", hint
+    elif attrs.get("type") in DEAD_ENDS:
+        for field in ("encap", "onlink"):
+            if attrs.get(field) is not None:
+                yield field, f"is of type {attrs['type']} and leads nowhere", f"take {field!r} out"
+
+
+def _of_other_protocols(obj: Object) -> Iterator[tuple[str, str, str]]:
+    """The same of what a route of its protocol has not."""
+    family, table, _, tos, metric = obj.key
+    said: Attrs = {**obj.attrs, "tos": tos, "table": table != MAIN_TABLE, "metric": metric}
+    for field in _OF_OTHERS[str(family)]:
+        if said.get(field) not in _USUAL.get(field, _NOTHING):
+            yield field, f"is one of {_CALLED[str(family)]}, which has no {field!r}", ""
 
 
 def links_of_gateways(checked: Checked) -> None:
@@ -213,6 +218,9 @@ _OF_FAMILIES = {
     **dict.fromkeys(METRICS, ("inet", "inet6")),
     "table": ("inet", "inet6"),
     "metric": ("inet", "inet6"),
+}
+_OF_OTHERS = {
+    family: tuple(field for field, families in _OF_FAMILIES.items() if family not in families) for family in _CALLED
 }
 _NOTHING: tuple[Value, ...] = (None, 0, False, "global", "medium", ())
 _USUAL: Mapping[str, tuple[Value, ...]] = {

@@ -7,11 +7,10 @@ a disk takes then is waited for while the kernel is read again.
 """
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, Self, TypeVar
 
 from netgroupd.engine.transaction import Progress
-from netgroupd.kernel.netlink.threads import begun
+from netgroupd.kernel.netlink.threads import Begun, Crew
 
 T = TypeVar("T")
 _MANY = 256
@@ -23,15 +22,15 @@ class Aside(Generic[T]):
     def __init__(self, action: Callable[[], T], progress: Progress | None) -> None:
         self._action = action
         self._told = progress
-        self._pool = ThreadPoolExecutor(1, "aside")
-        self._begun: Future[T] | None = None
+        self._crew = Crew(1, "aside")
+        self._begun: Begun[T] | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._begin()
-        self._pool.shutdown()
+        self._crew.close()
 
     def progress(self, done: int, total: int) -> None:
         """So many steps of all are on their way."""
@@ -44,7 +43,7 @@ class Aside(Generic[T]):
         """What came of it."""
         return self._begin().result()
 
-    def _begin(self) -> Future[T]:
+    def _begin(self) -> Begun[T]:
         if self._begun is None:
-            self._begun = begun(self._pool, self._action)
+            self._begun = self._crew.begin(self._action)
         return self._begun

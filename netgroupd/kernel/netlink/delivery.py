@@ -12,8 +12,7 @@ import os
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from queue import SimpleQueue
@@ -23,7 +22,7 @@ from netgroupd.errors import UsageError
 from netgroupd.kernel.netlink.compound import compound, failures
 from netgroupd.kernel.netlink.message import HEADER_LEN, SEQUENCE, path_to
 from netgroupd.kernel.netlink.socket import Answer, Counters, Socket, noop
-from netgroupd.kernel.netlink.threads import begun
+from netgroupd.kernel.netlink.threads import Begun, Crew
 from netgroupd.plan.step import AnyStep
 
 _LENGTH = struct.Struct("=I")  # at the start of each message
@@ -153,14 +152,13 @@ class Lanes:
         """Whether a thread would only take turns with the one that sends."""
         self._sockets: list[Socket] = []
         self._free: SimpleQueue[Socket] = SimpleQueue()
-        self._pool: ThreadPoolExecutor | None = None
-        self._pending: set[Future[list[Denied]]] = set()
+        self._crew = Crew(self._count, "netlink")
+        self._pending: list[Begun[list[Denied]]] = []
         self._denied: list[Denied] = []
 
     def close(self) -> None:
         """Wait for what is on its way, and give the sockets back."""
-        if self._pool:
-            self._pool.shutdown()
+        self._crew.close()
         for socket in self._sockets:
             socket.close()
 
@@ -171,18 +169,12 @@ class Lanes:
             self._denied += self._run(packet)
             return
         if len(self._pending) > self._count:
-            done, self._pending = wait(self._pending, return_when=FIRST_COMPLETED)
-            self._note(done)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._count, "netlink")
-        self._pending.add(begun(self._pool, partial(self._run, packet)))
+            self._note(1)
+        self._pending.append(self._crew.begin(partial(self._run, packet)))
 
     def settle(self) -> None:
         """Wait for all packets."""
-        if self._pending:
-            wait(self._pending)
-            done, self._pending = self._pending, set()
-            self._note(done)
+        self._note(len(self._pending))
         for socket in self._sockets:
             self._counters.take(socket.counters)
 
@@ -207,9 +199,14 @@ class Lanes:
             self._sockets.append(socket)
             self._free.put(socket)
 
-    def _note(self, done: Iterable[Future[list[Denied]]]) -> None:
-        for future in done:
-            self._denied += future.result()
+    def _note(self, count: int) -> None:
+        """Wait for the first of the packets that are on their way, and only then tell how they went."""
+        done = self._pending[:count]
+        for begun in done:
+            begun.wait()
+        self._pending = self._pending[count:]
+        for begun in done:
+            self._denied += begun.result()
 
     def _run(self, packet: Packet) -> list[Denied]:
         socket = self._free.get()
