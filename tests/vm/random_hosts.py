@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +37,7 @@ from tests.vm.witness import Witness, undisturbed
 _SIMULATED = Path("/sys/bus/netdevsim")
 _CHANGES = 8
 _STUMBLES = 3
+_AGAIN = 0.4
 _OF_OTHERS = re.compile(r"\bx[0-5]\b|\b10\.9[6-9]\.|\bfd9[89]:|02:99:00:|\b399\d\b|\b99\d\b|\b990\d\b|\b99..:")
 _DRAWN = frozenset({"mac", "sci", "active_slave", "listen_port"})
 _KEPT = frozenset({"family"})
@@ -88,7 +90,7 @@ class Life:
                     self._adopt()
                 if self._rng.random() < 0.1:
                     self._go_back(*self._rng.choice(then))
-            self._go_back(*self._rng.choice(then))
+            self._wander(then)
             if not self._beside:
                 if self._whole:  # what the kernel did not take it need not take now
                     self._mend()
@@ -211,26 +213,28 @@ class Life:
         self.doing = f"be killed at {at}\n" + difference(text(self._config), text(goal), 999)
         before, theirs = self._seen(self._config, goal), self._theirs()
         engine = self._hosts.engine("here", text(goal), partial(stumbling, at, killing=True))
-        child = os.fork()
-        if not child:
-            try:
-                engine.apply(allow=_everything(goal))
-            except (ConfigError, KernelError):
-                os._exit(1)
-            os._exit(0)
-        came_to = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        came_to = _apart(lambda: engine.apply(allow=_everything(goal)))
         if not came_to:
             self._config, self._whole = goal, True
             return
         if came_to == KILLED:
             self.done["killed"] += 1
-            plan = self._engine(goal).rollback(allow=_everything(goal)).plan
-            self._kept(theirs, plan, refused=True)
+            while came_to == KILLED and self._rng.random() < _AGAIN:
+                came_to = self._be_killed_again(goal)
+            if came_to == KILLED:
+                plan = self._engine(goal).rollback(allow=_everything(goal)).plan
+                self._kept(theirs, plan, refused=True)
         same(before, self._seen(self._config, goal))
+
+    def _be_killed_again(self, goal: Config) -> int:
+        """Die in the middle of putting back what the one before had left."""
+        engine = self._hosts.engine("here", text(goal), partial(stumbling, self._rng.randrange(9), killing=True))
+        self.done["killed again"] += 1
+        return _apart(lambda: engine.rollback(allow=_everything(goal)))
 
     def _be_met(self, goal: Config) -> None:
         """Have somebody else work on the same things in the middle of a change, and ask for it again."""
-        at = self._rng.randrange(1, 40)
+        at = self._rng.randrange(1, 16)
         self.doing = f"be met at {at}\n" + difference(text(self._config), text(goal), 999)
 
         def connect(netns: str | None) -> Host:
@@ -288,6 +292,11 @@ class Life:
         self.doing += f"adopt\n{told}"
         _nothing_left(self._hosts.engine("here", told, partial(stumbling, -1)))
 
+    def _wander(self, then: list[tuple[int, Config, str]]) -> None:
+        """Go back to one generation, and perhaps from there to another."""
+        for one in self._rng.choices(then, k=self._rng.choice((1, 1, 2))):
+            self._go_back(*one)
+
     def _go_back(self, generation: int, config: Config, was: str) -> None:
         self.doing += f"roll back to {generation}\n{text(config)}"
         theirs = self._theirs()
@@ -337,6 +346,18 @@ class Life:
         _nothing_left(new)
         same(without_comments(told), without_comments(new.capture()))
         self.done["moved"] += 1
+
+
+def _apart(change: Callable[[], object]) -> int:
+    """Do it in a process of its own; how that came to its end."""
+    child = os.fork()
+    if not child:
+        try:
+            change()
+        except (ConfigError, KernelError):
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _everything(config: Config) -> frozenset[str]:
