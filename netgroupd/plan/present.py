@@ -31,6 +31,7 @@ from netgroupd.plan.tc.beside import Said
 
 _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
+_OF_FDB = ("", "", "vlan", "", "dst", "src_vni")
 _NUMBERED = {"bridge_vlan": "vid", "vlan_global": "vid", "mst": "msti", "vni": "vni", "vf": ""}
 USUAL: Mapping[str, Mapping[str, Value]] = {
     "link": {"group": GROUP_BASE},
@@ -175,6 +176,8 @@ def title(obj: Object) -> tuple[str, ...]:
     if obj.cls == "neighbour":
         link, address, proxy = key
         return (str(link), str(address), *(("proxy",) if proxy else ()))
+    if obj.cls == "fdb":
+        key = tuple(f"{name} {field}".lstrip() for name, field in zip(_OF_FDB, key, strict=False) if field)
     if obj.cls == "mdb":
         link, port, group, vid, src = key
         key = (f"{link} {port} {group}", f"vid {vid}" if vid else None, f"src {src}" if src else None)

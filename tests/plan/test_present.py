@@ -31,3 +31,14 @@ def test_of_an_action_that_changes_only_what_is_said_is_told_unless_that_is_alik
         for action in (had, said)
     )
     assert told in text(Plan((Step(Op.CHANGE, have, want, want.attrs),)))
+
+
+def test_forwarding_entry_says_what_its_numbers_are() -> None:
+    links = "links: {br: {kind: bridge, ports: p}, p: {kind: dummy}, vx: {kind: vxlan, id: 7}}\n"
+    flood, other = "{dev: vx, mac: '00:00:00:00:00:00', dst: 192.0.2.9}", "{dev: p, mac: '02:00:00:00:00:01', vlan: 20}"
+    plan = assemble(state_of(f"{links}fdb: [{flood}, {other}]"), State(), Owned())
+    told = [" ".join(line.split()) for line in text(plan).splitlines() if line.startswith("+ fdb")]
+    assert told == [
+        "+ fdb vx 00:00:00:00:00:00 self dst 192.0.2.9",
+        "+ fdb p 02:00:00:00:00:01 vlan 20 master",
+    ]
