@@ -48,8 +48,8 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def _instruction(code: int, operand: int, jump_true: int = 0) -> bytes:
-    return struct.pack("=HBBI", code, jump_true, 0, operand)
+def _instruction(code: int, operand: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, jump_true, jump_false, operand)
 
 
 def program(machine: str) -> bytes:
