@@ -21,7 +21,7 @@ from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
-from netgroupd.plan.compare import UNSAID, row_of, same
+from netgroupd.plan.compare import UNSAID, expected, row_of, same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.messages import messages
 from netgroupd.plan.serialise import Json, singles, step_to
@@ -250,18 +250,21 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
         return ""
     if name == "peers":
         before, after = _peers_apart(net.before, net.after), _peers_apart(net.after, net.before)
-    elif (beside := _beside(before, after)) != after:  # or what differs is what is said no more
-        before = beside
+    else:
+        before = _beside(name, before, after)
     old, new = (_attr_text(net.object, name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"
 
 
-def _beside(had: Value, said: Value) -> Value:
-    """``had`` without what nothing is ``said`` of: of an action the kernel tells more than most would say."""
+def _beside(name: str, had: Value, said: Value) -> Value:
+    """``had`` without what is the same where nothing is ``said``: of an action the kernel tells more than most say."""
     if isinstance(had, Mapping) and isinstance(said, Mapping):
-        return {name: _beside(had[name], inner) for name, inner in said.items() if name in had}
+        then = expected(name, said, had)
+        return {
+            field: value for field, value in had.items() if field in said or not same(field, then.get(field), value)
+        }
     if isinstance(had, tuple) and isinstance(said, tuple) and len(had) == len(said):
-        return tuple(map(_beside, had, said))
+        return tuple(_beside(name, *pair) for pair in zip(had, said, strict=True))
     return had
 
 
