@@ -112,7 +112,7 @@ def same(name: str, want: Value, have: Value) -> bool:
     if want == have or (name in UNTOLD and (want is None or have is None)):
         return True
     if isinstance(want, Mapping) and isinstance(have, Mapping):
-        fields = _fields(name, want, have)
+        fields = expected(name, want, have)
         return all(same(field, value, have.get(field)) for field, value in fields.items())
     if isinstance(want, tuple) and isinstance(have, tuple) and len(want) == len(have):
         if name in _UNORDERED:
@@ -123,7 +123,8 @@ def same(name: str, want: Value, have: Value) -> bool:
     return have in (None, ()) and (want in (None, ()) or (want in _ANY and name in _ENDS))
 
 
-def _fields(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> Mapping[str, Value]:
+def expected(name: str, want: Mapping[str, Value], have: Mapping[str, Value]) -> Mapping[str, Value]:
+    """What is to be of an attribute that is a mapping, or of one of several that are, for ``want`` to be so."""
     if name == "peers":
         return whole(want)
     if name in _USUAL_OF_WAYS:

@@ -21,7 +21,7 @@ from netgroupd.model.tc.units import rate_text
 from netgroupd.model.value import Value
 from netgroupd.model.vf import USUAL as USUAL_OF_FUNCTION
 from netgroupd.model.vlan_global import USUAL as USUAL_OF_VLAN
-from netgroupd.plan.compare import UNSAID, row_of, same
+from netgroupd.plan.compare import UNSAID, expected, row_of, same
 from netgroupd.plan.fold import field_text, fold, name_text
 from netgroupd.plan.messages import messages
 from netgroupd.plan.serialise import Json, singles, step_to
@@ -31,6 +31,7 @@ from netgroupd.plan.tc.beside import Said
 
 _NAME_WIDTH = 44
 _VERBS = {"+": "create", "~": "change", "-/+": "recreate", "-": "delete"}
+_OF_FDB = ("", "", "vlan", "", "dst", "src_vni")
 _NUMBERED = {"bridge_vlan": "vid", "vlan_global": "vid", "mst": "msti", "vni": "vni", "vf": ""}
 USUAL: Mapping[str, Mapping[str, Value]] = {
     "link": {"group": GROUP_BASE},
@@ -175,6 +176,8 @@ def title(obj: Object) -> tuple[str, ...]:
     if obj.cls == "neighbour":
         link, address, proxy = key
         return (str(link), str(address), *(("proxy",) if proxy else ()))
+    if obj.cls == "fdb":
+        key = tuple(f"{name} {field}".lstrip() for name, field in zip(_OF_FDB, key, strict=False) if field)
     if obj.cls == "mdb":
         link, port, group, vid, src = key
         key = (f"{link} {port} {group}", f"vid {vid}" if vid else None, f"src {src}" if src else None)
@@ -247,18 +250,21 @@ def _changed(name: str, net: Net, names: Mapping[int, str]) -> str:
         return ""
     if name == "peers":
         before, after = _peers_apart(net.before, net.after), _peers_apart(net.after, net.before)
-    elif (beside := _beside(before, after)) != after:  # or what differs is what is said no more
-        before = beside
+    else:
+        before = _beside(name, before, after)
     old, new = (_attr_text(net.object, name, value, names) for value in (before, after))
     return f"{old} -> {new.removeprefix(name + ' ')}"
 
 
-def _beside(had: Value, said: Value) -> Value:
-    """``had`` without what nothing is ``said`` of: of an action the kernel tells more than most would say."""
+def _beside(name: str, had: Value, said: Value) -> Value:
+    """``had`` without what is the same where nothing is ``said``: of an action the kernel tells more than most say."""
     if isinstance(had, Mapping) and isinstance(said, Mapping):
-        return {name: _beside(had[name], inner) for name, inner in said.items() if name in had}
+        then = expected(name, said, had)
+        return {
+            field: value for field, value in had.items() if field in said or not same(field, then.get(field), value)
+        }
     if isinstance(had, tuple) and isinstance(said, tuple) and len(had) == len(said):
-        return tuple(map(_beside, had, said))
+        return tuple(_beside(name, *pair) for pair in zip(had, said, strict=True))
     return had
 
 

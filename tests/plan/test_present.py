@@ -17,17 +17,36 @@ def test_rule_says_once_what_it_selects_by() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "told"),
+    ("had", "said", "told"),
     [
-        (2000, "(kind police rate 8kbit burst 1024) -> (kind police rate 16kbit burst 1024)"),
-        (1000, "(kind police rate 8kbit burst 1024 hw_stats disabled) -> (kind police rate 8kbit burst 1024)"),
+        pytest.param(
+            {"kind": "police", "rate": 1000, "burst": 9, "overhead": 0, "mtu": 2040, "control": "drop"},
+            {"kind": "police", "rate": 2000, "burst": 9, "control": "drop"},
+            "(kind police rate 8kbit burst 9 control drop) -> (kind police rate 16kbit burst 9 control drop)",
+            id="what_goes_without_saying",
+        ),
+        pytest.param(
+            {"kind": "skbedit", "priority": 1, "mark": 5, "hw_stats": "any"},
+            {"kind": "skbedit", "priority": 2},
+            "(kind skbedit priority 1 mark 5) -> (kind skbedit priority 2)",
+            id="and_not_what_is_lost",
+        ),
     ],
 )
-def test_of_an_action_that_changes_only_what_is_said_is_told_unless_that_is_alike(rate: int, told: str) -> None:
-    had: Attrs = {"kind": "police", "rate": 1000, "burst": 1024, "hw_stats": "disabled"}
-    said: Attrs = {"kind": "police", "rate": rate, "burst": 1024}
+def test_of_an_action_that_changes_is_told(had: Attrs, said: Attrs, told: str) -> None:
     have, want = (
         Object("filter", ("d", "ingress", 0, 1, ()), {"kind": "matchall", "actions": (action,)})
         for action in (had, said)
     )
     assert told in text(Plan((Step(Op.CHANGE, have, want, want.attrs),)))
+
+
+def test_forwarding_entry_says_what_its_numbers_are() -> None:
+    links = "links: {br: {kind: bridge, ports: p}, p: {kind: dummy}, vx: {kind: vxlan, id: 7}}\n"
+    flood, other = "{dev: vx, mac: '00:00:00:00:00:00', dst: 192.0.2.9}", "{dev: p, mac: '02:00:00:00:00:01', vlan: 20}"
+    plan = assemble(state_of(f"{links}fdb: [{flood}, {other}]"), State(), Owned())
+    told = [" ".join(line.split()) for line in text(plan).splitlines() if line.startswith("+ fdb")]
+    assert told == [
+        "+ fdb vx 00:00:00:00:00:00 self dst 192.0.2.9",
+        "+ fdb p 02:00:00:00:00:01 vlan 20 master",
+    ]

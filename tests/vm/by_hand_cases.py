@@ -121,7 +121,7 @@ HOSTS = {
         bridge fdb append 00:00:00:00:00:00 dev vx0 dst 192.0.2.3 vni 7
         """,
         ('state: permanent, vni: 7, dst: "192.0.2.3"}',),
-        ("fdb vx0 00:00:00:00:00:00 0 self 192.0.2.9",),
+        ("fdb vx0 00:00:00:00:00:00 self dst 192.0.2.9",),
     ),
     "ingress-in-a-block": Host(
         """
