@@ -5,6 +5,7 @@ import errno
 import random
 import socket
 import subprocess
+import time
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
@@ -34,6 +35,8 @@ _LENGTHS = (16, 24, 24, 32)
 _BROADCASTS = (None, None, IPv4Address("10.0.0.255"), IPv4Address("10.0.0.77"))
 _REQUESTS = 120
 _ROUTES_READ_EVERY = 10
+_HOSTS = range(1, 251)
+_EXPIRED_IN_S = 30
 
 
 @dataclass(slots=True, kw_only=True)
@@ -180,3 +183,23 @@ def test_secondary_addresses(promote: bool) -> None:
             link.compare()
             if number % _ROUTES_READ_EVERY == 0:
                 assert routes_of("d0") == link.chain.routes(), number
+
+
+@pytest.mark.parametrize("promote", [False, True], ids=["go with the primary one", "are promoted"])
+def test_addresses_that_expire_take_others_along(promote: bool) -> None:
+    """So many of one subnet that lists of the kernel's hash have several of them."""
+    with Netlink() as nl:
+        Link(nl, promote=promote)
+        lines = (f"address add 10.0.0.{n}/24 dev d0 {'valid_lft 3 preferred_lft 2' if n % 2 else ''}" for n in _HOSTS)
+        subprocess.run(["ip", "-batch", "-"], input="\n".join(lines), text=True, check=True)
+        left = [n for n in _HOSTS if n % 2 == 0 and promote]
+        end = time.monotonic() + _EXPIRED_IN_S
+        while (held := _hosts_of("d0")) != left and time.monotonic() < end:
+            time.sleep(0.2)
+        assert held == left
+        assert routes_of("d0") >= {("local", f"10.0.0.{n}", "10.0.0.2") for n in left}
+
+
+def _hosts_of(link: str) -> list[int]:
+    shown = subprocess.check_output(("ip", "-4", "-o", "address", "show", "dev", link), text=True)
+    return [int(line.split()[3].split("/")[0].split(".")[-1]) for line in shown.splitlines()]
