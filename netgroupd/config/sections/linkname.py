@@ -28,8 +28,10 @@ def objection(name: str) -> tuple[str, str] | None:
     """Why nothing can be named so, and what would be right; None when it can."""
     if _NUMBERED.fullmatch(name):  # as nearly all are, where there are many
         return None
-    if wrong := too_long(name):
-        return wrong
+    return too_long(name) or _unfit(name)
+
+
+def _unfit(name: str) -> tuple[str, str] | None:
     if _REFUSED.search(name):
         return f"{name!r} cannot name a link", "names have no blanks and none of / : % [ ] { }"
     if name in _OF_ALL:
