@@ -153,8 +153,7 @@ class Files:
         if not self._generations.rejected():
             return None
         with self._kernel() as kernel:
-            desired = self._read(kernel, self._mine())[0]
-        found = asked_for_still(desired, self._generations)
+            found = asked_for_still(lambda: self._read(kernel, self._mine())[0], self._generations)
         return RejectedError(told(found, self._generations.current)) if found else None
 
     def history(self) -> tuple[Generation, ...]:

@@ -8,11 +8,11 @@ a connection that may have ended long ago: only one that is there is believed.
 
 import sys
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 
 from netgroupd.engine.session import CONSOLE, Session
-from netgroupd.model.value import ip_bytes
 
 _PROC = Path("/proc")
 _VARIABLE = "SSH_CONNECTION"
@@ -44,11 +44,21 @@ def believed(told: str, proc: Path = _PROC) -> Session:
     return session if is_there(session, proc) else CONSOLE
 
 
+def _packed(text: str) -> bytes:
+    """An address as the kernel holds it, but for one with a scope; raises ValueError.
+
+    Apart from the model, which takes longer to load than a daemon takes to answer.
+    """
+    if "%" in text:
+        raise ValueError("expected an address without a scope")
+    return ip_address(text).packed
+
+
 def is_there(session: Session, proc: Path = _PROC) -> bool:
     """Whether the session's connection is one of this network namespace."""
     try:
         ends = [
-            (ip_bytes(address), port)
+            (_packed(address), port)
             for address, port in ((session.local, session.local_port), (session.peer, session.peer_port))
         ]
     except ValueError:

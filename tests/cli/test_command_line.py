@@ -351,6 +351,19 @@ def test_command_loads_neither_the_engine_nor_the_bus_before_it_must() -> None:
     assert not {"netgroupd.engine.engine", "netgroupd.kernel.kernel", "gi", "yaml", "mako"} & set(loaded)
 
 
+def test_who_asks_the_daemon_loads_nothing_that_reads_files_or_knows_objects() -> None:
+    verbs = ("apply", "confirm", "reload", "rollback", "status", "watch")
+    code = "import sys, netgroupd.service.client; from netgroupd.cli import {}; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code.format(", ".join(verbs))],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    ).stdout.split()
+    assert not {"netgroupd.config", "netgroupd.model", "netgroupd.plan", "netgroupd.kernel"} & set(loaded)
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
 def test_nothing_takes_the_number_of_a_closed_stream(closed: str, tmp_path: Path) -> None:
     script = f"""

@@ -2,10 +2,13 @@
 """Going back: what later generations changed and the earlier one does not mention is given back too."""
 
 import errno
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from netgroupd.config import Desired, desired_from
+from netgroupd.config.known import Known
+from netgroupd.config.render import Rendered
 from netgroupd.engine.kept.replaced import Replaced
 from netgroupd.engine.record.generations import Generations
 from netgroupd.errors import GuardError, KernelError
@@ -356,3 +359,18 @@ def test_options_are_given_back_to_vlans_that_stay() -> None:
     assert {key[1]: dict(obj.attrs) for key, obj in found.items()} == {
         vid: {"mcast_querier": False} for vid in (1, 10, 12)
     }
+
+
+def test_generation_and_files_are_expanded_once_each(host: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in ("10.0.0.1/24", "10.0.0.2/24"):
+        host.wants(f"links: {{eth7: {{addresses: [{address}]}}}}")
+        host.engine.apply()
+    expanded: list[Sequence[Rendered]] = []
+
+    def counted(rendered: Sequence[Rendered], known: Known) -> Desired:
+        expanded.append(rendered)
+        return desired_from(rendered, known)
+
+    monkeypatch.setattr("netgroupd.engine.configuration.desired_from", counted)
+    assert "the files still ask for generation 2" in host.engine.rollback().plan.warnings[-1]
+    assert len(expanded) == 2

@@ -10,6 +10,7 @@ import re
 LONGEST = 15
 _BLANK = b"\xa0"
 _REFUSED = re.compile(r"[\s/:%\0\[\]{}]|^\.{0,2}$")
+_NUMBERED = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,13}[0-9]")
 _OF_ALL = frozenset({"all", "default"})
 _BONDS = "bonding_masters"
 
@@ -25,8 +26,12 @@ def too_long(name: str) -> tuple[str, str] | None:
 
 def objection(name: str) -> tuple[str, str] | None:
     """Why nothing can be named so, and what would be right; None when it can."""
-    if wrong := too_long(name):
-        return wrong
+    if _NUMBERED.fullmatch(name):  # as nearly all are, where there are many
+        return None
+    return too_long(name) or _unfit(name)
+
+
+def _unfit(name: str) -> tuple[str, str] | None:
     if _REFUSED.search(name):
         return f"{name!r} cannot name a link", "names have no blanks and none of / : % [ ] { }"
     if name in _OF_ALL:

@@ -5,7 +5,7 @@ Going back leaves the files as they are, and a host that starts has nobody who
 would confirm them once more: they count as edited only where they mean something else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 from netgroupd.config import Desired
@@ -18,13 +18,15 @@ from netgroupd.model.state import Attrs, Key, State
 _COMPARED = 10  # in meaning, for which a text has to be expanded; all are compared as texts
 
 
-def asked_for_still(desired: Desired, generations: Generations) -> Generation | None:
-    """The newest of the rejected generations that ``desired`` is; none where it is what is in effect."""
+def asked_for_still(read: Callable[[], Desired], generations: Generations) -> Generation | None:
+    """The newest of the rejected generations that the files are, as ``read``; none where they are what is in effect."""
     rejected = generations.rejected()
     if not rejected:
         return None
     current = _content(generations, generations.current)
-    if _means(current, desired):
+    in_effect = _state(current)  # before the files are: who has just gone back to it knows it still
+    desired = read()
+    if current.files == configuration.files_of(desired) or _is(desired, in_effect):
         return None
     files, sources = configuration.files_of(desired), configuration.sources_of(desired)
     others: dict[Files, tuple[Generation, Content]] = {}
@@ -37,7 +39,7 @@ def asked_for_still(desired: Desired, generations: Generations) -> Generation | 
             return each
         others.setdefault(content.files, (each, content))
     newest = islice(others.values(), _COMPARED)
-    return next((each for each, content in newest if _means(content, desired)), None)
+    return next((each for each, content in newest if _is(desired, _state(content))), None)
 
 
 def _content(generations: Generations, number: int) -> Content:
@@ -47,14 +49,16 @@ def _content(generations: Generations, number: int) -> Content:
         return NOTHING
 
 
-def _means(content: Content, desired: Desired) -> bool:
-    """Whether a generation is what is ``desired``, whatever its text; comments and order mean nothing."""
-    if content.files == configuration.files_of(desired):
-        return True
+def _state(content: Content) -> State | None:
     try:
-        return _mean_the_same(desired.state, configuration.bring_back(content).state)
+        return configuration.bring_back(content).state
     except UsageError:
-        return False
+        return None
+
+
+def _is(desired: Desired, state: State | None) -> bool:
+    """Whether a generation is what is ``desired``, whatever its text; comments and order mean nothing."""
+    return state is not None and _mean_the_same(desired.state, state)
 
 
 def _mean_the_same(one: State, other: State) -> bool:
