@@ -37,7 +37,7 @@ from netgroupd.engine.repair import only
 from netgroupd.engine.report import Generation, Pending, Result
 from netgroupd.engine.session import CONSOLE, Session
 from netgroupd.engine.transaction import Progress, concluded, converge, plan_now
-from netgroupd.engine.undescribed import refuse_unknown
+from netgroupd.engine.undescribed import refuse_vain
 from netgroupd.errors import KernelError, UsageError, VerifyError
 from netgroupd.kernel.kernels import Kernels
 from netgroupd.kernel.netlink.thread_turns import prompt_turns
@@ -125,7 +125,7 @@ class Engine(Questions):
         refuse_missing(goal)
         plan, actual = plan_now(kernel, goal, mine, links)
         if not request.in_part and request.result != REPAIRED:  # which may be told of a part alone
-            refuse_unknown(kernel, goal, actual)
+            refuse_vain(kernel, plan, goal, actual)
         plan = plan._replace(warnings=(*request.warnings, *plan.warnings))
         if request.shown is not None and request.shown.steps != plan.steps:
             raise UsageError("the host has changed since the plan was shown; look at the new plan first")

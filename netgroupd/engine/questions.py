@@ -18,7 +18,7 @@ from netgroupd.engine.report import Estimate, Status
 from netgroupd.engine.session import CONSOLE
 from netgroupd.engine.shown import ALONE
 from netgroupd.engine.transaction import plan_now
-from netgroupd.engine.undescribed import refuse_unknown
+from netgroupd.engine.undescribed import refuse_vain
 from netgroupd.engine.unfinished import Unfinished
 from netgroupd.errors import ConfigError, GuardError, NetgroupError, UsageError
 from netgroupd.kernel.monitor import Monitor
@@ -75,7 +75,7 @@ class Questions(Unfinished):
             desired, links = self._read(kernel, mine)
             refuse_missing(desired.state)
             plan, actual = plan_now(kernel, desired.state, mine, links)
-            refuse_unknown(kernel, desired.state, actual)
+            refuse_vain(kernel, plan, desired.state, actual)
             return self._with_cuts(kernel, plan, desired, actual) if plan.steps else plan
 
     def _with_cuts(self, kernel: Connection, plan: Plan, desired: Desired, actual: State) -> Plan:

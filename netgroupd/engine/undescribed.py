@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The nexthops that files lead by and do not describe must be there, and somebody else's: the kernel refuses others."""
+"""The nexthops that files lead by and do not describe must be there, and somebody else's: the kernel refuses others.
+
+And what else only a look at the host tells to be in vain.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,16 +13,20 @@ from netgroupd.kernel.netlink.request import Selection
 from netgroupd.model.state import Key, Object, State, problem_of, records
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import UNOWNED
+from netgroupd.plan.step import Plan
+from netgroupd.plan.unfit import unfit
 
 
-def refuse_unknown(kernel: Connection, wanted: State, actual: State) -> None:
-    """Let pass what leads only by nexthops that there are, or will be, and asks only for settings that there are.
+def refuse_vain(kernel: Connection, plan: Plan, wanted: State, actual: State) -> None:
+    """Let pass what leads only by nexthops that there are, or will be, asks for settings that there are, and fits.
 
     Raises:
         ConfigError: The rest, each where it is written.
     """
     refuse_undescribed(kernel, wanted)
     refuse_unknown_settings(kernel, wanted, actual)
+    if problems := [*unfit(plan, wanted, actual)]:
+        raise ConfigError(problems)
 
 
 def refuse_undescribed(kernel: Connection, wanted: State) -> None:

@@ -13,9 +13,15 @@ _SHAKING = frozenset({"master", "netns"})
 def darkened_by(steps: Sequence[Step], desired: State, actual: State) -> Iterator[str]:
     """The links that may lose their carrier by steps about links, where anything goes with that."""
     nexthops = actual.of("nexthop")
-    lossy = {obj.name for obj in desired.of("neighbour").values() if obj.attrs.get("state") == "noarp"} if steps else ()
+    lossy = {obj.name for obj in desired.of("neighbour").values() if _goes_with_carrier(obj)} if steps else ()
     if nexthops or lossy:
         yield from (name for name in losing_carrier(shaken_by(steps), actual.of("link")) if nexthops or name in lossy)
+    if lossy:  # a link that comes up has a carrier until the kernel has looked
+        yield from (step.object.name for step in steps if step.attrs.get("up") and step.object.name in lossy)
+
+
+def _goes_with_carrier(neighbour: Object) -> bool:
+    return neighbour.attrs.get("state") == "noarp" or bool(neighbour.attrs.get("managed"))
 
 
 def shaken_by(steps: Iterable[Step]) -> set[str]:

@@ -35,7 +35,6 @@ from netgroupd.plan.stranded import Stranded
 from netgroupd.plan.tc import classes, tables, taken, turns
 from netgroupd.plan.tc.hooks import emptied_blocks
 from netgroupd.plan.tc.templates import holding
-from netgroupd.plan.unfit import unfit
 
 # Lost nexthops and addresses take routes along, and qdiscs what hangs on them; a
 # chain gets or loses its template without rules in it.
@@ -108,7 +107,7 @@ def diff(desired: State, actual: State, owned: Owned, *, whole: bool = True) -> 
             if cls == "filter":
                 found = turns.arrange(tables.arrange(found, desired, actual), desired, actual)
             steps += found
-    problems = (*links.problems, *run.problems.values(), *unfit(steps, desired, actual))
+    problems = (*links.problems, *run.problems.values())
     others = steps[len(links.steps) :]
     told = (problems, tuple(links.warnings), links.fate, losses.emptied, replaced(others, losses.why, heirs))
     first = losses.holding | _in_emptied_blocks(others, links.fate, actual) | _about_links_that_go(others, links.fate)

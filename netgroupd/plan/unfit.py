@@ -1,34 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""(steps) -> what the kernel refuses, or takes and does not do, because of something that no file says and that stays.
+"""(plan) -> what the kernel refuses, or takes and does not do, because of something that no file says and that stays.
 
 What files say of both is told by ``check``.  What is put back is as it was, and no line has asked for it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from netgroupd.errors import Problem
 from netgroupd.model.beside import BESIDE
 from netgroupd.model.state import NOTHING, Object, State
 from netgroupd.model.value import Value
 from netgroupd.plan.compare import kind_of
-from netgroupd.plan.step import Op, Step
+from netgroupd.plan.serialise import singles
+from netgroupd.plan.step import Op, Plan, Step, classes_of
 
+_CLASSES = frozenset({"link", "address", "neighbour", "bridge_vlan"})
 _FIELDS = frozenset(row.field for row in BESIDE)
 _LIMIT = "mcast_max_groups"
 _LEARNING = ("vlan_filtering", "mcast_vlan_snooping")
 
 
-def unfit(steps: Sequence[Step], desired: State, actual: State) -> Iterator[Problem]:
+def unfit(plan: Plan, desired: State, actual: State) -> Iterator[Problem]:
     """Each of these, at the line that asks for it."""
-    for step in [step for step in steps if step.op is Op.CHANGE]:
-        want, have = step.after, step.before
-        if want and have and want.origin:
-            yield from (Problem(*want.origin, *told) for told in _changed(step, want, have))
-    limited = [want for want in desired.of("bridge_vlan").values() if want.attrs.get(_LIMIT) and want.origin]
-    asking = {step.object.key for step in steps if step.object.cls == "bridge_vlan"} if limited else ()
-    for want in limited:
-        if want.key in asking and want.origin:
-            yield from (Problem(*want.origin, *told) for told in _limited(want, desired, actual))
+    if _CLASSES.isdisjoint(classes_of(plan.steps)):
+        return  # rules come by the million
+    for step in singles(plan.steps):
+        want = step.after
+        if want is None or not want.origin or want.cls not in _CLASSES:
+            continue
+        if want.cls == "bridge_vlan":
+            told = _limited(want, desired, actual) if step.attrs.get(_LIMIT) else iter(())
+        else:
+            told = _changed(step, want, step.before) if step.before and step.op is Op.CHANGE else iter(())
+        yield from (Problem(*want.origin, *each) for each in told)
 
 
 def _changed(step: Step, want: Object, have: Object) -> Iterator[tuple[str, str]]:
@@ -36,14 +40,9 @@ def _changed(step: Step, want: Object, have: Object) -> Iterator[tuple[str, str]
         yield from _beside(step, want, have)
     elif want.cls == "address" and "preferred_lft" in step.attrs and "valid_lft" not in want.attrs:
         yield from _outliving(step, want, have)
-    elif (
-        want.cls == "neighbour"
-        and step.attrs.get("router")
-        and "managed" not in want.attrs
-        and have.attrs.get("managed")
-    ):
-        told = f"{want.key[1]} on {want.name!r} is managed, and stays so: whether it is a router the kernel finds out"
-        yield told, "leave `router` out, or set managed: false"
+    elif want.cls == "neighbour" and step.attrs.get("router") and want.attrs.get("managed", have.attrs.get("managed")):
+        told = f"{want.key[1]} on {want.name!r} is managed, and stays so"
+        yield f"{told}: the kernel finds out whether it is a router", "leave `router` out, or set managed: false"
 
 
 def _beside(step: Step, want: Object, have: Object) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,12 @@ REFUSED = [
     pytest.param(_BESIDE % "lladdr: null, extern_learn: on",
                  "2:69: a neighbour on 'd', a dummy, has a link-layer address always: null takes none away; "
                  "leave it out, or give it one", id="neighbour_without_an_address"),
+    pytest.param("links:\n  t: {kind: tun, mode: tun, up: on, neighbours: [{ip: 10.0.0.2, state: noarp}]}\n",
+                 "2:55: 't' sends to no link-layer addresses, and cannot have 10.0.0.2 as a neighbour",
+                 id="neighbour_of_ipv4_on_a_tun"),
+    pytest.param("links:\n  t: {kind: tun, mode: tun, neighbours: [{ip: '2001:db8::2', lladdr: 02:00:00:00:00:05}]}\n",
+                 "2:70: 't' is a tun, and its neighbours have no link-layer addresses; leave it out",
+                 id="address_of_a_neighbour_on_a_tun"),
     pytest.param(_SENDING % ("", "2001:db8::5"),
                  "2:78: 'x' sends over IPv4, and 2001:db8::5 is an address of IPv6; say by `local` of it from where",
                  id="entry_of_ipv6_in_a_vxlan_of_ipv4"),

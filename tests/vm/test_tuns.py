@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may open a tun: the kernel gives one to another user, and takes it away from none; a new one is nobody's."""
+"""Who may open a tun: the kernel gives one to another user, and takes it away from none; a new one is nobody's.
+
+And one that nobody has opened comes up with a carrier, and loses it.
+"""
 
 import re
+import time
 
 import pytest
 
@@ -52,3 +56,13 @@ def test_tun_of_somebody_else_keeps_its_user_and_no_rollback_fails_for_it(engine
     assert here("ip link show t").startswith(f"{number}: ")
     assert "mtu 1500" in here("ip link show t")
     assert "mtu 1500" in here("ip link show d")
+
+
+@pytest.mark.parametrize("said", ["managed: on", "state: noarp"])
+def test_neighbour_on_a_new_tun_outlasts_its_carrier(engine_in: EngineIn, said: str) -> None:
+    text = f"links: {{t%s: {{kind: tun, mode: tun, up: on, neighbours: [{{ip: '2001:db8::9', {said}}}]}}}}\n"
+    for number in range(5):
+        engine = engine_in("here", text % number)
+        engine.apply()
+        time.sleep(1.2)  # by then the kernel has looked, unasked
+        assert not engine.diff().steps

@@ -3,9 +3,9 @@
 
 import pytest
 
+from netgroupd.engine import undescribed
 from netgroupd.errors import ConfigError, VerifyError
-from netgroupd.plan import diff
-from tests.vm.hosts import EngineIn
+from tests.vm.hosts import EngineIn, here
 
 pytestmark = pytest.mark.vm("stock")
 
@@ -35,7 +35,7 @@ CASES = [
     pytest.param(
         _BESIDE % "managed: on",
         _BESIDE % "router: on",
-        "10.0.0.2 on 'd' is managed, and stays so: whether it is a router the kernel finds out; leave `router` out",
+        "10.0.0.2 on 'd' is managed, and stays so: the kernel finds out whether it is a router; leave `router` out",
         id="router",
     ),
 ]
@@ -54,7 +54,7 @@ def test_what_stays_and_does_not_fit_is_told_before(
     with pytest.raises(ConfigError, match=r"all\.yaml:2:") as error:
         engine.diff()
     assert told in str(error.value)
-    monkeypatch.setattr(diff, "unfit", lambda *_: ())
+    monkeypatch.setattr(undescribed, "unfit", lambda *_: ())
     with pytest.raises(VerifyError):  # the kernel forgets it
         engine.apply()
 
@@ -68,6 +68,13 @@ def test_number_of_groups_that_no_bridge_takes_is_told_before(engine_in: EngineI
     engine = engine_in("here", _LIMITED % (", mcast_vlan_snooping: on", ", mcast_max_groups: 9"))
     engine.apply()
     assert not engine.diff().steps
+
+
+def test_host_that_starts_has_all_the_rest(engine_in: EngineIn) -> None:
+    limited = _LIMITED % (", vlan_filtering: on", ", mcast_max_groups: 9")
+    trouble = engine_in("here", f"{limited}  d: {{kind: dummy, addresses: 10.0.0.1/24}}\n").apply(in_part=True).trouble
+    assert "Multicast snooping disabled on this VLAN" in str(trouble)
+    assert "10.0.0.1/24" in here("ip address show dev d")
 
 
 @pytest.mark.parametrize("more", ["valid_lft: forever", "valid_lft: 3000"])

@@ -126,8 +126,9 @@ def _may_be_in_bridge(obj: Object, checked: Checked) -> bool:
 def neighbours(checked: Checked) -> None:
     """The kernel has one neighbour of IPv4, 0.0.0.0, on a link that sends to no addresses, and on some no address."""
     for key, obj in checked.state.of("neighbour").items():
-        kind = checked.links.kind(obj.name)
-        if kind in _WITHOUT_ADDRESSES and obj.attrs.get("lladdr"):
+        kind, attrs = checked.links.kind(obj.name), checked.attrs(obj.name)
+        of_packets = kind == "tun" and attrs.get("mode") == "tun"
+        if (of_packets or kind in _WITHOUT_ADDRESSES) and obj.attrs.get("lladdr"):
             told = f"{obj.name!r} is a {kind}, and its neighbours have no link-layer addresses"
             checked.report.once(checked.entry(obj).place("lladdr"), told, "leave it out")
         elif obj.attrs.get("lladdr") and kind not in _OF_ANY_LENGTH:
@@ -135,7 +136,7 @@ def neighbours(checked: Checked) -> None:
         elif "lladdr" in obj.attrs and not (obj.attrs.get("managed") or key[2]) and kind not in _ADDRESSED_OR_NOT:
             told = f"a neighbour on {obj.name!r}, a {kind}, has a link-layer address always: null takes none away"
             checked.report.once(checked.entry(obj).place("lladdr"), told, "leave it out, or give it one")
-        to_one = kind in _TO_ONE or (kind in _LENGTHS and bool(checked.attrs(obj.name).get("remote")))
+        to_one = of_packets or kind in _TO_ONE or (kind in _LENGTHS and bool(attrs.get("remote")))
         if (obj.name == "lo" or to_one) and not (key[2] or ":" in str(key[1])):
             told = f"{obj.name!r} sends to no link-layer addresses, and cannot have {key[1]} as a neighbour"
             checked.report.once(checked.entry(obj).place("ip"), told)
