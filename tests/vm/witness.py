@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_address
+from itertools import chain
 from typing import NamedTuple, Self, TypeAlias
 
 from netgroupd.kernel.netlink.message import NLM_F_DUMP, NLM_F_REQUEST, request
@@ -17,10 +18,10 @@ from netgroupd.plan import present
 from netgroupd.plan.fate import hangs_on
 from netgroupd.plan.serialise import singles
 from netgroupd.plan.step import Plan
-from tests.vm.kernel_netlink import parse, u32
+from tests.vm.kernel_netlink import parse, parse_all, u32
 
-_LINK, _ADDRESS, _ROUTE, _NEIGHBOUR, _RULE, _QDISC, _FILTER, _NEXTHOP = 16, 20, 24, 28, 32, 36, 44, 104
-_GROUPS = (1, 3, 4, 5, 7, 8, 9, 11, 19, 32)
+_LINK, _ADDRESS, _ROUTE, _NEIGHBOUR, _RULE, _QDISC, _FILTER, _NEXTHOP, _VLAN = 16, 20, 24, 28, 32, 36, 44, 104, 112
+_GROUPS = (1, 3, 4, 5, 7, 8, 9, 11, 19, 32, 33)
 _BUFFER = 64 << 20
 _UP = 1
 _LASTING = 0x80 | 0x40  # NUD_PERMANENT and NUD_NOARP, which nobody learns
@@ -111,6 +112,17 @@ def _nexthop(body: bytes) -> Seen | None:
     return ("nexthop", u32(attrs[5]) if 5 in attrs else 0, u32(attrs[1])), ()
 
 
+def _vlans(body: bytes) -> Iterator[Seen]:
+    """The VLANs of a bridge or port, which come as ranges."""
+    (index,) = struct.unpack_from("xxxxI", body)
+    for kind, entry in parse_all(body[8:]):
+        if kind == 1:
+            attrs = parse(entry)
+            (first,) = struct.unpack_from("xxH", attrs[1])
+            last = int.from_bytes(attrs[2], "little") if 2 in attrs else first
+            yield from ((("bridge_vlan", index, vid), ()) for vid in range(first, last + 1))
+
+
 _READ = {
     _LINK: _link,
     _ADDRESS: _address,
@@ -132,7 +144,15 @@ _DUMPS = (
     (_RULE, bytes((socket.AF_INET6,)) + bytes(11)),
     (_QDISC, bytes(20)),
     (_NEXTHOP, bytes(8)),
+    (_VLAN, bytes(8)),
 )
+
+
+def _seen(kind: int, payload: memoryview) -> list[Seen]:
+    if kind == _VLAN:
+        return [*_vlans(bytes(payload))]
+    seen = _READ[kind](bytes(payload)) if kind in _READ else None
+    return [seen] if seen else []
 
 
 def _text(part: object) -> str:
@@ -187,14 +207,13 @@ class Witness:
         found: dict[Key, Values] = {}
         for kind, body in _DUMPS:
             message = request(kind + 2, NLM_F_REQUEST | NLM_F_DUMP, body)
-            found.update(self._asking.dump(message, lambda kind, payload: _READ[kind](bytes(payload))))
+            found.update(chain.from_iterable(self._asking.dump(message, _seen)))
         return found
 
     def _news(self) -> Iterable[tuple[bool, Key, Values]]:
         while (packet := self._listening.waiting()) is not None:
             for kind, _, _, payload in split(packet):
-                if (read := _READ.get(kind & ~1)) and (seen := read(bytes(payload))):
-                    yield not kind & 1, *seen
+                yield from ((not kind & 1, *seen) for seen in _seen(kind & ~1, payload))
 
 
 _AWAY = frozenset({"up", "master", "mac"})
