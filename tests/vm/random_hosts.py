@@ -183,7 +183,7 @@ class Life:
                     self.done["stumbled"] += 1
                 else:
                     self._config = goal
-                undisturbed(witness, plan)
+                undisturbed(witness, plan, refused=self._config is not goal)
             self._kept(theirs, plan, refused=self._config is not goal)
             if self._config is goal:
                 return

@@ -8,10 +8,12 @@ master, an address or route that was away.  Nothing of netgroupd's reads the new
 import socket
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 from itertools import chain
 from typing import NamedTuple, Self, TypeAlias
 
+from netgroupd.errors import KernelError
 from netgroupd.kernel.netlink.message import NLM_F_DUMP, NLM_F_REQUEST, request
 from netgroupd.kernel.netlink.socket import Socket, split
 from netgroupd.plan import present
@@ -24,7 +26,7 @@ _LINK, _ADDRESS, _ROUTE, _NEIGHBOUR, _RULE, _QDISC, _FILTER, _NEXTHOP, _VLAN = 1
 _GROUPS = (1, 3, 4, 5, 7, 8, 9, 11, 19, 32, 33)
 _BUFFER = 64 << 20
 _UP = 1
-_LASTING = 0x80 | 0x40  # NUD_PERMANENT and NUD_NOARP, which nobody learns
+_PERMANENT, _STATIC = 0x80, 0x40
 _BRIDGED = socket.AF_BRIDGE
 _UNSPEC = 0xFFFF0000
 _TENTATIVE, _LINK_LOCAL = 0x40, 253
@@ -75,7 +77,8 @@ def _route(body: bytes) -> Seen | None:
 def _neighbour(body: bytes) -> Seen | None:
     family, index, state, flags, kind = struct.unpack_from("BxxxiHBB", body)
     attrs = parse(body[12:])
-    if not state & _LASTING or kind not in (0, 1) or (family != _BRIDGED and not state & 0x80):
+    # A bridge has the MACs of itself and its ports as permanent entries, and others as they change.
+    if not state & (_STATIC if family == _BRIDGED else _PERMANENT) or kind not in (0, 1):
         return None
     what = "fdb" if family == _BRIDGED else "neighbour"
     return (
@@ -207,7 +210,8 @@ class Witness:
         found: dict[Key, Values] = {}
         for kind, body in _DUMPS:
             message = request(kind + 2, NLM_F_REQUEST | NLM_F_DUMP, body)
-            found.update(chain.from_iterable(self._asking.dump(message, _seen)))
+            with suppress(KernelError):  # of VLANs before there is any bridge
+                found.update(chain.from_iterable(self._asking.dump(message, _seen)))
         return found
 
     def _news(self) -> Iterable[tuple[bool, Key, Values]]:
@@ -216,12 +220,14 @@ class Witness:
                 yield from ((not kind & 1, *seen) for seen in _seen(kind & ~1, payload))
 
 
+_NOTHING = ("not 000000000000", "not False")
+"""What a link is that has no MAC, or is down, and gets one or comes up with another."""
 _AWAY = frozenset({"up", "master", "mac"})
 
 
-def undisturbed(witness: Witness, plan: Plan) -> None:
-    """See that nothing was disturbed of which the plan says nothing."""
-    excuses = _Excuses(plan)
+def undisturbed(witness: Witness, plan: Plan, *, refused: bool = False) -> None:
+    """See that nothing was disturbed of which the plan says nothing; what was ``refused`` has gone back as well."""
+    excuses = _Excuses(plan, refused=refused)
     found = [one for one in witness.disturbed() if not excuses.fit(one)]
     assert not found, "\n".join((*map(str, found), present.text(plan), *plan.warnings))
 
@@ -229,11 +235,13 @@ def undisturbed(witness: Witness, plan: Plan) -> None:
 class _Excuses:
     """What a plan says that it does."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, refused: bool) -> None:
         steps = [*singles(plan.steps)]
         self._shaken = plan.gone | plan.cycled | plan.moved
         self._emptied = plan.emptied
         self._named = {step.object.name for step in steps if step.object.cls == "link"}
+        self._refused = refused
+        self._shaken |= self._named if refused else set()
         self._said = {(step.object.name, name) for step in steps if step.object.cls == "link" for name in step.attrs}
         self._told = {(step.object.cls, link) for step in steps for link in hangs_on(step.object)}
         self._addresses = {step.object.key[:2] for step in steps if step.object.cls == "address"}
@@ -245,7 +253,7 @@ class _Excuses:
         if one.link in self._shaken:
             return True
         if one.cls == "link":
-            return self._fit_link(one.link, *one.what.split()[:1], nothing=one.what.endswith("not 000000000000"))
+            return self._fit_link(one.link, *one.what.split()[:1], nothing=one.what.endswith(_NOTHING))
         if one.link in self._emptied and one.cls != "address":
             return True
         if one.cls == "address":
@@ -258,6 +266,6 @@ class _Excuses:
     def _fit_link(self, link: str, what: str, *, nothing: bool) -> bool:
         if what == "mtu":
             return self._sized
-        if what == "mac" and self._shaken:
+        if what == "mac" and (self._shaken or self._refused):
             return True  # a bridge has that of its ports
         return nothing or (link, what) in self._said or (what not in _AWAY and link in self._named)
